@@ -50,9 +50,10 @@ def to_bytes(part: Part, call: str) -> bytes:
     if part.coefficients is not None:
         arrays["coefficients"] = np.asarray(part.coefficients)
     if part.linear is not None:
+        linear = part.linear.smallest
         for name in (*LINEAR, "rows"):
-            if getattr(part.linear, name) is not None:
-                arrays[f"linear_{name}"] = getattr(part.linear, name)
+            if getattr(linear, name) is not None:
+                arrays[f"linear_{name}"] = getattr(linear, name)
     if part.curves is not None:
         for fit, curves in enumerate(part.curves):
             for place, curve in enumerate(curves.values()):
@@ -97,11 +98,12 @@ def from_bytes(content: bytes, call: str) -> Part | None:
 
 
 def _linear(arrays: Mapping[str, NDArray[Any]]) -> LinearFits | None:
-    kept = {name: arrays.get(f"linear_{name}") for name in (*LINEAR, "rows")}
-    coefficients, penalty = kept.pop("coefficients"), kept.pop("penalty")
-    if coefficients is None or penalty is None:
+    kept: dict[str, Any] = {
+        name: arrays.get(f"linear_{name}") for name in (*LINEAR, "rows")
+    }
+    if kept["coefficients"] is None or kept["penalty"] is None:
         return None
-    return LinearFits(coefficients, penalty, **kept)
+    return LinearFits(**kept)
 
 
 def digest(content: bytes) -> str:

@@ -43,15 +43,20 @@ class Sensitivity:
     ----------
     setup : Setup
         The data, the plan and the model.
-    fits : LinearFits
+    linear : LinearFits
         The linear predictors of the fits.
     likelihood : Likelihood
         The likelihood that they maximise.
     """
 
     setup: Setup
-    fits: LinearFits
+    linear: LinearFits
     likelihood: Likelihood
+
+    @cached_property
+    def fits(self) -> LinearFits:
+        """The linear predictors by as few columns as there can be."""
+        return self.linear.smallest
 
     @classmethod
     def of(cls, setup: Setup, held: Held) -> Sensitivity | None:

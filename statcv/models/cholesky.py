@@ -1,6 +1,6 @@
 """Cholesky's decomposition, while other threads go on.
 
-The functions of :mod:`scipy.linalg.lapack` stop them. The routines of LAPACK behind
+The functions of :mod:`scipy.linalg` stop them. The routines of BLAS and LAPACK behind
 these do not, if they are called as scipy offers them to compiled programs.
 """
 
@@ -9,12 +9,15 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 
 from statcv.models.base import Matrix
 
-ARGUMENTS = 5  # of the routine: triangle, order, matrix, distance of rows, and failure
+LOWER = ctypes.c_char(b"L")  # triangle, of the transpose
+PLAIN, TRANSPOSED = ctypes.c_char(b"N"), ctypes.c_char(b"T")
 
 
 def decompose(matrix: Matrix) -> bool:
@@ -43,25 +46,58 @@ def decompose(matrix: Matrix) -> bool:
            [0., 2.]])
     """
     size, failed = ctypes.c_int(len(matrix)), ctypes.c_int(0)
-    lower = ctypes.c_char(b"L")  # of the transpose
-    _routine("spotrf" if matrix.dtype == np.float32 else "dpotrf")(
-        ctypes.addressof(lower),
-        ctypes.addressof(size),
-        matrix.ctypes.data,
-        ctypes.addressof(size),
-        ctypes.addressof(failed),
-    )
+    _call("cython_lapack", _kind(matrix) + "potrf", LOWER, size, matrix, size, failed)
     return not failed.value
 
 
-@cache
-def _routine(name: str) -> Callable[..., None]:
-    """Return a routine of LAPACK, whose arguments are addresses."""
-    from scipy.linalg import cython_lapack
+def multiply_by_inverse(factor: Matrix, vector: Matrix) -> None:
+    """Multiply a vector, in its place, by the inverse of a decomposed matrix.
 
+    Parameters
+    ----------
+    factor : numpy.ndarray, shape (n, n)
+        What :func:`decompose` made of the matrix.
+    vector : numpy.ndarray, shape (n,)
+        Of the precision of the matrix.
+
+    Examples
+    --------
+    >>> matrix, vector = np.array([[4.0, 2.0], [2.0, 5.0]]), np.array([6.0, 7.0])
+    >>> decompose(matrix)
+    True
+    >>> multiply_by_inverse(matrix, vector)
+    >>> vector
+    array([1., 1.])
+    """
+    size, step = ctypes.c_int(len(factor)), ctypes.c_int(1)
+    name = _kind(factor) + "trsv"
+    for order in (PLAIN, TRANSPOSED):
+        _call(
+            "cython_blas", name, LOWER, order, PLAIN, size, factor, size, vector, step
+        )
+
+
+def _kind(matrix: Matrix) -> str:
+    return "s" if matrix.dtype == np.float32 else "d"
+
+
+def _call(module: str, name: str, *arguments: Any) -> None:
+    """Call a routine, whose arguments are addresses."""
+    _routine(module, name, len(arguments))(
+        *(
+            one.ctypes.data if isinstance(one, np.ndarray) else ctypes.addressof(one)
+            for one in arguments
+        )
+    )
+
+
+@cache
+def _routine(module: str, name: str, arguments: int) -> Callable[..., None]:
+    """Return a routine of BLAS or LAPACK, as scipy has it."""
+    offered = import_module(f"scipy.linalg.{module}")
     text, address, held = ctypes.c_char_p, ctypes.c_void_p, ctypes.py_object
-    python, capsule = ctypes.pythonapi, cython_lapack.__pyx_capi__[name]
+    python, capsule = ctypes.pythonapi, offered.__pyx_capi__[name]
     name_of = ctypes.PYFUNCTYPE(text, held)(("PyCapsule_GetName", python))
     find = ctypes.PYFUNCTYPE(address, held, text)(("PyCapsule_GetPointer", python))
-    routine = ctypes.CFUNCTYPE(None, *[address] * ARGUMENTS)
+    routine = ctypes.CFUNCTYPE(None, *[address] * arguments)
     return routine(find(capsule, name_of(capsule)))

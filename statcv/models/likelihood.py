@@ -7,7 +7,7 @@ log-likelihood by the linear predictor, and H the penalised information.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -208,6 +208,9 @@ class LinearFits:
         The coefficients before the intercept was corrected, where it was (FLIC).
     rows : numpy.ndarray, shape (n, p), or None
         The rows that the coefficients multiply, if not those of the design matrix.
+    smaller : callable or None
+        Function that returns the same fits by fewer columns, where columns are more
+        than records: that takes time, and only inference needs it.
     """
 
     coefficients: Floats
@@ -218,6 +221,7 @@ class LinearFits:
     balanced: NDArray[np.bool_] | None = None
     uncorrected: Floats | None = None
     rows: Floats | None = None
+    smaller: Callable[[], LinearFits] | None = None
 
     @classmethod
     def of_one(cls, coefficients: Floats, penalty: Floats) -> LinearFits:
@@ -227,13 +231,23 @@ class LinearFits:
     def __len__(self) -> int:
         return len(self.coefficients)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        fits = self.smallest
+        kept = tuple(getattr(fits, name) for name in ARRAYS)
+        return LinearFits, (*kept, fits.rows)
+
+    @property
+    def smallest(self) -> LinearFits:
+        """The same fits by as few columns as there can be."""
+        return self if self.smaller is None else self.smaller()
+
     def chosen(self, fits: NDArray[np.intp]) -> LinearFits:
         """Return some of the fits."""
-        kept: dict[str, Any] = {}
+        given, kept = self.smallest, dict[str, Any]()
         for name in ARRAYS:
-            every = getattr(self, name)
+            every = getattr(given, name)
             kept[name] = None if every is None else every[fits]
-        return LinearFits(**kept, rows=self.rows)
+        return LinearFits(**kept, rows=given.rows)
 
 
 NEUTRAL = {"filled": np.nan, "class_weights": 1.0, "balanced": False}
@@ -248,6 +262,9 @@ def joined_fits(parts: Sequence[LinearFits | None]) -> LinearFits | None:
     known = [part for part in parts if part is not None]
     if not known or len(known) < len(parts):
         return None
+    if len(known) == 1:
+        return known[0]
+    known = [part.smallest for part in known]
     rows = known[0].rows
     if any((part.rows is None) != (rows is None) for part in known):
         return None

@@ -25,6 +25,7 @@ from statcv.models.batched.folds import (
 from statcv.models.batched.logit import (
     Penalties,
     find_centre,
+    fit_by_multiples,
     fit_logit_folds,
     sure_logit_fits,
 )
@@ -203,6 +204,10 @@ class Logit:
         ridge, names = self.ridge(records), records.names
         if records.kind == "multiclass":
             names = class_names(names, free_classes(ridge, records.n_classes))
+        if own is None and records.kind == "binary" and not self.has_firth:
+            made = fit_by_multiples(records, folds, ridge, expit)
+            if made is not None:
+                return made
         if own is None:
             fit_rotated = partial(self.fit_folds, folds=folds)
             smaller = in_row_space(records, folds, ridge, names, fit_rotated)

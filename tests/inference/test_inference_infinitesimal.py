@@ -531,7 +531,7 @@ def test_standardised_predictors_change_as_refits_show(model, formula):
             moved = WEIGHTS.copy()
             moved[record] *= 1 + sign * STEP
             again = held_of(replace(setup, weights=moved)).linear
-            values = replace(sensitivity, fits=again).standardised(*places)
+            values = replace(sensitivity, linear=again).standardised(*places)
             ends.append(values @ target)
         slow = (ends[0] - ends[1]) / (2 * STEP)
         assert found[record] == pytest.approx(slow, rel=1e-4, abs=1e-6)

@@ -23,7 +23,6 @@ from statcv.models.batched.passes import (
     fit_few,
     sums,
 )
-from statcv.models.batched.passes.by_records import ByRecords
 from statcv.models.batched.passes.quasi_newton import STEPS, Identity, climb
 from statcv.models.linear import fit_linear_folds
 
@@ -379,32 +378,3 @@ def test_slow_steps_end_for_other_hessians(monkeypatch):
     _, sure = fit_by_passes(records, folds, model.ridge(records))
     assert sure.all()
     assert taken < 0.8 * (passes[0] - taken)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize(("n", "p"), [(90, 120), (300, 600)])
-def test_inverses_by_records_are_those_of_hessians(
-    monkeypatch, n, p, intercept, weighted
-):
-    monkeypatch.setattr(few_fits, "NEWTON", 0)  # so that they pay
-    records = sample(n, n, p, weighted=weighted)
-    ridge = Logit(C=1.0).ridge(records)
-    if not intercept:
-        ridge[0] = 0.5
-    passes = Passes.of(records, family_of(records, ridge), ridge)
-    near = few_fits.without_search(passes)
-    fits = np.arange(5)
-    problem = few_fits._problem(
-        passes, near.scale, 1.0, folds_of("fifths", records), fits
-    )
-    rng = np.random.default_rng(n)
-    theta, vectors = 0.1 * rng.normal(size=(5, p + 1)), rng.normal(size=(5, p + 1))
-    inverses, expected = problem.own_inverses(theta), problem.own_hessians(theta)
-    assert isinstance(inverses, ByRecords)
-    exact = expected.times(vectors)
-    largest = np.abs(exact).max()
-    digits = 1e-10 if passes.rounded is passes else 1e-4
-    np.testing.assert_allclose(inverses.times(vectors), exact, atol=digits * largest)
-    some = inverses.part(np.array([3, 1])).times(vectors[[3, 1]])
-    np.testing.assert_allclose(some, exact[[3, 1]], atol=digits * largest)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.folds import FittedFolds, Folds, Learnt
+from statcv.models.likelihood import LinearFits
 from statcv.models.newton import Optimum
 from statcv.threads import WORTH, ranges, shared
 
@@ -78,6 +79,25 @@ class RowSpace:
         if place is not None:
             beta[place] = solved.beta[0]
         return replace(solved, beta=beta)
+
+    def fits(self, residuals: Matrix, intercepts: Matrix, ridge: Matrix) -> LinearFits:
+        """Return the fits to the rotated rows that have some residuals.
+
+        Parameters
+        ----------
+        residuals : numpy.ndarray, shape (fits, n)
+            Those of the training records, times their weights; 0 for the others.
+        intercepts : numpy.ndarray, shape (fits,)
+        ridge : numpy.ndarray, shape (p,)
+            Strength of the penalty on each column.
+        """
+        if self.records.intercept is not None:  # so that they add up to 0
+            residuals = residuals - residuals.mean(axis=1, keepdims=True)
+        theta = residuals @ self.rows / ridge.max()
+        if self.records.intercept is not None:
+            theta = np.column_stack([intercepts, theta])
+        penalty = np.broadcast_to(self.rotated_ridge(ridge), theta.shape)
+        return LinearFits(theta, penalty, rows=self.rotated.X)
 
     def multiples(self, theta: Matrix) -> Matrix:
         """Return the multiples of the records that make coefficients, (…, rank).

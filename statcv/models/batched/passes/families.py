@@ -13,6 +13,8 @@ from statcv.models.multinomial import contrasts
 from statcv.models.newton import EXTREME
 
 SHORT = 0.01  # numbers whose exponential needs few terms in single precision
+ALIGNED = 8  # directions, of which one may be that of a record, about
+FAR = 32  # times the negligible error of a record that a step may end short, at most
 
 
 class Family(Protocol):
@@ -273,6 +275,14 @@ def _growth(moved: Matrix) -> Matrix:
     growth += 1
     growth *= moved
     return np.asarray(growth)
+
+
+def negligible(family: Family, coordinates: int) -> float:
+    """Return by how much a step may end short, in units of linear predictors.
+
+    Of many directions, that in which it ends short is hardly that of a record.
+    """
+    return family.accuracy * float(np.clip(coordinates / ALIGNED, 1, FAR))
 
 
 def family_of(records: TrainingSet, ridge: Matrix) -> Family:

@@ -13,18 +13,16 @@ from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.downdate import Inverse, Whole, grams, inverted
 from statcv.models.batched.folds import Folds, Numbers, few
 from statcv.models.batched.passes.anchor import Anchor, find_anchor, without_search
-from statcv.models.batched.passes.by_records import ByRecords
-from statcv.models.batched.passes.families import family_of
+from statcv.models.batched.passes.families import family_of, negligible
 from statcv.models.batched.passes.quasi_newton import (
     BROYDEN,
     NEARBY,
-    NEWTON,
     STEPS,
     Identity,
     Inverses,
     climb,
 )
-from statcv.models.batched.passes.sums import Passes
+from statcv.models.batched.passes.sums import Passes, padded
 from statcv.models.batched.passes.triangles import Triangle, Triangles
 from statcv.models.newton import is_steep
 from statcv.threads import product, shared
@@ -45,7 +43,6 @@ ENOUGH = 2e-10  # a share of a distance, about
 ALONE = 3.2  # records for each coefficient, below which folds have little in common,
 STRONG = 0.05  # unless the ridge is so large a share of the information
 FEW_ROWS = 250  # that tell of it
-ALIGNED = 8  # directions, of which one may be that of a record, about
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +137,10 @@ class FewFits:
         shared(put, blocks, passes.cost(fits) / 2 / len(blocks))
         return replace(self, origin=Origin(theta, gradient, state))
 
+    def error(self, theta: Matrix) -> Matrix:
+        """Return that rounding costs nothing, as places are near enough."""
+        return np.zeros(len(theta))
+
     def gradient(self, theta: Matrix) -> Matrix:
         """Return the gradient of each fit's log-likelihood, minus the penalty's.
 
@@ -151,7 +152,7 @@ class FewFits:
         else:
             alike = (theta[:, 0] == theta[0, 0]).all() and (theta == theta[0]).all()
             there = (theta[:1] if alike else theta) / self.scale
-        beta = passes.padded(passes.coefficients(there))
+        beta = padded(passes.coefficients(there))
         used, width = len(there) * passes.family.width, passes.family.width
 
         def sums(rows: slice) -> Matrix:
@@ -166,7 +167,7 @@ class FewFits:
             if passes.weights is not None:
                 by_fit *= passes.weights[rows]
             if len(there) < fits:
-                eta = passes.padded(by_fit.repeat(fits, axis=0).reshape(-1, len(X)))
+                eta = padded(by_fit.repeat(fits, axis=0).reshape(-1, len(X)))
                 by_fit = eta[: fits * width].reshape(fits, width, len(X))
             by_fit *= self.often[:, None, rows]
             return product(eta, X)
@@ -204,7 +205,12 @@ class FewFits:
         """Return the inverse Hessian of each fit at its coordinates, shape (m, q)."""
         passes, there, q = self.passes, theta / self.scale, len(self.scale)
         if self._pairs is not None:
-            made = grams(self._variances(passes, there), self._pairs, q)
+            eta = passes.coefficients(there) @ passes.X.T
+            curved = passes.family.curvature(eta.reshape(1, -1))
+            variances = curved.reshape(eta.shape) * self.often
+            if passes.weights is not None:
+                variances *= passes.weights
+            made = grams(variances, self._pairs, q)
             scale = self.scale / np.tile(1 / passes.unit, q // len(passes.unit))
             made /= np.multiply.outer(scale, scale)
             made[:, range(q), range(q)] += passes.penalty / self.scale**2
@@ -214,25 +220,6 @@ class FewFits:
         counts = [often[own] for often, own in zip(self.often, lists, strict=True)]
         found = passes.triangles(lambda sums: sums.hessians(there, lists, counts))
         return Triangles(found, self.scale)
-
-    def own_inverses(self, theta: Matrix) -> Inverses:
-        """Return the inverse Hessian of each fit, from its records if these are few."""
-        passes = self.passes
-        able = passes.family.basis.shape == (1, 1) and passes.bounded
-        by_records, by_columns = _time_of_hessians(self)
-        if not able or self._pairs is not None or by_records > by_columns:
-            return self.own_hessians(theta)
-        variances = self._variances(passes.rounded, theta / self.scale)
-        return ByRecords.of(passes, self.scale, variances) or self.own_hessians(theta)
-
-    def _variances(self, sums: Passes, there: Matrix) -> Matrix:
-        """Return the weighted variances of a binary outcome, (m, n), at coordinates."""
-        eta = sums.predictors(sums.coefficients(there))
-        curved = self.passes.family.curvature(eta.reshape(1, -1))
-        variances = curved.reshape(eta.shape) * self.often
-        if self.passes.weights is not None:
-            variances *= self.passes.weights
-        return np.asarray(variances)
 
     @cached_property
     def _pairs(self) -> Matrix | None:
@@ -339,9 +326,8 @@ def _settle(
 ) -> tuple[Matrix, NDArray[np.bool_]]:
     """Return the coordinates of each fit, and which are optima beyond doubt."""
     n, q = len(problem.passes.X), len(problem.scale)
-    # of many directions, that in which a step ends short is hardly that of a record
-    accuracy = problem.passes.family.accuracy * max(1.0, float(np.sqrt(q / ALIGNED)))
-    precision = accuracy / problem.reach, 1e-15 * float(np.sqrt(n * q))
+    enough = negligible(problem.passes.family, q) / problem.reach
+    precision = enough, 1e-15 * float(np.sqrt(n * q))
     start = found.theta * problem.scale
     theta, done = np.tile(start, (len(problem), 1)), np.zeros(len(problem), dtype=bool)
     inverse: Inverses | None
@@ -359,7 +345,7 @@ def _settle(
                 break
             rest, at = problem.part(left), theta[left]
             if inverse is None:
-                inverse = rest.own_inverses(at)
+                inverse = rest.own_hessians(at)
             rough = rest.rounded() if _suffices(inverse) else None
             gradient = (rough or rest).gradient(at)
             cost = _cost_of_hessians(rest) if number < ANEW else np.inf
@@ -421,21 +407,11 @@ def _sharing_pays(problem: FewFits, rate: float) -> bool:
 
 def _cost_of_hessians(problem: FewFits) -> float:
     """Return how many passes take about as long as a Hessian for each fit."""
-    return _time_of_hessians(problem)[1] / _time_of_pass(problem)
-
-
-def _time_of_hessians(problem: FewFits) -> tuple[float, float]:
-    """Return about how long Hessians take by records and by columns, in seconds.
-
-    Each product with those by records takes a pass.
-    """
-    (n, p), q, m = problem.passes.X.shape, len(problem.scale), len(problem)
+    p, q = problem.passes.X.shape[1], len(problem.scale)
     own = float(np.count_nonzero(problem.often))
-    by_columns = own * q * (q + p) / 2 / RATE_OF_PRODUCTS
-    by_columns += m * q**3 / 3 / RATE_OF_TRIANGLES
-    by_records = n * n * p / RATE_OF_PRODUCTS + NEWTON * _time_of_pass(problem)
-    by_records += m * (own / m) ** 3 / 3 / RATE_OF_TRIANGLES
-    return by_records, by_columns
+    time = own * q * (q + p) / 2 / RATE_OF_PRODUCTS
+    time += len(problem) * q**3 / 3 / RATE_OF_TRIANGLES
+    return float(time / _time_of_pass(problem))
 
 
 def _time_of_pass(problem: FewFits) -> float:

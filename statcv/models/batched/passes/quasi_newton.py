@@ -4,10 +4,16 @@ The method is that of limited memory of Broyden, Fletcher, Goldfarb and Shanno (
 Nocedal 1989), which starts from an approximate inverse of the Hessian and remembers
 the latest steps. A step along which the function first rises, and then falls nearly as
 steeply, is shortened.
+
+Places, the steps between them and gradients have q coordinates. Where the basis of
+these is not orthonormal, places and steps have twice as many numbers: first their
+products with the basis, which times the coordinates of a gradient give the inner
+product of the two, and then their coordinates.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -40,24 +46,34 @@ class Gradients(Protocol):
     """Some fits, each with a concave objective of its own."""
 
     def gradient(self, theta: Matrix) -> Matrix:
-        """Return the direction of steepest ascent of each fit, shape (m, q)."""
+        """Return the direction of steepest ascent of each fit, shape (m, q).
+
+        ``theta`` has the numbers of a place for each fit.
+        """
 
     def part(self: P, chosen: NDArray[Any]) -> P:
         """Return some of the fits."""
 
 
+class NearGradients(Gradients, Protocol):
+    """The same fits near a place whose gradients are known."""
+
+    def error(self, theta: Matrix) -> Matrix:
+        """Return about how far from an optimum rounding makes it, shape (m,)."""
+
+
 class RoughGradients(Gradients, Protocol):
     """The same fits with gradients of few digits."""
 
-    def around(self, theta: Matrix, gradient: Matrix) -> Gradients:
+    def around(self, theta: Matrix, gradient: Matrix) -> NearGradients:
         """Return the fits with precise gradients near a place where they are known."""
 
 
 class Inverses(Protocol):
     """Approximate inverses of minus the Hessians of some fits."""
 
-    def times(self, vectors: Matrix) -> Matrix:
-        """Multiply vectors, shape (m, q), each by its matrix."""
+    def times(self, gradients: Matrix) -> Matrix:
+        """Return the step that each matrix makes of a gradient, shape (m, q)."""
 
     def part(self: Q, chosen: NDArray[Any]) -> Q:
         """Return some of the matrices."""
@@ -72,13 +88,19 @@ class Identity:
     grows : bool
         Whether it takes the size that the latest step shows, if that is larger, as
         where classes are told apart better and better, so that curvatures become less.
+    with_products : callable or None
+        Function that puts products with the basis before coordinates; None if it is
+        orthonormal.
     """
 
     grows: bool = False
+    with_products: Callable[[Matrix], Matrix] | None = None
 
-    def times(self, vectors: Matrix) -> Matrix:
-        """Return the vectors."""
-        return vectors
+    def times(self, gradients: Matrix) -> Matrix:
+        """Return the gradients as steps."""
+        return (
+            gradients if self.with_products is None else self.with_products(gradients)
+        )
 
     def part(self, chosen: NDArray[Any]) -> Identity:
         """Return the same for some of the fits."""
@@ -100,8 +122,10 @@ def climb(
     Parameters
     ----------
     problem : Gradients
-    theta, gradient : numpy.ndarray, shape (m, q)
-        Where to start, and the gradient there.
+    theta : numpy.ndarray, shape (m, q) or (m, 2 q)
+        Where to start.
+    gradient : numpy.ndarray, shape (m, q)
+        The gradient there.
     inverse : Inverses
         Approximate inverses of minus the Hessians.
     enough : float
@@ -118,14 +142,15 @@ def climb(
 
     Returns
     -------
-    theta : numpy.ndarray, shape (m, q)
+    theta : numpy.ndarray, shape (m, q) or (m, 2 q)
         Where each fit ended.
     done : numpy.ndarray of bool, shape (m,)
         Whether the gradient vanishes there.
     """
     found, done = theta.copy(), np.zeros(len(theta), dtype=bool)
+    q = gradient.shape[1]
     source = _Source(problem, rough)
-    which, memory = np.arange(len(theta)), _Memory(inverse, *theta.shape)
+    which, memory = np.arange(len(theta)), _Memory(inverse, theta.shape, q)
     before = slower = np.full(len(theta), np.inf)
     going = np.ones(len(theta), dtype=bool)
     most = STEPS if rough is None else REMEMBERED
@@ -133,16 +158,19 @@ def climb(
     for number in range(most):
         step = memory.direction(gradient)
         rises = _dot(gradient, step)
-        size = np.sqrt(_dot(step, step))
+        size = np.sqrt(_dot(step[:, -q:], step).clip(min=0.0))
         rate = np.where(np.isfinite(before), size / before, 1.0)
         close = (size * np.maximum(rate, slower.clip(max=1.0)) <= enough) | (
             size <= noise
         )
         close &= (rises >= 0) & source.precise
+        exact = source.is_exact(theta, enough) if close.any() else close
+        stale = bool((going & close & ~exact).any())
+        close &= exact
         halt = going & (close | ~(rises > 0))
         idle = (rate > STALLED) & (slower > STALLED)
         renews = number > SEEN and not (crude or source.precise)
-        if renews and _are_short(size[going], theta.shape[1]):
+        if renews and _are_short(size[going], q):
             pace = np.sqrt(rate * slower)[going]
             if _steps_left(size[going], pace, enough) > cost + NEWTON:
                 break
@@ -158,8 +186,12 @@ def climb(
                 step, rises, size = step[going], rises[going], size[going]
                 rate, idle, going = rate[going], idle[going], going[going]
         some = slice(None) if going.all() else going
-        anew = source.is_used_up(size[some], rate[some], idle[some], theta.shape[1])
-        step, ahead = _ahead(source.gradients(anew), theta, step, rises, going)
+        anew = stale or source.is_used_up(size[some], rate[some], idle[some], q)
+        gradients = source.gradients(anew)
+        if anew:
+            ahead = gradients.gradient(theta + step)
+        else:
+            step, ahead = _ahead(gradients, theta, step, rises, going)
         if not anew:
             memory.add(step, gradient - ahead)
         elif source.near is not None or idle[some].any():
@@ -167,7 +199,7 @@ def climb(
         theta, gradient = theta + step, ahead
         before, slower = size, rate
         idling = crude and memory.count and idle[some].any()
-        if idling and _are_short(size[some], theta.shape[1]):
+        if idling and _are_short(size[some], q):
             break
         source.move(anew, theta, gradient, size[some])
     found[which[going]] = theta[going]
@@ -203,13 +235,19 @@ class _Source:
 
     def __init__(self, problem: Gradients, rough: RoughGradients | None) -> None:
         self.problem, self.rough = problem, rough
-        self.near: Gradients | None = None
+        self.near: NearGradients | None = None
         self.farthest, self.steps = np.inf, 0
 
     @property
     def precise(self) -> bool:
         """Whether the latest gradients are precise."""
         return self.rough is None or self.near is not None
+
+    def is_exact(self, theta: Matrix, enough: float) -> NDArray[np.bool_]:
+        """Return whether rounding has cost less than is negligible, shape (m,)."""
+        if self.near is None:
+            return np.ones(len(theta), dtype=bool)
+        return self.near.error(theta) <= enough
 
     def is_used_up(
         self, size: Matrix, rate: Matrix, idle: NDArray[np.bool_], coordinates: int
@@ -295,8 +333,11 @@ class _Memory:
 
     Attributes
     ----------
-    rows : numpy.ndarray, shape (3, m, REMEMBERED, q)
-        The steps, what they took, and that times the inverses at the start.
+    steps : numpy.ndarray, shape (2, m, REMEMBERED, q or 2 q)
+        The steps, and what they took from the gradients times the inverses at the
+        start.
+    taken : numpy.ndarray, shape (m, REMEMBERED, q)
+        What they took.
     squares : numpy.ndarray, shape (2, m, REMEMBERED, REMEMBERED)
         The inverse of the triangle of products of each step with what it and later
         ones took; and products of what two steps took, with the inverses at the start
@@ -305,16 +346,18 @@ class _Memory:
         The number of steps.
     """
 
-    def __init__(self, inverse: Any, fits: int, size: int) -> None:
+    def __init__(self, inverse: Any, shape: tuple[int, ...], q: int) -> None:
+        fits, size = shape
         self.inverse, self.count = inverse, 0
-        self.rows = np.empty((3, fits, REMEMBERED, size))
+        self.steps = np.empty((2, fits, REMEMBERED, size))
+        self.taken = np.empty((fits, REMEMBERED, q))
         self.squares = np.zeros((2, fits, REMEMBERED, REMEMBERED))
         self.before: Matrix | None = None
         self.latest: tuple[Matrix, Matrix, Matrix] | None = None
 
     def add(self, step: Matrix, taken: Matrix) -> None:
         """Remember a step; one that took nothing has no effect."""
-        product = _dot(step, taken)[:, None]
+        product = _dot(taken, step)[:, None]
         scale = np.where(product > 0, 1 / np.sqrt(product), 0.0)
         self.latest = step * scale, taken * scale, scale
 
@@ -327,9 +370,11 @@ class _Memory:
         self.before, self.latest = plain, None
         if not self.count:
             return np.asarray(plain)
-        steps, _, turned = self.rows[:, :, : self.count]
+        steps, turned = self.steps[:, :, : self.count]
         triangle, inner = self.squares[:, :, : self.count, : self.count]
-        along, across = _times(steps, gradient), _times(turned, gradient)
+        q = gradient.shape[1]
+        along = _times(steps[:, :, :q], gradient)
+        across = _times(turned[:, :, :q], gradient)
         first = _times(triangle, along)
         right = _times(inner, first) - across
         start = plain - np.matmul(first[:, None], turned)[:, 0]
@@ -342,28 +387,30 @@ class _Memory:
 
     def _grow(self, step: Matrix, taken: Matrix, turned: Matrix) -> None:
         if self.count == REMEMBERED:
-            self.rows[:, :, :-1] = self.rows[:, :, 1:]
+            self.steps[:, :, :-1] = self.steps[:, :, 1:]
+            self.taken[:, :-1] = self.taken[:, 1:]
             self.squares[:, :, :-1, :-1] = self.squares[:, :, 1:, 1:]
             self.count -= 1
-        k = self.count
+        k, q = self.count, taken.shape[1]
         self.count += 1
-        self.rows[:, :, k] = step, taken, turned
-        steps, took, _ = self.rows[:, :, : self.count]
+        self.steps[:, :, k], self.taken[:, k] = (step, turned), taken
+        steps, took = self.steps[0, :, : self.count], self.taken[:, : self.count]
         triangle, inner = self.squares[:, :, : self.count, : self.count]
-        column = _times(steps[:, :k], taken)
+        column = _times(steps[:, :k, :q], taken)
         triangle[:, k, :k], triangle[:, k, k] = 0.0, 1.0
         triangle[:, :k, k] = -_times(triangle[:, :k, :k], column)
-        inner[:, :, k] = inner[:, k] = _times(took, turned)
+        inner[:, :, k] = inner[:, k] = _times(took, turned[:, :q])
 
     def forgotten(self) -> _Memory:
         """Return the memory without steps, as they may be due to rounding."""
-        return _Memory(self.inverse, self.rows.shape[1], self.rows.shape[3])
+        fits, _, size = self.steps.shape[1:]
+        return _Memory(self.inverse, (fits, size), self.taken.shape[2])
 
     def part(self, chosen: NDArray[Any]) -> _Memory:
         """Return what is remembered of some fits."""
-        made = _Memory(self.inverse.part(chosen), 0, 0)
-        made.rows, made.squares = self.rows[:, chosen], self.squares[:, chosen]
-        made.count = self.count
+        made = _Memory(self.inverse.part(chosen), (0, 0), 0)
+        made.steps, made.taken = self.steps[:, chosen], self.taken[chosen]
+        made.squares, made.count = self.squares[:, chosen], self.count
         if self.before is not None:
             made.before = self.before[chosen]
         return made
@@ -374,4 +421,4 @@ def _times(matrices: Matrix, vectors: Matrix) -> Matrix:
 
 
 def _dot(first: Matrix, second: Matrix) -> Matrix:
-    return np.asarray(np.einsum("bp,bp->b", first, second))
+    return np.asarray(np.einsum("bp,bp->b", first, second[:, : first.shape[1]]))

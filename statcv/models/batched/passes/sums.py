@@ -127,27 +127,6 @@ class Passes:
         p = self.X.shape[1]
         return np.ascontiguousarray(beta.reshape(-1, p), dtype=self.X.dtype)
 
-    def padded(self, few: Matrix) -> Matrix:
-        """Return rows followed by some of zeros, where products are quicker with them.
-
-        Products take longer for five to seven rows than for eight.
-        """
-        short = -len(few) % LANES
-        if short >= LANES // 2:
-            return few
-        return np.concatenate([few, np.zeros((short, few.shape[1]), few.dtype)])
-
-    def predictors(self, beta: Matrix) -> Matrix:
-        """Return the linear predictors of all rows by coefficients, (fits, n)."""
-        eta = np.empty((len(beta), len(self.X)), self.X.dtype)
-
-        def put(rows: slice) -> None:
-            eta[:, rows] = beta @ self.X[rows].T
-
-        blocks = self.blocks(len(beta))
-        shared(put, blocks, self.cost(len(beta)) / 2 / len(blocks))
-        return eta
-
     def gathered(self, sums: Matrix) -> Matrix:
         """Return derivatives by coordinates, (fits, q), of those by coefficients."""
         basis = self.family.basis
@@ -390,6 +369,17 @@ class Passes:
 def _cut(n: int, size: int) -> list[slice]:
     """Return n rows in stretches of one size, but the last."""
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def padded(few: Matrix) -> Matrix:
+    """Return rows followed by some of zeros, where products are quicker with them.
+
+    Products take longer for five to seven rows than for eight.
+    """
+    short = -len(few) % LANES
+    if short >= LANES // 2:
+        return few
+    return np.concatenate([few, np.zeros((short, few.shape[1]), few.dtype)])
 
 
 def added(parts: list[Matrix]) -> Matrix:

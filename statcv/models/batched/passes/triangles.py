@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
-from statcv.models.cholesky import decompose
+from statcv.models.cholesky import decompose, multiply_by_inverse
 
 CONDITION = 1e10  # the largest condition number of a Hessian
 SINGLE = 1e3  # one with which its products may be of single precision
@@ -59,24 +59,11 @@ class Triangle:
         solved, _ = solve(self.lower, right, lower=1)
         return np.asarray(solved.T / self.scale)
 
-    def times(self, vector: Matrix) -> Matrix:
-        """Multiply a vector, in the precision of the matrix, by its inverse."""
-        solved = self.times_scaled(vector / self.scale) / self.scale
-        return np.asarray(solved, dtype=self.lower.dtype)
-
     def times_scaled(self, vector: Matrix) -> Matrix:
         """Multiply a vector by the inverse of the scaled matrix, in its precision."""
-        right = vector.astype(self.lower.dtype)
-        half = self._by_vector(self.lower, right, lower=1, overwrite_x=1)
-        solved = self._by_vector(self.lower, half, lower=1, trans=1, overwrite_x=1)
-        return np.asarray(solved)
-
-    @cached_property
-    def _by_vector(self) -> Any:
-        """The function of BLAS that solves equations of the triangle."""
-        from scipy.linalg.blas import dtrsv, strsv
-
-        return strsv if self.lower.dtype == np.float32 else dtrsv
+        made = vector.astype(self.lower.dtype)
+        multiply_by_inverse(self.lower.T, made)
+        return made
 
     @property
     def size(self) -> float:

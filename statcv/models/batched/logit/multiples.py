@@ -1,0 +1,238 @@
+"""Large ridge fits of about as many columns as records, or more, by multiples.
+
+At the optimum the coefficients are a sum of multiples of the training records, which
+are their residuals over the penalty (Zhu & Hastie 2005). Gradients, steps and all
+places between are such sums, and are written by the multiples. Steps take one product
+with the products of all records, which all folds have in common, where they would take
+two with the records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.models.base import Matrix, TrainingSet
+from statcv.models.batched.folds import (
+    FittedFolds,
+    FoldFits,
+    Folds,
+    by_linear_predictor,
+)
+from statcv.models.batched.logit.by_records import ByRecords
+from statcv.models.batched.logit.span import Span
+from statcv.models.batched.logit.wide import are_few_and_small
+from statcv.models.batched.passes import are_few_and_large
+from statcv.models.batched.passes.families import TwoClasses, negligible
+from statcv.models.batched.passes.few_fits import ANEW
+from statcv.models.batched.passes.quasi_newton import Identity, Inverses, climb
+from statcv.models.batched.row_space import row_space
+from statcv.models.likelihood import LinearFits
+
+TALL = 1.2  # training records for each column, beyond which columns are as quick
+LARGER = 2**8  # than usual are blocks of fits, by this factor: 256 MB of matrices
+HESSIANS = 8  # of its own that a fold gets
+EVEN = 60  # the spread of eigenvalues up to which steps may start without Hessians;
+# if it is larger, columns of different size slow them unless they are many
+LONG = 70  # records for each step of as many that take as long as Hessians
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """A place whose gradients are known, for those nearby.
+
+    Attributes
+    ----------
+    place : numpy.ndarray, shape (m, 2q)
+    gradient : numpy.ndarray, shape (m, q)
+    state : numpy.ndarray, shape (m, n)
+        What changes of residuals are functions of.
+    """
+
+    place: Matrix
+    gradient: Matrix
+    state: Matrix
+
+    def part(self, chosen: NDArray[Any]) -> Origin:
+        """Return the place of some of the fits."""
+        return Origin(self.place[chosen], self.gradient[chosen], self.state[chosen])
+
+
+@dataclass(frozen=True, eq=False)
+class Multiples:
+    """The optimisation problem of some fits.
+
+    A place has the products of its multiples with all records first, in single
+    precision, then the multiples; the intercept stands last in both.
+
+    Attributes
+    ----------
+    span : Span
+        All records.
+    family : TwoClasses
+        Their outcomes.
+    often : numpy.ndarray, shape (m, n)
+        How often each fit trains on each record, times its weight.
+    precise : bool
+        Whether gradients are computed from the coefficients, not from the products.
+    origin : Origin or None
+        A place nearby. Gradients are computed by what differs from those there.
+    """
+
+    span: Span
+    family: TwoClasses
+    often: Matrix
+    precise: bool = True
+    origin: Origin | None = None
+
+    def part(self, chosen: NDArray[Any]) -> Multiples:
+        """Return the problem of some of the fits."""
+        origin = None if self.origin is None else self.origin.part(chosen)
+        return replace(self, often=self.often[chosen], origin=origin)
+
+    def around(self, place: Matrix, gradient: Matrix) -> Multiples:
+        """Return the problem near a place whose gradients are known."""
+        state = self.span.along(place)
+        with np.errstate(over="ignore"):
+            self.family.state(state, slice(None))
+        return replace(self, origin=Origin(place, gradient, state))
+
+    def error(self, place: Matrix) -> Matrix:
+        """Return about how far from an optimum rounding makes it, shape (m,).
+
+        Errors of linear predictors are multiplied by the root R of the variances, at
+        most 1/2, and by H⁻¹Z'R with a Hessian H = Z'R²Z + λ, at most 1/(2√λ).
+        """
+        assert self.origin is not None
+        moved = (place - self.origin.place)[:, self.span.size :]
+        errors = self.span.rounding * np.sqrt(len(self.span.X) * (moved**2).sum(axis=1))
+        return np.asarray(errors / 4 / np.sqrt(self.span.strength))
+
+    def gradient(self, place: Matrix) -> Matrix:
+        """Return the gradient of each fit's log-likelihood, minus the penalty's.
+
+        It is a sum of multiples of the records as well, by which it is written.
+        """
+        span, origin = self.span, self.origin
+        n, q = len(span.X), span.size
+        with np.errstate(over="ignore", invalid="ignore"):
+            if origin is not None:
+                place = place - origin.place
+                pulled = span.along(place)
+                self.family.change(pulled, origin.state, slice(None))
+            else:
+                known = span.predictors if self.precise else span.along
+                pulled = known(place)
+                self.family.pull(pulled, slice(None))
+        pulled *= self.often
+        made = np.empty((len(place), q))
+        np.subtract(pulled, span.strength * place[:, q : q + n], out=made[:, :n])
+        if span.intercept:
+            made[:, n] = span.unit * pulled.sum(axis=1)
+        return made if origin is None else made + origin.gradient
+
+    def inverses(self, place: Matrix) -> ByRecords | None:
+        """Return the inverse Hessian of each fit; None if one has none."""
+        eta = self.span.along(place)
+        return ByRecords.of(self.span, self.family.curvature(eta) * self.often)
+
+
+def fit_by_multiples(
+    records: TrainingSet,
+    folds: Folds,
+    ridge: Matrix,
+    mean: Callable[[Matrix], Matrix],
+) -> FittedFolds | None:
+    """Fit a binary outcome in large folds, if columns are about as many as records.
+
+    Parameters
+    ----------
+    records : TrainingSet
+        All records.
+    folds : Folds
+    ridge : numpy.ndarray, shape (p,)
+        Strength of the penalty on each column.
+    mean : callable
+        Function from linear predictors to predictions.
+
+    Returns
+    -------
+    FittedFolds or None
+        None if other ways are quicker or more precise, or some optimum is in doubt.
+    """
+    if not _suits(records, folds, ridge):
+        return None
+    span, (n, p) = Span.of(records, ridge), records.X.shape
+    if span is None or (span.spread > EVEN and p < n):
+        return None
+    family = TwoClasses(2.0 * records.y - 1.0)
+    weights = np.ones(n) if records.weights is None else records.weights
+    fits, residuals = FoldFits.empty(len(folds), p), np.empty((len(folds), n))
+    for block in folds.blocks(n, p, each=n * n, larger=LARGER):
+        often = np.tile(weights, (len(block), 1))
+        block.multiply(often)
+        place = _settle(Multiples(span, family, often))
+        if place is None:
+            return None
+        fits.coefficients[block.fits] = span.coefficients(place)
+        residuals[block.fits] = span.strength * place[:, span.size :][:, :n]
+    fits.converged[:] = True
+    fitted = by_linear_predictor(fits, records, folds, mean, ridge)
+    if fitted.linear is None or p - span.intercept <= n:
+        return fitted
+    intercepts = fits.coefficients[:, records.intercept or 0]
+    smaller = partial(_in_row_space, records, residuals, intercepts, ridge)
+    return replace(fitted, linear=replace(fitted.linear, smaller=smaller))
+
+
+def _in_row_space(
+    records: TrainingSet, residuals: Matrix, intercepts: Matrix, ridge: Matrix
+) -> LinearFits:
+    """Return the fits by as many columns as there are records."""
+    space = row_space(records, ridge)
+    assert space is not None
+    return space.fits(residuals, intercepts, ridge)
+
+
+def _suits(records: TrainingSet, folds: Folds, ridge: Matrix) -> bool:
+    n, p = records.X.shape
+    most, smaller = n - int(folds.out.sizes.min(initial=n)), min(n, p)
+    if most > TALL * p or not are_few_and_large(folds, (n, smaller)):
+        return False
+    if are_few_and_small(folds, n, smaller):
+        return False
+    return np.flatnonzero(ridge == 0).tolist() in ([], [records.intercept])
+
+
+def _settle(problem: Multiples) -> Matrix | None:
+    """Return the place of each optimum; None if one is in doubt."""
+    span, fits = problem.span, len(problem.often)
+    n, q = len(span.X), span.size
+    enough = negligible(problem.family, q) / span.reach
+    precision = enough, 1e-15 * float(np.sqrt(n * q))
+    place, done = np.zeros((fits, 2 * q)), np.zeros(fits, dtype=bool)
+    inverse: Inverses | None = None
+    if span.spread <= EVEN:
+        inverse = Identity(grows=True, with_products=span.with_products)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        for number in range(1 + HESSIANS):
+            left = np.flatnonzero(~done)
+            rest, at = problem.part(left), place[left]
+            if inverse is None:
+                inverse = rest.inverses(at)
+            if inverse is None:
+                return None
+            rough = replace(rest, precise=False)
+            cost = n / LONG if number < ANEW else np.inf
+            place[left], done[left] = climb(
+                rest, at, rough.gradient(at), inverse, *precision, rough, cost
+            )
+            if done.all():
+                return place
+            inverse = None
+    return None

@@ -1,0 +1,170 @@
+"""All records, and the coefficients that multiples of them make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from statcv.models.base import Matrix, TrainingSet
+from statcv.models.batched.passes.sums import added, padded
+from statcv.threads import product, ranges, shared
+
+EPS = float(np.finfo(np.float32).eps)
+PARTS = 2  # of columns or of rows, that threads share
+CELLS = 2**16  # of rows that are rounded at once
+DIGITS = 0.1  # the share of the ridge that rounding of Hessians may be, at most
+
+
+@dataclass(frozen=True, eq=False)
+class Span:
+    """All records, the sums of whose multiples are coefficients of ridge fits.
+
+    Coefficients are in units in which the ridge is alike for all columns, and so large
+    that the Hessian without effects has eigenvalues of about 1.
+
+    Attributes
+    ----------
+    X : numpy.ndarray, shape (n, p)
+        The records.
+    place : int or None
+        The column of the intercept, which is not penalised.
+    middle : numpy.ndarray, shape (p,)
+        What is taken from each column first: the mean, if there is an intercept.
+    square : numpy.ndarray, shape (p,)
+        What multiplies sums of multiples of the records to become coefficients; 0 for
+        the intercept.
+    products : numpy.ndarray, shape (n, n)
+        The products of the records, in single precision.
+    rounding : float
+        About the error of linear predictors for multiples with a sum of squares of 1.
+    strength : float
+        The ridge.
+    unit : float
+        The coefficient that is 1 for the intercept.
+    spread : float
+        The mean square of the eigenvalues of the products, over the square of their
+        mean.
+    """
+
+    X: Matrix
+    place: int | None
+    middle: Matrix
+    square: Matrix
+    products: Matrix
+    rounding: float
+    strength: float
+    unit: float
+    spread: float
+
+    @classmethod
+    def of(cls, records: TrainingSet, ridge: Matrix) -> Span | None:
+        """Multiply the records; None if rounding would cost many digits.
+
+        Parameters
+        ----------
+        records : TrainingSet
+            All records.
+        ridge : numpy.ndarray, shape (p,)
+            Strength of the penalty on each column, 0 for the intercept only.
+        """
+        X, place, (n, p) = records.X, records.intercept, records.X.shape
+        scale, middle = np.zeros(p), np.zeros(p)
+        scale[ridge > 0] = 1 / np.sqrt(ridge[ridge > 0])
+
+        def of_some(columns: range) -> Matrix:
+            some = slice(columns.start, columns.stop)
+            if place is not None:
+                X[:, some].mean(axis=0, out=middle[some])
+            rows = np.empty((n, len(columns)), dtype=np.float32)
+            size = max(1, CELLS // max(len(columns), 1))
+            for start in range(0, n, size):
+                part = slice(start, start + size)
+                left = X[part, some] - middle[some]
+                np.multiply(left, scale[some], out=rows[part], casting="same_kind")
+            return product(rows, rows.T)  # a matrix and its transpose: half the work
+
+        parts = ranges(p, PARTS)
+        with np.errstate(over="ignore", invalid="ignore"):
+            products = added(shared(of_some, parts, n * n * p / len(parts)))
+            squares = float(np.vdot(products, products))
+        own = float(products.diagonal().sum(dtype=float))
+        rounding = EPS * np.sqrt(squares / n)
+        if not rounding / 2 <= DIGITS:
+            return None
+        size = squares / max(own, EPS) / 4 + 1
+        products /= np.float32(size)
+        total = n if records.weights is None else float(records.weights.sum())
+        unit = 2 / float(np.sqrt(total))
+        error = 4 * rounding / np.sqrt(n) / size
+        spread = n * squares / max(own, EPS) ** 2
+        square = scale**2 / size
+        return cls(X, place, middle, square, products, error, 1 / size, unit, spread)
+
+    @property
+    def intercept(self) -> bool:
+        """Whether there is an intercept."""
+        return self.place is not None
+
+    @property
+    def size(self) -> int:
+        """The number of coordinates: a multiple of each record, and the intercept."""
+        return len(self.X) + self.intercept
+
+    @property
+    def reach(self) -> float:
+        """The most that a step of length 1 moves a linear predictor."""
+        longest = float(self.products.diagonal().max(initial=0.0))
+        return float(np.sqrt(longest)) + self.unit * self.intercept
+
+    def with_products(self, multiples: Matrix) -> Matrix:
+        """Return coordinates, shape (m, q), after their products with all records."""
+        n, q = len(self.X), self.size
+        made = np.empty((len(multiples), 2 * q))
+        few = padded(multiples[:, :n].astype(np.float32))
+
+        def put(rows: range) -> None:
+            some = slice(rows.start, rows.stop)
+            made[:, some] = (few @ self.products[some].T)[: len(multiples)]
+
+        shared(put, ranges(n, PARTS), 2.0 * n * n * len(few) / PARTS)
+        made[:, n:q], made[:, q:] = multiples[:, n:], multiples
+        return made
+
+    def along(self, places: Matrix) -> Matrix:
+        """Return the linear predictors of places with their products, shape (m, n)."""
+        n = len(self.X)
+        if not self.intercept:
+            return places[:, :n].copy()
+        return np.asarray(places[:, :n] + self.unit * places[:, n : n + 1])
+
+    def coefficients(self, places: Matrix) -> Matrix:
+        """Return the coefficients, shape (m, p), in the units of the columns."""
+        n, fits = len(self.X), len(places)
+        multiples = places[:, self.size :]
+        few = padded(multiples[:, :n])
+
+        def sums(rows: range) -> Matrix:
+            some = slice(rows.start, rows.stop)
+            return product(few[:, some], self.X[some])
+
+        cost = 2.0 * self.X.size * len(few) / PARTS
+        beta = added(shared(sums, ranges(n, PARTS), cost))[:fits]
+        beta -= np.outer(multiples[:, :n].sum(axis=1), self.middle)
+        beta *= self.square
+        if self.place is not None:
+            beta[:, self.place] = self.unit * multiples[:, n] - beta @ self.middle
+        return beta
+
+    def predictors(self, places: Matrix) -> Matrix:
+        """Return the linear predictors in double precision, shape (m, n)."""
+        beta, fits = padded(self.coefficients(places)), len(places)
+        made = np.empty((fits, len(self.X)))
+
+        def put(rows: range) -> None:
+            some = slice(rows.start, rows.stop)
+            made[:, some] = (beta @ self.X[some].T)[:fits]
+
+        cost = 2.0 * self.X.size * len(beta) / PARTS
+        shared(put, ranges(len(self.X), PARTS), cost)
+        return made
