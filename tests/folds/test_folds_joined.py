@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from statcv import by_hash, by_quantile, by_value, cv, fold_plan
@@ -75,14 +75,19 @@ def test_fold_j_of_the_whole_is_fold_j_of_each_site(seed, scheme, how, stratify)
     if scheme == "bootstrap" and how == "subsample":
         how = None
     frames, folds = sites(seed), scheme[-5:] == "kfold"
-    plans = plans_of(
-        frames,
-        scheme=scheme,
-        rebalance=how if scheme != "bootstrap" else None,
-        stratify=stratify,
-        seed=seed,
-        **({"k": 3} if folds else {"repeats": 4}),
-    )
+    try:
+        plans = plans_of(
+            frames,
+            scheme=scheme,
+            rebalance=how if scheme != "bootstrap" else None,
+            stratify=stratify,
+            seed=seed,
+            **({"k": 3} if folds else {"repeats": 4}),
+        )
+    except SchemeError as error:  # by chance, the hash leaves a fold of a site empty
+        if "would be empty" not in str(error):
+            raise
+        reject()
     joined = FoldPlan.concat(plans)
     offsets = dict(zip(plans, np.cumsum([0, 30, 20]), strict=True))
     assert joined.n == 75
