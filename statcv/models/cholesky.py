@@ -58,7 +58,7 @@ def multiply_by_inverse(factor: Matrix, vector: Matrix) -> None:
     factor : numpy.ndarray, shape (n, n)
         What :func:`decompose` made of the matrix.
     vector : numpy.ndarray, shape (n,)
-        Of the precision of the matrix.
+        In the precision of the matrix.
 
     Examples
     --------
