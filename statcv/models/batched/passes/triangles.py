@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
-from statcv.models.cholesky import decompose, multiply_by_inverse
+from statcv.models.cholesky import decompose
 
 CONDITION = 1e10  # the largest condition number of a Hessian
 SINGLE = 1e3  # one with which its products may be of single precision
@@ -61,9 +61,17 @@ class Triangle:
 
     def times_scaled(self, vector: Matrix) -> Matrix:
         """Multiply a vector by the inverse of the scaled matrix, in its precision."""
-        made = vector.astype(self.lower.dtype)
-        multiply_by_inverse(self.lower.T, made)
-        return made
+        right = vector.astype(self.lower.dtype)
+        half = self._by_vector(self.lower, right, lower=1, overwrite_x=1)
+        solved = self._by_vector(self.lower, half, lower=1, trans=1, overwrite_x=1)
+        return np.asarray(solved)
+
+    @cached_property
+    def _by_vector(self) -> Any:
+        """The function of BLAS that solves equations of the triangle."""
+        from scipy.linalg.blas import dtrsv, strsv
+
+        return strsv if self.lower.dtype == np.float32 else dtrsv
 
     @property
     def size(self) -> float:
