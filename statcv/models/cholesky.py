@@ -17,6 +17,7 @@ import numpy as np
 from statcv.models.base import Matrix
 
 LOWER = ctypes.c_char(b"L")  # triangle, of the transpose
+SLOW = 8  # operations, in the time that a number of a factor takes in a product
 PLAIN, TRANSPOSED = ctypes.c_char(b"N"), ctypes.c_char(b"T")
 
 

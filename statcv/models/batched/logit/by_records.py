@@ -17,10 +17,8 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix
 from statcv.models.batched.folds import Numbers
 from statcv.models.batched.logit.span import Span
-from statcv.models.cholesky import decompose, multiply_by_inverse
+from statcv.models.cholesky import SLOW, decompose, multiply_by_inverse
 from statcv.threads import shared
-
-SLOW = 8  # operations of a product that could be made while a triangle's are
 
 
 @dataclass(frozen=True, eq=False)

@@ -252,10 +252,11 @@ class Passes:
             return self._products(place, lists[number][some], own)
 
         made = shared(of, parts, cost / halves)
-        return [
-            self._whole(added(made[first : first + halves]))
-            for first in range(0, len(made), halves)
-        ]
+
+        def whole(number: int) -> Matrix:
+            return self._whole(added(made[number * halves : (number + 1) * halves]))
+
+        return shared(whole, range(len(lists)), 4.0 * self.size**2)
 
     def _cost_of_products(self, rows: int) -> float:
         return float(rows) * self.size**2
@@ -402,4 +403,8 @@ def _factors(
         yield room.T, room  # half the work of two different matrices
         return
     for own in curved:
-        yield X.T * own.astype(X.dtype, copy=False), X
+        if (own >= 0).all():
+            rows = X * np.sqrt(own).astype(X.dtype, copy=False)[:, None]
+            yield rows.T, rows
+        else:
+            yield X.T * own.astype(X.dtype, copy=False), X

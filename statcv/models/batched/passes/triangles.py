@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
-from statcv.models.cholesky import decompose
+from statcv.models.cholesky import SLOW, decompose, multiply_by_inverse
+from statcv.threads import shared
 
 CONDITION = 1e10  # the largest condition number of a Hessian
 SINGLE = 1e3  # one with which its products may be of single precision
+LARGE = 600  # coordinates for which threads share the equations of triangles
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +64,9 @@ class Triangle:
     def times_scaled(self, vector: Matrix) -> Matrix:
         """Multiply a vector by the inverse of the scaled matrix, in its precision."""
         right = vector.astype(self.lower.dtype)
+        if len(right) >= LARGE:
+            multiply_by_inverse(self.lower.T, right)
+            return right
         half = self._by_vector(self.lower, right, lower=1, overwrite_x=1)
         solved = self._by_vector(self.lower, half, lower=1, trans=1, overwrite_x=1)
         return np.asarray(solved)
@@ -104,9 +109,14 @@ class Triangles:
             solved = self.triangles[0].solve(vectors * self.scale)
             return np.asarray(solved * (self.scale * self.multiple))
         made = vectors * self._units
-        for row, triangle in zip(made, self.triangles, strict=True):
+
+        def put(fit: int) -> None:
+            triangle = self.triangles[fit]
             if triangle is not None:
-                row[:] = triangle.times_scaled(row)
+                made[fit] = triangle.times_scaled(made[fit])
+
+        q = len(self.scale)
+        shared(put, range(len(made)), SLOW * q**2 if q >= LARGE else 0.0)
         made *= self._units
         return made
 
