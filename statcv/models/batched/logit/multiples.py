@@ -79,7 +79,8 @@ class Multiples:
     often : numpy.ndarray, shape (m, n)
         How often each fit trains on each record, times its weight.
     precise : bool
-        Whether gradients are computed from the coefficients, not from the products.
+        Whether gradients are computed from the coefficients, not from the products,
+        to which single precision suffices.
     origin : Origin or None
         A place nearby. Gradients are computed by what differs from those there.
     """
@@ -95,9 +96,15 @@ class Multiples:
         origin = None if self.origin is None else self.origin.part(chosen)
         return replace(self, often=self.often[chosen], origin=origin)
 
+    def rounded(self) -> Multiples:
+        """Return the problem with gradients of single precision."""
+        often: Any = self.often.astype(np.float32)
+        family = self.family.rounded()
+        return replace(self, family=family, often=often, precise=False)
+
     def around(self, place: Matrix, gradient: Matrix) -> Multiples:
         """Return the problem near a place whose gradients are known."""
-        state = self.span.along(place)
+        state = self._along(place)
         with np.errstate(over="ignore"):
             self.family.state(state, slice(None))
         return replace(self, origin=Origin(place, gradient, state))
@@ -123,10 +130,10 @@ class Multiples:
         with np.errstate(over="ignore", invalid="ignore"):
             if origin is not None:
                 place = place - origin.place
-                pulled = span.along(place)
+                pulled = self._along(place)
                 self.family.change(pulled, origin.state, slice(None))
             else:
-                known = span.predictors if self.precise else span.along
+                known = span.predictors if self.precise else self._along
                 pulled = known(place)
                 self.family.pull(pulled, slice(None))
         pulled *= self.often
@@ -135,6 +142,10 @@ class Multiples:
         if span.intercept:
             made[:, n] = span.unit * pulled.sum(axis=1)
         return made if origin is None else made + origin.gradient
+
+    def _along(self, place: Matrix) -> Matrix:
+        """Return the linear predictors by the products."""
+        return self.span.along(place).astype(self.often.dtype, copy=False)
 
     def inverses(self, place: Matrix) -> ByRecords | None:
         """Return the inverse Hessian of each fit; None if one has none."""
@@ -176,7 +187,9 @@ def fit_by_multiples(
     for block in folds.blocks(n, p, each=n * n, larger=LARGER):
         often = np.tile(weights, (len(block), 1))
         block.multiply(often)
-        place = _settle(Multiples(span, family, often))
+        ones, every = often @ records.y, often.sum(axis=1)
+        both_classes = bool(((ones > 0) & (ones < every)).all())
+        place = _settle(Multiples(span, family, often)) if both_classes else None
         if place is None:
             return None
         fits.coefficients[block.fits] = span.coefficients(place)
@@ -227,7 +240,7 @@ def _settle(problem: Multiples) -> Matrix | None:
                 inverse = rest.inverses(at)
             if inverse is None:
                 return None
-            rough = replace(rest, precise=False)
+            rough = rest.rounded()
             cost = n / LONG if number < ANEW else np.inf
             place[left], done[left] = climb(
                 rest, at, rough.gradient(at), inverse, *precision, rough, cost

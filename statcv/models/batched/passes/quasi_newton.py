@@ -164,9 +164,11 @@ def climb(
             size <= noise
         )
         close &= (rises >= 0) & source.precise
-        exact = source.is_exact(theta, enough) if close.any() else close
-        stale = bool((going & close & ~exact).any())
-        close &= exact
+        stale = False
+        if close.any():
+            exact = source.is_exact(theta, enough)
+            stale = bool((going & close & ~exact).any())
+            close &= exact
         halt = going & (close | ~(rises > 0))
         idle = (rate > STALLED) & (slower > STALLED)
         renews = number > SEEN and not (crude or source.precise)
