@@ -123,9 +123,9 @@ class Span:
         made = np.empty((len(multiples), 2 * q))
         few = padded(multiples[:, :n].astype(np.float32))
 
-        def put(rows: range) -> None:
-            some = slice(rows.start, rows.stop)
-            made[:, some] = (few @ self.products[some].T)[: len(multiples)]
+        def put(columns: range) -> None:
+            some = slice(columns.start, columns.stop)
+            made[:, some] = (few @ self.products[:, some])[: len(multiples)]
 
         shared(put, ranges(n, PARTS), 2.0 * n * n * len(few) / PARTS)
         made[:, n:q], made[:, q:] = multiples[:, n:], multiples
