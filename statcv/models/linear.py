@@ -42,7 +42,8 @@ from statcv.models.batched.passes import (
     fit_few,
 )
 from statcv.models.likelihood import Gaussian, LinearFits
-from statcv.models.newton import column_units
+from statcv.models.newton import column_units, positive_weights, solve_well
+from statcv.threads import shared
 
 CONDITION = 1e6  # of all records
 GROWTH = 1e4  # of the inverse, where a fold is left to its own decomposition
@@ -78,7 +79,15 @@ def fit_linear_folds(model: Model, records: TrainingSet, folds: Folds) -> FoldFi
 def sure_linear_fits(records: TrainingSet, folds: Folds) -> FoldFits:
     """Return the fits that are beyond doubt; the others have not converged."""
     refuse_missing(records, "linear regression")
-    fits = FoldFits.empty(len(folds), records.X.shape[1])
+    (n, p), fits = records.X.shape, FoldFits.empty(len(folds), records.X.shape[1])
+    if n - int(folds.out.sizes.min(initial=n)) < p:
+
+        def fit(number: int) -> Matrix:
+            return _least_squares(folds.training_set(records, number))
+
+        fits.coefficients[:] = shared(fit, range(len(folds)), 2.0 * n * n * p)
+        fits.converged[:] = True
+        return fits
     if are_few_and_large(folds, records.X.shape):
         made = _fit_large(records, folds)
         if made is not None:
@@ -175,8 +184,10 @@ def fold_means(records: TrainingSet, folds: Folds) -> Matrix:
 class Linear:
     """Least squares, as R's ``lm``; for a 0/1 outcome the linear probability model.
 
-    Where columns of a training set are linearly dependent, the solution of least
-    norm is taken (in columns scaled to about the same size).
+    With fewer training records than columns, the coefficients other than the intercept
+    are those of least norm, as scikit-learn's ``LinearRegression`` has them. Where
+    columns are linearly dependent otherwise, the solution of least norm is taken in
+    columns scaled to about the same size.
 
     Examples
     --------
@@ -199,12 +210,7 @@ class Linear:
     def fit(self, training: TrainingSet) -> PlainFit:
         """Fit the training set."""
         refuse_missing(training, "linear regression")
-        X, y = training.X, training.y.astype(float)
-        if training.weights is not None:
-            root = np.sqrt(training.weights)
-            X, y = X * root[:, None], y * root
-        unit = column_units(X)
-        beta = np.linalg.lstsq(X / unit, y, rcond=None)[0] / unit
+        beta = _least_squares(training)
         coefficients = dict(zip(training.names, beta.tolist(), strict=True))
         linear = LinearFits.of_one(beta, np.zeros(len(beta)))
         return PlainFit(partial(_linear, beta), coefficients, linear=linear)
@@ -216,6 +222,51 @@ class Linear:
         fits = fit_linear_folds(self, records, folds)
         none = np.zeros(records.X.shape[1])
         return by_linear_predictor(fits, records, folds, np.asarray, none)
+
+
+def _least_squares(training: TrainingSet) -> Matrix:
+    """Return the coefficients; those of least norm where columns are dependent."""
+    X, y = training.X, training.y.astype(float)
+    if len(X) < X.shape[1]:
+        return _least_norm(training)
+    if training.weights is not None:
+        root = np.sqrt(training.weights)
+        X, y = X * root[:, None], y * root
+    unit = column_units(X)
+    return np.asarray(np.linalg.lstsq(X / unit, y, rcond=None)[0] / unit)
+
+
+def _least_norm(training: TrainingSet) -> Matrix:
+    """Fit fewer records than columns; the intercept has no part in the norm.
+
+    The other coefficients are a sum of multiples of the records, which reproduces
+    their outcomes if no record depends on others; it loses few digits in their products
+    then (Björck 1996, section 2.2.1).
+    """
+    used, weights = positive_weights(training)
+    X, y, place = training.X[used], training.y[used].astype(float), training.intercept
+    products, right = X @ X.T, np.column_stack([y, np.ones(len(X))])
+    if place is not None:
+        products -= 1.0
+    solved = solve_well(products, right)
+    if solved is not None:
+        multiples, by_intercept = solved.T
+        height = 0.0
+        if place is not None:  # such that the multiples add up to 0
+            height = float(multiples.sum() / by_intercept.sum())
+            multiples = multiples - height * by_intercept
+        beta = multiples @ X
+    else:
+        middle = np.zeros(X.shape[1] + 1)
+        if place is not None:
+            middle = weights @ np.column_stack([X, y]) / weights.sum()
+        root = np.sqrt(weights)[:, None]
+        rows, lacking = (X - middle[:-1]) * root, (y - middle[-1]) * root[:, 0]
+        beta = np.linalg.lstsq(rows, lacking, rcond=None)[0]
+        height = float(middle[-1] - middle[:-1] @ beta)
+    if place is not None:
+        beta[place] = height
+    return np.asarray(beta)
 
 
 def _regression(records: TrainingSet) -> Regression:

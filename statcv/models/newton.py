@@ -174,8 +174,11 @@ def column_units(X: Matrix) -> NDArray[np.float64]:
     return np.asarray(np.exp2(np.rint(np.log2(np.where(largest > 0, largest, 1.0)))))
 
 
-def solve_well(matrix: Matrix, vector: Matrix) -> Matrix | None:
-    """Solve for a symmetric matrix; None if that would cost many digits."""
+def solve_well(matrix: Matrix, right: Matrix) -> Matrix | None:
+    """Solve for a symmetric matrix; None if that would cost many digits.
+
+    The right side is a vector, or a matrix with a column for each of several.
+    """
     size = np.sqrt(matrix.diagonal())
     if not (size > 0).all():
         return None
@@ -185,8 +188,8 @@ def solve_well(matrix: Matrix, vector: Matrix) -> Matrix | None:
         return None
     if not L.diagonal().min(initial=1.0) ** 2 * CONDITION > 1:
         return None
-    half = np.linalg.solve(L, vector / size)
-    return np.asarray(np.linalg.solve(L.T, half) / size)
+    half = np.linalg.solve(L, (right.T / size).T)
+    return np.asarray((np.linalg.solve(L.T, half).T / size).T)
 
 
 def inverse_gram(rows: Matrix, vector: Matrix) -> Matrix:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from sklearn.linear_model import LinearRegression
 
 from statcv.errors import FoldWarning, ModelError, StatcvError
 from statcv.folds import make_plan
@@ -445,6 +446,33 @@ def test_there_may_be_more_columns_than_records(n):
     assert_like_refits(ridge, Logit(1.0), records, folds)
     linear = fit_linear_folds(Linear(), records, folds)
     assert_like_refits(linear, Linear(), records, folds)
+
+
+@pytest.mark.parametrize("twice", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("scheme", ["halves", "fifths weighted", "bootstrap", "loocv"])
+def test_least_squares_of_many_columns_are_those_of_sklearn(scheme, intercept, twice):
+    rng = np.random.default_rng(3)
+    X = 5 + rng.normal(size=(40, 300)) * rng.exponential(size=300)
+    y = 100 + X[:, 0] + rng.normal(size=40)
+    if twice:  # dependent records
+        X[1] = X[0]
+    if intercept:
+        X = np.column_stack([np.ones(40), X])
+    weights = rng.integers(0, 3, size=40).astype(float)
+    place = 0 if intercept else None
+    records = records_of(X, y, "continuous", weights, intercept=place)
+    classes = replace(records, y=(y > 105).astype(int), kind="binary", n_classes=2)
+    folds = Folds.of(plan_of(scheme, classes))
+    made = fit_linear_folds(Linear(), records, folds)
+    assert made.converged.all()
+    assert not made.refitted.any()
+    for fit in range(0, len(folds), 7):
+        training = folds.training_set(records, fit)
+        theirs = LinearRegression(fit_intercept=intercept)
+        theirs.fit(training.X[:, intercept:], training.y, training.weights)
+        expected = theirs.predict(X[:, intercept:])
+        np.testing.assert_allclose(X @ made.coefficients[fit], expected, rtol=1e-8)
 
 
 @pytest.mark.parametrize("intercept", [0, None])
