@@ -41,6 +41,7 @@ from statcv.models.batched.passes import (
     are_few_and_large,
     fit_few,
 )
+from statcv.models.batched.row_space import with_smaller
 from statcv.models.likelihood import Gaussian, LinearFits
 from statcv.models.newton import column_units, positive_weights, solve_well
 from statcv.threads import shared
@@ -80,7 +81,7 @@ def sure_linear_fits(records: TrainingSet, folds: Folds) -> FoldFits:
     """Return the fits that are beyond doubt; the others have not converged."""
     refuse_missing(records, "linear regression")
     (n, p), fits = records.X.shape, FoldFits.empty(len(folds), records.X.shape[1])
-    if n - int(folds.out.sizes.min(initial=n)) < p:
+    if _are_wide(folds, n, p):
 
         def fit(number: int) -> Matrix:
             return _least_squares(folds.training_set(records, number))
@@ -116,6 +117,11 @@ def sure_linear_fits(records: TrainingSet, folds: Folds) -> FoldFits:
             fits.coefficients[np.ix_(block.fits[sure], live)] = beta
             fits.converged[block.fits] = sure
     return fits
+
+
+def _are_wide(folds: Folds, n: int, p: int) -> bool:
+    """Return whether all training sets have fewer records than columns."""
+    return n - int(folds.out.sizes.min(initial=n)) < p
 
 
 def _fit_large(
@@ -220,8 +226,14 @@ class Linear:
         if folds.matrices is not None:
             return fit_own_folds(self, _regression(records), records, folds)
         fits = fit_linear_folds(self, records, folds)
-        none = np.zeros(records.X.shape[1])
-        return by_linear_predictor(fits, records, folds, np.asarray, none)
+        none, alike = np.zeros((2, records.X.shape[1]))
+        fitted = by_linear_predictor(fits, records, folds, np.asarray, none)
+        if not _are_wide(folds, *records.X.shape):
+            return fitted
+        alike[:] = 1.0  # the least norm is the limit of such a ridge
+        if records.intercept is not None:
+            alike[records.intercept] = 0.0
+        return with_smaller(fitted, records, alike, penalised=False)
 
 
 def _least_squares(training: TrainingSet) -> Matrix:

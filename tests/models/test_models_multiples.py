@@ -86,15 +86,9 @@ def test_fits_are_those_of_each_training_set(
     kind, seed, scheme, wide, C, intercept, weighted, standardize
 ):
     records = sample(seed, 100, int(100 * wide), kind, intercept, weighted)
-    folds, model = folds_of(scheme, records, seed), Logit(C=C)
+    folds, ridge = folds_of(scheme, records, seed), Logit(C=C).ridge(records)
     if standardize:  # penalties differ
-        spread = records.X.var(axis=0)
-        model = replace(model, C=C)
-        ridge = np.where(spread > 0, spread.clip(min=0.1), 0.0) / C
-        if not intercept:
-            ridge = ridge.clip(min=0.1)
-    else:
-        ridge = model.ridge(records)
+        ridge *= records.X.var(axis=0).clip(min=0.1)
     made = fitted(records, folds, ridge)
     if made is None:  # where rounding would cost digits
         with np.errstate(over="ignore"):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -80,24 +80,20 @@ class RowSpace:
             beta[place] = solved.beta[0]
         return replace(solved, beta=beta)
 
-    def fits(self, residuals: Matrix, intercepts: Matrix, ridge: Matrix) -> LinearFits:
-        """Return the fits to the rotated rows that have some residuals.
+    def turned(self, beta: Matrix) -> Matrix:
+        """Return coefficients of the rotated rows, (fits, m), of those in their span.
 
         Parameters
         ----------
-        residuals : numpy.ndarray, shape (fits, n)
-            Those of the training records, times their weights; 0 for the others.
-        intercepts : numpy.ndarray, shape (fits,)
-        ridge : numpy.ndarray, shape (p,)
-            Strength of the penalty on each column.
+        beta : numpy.ndarray, shape (fits, p)
         """
-        if self.records.intercept is not None:  # so that they add up to 0
-            residuals = residuals - residuals.mean(axis=1, keepdims=True)
-        theta = residuals @ self.rows / ridge.max()
-        if self.records.intercept is not None:
-            theta = np.column_stack([intercepts, theta])
-        penalty = np.broadcast_to(self.rotated_ridge(ridge), theta.shape)
-        return LinearFits(theta, penalty, rows=self.rotated.X)
+        place, some = self.records.intercept, self.order[: self.rows.shape[1]]
+        eta = beta @ self.records.X[some].T
+        if place is None:
+            return np.asarray(np.linalg.solve(self.rows[some], eta.T).T)
+        eta -= beta[:, [place]]
+        theta = np.linalg.solve(self.rows[some], eta.T).T
+        return np.column_stack([beta[:, place], theta])
 
     def multiples(self, theta: Matrix) -> Matrix:
         """Return the multiples of the records that make coefficients, (…, rank).
@@ -306,3 +302,35 @@ def in_row_space(
     if space is None or fitted is None:
         return None
     return space.back(fitted, folds, names)
+
+
+def with_smaller(
+    fitted: FittedFolds, records: TrainingSet, ridge: Matrix, penalised: bool = True
+) -> FittedFolds:
+    """Add linear fits in the space of the rows to those of more columns than records.
+
+    Parameters
+    ----------
+    fitted : FittedFolds
+    records : TrainingSet
+    ridge : numpy.ndarray, shape (p,)
+        Strength of the penalty on each column, in whose span coefficients lie.
+    penalised : bool
+        Whether the fits have that penalty.
+    """
+    n, p = records.X.shape
+    if fitted.linear is None or p - (records.intercept is not None) <= n:
+        return fitted
+    beta = fitted.linear.coefficients
+    smaller = partial(_in_row_space, records, beta, ridge, penalised)
+    return replace(fitted, linear=replace(fitted.linear, smaller=smaller))
+
+
+def _in_row_space(
+    records: TrainingSet, beta: Matrix, ridge: Matrix, penalised: bool
+) -> LinearFits:
+    space = row_space(records, ridge)
+    assert space is not None
+    theta, penalty = space.turned(beta), penalised * space.rotated_ridge(ridge)
+    made = np.broadcast_to(penalty, theta.shape)
+    return LinearFits(theta, made, rows=space.rotated.X)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,8 +30,7 @@ from statcv.models.batched.passes import are_few_and_large
 from statcv.models.batched.passes.families import TwoClasses, negligible
 from statcv.models.batched.passes.few_fits import ANEW
 from statcv.models.batched.passes.quasi_newton import Identity, Inverses, climb
-from statcv.models.batched.row_space import row_space
-from statcv.models.likelihood import LinearFits
+from statcv.models.batched.row_space import with_smaller
 
 TALL = 1.2  # training records for each column, beyond which columns are as quick
 LARGER = 2**8  # than usual are blocks of fits, by this factor: 256 MB of matrices
@@ -183,7 +181,7 @@ def fit_by_multiples(
         return None
     family = TwoClasses(2.0 * records.y - 1.0)
     weights = np.ones(n) if records.weights is None else records.weights
-    fits, residuals = FoldFits.empty(len(folds), p), np.empty((len(folds), n))
+    fits = FoldFits.empty(len(folds), p)
     for block in folds.blocks(n, p, each=n * n, larger=LARGER):
         often = np.tile(weights, (len(block), 1))
         block.multiply(often)
@@ -193,23 +191,9 @@ def fit_by_multiples(
         if place is None:
             return None
         fits.coefficients[block.fits] = span.coefficients(place)
-        residuals[block.fits] = span.strength * place[:, span.size :][:, :n]
     fits.converged[:] = True
     fitted = by_linear_predictor(fits, records, folds, mean, ridge)
-    if fitted.linear is None or p - span.intercept <= n:
-        return fitted
-    intercepts = fits.coefficients[:, records.intercept or 0]
-    smaller = partial(_in_row_space, records, residuals, intercepts, ridge)
-    return replace(fitted, linear=replace(fitted.linear, smaller=smaller))
-
-
-def _in_row_space(
-    records: TrainingSet, residuals: Matrix, intercepts: Matrix, ridge: Matrix
-) -> LinearFits:
-    """Return the fits by as many columns as there are records."""
-    space = row_space(records, ridge)
-    assert space is not None
-    return space.fits(residuals, intercepts, ridge)
+    return with_smaller(fitted, records, ridge)
 
 
 def _suits(records: TrainingSet, folds: Folds, ridge: Matrix) -> bool:
