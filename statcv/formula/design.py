@@ -392,6 +392,7 @@ def _as_learnt(
 # ---- columns of a design that are linear combinations of the others ----
 
 TOLERANCE = 1e-10  # share of a column's norm that the others must leave unexplained
+CLEARLY = 1e-3  # the part that certainly is not, as rounding costs half the digits
 PART = 1e-6  # share of a column's norm that another must contribute to be named
 MOST_COLUMNS = 500
 ROWS = 2000  # number of rows examined before all are
@@ -418,7 +419,7 @@ def dependent_columns(design: Design) -> list[str]:
     if not 0 < p < n or p > MOST_COLUMNS or not design.is_finite:
         return []
     some = X[:: max(1, n // max(ROWS, 4 * p))]
-    if len(some) < n and not len(_dependent(some)[0]):
+    if _are_independent(some) or (len(some) < n and not len(_dependent(some)[0])):
         return []  # rows can only make columns more different
     columns, parts = _dependent(X)
     return [
@@ -427,14 +428,31 @@ def dependent_columns(design: Design) -> list[str]:
     ]
 
 
-def _dependent(X: Matrix) -> tuple[NDArray[np.intp], list[NDArray[np.intp]]]:
-    """Return dependent columns, and for each the earlier ones that determine it."""
+def _are_independent(X: Matrix) -> bool:
+    """Return whether the products of columns show that none depends on others.
+
+    They take a tenth of the time of an orthogonal decomposition, and half its digits.
+    """
+    scaled = _scaled(X)
+    try:
+        lower = np.linalg.cholesky(scaled.T @ scaled)
+    except np.linalg.LinAlgError:
+        return False
+    return bool(lower.diagonal().min() > CLEARLY)
+
+
+def _scaled(X: Matrix) -> Matrix:
+    """Return columns with a sum of squares of 1, or of 0."""
     largest = np.abs(X).max(axis=0)
     scaled = X / np.where(largest > 0, largest, 1.0)
     norm = np.linalg.norm(scaled, axis=0)
-    R: Matrix = np.asarray(
-        np.linalg.qr(scaled / np.where(norm > 0, norm, 1.0), mode="r")
-    )
+    scaled /= np.where(norm > 0, norm, 1.0)
+    return scaled
+
+
+def _dependent(X: Matrix) -> tuple[NDArray[np.intp], list[NDArray[np.intp]]]:
+    """Return dependent columns, and for each the earlier ones that determine it."""
+    R: Matrix = np.asarray(np.linalg.qr(_scaled(X), mode="r"))
     dependent = np.abs(R.diagonal()) < TOLERANCE
     free = np.flatnonzero(~dependent)
     found, parts = np.flatnonzero(dependent), []
