@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -69,9 +68,11 @@ class Outcome:
         """
         if self.kind != "multiclass":
             return tuple(coefficients)
+        ends = {f"{code}]": f"{level}]" for code, level in enumerate(self.levels)}
+        parts = ((name, name.rpartition("[")) for name in coefficients)
         return tuple(
-            re.sub(r"\[(\d+)\]$", lambda code: f"[{self.levels[int(code[1])]}]", name)
-            for name in coefficients
+            f"{stem}[{ends[code]}" if code in ends else name
+            for name, (stem, _, code) in parts
         )
 
     @property
