@@ -226,11 +226,11 @@ class Linear:
         if folds.matrices is not None:
             return fit_own_folds(self, _regression(records), records, folds)
         fits = fit_linear_folds(self, records, folds)
-        none, alike = np.zeros((2, records.X.shape[1]))
+        none = np.zeros(records.X.shape[1])
         fitted = by_linear_predictor(fits, records, folds, np.asarray, none)
         if not _are_wide(folds, *records.X.shape):
             return fitted
-        alike[:] = 1.0  # the least norm is the limit of such a ridge
+        alike = np.ones(records.X.shape[1])  # the least norm is the limit of a ridge
         if records.intercept is not None:
             alike[records.intercept] = 0.0
         return with_smaller(fitted, records, alike, penalised=False)

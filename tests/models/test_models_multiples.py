@@ -212,3 +212,19 @@ def test_results_are_those_of_other_ways(monkeypatch):
     mine, theirs = here.metrics(), there.metrics()
     for column in ("estimate", "lower", "upper"):
         np.testing.assert_allclose(mine[column], theirs[column], rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("p", [1, 50, 9001])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_products_are_those_of_centred_and_scaled_columns(intercept, p):
+    records = sample(4, 30, p, "far from 0", intercept)
+    ridge = np.linspace(1e3, 2e3, p + intercept)
+    if intercept:
+        ridge[0] = 0.0
+    span = Span.of(records, ridge)
+    columns = records.X[:, intercept:]
+    if intercept:
+        columns = columns - columns.mean(axis=0)
+    exact = (columns / ridge[intercept:]) @ columns.T * span.strength
+    gap = np.abs(span.products - exact).max()
+    assert gap < 1e-5 * np.abs(exact).max()

@@ -12,7 +12,8 @@ from statcv.threads import product, ranges, shared
 
 EPS = float(np.finfo(np.float32).eps)
 PARTS = 2  # of columns or of rows, that threads share
-CELLS = 2**16  # of rows that are rounded at once
+CELLS = 2**16  # of rows that are rounded at once,
+COLUMNS = 2**12  # of so many columns, or as many as records, whose copy is kept
 DIGITS = 0.1  # the share of the ridge that rounding of Hessians may be, at most
 
 
@@ -72,21 +73,25 @@ class Span:
         scale, middle = np.zeros(p), np.zeros(p)
         scale[ridge > 0] = 1 / np.sqrt(ridge[ridge > 0])
 
-        def of_some(columns: range) -> Matrix:
-            some = slice(columns.start, columns.stop)
+        def products_of(some: slice) -> Matrix:
             if place is not None:
                 X[:, some].mean(axis=0, out=middle[some])
-            rows = np.empty((n, len(columns)), dtype=np.float32)
-            size = max(1, CELLS // max(len(columns), 1))
+            rows = np.empty((n, some.stop - some.start), dtype=np.float32)
+            size = max(1, CELLS // rows.shape[1])
             for start in range(0, n, size):
                 part = slice(start, start + size)
                 left = X[part, some] - middle[some]
                 np.multiply(left, scale[some], out=rows[part], casting="same_kind")
             return product(rows, rows.T)  # a matrix and its transpose: half the work
 
+        def of_part(columns: range) -> Matrix:
+            starts = columns[:: max(n, COLUMNS)]
+            stops = [*starts[1:], columns.stop]
+            return added(map(products_of, map(slice, starts, stops)))
+
         parts = ranges(p, PARTS)
         with np.errstate(over="ignore", invalid="ignore"):
-            products = added(shared(of_some, parts, n * n * p / len(parts)))
+            products = added(shared(of_part, parts, n * n * p / len(parts)))
             squares = float(np.vdot(products, products))
         own = float(products.diagonal().sum(dtype=float))
         rounding = EPS * np.sqrt(squares / n)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -383,10 +383,11 @@ def padded(few: Matrix) -> Matrix:
     return np.concatenate([few, np.zeros((short, few.shape[1]), few.dtype)])
 
 
-def added(parts: list[Matrix]) -> Matrix:
+def added(parts: Iterable[Matrix]) -> Matrix:
     """Add arrays in their order, in the place of the first."""
-    total, *others = parts
-    for one in others:
+    rest = iter(parts)
+    total = next(rest)
+    for one in rest:
         total += one
     return total
 
