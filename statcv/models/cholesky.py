@@ -17,8 +17,8 @@ import numpy as np
 from statcv.models.base import Matrix
 
 LOWER = ctypes.c_char(b"L")  # triangle, of the transpose
-SLOW = 8  # operations, in the time that a number of a factor takes in a product
 PLAIN, TRANSPOSED = ctypes.c_char(b"N"), ctypes.c_char(b"T")
+SLOW = 8  # operations, which one with a number of a factor takes as long as
 
 
 def decompose(matrix: Matrix) -> bool:

@@ -98,9 +98,9 @@ class Identity:
 
     def times(self, gradients: Matrix) -> Matrix:
         """Return the gradients as steps."""
-        return (
-            gradients if self.with_products is None else self.with_products(gradients)
-        )
+        if self.with_products is None:
+            return gradients
+        return self.with_products(gradients)
 
     def part(self, chosen: NDArray[Any]) -> Identity:
         """Return the same for some of the fits."""
@@ -190,14 +190,13 @@ def climb(
         some = slice(None) if going.all() else going
         anew = stale or source.is_used_up(size[some], rate[some], idle[some], q)
         gradients = source.gradients(anew)
-        if anew:
+        if anew:  # the gradient changes by what was rounded, too
             ahead = gradients.gradient(theta + step)
+            if source.near is not None or idle[some].any():
+                memory = memory.forgotten()
         else:
             step, ahead = _ahead(gradients, theta, step, rises, going)
-        if not anew:
             memory.add(step, gradient - ahead)
-        elif source.near is not None or idle[some].any():
-            memory = memory.forgotten()
         theta, gradient = theta + step, ahead
         before, slower = size, rate
         idling = crude and memory.count and idle[some].any()
