@@ -375,10 +375,13 @@ def _cut(n: int, size: int) -> list[slice]:
 def padded(few: Matrix) -> Matrix:
     """Return rows followed by some of zeros, where products are quicker with them.
 
-    Products take longer for five to seven rows than for eight.
+    Products take longer for five to seven rows than for eight, and for two, three and
+    nine to eleven than for as many as fours.
     """
     short = -len(few) % LANES
     if short >= LANES // 2:
+        short -= LANES // 2
+    if not short or len(few) < 2:
         return few
     return np.concatenate([few, np.zeros((short, few.shape[1]), few.dtype)])
 
