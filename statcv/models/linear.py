@@ -121,7 +121,7 @@ def sure_linear_fits(records: TrainingSet, folds: Folds) -> FoldFits:
 
 def _are_wide(folds: Folds, n: int, p: int) -> bool:
     """Return whether all training sets have fewer records than columns."""
-    return n - int(folds.out.sizes.min(initial=n)) < p
+    return folds.largest(n) < p
 
 
 def _fit_large(
@@ -233,7 +233,7 @@ class Linear:
         alike = np.ones(records.X.shape[1])  # the least norm is the limit of a ridge
         if records.intercept is not None:
             alike[records.intercept] = 0.0
-        return with_smaller(fitted, records, alike, penalised=False)
+        return with_smaller(fitted, records, alike)
 
 
 def _least_squares(training: TrainingSet) -> Matrix:
@@ -257,27 +257,25 @@ def _least_norm(training: TrainingSet) -> Matrix:
     """
     used, weights = positive_weights(training)
     X, y, place = training.X[used], training.y[used].astype(float), training.intercept
-    products, right = X @ X.T, np.column_stack([y, np.ones(len(X))])
+    mean, products = weights / weights.sum(), X @ X.T
     if place is not None:
         products -= 1.0
-    solved = solve_well(products, right)
+    solved = solve_well(products, np.column_stack([y, np.ones(len(X))]))
     if solved is not None:
         multiples, by_intercept = solved.T
-        height = 0.0
-        if place is not None:  # such that the multiples add up to 0
-            height = float(multiples.sum() / by_intercept.sum())
-            multiples = multiples - height * by_intercept
+        if place is not None:  # so that the multiples add up to 0
+            multiples = multiples - multiples.sum() / by_intercept.sum() * by_intercept
         beta = multiples @ X
     else:
-        middle = np.zeros(X.shape[1] + 1)
+        root = np.sqrt(weights)
         if place is not None:
-            middle = weights @ np.column_stack([X, y]) / weights.sum()
-        root = np.sqrt(weights)[:, None]
-        rows, lacking = (X - middle[:-1]) * root, (y - middle[-1]) * root[:, 0]
-        beta = np.linalg.lstsq(rows, lacking, rcond=None)[0]
-        height = float(middle[-1] - middle[:-1] @ beta)
+            centred, lacking = X - mean @ X, y - mean @ y
+        else:
+            centred, lacking = X, y
+        beta = np.linalg.lstsq(centred * root[:, None], lacking * root, rcond=None)[0]
     if place is not None:
-        beta[place] = height
+        beta[place] = 0.0
+        beta[place] = mean @ (y - X @ beta)
     return np.asarray(beta)
 
 

@@ -154,6 +154,10 @@ class Folds:
             return np.asarray(records.X[rows])
         return self.matrices.matrix(fit, rows)
 
+    def largest(self, n: int) -> int:
+        """Return how many of n records the largest training set has, repeats apart."""
+        return n - int(self.out.sizes.min(initial=n))
+
     def empty_columns(
         self, X: Matrix, weights: Matrix | None
     ) -> NDArray[np.bool_] | None:

@@ -205,11 +205,9 @@ def row_space(records: TrainingSet, ridge: Matrix) -> RowSpace | None:
     X, place = records.X, records.intercept
     n, _p = X.shape
     penalised = ridge if place is None else np.delete(ridge, place)
-    if len(penalised) <= n or not n:
+    if len(penalised) <= n or not n or not spares_the_intercept_only(records, ridge):
         return None
     least, most = float(penalised.min()), float(penalised.max())
-    if not (least > 0 and (place is None or ridge[place] == 0)):
-        return None
     if most > least:
         scale = np.sqrt(ridge / most)
         if place is not None:
@@ -227,6 +225,12 @@ def row_space(records: TrainingSet, ridge: Matrix) -> RowSpace | None:
             exact = records.kept["exact row space"] = _by_blocks(X, place)
         rows, order = exact
     return RowSpace(records, rows, order)
+
+
+def spares_the_intercept_only(records: TrainingSet, ridge: Matrix) -> bool:
+    """Return whether a ridge is on all columns but the intercept, if there is one."""
+    free = [] if records.intercept is None else [records.intercept]
+    return np.flatnonzero(~(ridge > 0)).tolist() == free
 
 
 def _by_products(
@@ -305,7 +309,7 @@ def in_row_space(
 
 
 def with_smaller(
-    fitted: FittedFolds, records: TrainingSet, ridge: Matrix, penalised: bool = True
+    fitted: FittedFolds, records: TrainingSet, ridge: Matrix
 ) -> FittedFolds:
     """Add linear fits in the space of the rows to those of more columns than records.
 
@@ -314,23 +318,23 @@ def with_smaller(
     fitted : FittedFolds
     records : TrainingSet
     ridge : numpy.ndarray, shape (p,)
-        Strength of the penalty on each column, in whose span coefficients lie.
-    penalised : bool
-        Whether the fits have that penalty.
+        Strength of a penalty on each column, the coefficients of whose fits are in the
+        span; it is that of these fits, or they have none.
     """
     n, p = records.X.shape
     if fitted.linear is None or p - (records.intercept is not None) <= n:
         return fitted
-    beta = fitted.linear.coefficients
-    smaller = partial(_in_row_space, records, beta, ridge, penalised)
+    smaller = partial(_in_row_space, records, fitted.linear, ridge)
     return replace(fitted, linear=replace(fitted.linear, smaller=smaller))
 
 
 def _in_row_space(
-    records: TrainingSet, beta: Matrix, ridge: Matrix, penalised: bool
+    records: TrainingSet, linear: LinearFits, ridge: Matrix
 ) -> LinearFits:
     space = row_space(records, ridge)
     assert space is not None
-    theta, penalty = space.turned(beta), penalised * space.rotated_ridge(ridge)
-    made = np.broadcast_to(penalty, theta.shape)
-    return LinearFits(theta, made, rows=space.rotated.X)
+    theta = space.turned(linear.coefficients)
+    penalty = space.rotated_ridge(ridge) * bool(linear.penalty.any())
+    return LinearFits(
+        theta, np.broadcast_to(penalty, theta.shape), rows=space.rotated.X
+    )

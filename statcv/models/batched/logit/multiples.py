@@ -29,8 +29,13 @@ from statcv.models.batched.logit.wide import are_few_and_small
 from statcv.models.batched.passes import are_few_and_large
 from statcv.models.batched.passes.families import TwoClasses, negligible
 from statcv.models.batched.passes.few_fits import ANEW
-from statcv.models.batched.passes.quasi_newton import Identity, Inverses, climb
-from statcv.models.batched.row_space import with_smaller
+from statcv.models.batched.passes.quasi_newton import (
+    Identity,
+    Inverses,
+    Origin,
+    climb,
+)
+from statcv.models.batched.row_space import spares_the_intercept_only, with_smaller
 
 TALL = 1.2  # training records for each column, beyond which columns are as quick
 LARGER = 2**8  # than usual are blocks of fits, by this factor: 256 MB of matrices
@@ -38,27 +43,6 @@ HESSIANS = 8  # of its own that a fold gets
 EVEN = 60  # the spread of eigenvalues up to which steps may start without Hessians;
 # if it is larger, columns of different size slow them unless they are many
 LONG = 70  # records for each step of as many that take as long as Hessians
-
-
-@dataclass(frozen=True, eq=False)
-class Origin:
-    """A place whose gradients are known, for those nearby.
-
-    Attributes
-    ----------
-    place : numpy.ndarray, shape (m, 2q)
-    gradient : numpy.ndarray, shape (m, q)
-    state : numpy.ndarray, shape (m, n)
-        What changes of residuals are functions of.
-    """
-
-    place: Matrix
-    gradient: Matrix
-    state: Matrix
-
-    def part(self, chosen: NDArray[Any]) -> Origin:
-        """Return the place of some of the fits."""
-        return Origin(self.place[chosen], self.gradient[chosen], self.state[chosen])
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +98,7 @@ class Multiples:
         most 1/2, and by H⁻¹Z'R with a Hessian H = Z'R²Z + λ, at most 1/(2√λ).
         """
         assert self.origin is not None
-        moved = (place - self.origin.place)[:, self.span.size :]
+        moved = (place - self.origin.theta)[:, self.span.size :]
         errors = self.span.rounding * np.sqrt(len(self.span.X) * (moved**2).sum(axis=1))
         return np.asarray(errors / 4 / np.sqrt(self.span.strength))
 
@@ -127,7 +111,7 @@ class Multiples:
         n, q = len(span.X), span.size
         with np.errstate(over="ignore", invalid="ignore"):
             if origin is not None:
-                place = place - origin.place
+                place = place - origin.theta
                 pulled = self._along(place)
                 self.family.change(pulled, origin.state, slice(None))
             else:
@@ -198,12 +182,12 @@ def fit_by_multiples(
 
 def _suits(records: TrainingSet, folds: Folds, ridge: Matrix) -> bool:
     n, p = records.X.shape
-    most, smaller = n - int(folds.out.sizes.min(initial=n)), min(n, p)
-    if most > TALL * p or not are_few_and_large(folds, (n, smaller)):
+    smaller = min(n, p)
+    if folds.largest(n) > TALL * p or not are_few_and_large(folds, (n, smaller)):
         return False
     if are_few_and_small(folds, n, smaller):
         return False
-    return np.flatnonzero(ridge == 0).tolist() in ([], [records.intercept])
+    return spares_the_intercept_only(records, ridge)
 
 
 def _settle(problem: Multiples) -> Matrix | None:

@@ -117,6 +117,11 @@ class Span:
         return len(self.X) + self.intercept
 
     @property
+    def _parts(self) -> list[slice]:
+        """The records, in parts that threads share."""
+        return [slice(one.start, one.stop) for one in ranges(len(self.X), PARTS)]
+
+    @property
     def reach(self) -> float:
         """The most that a step of length 1 moves a linear predictor."""
         longest = float(self.products.diagonal().max(initial=0.0))
@@ -128,11 +133,10 @@ class Span:
         made = np.empty((len(multiples), 2 * q))
         few = padded(multiples[:, :n].astype(np.float32))
 
-        def put(columns: range) -> None:
-            some = slice(columns.start, columns.stop)
+        def put(some: slice) -> None:
             made[:, some] = (few @ self.products[:, some])[: len(multiples)]
 
-        shared(put, ranges(n, PARTS), 2.0 * n * n * len(few) / PARTS)
+        shared(put, self._parts, 2.0 * n * n * len(few) / PARTS)
         made[:, n:q], made[:, q:] = multiples[:, n:], multiples
         return made
 
@@ -149,12 +153,11 @@ class Span:
         multiples = places[:, self.size :]
         few = padded(multiples[:, :n])
 
-        def sums(rows: range) -> Matrix:
-            some = slice(rows.start, rows.stop)
+        def sums(some: slice) -> Matrix:
             return product(few[:, some], self.X[some])
 
         cost = 2.0 * self.X.size * len(few) / PARTS
-        beta = added(shared(sums, ranges(n, PARTS), cost))[:fits]
+        beta = added(shared(sums, self._parts, cost))[:fits]
         beta -= np.outer(multiples[:, :n].sum(axis=1), self.middle)
         beta *= self.square
         if self.place is not None:
@@ -166,10 +169,8 @@ class Span:
         beta, fits = padded(self.coefficients(places)), len(places)
         made = np.empty((fits, len(self.X)))
 
-        def put(rows: range) -> None:
-            some = slice(rows.start, rows.stop)
+        def put(some: slice) -> None:
             made[:, some] = (beta @ self.X[some].T)[:fits]
 
-        cost = 2.0 * self.X.size * len(beta) / PARTS
-        shared(put, ranges(len(self.X), PARTS), cost)
+        shared(put, self._parts, 2.0 * self.X.size * len(beta) / PARTS)
         return made

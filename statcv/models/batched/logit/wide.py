@@ -89,7 +89,7 @@ def fit_wide(
 
 def are_few_and_small(folds: Folds, n: int, p: int) -> bool:
     """Return whether Newton's method takes less time than steps by gradients."""
-    most = n - int(folds.out.sizes.min(initial=n))
+    most = folds.largest(n)
     few = len(folds) <= FITS and most <= RECORDS * p
     return folds.outcome is None and few and len(folds) * most**4 <= WORK * p
 

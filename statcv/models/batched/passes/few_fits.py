@@ -20,6 +20,7 @@ from statcv.models.batched.passes.quasi_newton import (
     STEPS,
     Identity,
     Inverses,
+    Origin,
     climb,
 )
 from statcv.models.batched.passes.sums import Passes, padded
@@ -43,27 +44,6 @@ ENOUGH = 2e-10  # a share of a distance, about
 ALONE = 3.2  # records for each coefficient, below which folds have little in common,
 STRONG = 0.05  # unless the ridge is so large a share of the information
 FEW_ROWS = 250  # that tell of it
-
-
-@dataclass(frozen=True, eq=False)
-class Origin:
-    """A place whose gradients are known, for those nearby.
-
-    Attributes
-    ----------
-    theta, gradient : numpy.ndarray, shape (m, q)
-        The coordinates of each fit, and the gradient there.
-    state : numpy.ndarray, shape (m, width, n)
-        What changes of the derivatives by linear predictors are functions of.
-    """
-
-    theta: Matrix
-    gradient: Matrix
-    state: Matrix
-
-    def part(self, chosen: NDArray[Any]) -> Origin:
-        """Return the place of some of the fits."""
-        return Origin(self.theta[chosen], self.gradient[chosen], self.state[chosen])
 
 
 @dataclass(frozen=True, eq=False)

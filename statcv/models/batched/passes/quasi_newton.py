@@ -79,6 +79,29 @@ class Inverses(Protocol):
         """Return some of the matrices."""
 
 
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """A place whose gradients are known, for those nearby.
+
+    Attributes
+    ----------
+    theta : numpy.ndarray, shape (m, q) or (m, 2 q)
+        The numbers of the place of each fit.
+    gradient : numpy.ndarray, shape (m, q)
+        The gradient there.
+    state : numpy.ndarray, shape (m, ..., n)
+        What changes of the derivatives by linear predictors are functions of.
+    """
+
+    theta: Matrix
+    gradient: Matrix
+    state: Matrix
+
+    def part(self, chosen: NDArray[Any]) -> Origin:
+        """Return the place of some of the fits."""
+        return Origin(self.theta[chosen], self.gradient[chosen], self.state[chosen])
+
+
 @dataclass(frozen=True)
 class Identity:
     """An approximate inverse where Hessians have a diagonal of 1.
