@@ -25,11 +25,15 @@ from statcv.models.batched.folds import (
 from statcv.models.batched.logit import (
     Penalties,
     find_centre,
-    fit_by_multiples,
     fit_logit_folds,
     sure_logit_fits,
 )
-from statcv.models.batched.multinomial import class_regression, fit_class_folds
+from statcv.models.batched.multinomial import (
+    by_class,
+    class_regression,
+    fit_class_folds,
+)
+from statcv.models.batched.multiples import fit_by_multiples
 from statcv.models.batched.own_matrices import (
     Classes,
     InBasis,
@@ -37,7 +41,7 @@ from statcv.models.batched.own_matrices import (
     Start,
     fit_own_folds,
 )
-from statcv.models.batched.row_space import in_row_space, row_space
+from statcv.models.batched.row_space import in_row_space, row_space, with_smaller
 from statcv.models.firth import (
     correct_intercepts,
     fit_firth,
@@ -204,24 +208,26 @@ class Logit:
         ridge, names = self.ridge(records), records.names
         if records.kind == "multiclass":
             names = class_names(names, free_classes(ridge, records.n_classes))
-        if own is None and records.kind == "binary" and not self.has_firth:
-            made = fit_by_multiples(records, folds, ridge, expit)
-            if made is not None:
-                return made
+        made = None
+        if own is None and not self.has_firth:
+            made = fit_by_multiples(records, folds, ridge)
+        if made is not None:
+            fitted = _fitted(made, records, folds, ridge)
+            return with_smaller(fitted, records, ridge)
         if own is None:
             fit_rotated = partial(self.fit_folds, folds=folds)
             smaller = in_row_space(records, folds, ridge, names, fit_rotated)
             if smaller is not None:
                 return smaller
         if records.kind == "multiclass":
-            return fit_class_folds(self, records, folds, own)
-        if own is not None:
+            fits = fit_class_folds(self, records, folds, own)
+        elif own is not None:
             fits = sure_logit_fits(self, records, folds, partial(diagonal, own))
             fits = fits.refit(self, records, folds)
-            return by_linear_predictor(fits, records, folds, expit, own)
-        fit_all = fit_firth_folds if self.firth else fit_logit_folds
-        fits = fit_all(self, records, folds)
-        return by_linear_predictor(fits, records, folds, expit, ridge)
+        else:
+            fit_all = fit_firth_folds if self.firth else fit_logit_folds
+            fits = fit_all(self, records, folds)
+        return _fitted(fits, records, folds, ridge if own is None else own)
 
     def _fit_flic_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds:
         """Fit by Firth's penalty, and correct the intercepts."""
@@ -264,6 +270,15 @@ class Logit:
         ridge = self.ridge(training) / unit**2
         solved = _solve(training.X / unit, training.y, ridge, training)
         return Optimum(solved.beta / unit, solved.converged, solved.separated)
+
+
+def _fitted(
+    fits: FoldFits, records: TrainingSet, folds: Folds, penalty: Matrix
+) -> FittedFolds:
+    """Predict by the coefficients of two or more classes."""
+    if records.kind == "multiclass":
+        return by_class(fits, records, folds, penalty)
+    return by_linear_predictor(fits, records, folds, expit, penalty)
 
 
 @lru_cache

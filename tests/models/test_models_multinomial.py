@@ -18,7 +18,7 @@ from statcv.models import Logit, TrainingSet
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.multinomial import (
     ClassProblem,
-    class_fold_fits,
+    by_class,
     find_class_centre,
     fit_class_folds,
 )
@@ -170,8 +170,8 @@ def test_coefficients_sum_to_zero_under_a_penalty_and_class_0_has_none_without()
 
 
 def assert_like_refits(model, records, folds, atol=1e-10):
-    fits = class_fold_fits(model, records, folds)
-    fitted = fit_class_folds(model, records, folds)
+    fits = fit_class_folds(model, records, folds)
+    fitted = by_class(fits, records, folds, model.ridge(records))
     every = np.arange(len(records.X))
     for number in range(len(folds)):
         training = folds.training_set(records, number)
@@ -215,7 +215,7 @@ def test_all_folds_are_fitted_as_each(
 def test_ordinary_folds_need_no_fit_of_their_own(C, scheme):
     records = sample(1, 120, 3)
     folds = Folds.of(plan_of(scheme, records))
-    assert not class_fold_fits(Logit(C), records, folds).refitted.any()
+    assert not fit_class_folds(Logit(C), records, folds).refitted.any()
 
 
 @pytest.mark.parametrize("C", [None, 10.0])

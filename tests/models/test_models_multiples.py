@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -9,17 +10,17 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import softmax
 
 import statcv as scv
 from statcv.errors import FoldWarning
 from statcv.folds import make_plan
 from statcv.models import Logit, TrainingSet
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.logit import multiples
-from statcv.models.batched.logit.by_records import ByRecords
-from statcv.models.batched.logit.multiples import fit_by_multiples
-from statcv.models.batched.logit.span import Span
-from statcv.models.logit import expit
+from statcv.models.batched.multiples import fits as multiples
+from statcv.models.batched.multiples.by_records import ByRecords
+from statcv.models.batched.multiples.fits import fit_by_multiples
+from statcv.models.batched.multiples.span import Span
 from statcv.threads import allow_threads
 
 SCHEMES = {
@@ -32,7 +33,7 @@ SCHEMES = {
 KINDS = ["alike", "different sizes", "far from 0", "counts", "few factors"]
 
 
-def sample(seed, n=150, p=200, kind="alike", intercept=True, weighted=False):
+def sample(seed, n=150, p=200, kind="alike", intercept=True, weighted=False, classes=2):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, p))
     if kind == "different sizes":
@@ -44,12 +45,13 @@ def sample(seed, n=150, p=200, kind="alike", intercept=True, weighted=False):
     elif kind == "few factors":
         X = X / 2 + rng.normal(size=(n, 4)) @ rng.normal(size=(4, p))
     centred = (X - X.mean(axis=0)) / X.std(axis=0).clip(min=0.1)
-    y = (centred[:, 0] + rng.logistic(size=n) > 0).astype(int)
+    score = centred[:, 0] + rng.logistic(size=n)
+    y = np.digitize(score, np.arange(classes - 1) - (classes - 2) / 2)
     return TrainingSet(
         X=np.column_stack([np.ones(n), X]) if intercept else X,
         y=y,
-        kind="binary",
-        n_classes=2,
+        kind="binary" if classes == 2 else "multiclass",
+        n_classes=classes,
         names=tuple(f"x{j}" for j in range(p + intercept)),
         intercept=0 if intercept else None,
         weights=rng.exponential(size=n) if weighted else None,
@@ -60,16 +62,48 @@ def sample(seed, n=150, p=200, kind="alike", intercept=True, weighted=False):
 def folds_of(scheme, records, seed=0):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FoldWarning)
-        plan = make_plan(y=records.y, kind="binary", seed=seed, **SCHEMES[scheme])
+        plan = make_plan(y=records.y, kind=records.kind, seed=seed, **SCHEMES[scheme])
     return Folds.of(plan)
 
 
-def fitted(records, folds, ridge):
+@contextmanager
+def taken():
     """Take this way where another one would be quicker."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(multiples, "are_few_and_small", lambda *_: False)
         patch.setattr(multiples, "are_few_and_large", lambda *_: True)
-        return fit_by_multiples(records, folds, ridge, expit)
+        yield
+
+
+def fitted(records, folds, ridge):
+    with taken():
+        return fit_by_multiples(records, folds, ridge)
+
+
+def by_class(fits, records, fit):
+    """Return the coefficients of each class, of which 0 has none if there are two."""
+    beta = fits.coefficients[fit].reshape(-1, records.X.shape[1])
+    return np.vstack([0 * beta, beta]) if len(beta) == 1 else beta
+
+
+def distance(training, ridge, beta):
+    """Return by how much coefficients of classes differ from the optimum."""
+    X, classes = training.X, len(beta)
+    weights = np.ones(len(X)) if training.weights is None else training.weights
+    chance = softmax(X @ beta.T, axis=1)
+    apart = (np.eye(classes)[training.y] - chance) * weights[:, None]
+    if classes == 2:  # of which 0 has no coefficients
+        variance = weights * chance[:, 1] * chance[:, 0]
+        hessian = (X.T * variance) @ X + np.diag(ridge)
+        return np.linalg.solve(hessian, apart[:, 1] @ X - ridge * beta[1])[None]
+    gradient = apart.T @ X - ridge * beta
+    hessian = np.zeros((classes, len(ridge), classes, len(ridge)))
+    for a, b in np.ndindex(classes, classes):
+        covariance = weights * chance[:, a] * ((a == b) - chance[:, b])
+        hessian[a, :, b] = (X.T * covariance) @ X + (a == b) * np.diag(ridge)
+        hessian[a, :, b] += np.diag(ridge == 0)  # so that these add up to 0
+    flat = hessian.reshape(gradient.size, -1)
+    return np.linalg.solve(flat, gradient.ravel()).reshape(beta.shape)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -81,77 +115,92 @@ def fitted(records, folds, ridge):
     intercept=st.booleans(),
     weighted=st.booleans(),
     standardize=st.booleans(),
+    classes=st.sampled_from([2, 2, 3, 4]),
 )
 def test_fits_are_those_of_each_training_set(
-    kind, seed, scheme, wide, C, intercept, weighted, standardize
+    kind, seed, scheme, wide, C, intercept, weighted, standardize, classes
 ):
-    records = sample(seed, 100, int(100 * wide), kind, intercept, weighted)
+    n = 100 if classes == 2 else 60
+    records = sample(seed, n, int(n * wide), kind, intercept, weighted, classes)
     folds, ridge = folds_of(scheme, records, seed), Logit(C=C).ridge(records)
     if standardize:  # penalties differ
         ridge *= records.X.var(axis=0).clip(min=0.1)
     made = fitted(records, folds, ridge)
     if made is None:  # where rounding would cost digits
         with np.errstate(over="ignore"):
-            assert Span.of(records, ridge) is None or records.X.shape[1] < 100
+            narrow = records.X.shape[1] < n
+            lacking = lacks_a_class(records, folds)
+            assert narrow or lacking or Span.of(records, ridge) is None
         return
     assert made.converged.all()
     for fit in range(2):
-        beta = np.asarray(made.linear.coefficients)[fit]
         training = folds.training_set(records, fit)
-        weights = np.ones(len(training.y))
-        if training.weights is not None:
-            weights = training.weights
-        chance = expit(training.X @ beta)
-        gradient = training.X.T @ (weights * (training.y - chance)) - ridge * beta
-        variance = weights * chance * (1 - chance)
-        hessian = (training.X.T * variance) @ training.X + np.diag(ridge)
-        lacking = records.X @ np.linalg.solve(hessian, gradient)
-        assert np.abs(lacking).max() < 1e-8
+        lacking = distance(training, ridge, by_class(made, records, fit))
+        assert np.abs(records.X @ lacking.T).max() < 1e-8
+
+
+def lacks_a_class(records, folds):
+    sets = [folds.training_set(records, fit) for fit in range(len(folds))]
+    return any(len(np.unique(one.y)) < records.n_classes for one in sets)
 
 
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("p", [90, 260])
-def test_inverses_by_records_are_those_of_hessians(p, intercept):
+@pytest.mark.parametrize("free", [1, 2, 3])
+def test_inverses_by_records_are_those_of_hessians(free, p, intercept):
     records = sample(p, 100, p, "different sizes", intercept)
     ridge = Logit(C=1.0).ridge(records)
     span, rng = Span.of(records, ridge), np.random.default_rng(p)
-    variances = rng.uniform(0.05, 0.25, size=(3, 100))
+    n, q = 100, span.size
+    roots = rng.uniform(-0.5, 0.5, size=(3, n, free, free))
+    whole = roots @ roots.swapaxes(2, 3) / free + 0.05 * np.eye(free)
     for fit in range(3):
-        variances[fit, fit::5] = 0.0
-    inverses = ByRecords.of(span, variances)
-    gradients = rng.normal(size=(3, span.size)) * 0.1
-    gradients[:, :100] *= variances > 0
-    steps = span.coefficients(inverses.times(gradients))
+        whole[fit, fit::5] = 0.0
+    pairs = np.triu_indices(free)
+    inverses = ByRecords.of(span, whole[:, :, pairs[0], pairs[1]].swapaxes(1, 2))
+    gradients = rng.normal(size=(3, free, q)) * 0.1
+    gradients[:, :, :n] *= (whole[:, :, 0, 0] > 0)[:, None]
+    flat = gradients.reshape(3, -1)
+    steps = span.coefficients(inverses.times(flat))
     for fit in range(3):
-        hessian = (records.X.T * variances[fit]) @ records.X + np.diag(ridge)
-        centred = records.X - span.middle
-        along = gradients[fit, :100] @ centred
+        hessian = np.einsum("ij,iab,ik->ajbk", records.X, whole[fit], records.X)
+        for own in range(free):
+            hessian[own, :, own] += np.diag(ridge)
+        along = gradients[fit, :, :n] @ (records.X - span.middle)
         if intercept:  # by one of the centred columns
-            along[0] = gradients[fit, 100] / span.unit
-            along[1:] += span.middle[1:] * along[0]
-        exact = np.linalg.solve(hessian, along)
-        np.testing.assert_allclose(steps[fit], exact, atol=1e-4 * np.abs(exact).max())
-    some = inverses.part(np.array([2, 0])).times(gradients[[2, 0]])
+            along[:, 0] = gradients[fit, :, n] / span.unit
+            along[:, 1:] += span.middle[1:] * along[:, [0]]
+        exact = np.linalg.solve(hessian.reshape(along.size, -1), along.ravel())
+        gap = np.abs(steps[fit].ravel() - exact).max()
+        assert gap < 1e-4 * np.abs(exact).max()
+    some = inverses.part(np.array([2, 0])).times(flat[[2, 0]])
     np.testing.assert_allclose(span.coefficients(some), steps[[2, 0]], rtol=1e-6)
+
+
+def of_classes(linear):
+    return linear.coefficients.reshape(*linear.penalty.shape, -1)
 
 
 @pytest.mark.parametrize("kind", ["alike", "far from 0"])
 @pytest.mark.parametrize("intercept", [False, True])
-def test_fits_in_the_row_space_are_the_same(kind, intercept):
-    records = sample(3, 80, 150, kind, intercept)
-    ridge = Logit(C=0.2).ridge(records)
-    made = fitted(records, folds_of("fifths", records), ridge)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_fits_in_the_row_space_are_the_same(classes, kind, intercept):
+    records = sample(3, 80, 150, kind, intercept, classes=classes)
+    with taken():
+        made = Logit(C=0.2).fit_folds(records, folds_of("fifths", records))
     linear, smallest = made.linear, made.linear.smallest
+    assert smallest is not linear
     assert smallest.coefficients.shape[1] <= 80 + intercept
     np.testing.assert_allclose(
-        smallest.rows @ smallest.coefficients.T,
-        records.X @ linear.coefficients.T,
+        np.tensordot(smallest.coefficients, smallest.rows, (1, 1)),
+        np.tensordot(linear.coefficients, records.X, (1, 1)),
         atol=1e-9,
     )
-    inside = np.sum(smallest.penalty * smallest.coefficients**2, axis=1)
-    np.testing.assert_allclose(
-        inside, np.sum(linear.penalty * linear.coefficients**2, axis=1), rtol=1e-8
+    inside, given = (
+        np.einsum("fp,fpk->f", one.penalty, of_classes(one) ** 2)
+        for one in (smallest, linear)
     )
+    np.testing.assert_allclose(inside, given, rtol=1e-8)
     again = pickle.loads(pickle.dumps(linear))
     np.testing.assert_array_equal(again.coefficients, smallest.coefficients)
     np.testing.assert_array_equal(
@@ -162,17 +211,17 @@ def test_fits_in_the_row_space_are_the_same(kind, intercept):
 def test_other_ways_are_taken_where_they_are_better():
     records = sample(1, 330, 400)
     folds, ridge = folds_of("fifths", records), Logit(C=1.0).ridge(records)
-    assert fit_by_multiples(records, folds, ridge, expit) is not None
+    assert fit_by_multiples(records, folds, ridge) is not None
     free = ridge.copy()
     free[3] = 0.0
-    assert fit_by_multiples(records, folds, free, expit) is None
-    assert fit_by_multiples(records, folds, ridge * 1e-7, expit) is None
+    assert fit_by_multiples(records, folds, free) is None
+    assert fit_by_multiples(records, folds, ridge * 1e-7) is None
     each = Folds.leaving_out([[one] for one in range(330)])
-    assert fit_by_multiples(records, each, ridge, expit) is None
+    assert fit_by_multiples(records, each, ridge) is None
     small, narrow = sample(1, 100, 200), sample(1, 330, 150)
     for other in (small, narrow):
         folds, ridge = folds_of("fifths", other), Logit(C=1.0).ridge(other)
-        assert fit_by_multiples(other, folds, ridge, expit) is None
+        assert fit_by_multiples(other, folds, ridge) is None
 
 
 def test_one_class_is_left_to_other_ways():
@@ -182,19 +231,22 @@ def test_one_class_is_left_to_other_ways():
     assert fitted(alike, folds_of("fifths", records), ridge) is None
 
 
-def test_numbers_do_not_depend_on_threads():
-    records = sample(5, 260, 300)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_numbers_do_not_depend_on_threads(classes):
+    records = sample(5, 260, 300, classes=classes)
     folds, made = folds_of("fifths", records), []
     for number in (1, 2):
         with allow_threads(number):
             fits = fitted(records, folds, Logit(C=1.0).ridge(records))
-        made.append(fits.linear.coefficients)
+        made.append(fits.coefficients)
     np.testing.assert_array_equal(*made)
 
 
-def test_results_are_those_of_other_ways(monkeypatch):
-    records = sample(8, 330, 400)
-    frame = pd.DataFrame(records.X[:, 1:]).add_prefix("x").assign(y=records.y)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_results_are_those_of_other_ways(monkeypatch, classes):
+    records = sample(8, 330, 400, classes=classes)
+    y = records.y if classes == 2 else pd.Categorical(records.y)
+    frame = pd.DataFrame(records.X[:, 1:]).add_prefix("x").assign(y=y)
     calls = []
 
     def watched(*given):
@@ -207,8 +259,8 @@ def test_results_are_those_of_other_ways(monkeypatch):
     assert calls[0] is not None
     monkeypatch.setattr("statcv.models.logit.fit_by_multiples", lambda *_: None)
     there = scv.cv("y ~ .", scheme="stratified_kfold", **call)
-    gap = here.predictions["predicted"] - there.predictions["predicted"]
-    assert gap.abs().max() < 1e-9
+    assert np.abs(here.held.predicted - there.held.predicted).max() < 1e-9
+    assert list(here.coefficients.columns) == list(there.coefficients.columns)
     mine, theirs = here.metrics(), there.metrics()
     for column in ("estimate", "lower", "upper"):
         np.testing.assert_allclose(mine[column], theirs[column], rtol=1e-6, atol=1e-9)

@@ -619,19 +619,7 @@ def by_linear_predictor(
     beta, X = fits.coefficients, records.X
 
     def predict(rows: Numbers, numbers: Numbers) -> Matrix:
-        if X.size <= CACHED and len(beta) * len(X) <= DENSE * len(rows):
-            return mean((beta @ X.T)[numbers, rows])
-        cuts = np.flatnonzero(np.diff(numbers)) + 1
-        if len(cuts) * RUN > len(rows):
-            return mean(np.einsum("ij,ij->i", X[rows], beta[numbers]))
-        eta, bounds = np.empty(len(rows)), [0, *cuts.tolist(), len(rows)]
-        size = max(1, AT_ONCE // X.shape[1])
-        for begin, end in pairwise(bounds):
-            for start in range(begin, end, size):
-                some = slice(start, min(start + size, end))
-                own = np.take(X, rows[some], axis=0, mode="clip")  # quicker than X[...]
-                eta[some] = own @ beta[numbers[start]]
-        return mean(eta)
+        return mean(predictors(beta, X, rows, numbers))
 
     linear = LinearFits(beta, np.broadcast_to(penalty, beta.shape))
     return FittedFolds(
@@ -643,3 +631,29 @@ def by_linear_predictor(
         linear=linear,
         everywhere=lambda: mean(beta @ X.T),
     )
+
+
+def predictors(beta: Matrix, X: Matrix, rows: Numbers, numbers: Numbers) -> Matrix:
+    """Return the linear predictor of each of some rows in a fit of its own.
+
+    Parameters
+    ----------
+    beta : numpy.ndarray, shape (fits, p)
+        Coefficients.
+    X : numpy.ndarray, shape (n, p)
+    rows, numbers : numpy.ndarray of int, shape (m,)
+        The row, and the fit, of each.
+    """
+    if X.size <= CACHED and len(beta) * len(X) <= DENSE * len(rows):
+        return np.asarray((beta @ X.T)[numbers, rows])
+    cuts = np.flatnonzero(np.diff(numbers)) + 1
+    if len(cuts) * RUN > len(rows):
+        return np.asarray(np.einsum("ij,ij->i", X[rows], beta[numbers]))
+    eta, bounds = np.empty(len(rows)), [0, *cuts.tolist(), len(rows)]
+    size = max(1, AT_ONCE // X.shape[1])
+    for begin, end in pairwise(bounds):
+        for start in range(begin, end, size):
+            some = slice(start, min(start + size, end))
+            own = np.take(X, rows[some], axis=0, mode="clip")  # quicker than X[...]
+            eta[some] = own @ beta[numbers[start]]
+    return eta

@@ -33,6 +33,7 @@ from statcv.models.batched.folds import (
     Folds,
     Learnt,
     Numbers,
+    predictors,
 )
 from statcv.models.batched.logit import Penalties
 from statcv.models.batched.own_matrices import (
@@ -313,7 +314,7 @@ def fit_class_folds(
     records: TrainingSet,
     folds: Folds,
     own: Matrix | None = None,
-) -> FittedFolds:
+) -> FoldFits:
     """Fit more than two classes in every fold, as ``Logit`` would.
 
     Parameters
@@ -326,37 +327,61 @@ def fit_class_folds(
     own : numpy.ndarray, shape (fits, p), optional
         Strength of the ridge on each column in each fit, if fits have their own.
 
+    Returns
+    -------
+    FoldFits
+        Coefficients of the free classes, class by class.
+
     Examples
     --------
     >>> from statcv.models import Logit
     >>> X = np.column_stack([np.ones(6), [0.0, 1, 2, 3, 4, 5]])
     >>> y = np.array([0, 0, 1, 1, 2, 2])
     >>> records = TrainingSet(X, y, "multiclass", 3, ("one", "x"), 0, None, seed=0)
-    >>> folds = Folds.leaving_out([[0], [5]])
-    >>> fitted = fit_class_folds(Logit(C=1.0), records, folds)
+    >>> folds, model = Folds.leaving_out([[0], [5]]), Logit(C=1.0)
+    >>> fits = fit_class_folds(model, records, folds)
+    >>> fitted = by_class(fits, records, folds, model.ridge(records))
     >>> fitted.predict(np.array([0, 5]), np.array([0, 1])).round(2)
     array([[0.66, 0.33, 0.01],
            [0.01, 0.33, 0.66]])
     """
-    ridge, classes = model.ridge(records), records.n_classes
-    free = free_classes(ridge, classes)
-    names = class_names(records.names, free)
-    fits = class_fold_fits(model, records, folds, own)
+    penalties = None if own is None else partial(diagonal, own)
+    fits = sure_class_fits(model, records, folds, penalties)
+    return fits.refit(model, records, folds)
+
+
+def by_class(
+    fits: FoldFits, records: TrainingSet, folds: Folds, penalty: Matrix
+) -> FittedFolds:
+    """Predict the probabilities of the classes.
+
+    Parameters
+    ----------
+    fits : FoldFits
+        Those of :func:`fit_class_folds`.
+    records : TrainingSet
+    folds : Folds
+    penalty : numpy.ndarray, shape (p,) or (fits, p)
+        Strength of the ridge on each column.
+    """
+    classes = records.n_classes
+    free = free_classes(penalty, classes)
     shape = len(folds), len(free), records.X.shape[1]
     beta = np.zeros((len(folds), classes, shape[2]))
     beta[:, free] = fits.coefficients.reshape(shape)
 
     def predict(rows: Numbers, numbers: Numbers) -> Matrix:
-        X = records.X[rows]
-        eta = [np.einsum("ij,ij->i", X, beta[numbers, k]) for k in range(classes)]
+        eta = [predictors(beta[:, k], records.X, rows, numbers) for k in range(classes)]
         return softmax(np.stack(eta, axis=1))
 
-    learnt = Learnt(fits.coefficients, records.X, folds)
     columns = beta.transpose(0, 2, 1)
-    strengths = np.broadcast_to(ridge if own is None else own, columns.shape[:2])
-    linear = LinearFits(columns, strengths)
     return FittedFolds(
-        learnt, names, fits.converged, fits.separated, predict, linear=linear
+        Learnt(fits.coefficients, records.X, folds),
+        class_names(records.names, free),
+        fits.converged,
+        fits.separated,
+        predict,
+        linear=LinearFits(columns, np.broadcast_to(penalty, columns.shape[:2])),
     )
 
 
@@ -396,18 +421,6 @@ def class_regression(
         names=class_names(records.names, free),
         free=free,
     )
-
-
-def class_fold_fits(
-    model: RidgeModel,
-    records: TrainingSet,
-    folds: Folds,
-    own: Matrix | None = None,
-) -> FoldFits:
-    """Return the coefficients of every fold, class by class."""
-    penalties = None if own is None else partial(diagonal, own)
-    fits = sure_class_fits(model, records, folds, penalties)
-    return fits.refit(model, records, folds)
 
 
 def sure_class_fits(

@@ -85,15 +85,20 @@ class RowSpace:
 
         Parameters
         ----------
-        beta : numpy.ndarray, shape (fits, p)
+        beta : numpy.ndarray, shape (fits, p) or (fits, p, classes)
+            If there are classes, the result has them as well.
         """
         place, some = self.records.intercept, self.order[: self.rows.shape[1]]
-        eta = beta @ self.records.X[some].T
-        if place is None:
-            return np.asarray(np.linalg.solve(self.rows[some], eta.T).T)
-        eta -= beta[:, [place]]
-        theta = np.linalg.solve(self.rows[some], eta.T).T
-        return np.column_stack([beta[:, place], theta])
+        flat = beta.swapaxes(1, -1).reshape(-1, beta.shape[1])
+        eta = flat @ self.records.X[some].T
+        if place is not None:
+            eta -= flat[:, [place]]
+        theta: Any = np.linalg.solve(self.rows[some], eta.T).T
+        if place is not None:
+            theta = np.column_stack([flat[:, place], theta])
+        if beta.ndim > 2:
+            theta = theta.reshape(len(beta), beta.shape[2], -1).swapaxes(1, 2)
+        return np.asarray(theta)
 
     def multiples(self, theta: Matrix) -> Matrix:
         """Return the multiples of the records that make coefficients, (…, rank).
@@ -336,5 +341,5 @@ def _in_row_space(
     theta = space.turned(linear.coefficients)
     penalty = space.rotated_ridge(ridge) * bool(linear.penalty.any())
     return LinearFits(
-        theta, np.broadcast_to(penalty, theta.shape), rows=space.rotated.X
+        theta, np.broadcast_to(penalty, theta.shape[:2]), rows=space.rotated.X
     )

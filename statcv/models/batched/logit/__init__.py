@@ -4,19 +4,15 @@
 ``left_out`` many folds that leave out few of these, and the passes of another room few
 large folds; all others step from the fit to all records by matrices that ``problem``
 derives from its Hessian, or by Newton's method where there are ``few_coefficients``.
-``newton`` fits again what is in doubt. Large folds of more columns than records come
-first: their coefficients are ``multiples`` of the records, whose ``span`` all folds
-have in common, and inverse Hessians are made ``by_records``.
+``newton`` fits again what is in doubt.
 """
 
 from statcv.models.batched.logit.fits import fit_logit_folds, sure_logit_fits
-from statcv.models.batched.logit.multiples import fit_by_multiples
 from statcv.models.batched.logit.problem import Penalties, find_centre
 
 __all__ = [
     "Penalties",
     "find_centre",
-    "fit_by_multiples",
     "fit_logit_folds",
     "sure_logit_fits",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -128,49 +129,63 @@ class Span:
         return float(np.sqrt(longest)) + self.unit * self.intercept
 
     def with_products(self, multiples: Matrix) -> Matrix:
-        """Return coordinates, shape (m, q), after their products with all records."""
-        n, q = len(self.X), self.size
-        made = np.empty((len(multiples), 2 * q))
-        few = padded(multiples[:, :n].astype(np.float32))
+        """Return coordinates, shape (m, c q), after their products with all records.
 
-        def put(some: slice) -> None:
-            made[:, some] = (few @ self.products[:, some])[: len(multiples)]
+        There are q for each of the c coefficients of a column.
+        """
+        n, fits = len(self.X), len(multiples)
+        by_class = multiples.reshape(fits, -1, self.size)
+        made = np.empty((fits, 2, *by_class.shape[1:]))
+        some: Any = by_class[:, :, :n].astype(np.float32).reshape(-1, n)
+        few = padded(some)
+
+        def put(part: slice) -> None:
+            found = (few @ self.products[:, part])[: len(some)]
+            made[:, 0, :, part] = found.reshape(fits, by_class.shape[1], -1)
 
         shared(put, self._parts, 2.0 * n * n * len(few) / PARTS)
-        made[:, n:q], made[:, q:] = multiples[:, n:], multiples
-        return made
+        made[:, 0, :, n:], made[:, 1] = by_class[:, :, n:], by_class
+        return made.reshape(fits, -1)
+
+    def _by_class(self, places: Matrix) -> Matrix:
+        """Return places as their products and their multiples, (m, 2, c, q)."""
+        return places.reshape(len(places), 2, -1, self.size)
 
     def along(self, places: Matrix) -> Matrix:
-        """Return the linear predictors of places with their products, shape (m, n)."""
-        n = len(self.X)
+        """Return the linear predictors of places with their products, (m, c, n)."""
+        n, products = len(self.X), self._by_class(places)[:, 0]
         if not self.intercept:
-            return places[:, :n].copy()
-        return np.asarray(places[:, :n] + self.unit * places[:, n : n + 1])
+            return products.copy()
+        return np.asarray(products[:, :, :n] + self.unit * products[:, :, n:])
 
     def coefficients(self, places: Matrix) -> Matrix:
-        """Return the coefficients, shape (m, p), in the units of the columns."""
-        n, fits = len(self.X), len(places)
-        multiples = places[:, self.size :]
+        """Return the coefficients, shape (m, c, p), in the units of the columns."""
+        n, p = self.X.shape
+        by_class = self._by_class(places)[:, 1]
+        multiples = by_class.reshape(-1, self.size)
         few = padded(multiples[:, :n])
 
         def sums(some: slice) -> Matrix:
             return product(few[:, some], self.X[some])
 
         cost = 2.0 * self.X.size * len(few) / PARTS
-        beta = added(shared(sums, self._parts, cost))[:fits]
+        beta = added(shared(sums, self._parts, cost))[: len(multiples)]
         beta -= np.outer(multiples[:, :n].sum(axis=1), self.middle)
         beta *= self.square
         if self.place is not None:
             beta[:, self.place] = self.unit * multiples[:, n] - beta @ self.middle
-        return beta
+        return beta.reshape(*by_class.shape[:2], p)
 
     def predictors(self, places: Matrix) -> Matrix:
-        """Return the linear predictors in double precision, shape (m, n)."""
-        beta, fits = padded(self.coefficients(places)), len(places)
-        made = np.empty((fits, len(self.X)))
+        """Return the linear predictors in double precision, shape (m, c, n)."""
+        n, p = self.X.shape
+        exact = self.coefficients(places)
+        beta = padded(exact.reshape(-1, p))
+        made = np.empty((len(beta), n))
 
         def put(some: slice) -> None:
-            made[:, some] = (beta @ self.X[some].T)[:fits]
+            made[:, some] = beta @ self.X[some].T
 
         shared(put, self._parts, 2.0 * self.X.size * len(beta) / PARTS)
-        return made
+        fits, free = exact.shape[:2]
+        return made[: fits * free].reshape(fits, free, n)

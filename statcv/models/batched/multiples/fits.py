@@ -1,33 +1,21 @@
-"""Large ridge fits of about as many columns as records, or more, by multiples.
-
-At the optimum the coefficients are a sum of multiples of the training records, which
-are their residuals over the penalty (Zhu & Hastie 2005). Gradients, steps and all
-places between are such sums, and are written by the multiples. Steps take one product
-with the products of all records, which all folds have in common, where they would take
-two with the records.
-"""
+"""Large ridge fits of about as many columns as records, or more, by multiples."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet
-from statcv.models.batched.folds import (
-    FittedFolds,
-    FoldFits,
-    Folds,
-    by_linear_predictor,
-)
-from statcv.models.batched.logit.by_records import ByRecords
-from statcv.models.batched.logit.span import Span
+from statcv.models.batched.folds import FoldFits, Folds
 from statcv.models.batched.logit.wide import are_few_and_small
-from statcv.models.batched.passes import are_few_and_large
-from statcv.models.batched.passes.families import TwoClasses, negligible
+from statcv.models.batched.multiples.by_records import ByRecords
+from statcv.models.batched.multiples.span import Span
+from statcv.models.batched.passes import are_few_and_large, family_of
+from statcv.models.batched.passes.families import Family, negligible
 from statcv.models.batched.passes.few_fits import ANEW
 from statcv.models.batched.passes.quasi_newton import (
     Identity,
@@ -35,7 +23,7 @@ from statcv.models.batched.passes.quasi_newton import (
     Origin,
     climb,
 )
-from statcv.models.batched.row_space import spares_the_intercept_only, with_smaller
+from statcv.models.batched.row_space import spares_the_intercept_only
 
 TALL = 1.2  # training records for each column, beyond which columns are as quick
 LARGER = 2**8  # than usual are blocks of fits, by this factor: 256 MB of matrices
@@ -50,13 +38,14 @@ class Multiples:
     """The optimisation problem of some fits.
 
     A place has the products of its multiples with all records first, in single
-    precision, then the multiples; the intercept stands last in both.
+    precision, then the multiples; the intercept stands last in both. With several
+    classes there are such numbers for each that is free, in the basis of the family.
 
     Attributes
     ----------
     span : Span
         All records.
-    family : TwoClasses
+    family : Family
         Their outcomes.
     often : numpy.ndarray, shape (m, n)
         How often each fit trains on each record, times its weight.
@@ -68,10 +57,15 @@ class Multiples:
     """
 
     span: Span
-    family: TwoClasses
+    family: Family
     often: Matrix
     precise: bool = True
     origin: Origin | None = None
+
+    @property
+    def size(self) -> int:
+        """The number of coordinates of a fit."""
+        return self.span.size * int(self.family.basis.shape[1])
 
     def part(self, chosen: NDArray[Any]) -> Multiples:
         """Return the problem of some of the fits."""
@@ -86,21 +80,21 @@ class Multiples:
 
     def around(self, place: Matrix, gradient: Matrix) -> Multiples:
         """Return the problem near a place whose gradients are known."""
-        state = self._along(place)
         with np.errstate(over="ignore"):
-            self.family.state(state, slice(None))
+            state = self.family.state(self._by_class(self._along(place)), slice(None))
         return replace(self, origin=Origin(place, gradient, state))
 
     def error(self, place: Matrix) -> Matrix:
         """Return about how far from an optimum rounding makes it, shape (m,).
 
-        Errors of linear predictors are multiplied by the root R of the variances, at
-        most 1/2, and by H⁻¹Z'R with a Hessian H = Z'R²Z + λ, at most 1/(2√λ).
+        Errors of linear predictors are multiplied by the root R of the second
+        derivatives, and by H⁻¹Z'R with a Hessian H = Z'RR'Z + λ, at most 1/(2√λ).
         """
         assert self.origin is not None
-        moved = (place - self.origin.theta)[:, self.span.size :]
+        moved = (place - self.origin.theta)[:, self.size :]
         errors = self.span.rounding * np.sqrt(len(self.span.X) * (moved**2).sum(axis=1))
-        return np.asarray(errors / 4 / np.sqrt(self.span.strength))
+        root = 0.5 if self.family.width == 1 else np.sqrt(0.5)  # is the largest
+        return np.asarray(errors * root / 2 / np.sqrt(self.span.strength))
 
     def gradient(self, place: Matrix) -> Matrix:
         """Return the gradient of each fit's log-likelihood, minus the penalty's.
@@ -108,40 +102,55 @@ class Multiples:
         It is a sum of multiples of the records as well, by which it is written.
         """
         span, origin = self.span, self.origin
-        n, q = len(span.X), span.size
+        n, every = len(span.X), slice(None)
         with np.errstate(over="ignore", invalid="ignore"):
             if origin is not None:
                 place = place - origin.theta
-                pulled = self._along(place)
-                self.family.change(pulled, origin.state, slice(None))
+                pulled = self._by_class(self._along(place))
+                self.family.change(pulled, origin.state, every)
             else:
                 known = span.predictors if self.precise else self._along
-                pulled = known(place)
-                self.family.pull(pulled, slice(None))
-        pulled *= self.often
-        made = np.empty((len(place), q))
-        np.subtract(pulled, span.strength * place[:, q : q + n], out=made[:, :n])
+                pulled = self._by_class(known(place))
+                self.family.pull(pulled, every)
+        pulled *= self.often[:, None]
+        if self.family.width > 1:
+            pulled = np.matmul(self._basis.T, pulled)
+        made = np.empty((len(place), pulled.shape[1], span.size))
+        multiples = place[:, self.size :].reshape(made.shape)[:, :, :n]
+        np.subtract(pulled, span.strength * multiples, out=made[:, :, :n])
         if span.intercept:
-            made[:, n] = span.unit * pulled.sum(axis=1)
-        return made if origin is None else made + origin.gradient
+            made[:, :, n] = span.unit * pulled.sum(axis=2)
+        gradient = made.reshape(len(place), -1)
+        return gradient if origin is None else gradient + origin.gradient
 
     def _along(self, place: Matrix) -> Matrix:
-        """Return the linear predictors by the products."""
+        """Return the linear predictors by the products, for each free class."""
         return self.span.along(place).astype(self.often.dtype, copy=False)
+
+    def _by_class(self, predictors: Matrix) -> Matrix:
+        """Return the linear predictors of all classes of those that are free."""
+        if self.family.width == 1:
+            return predictors
+        return np.asarray(np.matmul(self._basis, predictors))
+
+    @cached_property
+    def _basis(self) -> Matrix:
+        return self.family.basis.astype(self.often.dtype)
 
     def inverses(self, place: Matrix) -> ByRecords | None:
         """Return the inverse Hessian of each fit; None if one has none."""
-        eta = self.span.along(place)
-        return ByRecords.of(self.span, self.family.curvature(eta) * self.often)
+        eta = self._by_class(self.span.along(place))
+        curved = [
+            self.family.curvature(own) * often
+            for own, often in zip(eta, self.often, strict=True)
+        ]
+        return ByRecords.of(self.span, np.stack(curved))
 
 
 def fit_by_multiples(
-    records: TrainingSet,
-    folds: Folds,
-    ridge: Matrix,
-    mean: Callable[[Matrix], Matrix],
-) -> FittedFolds | None:
-    """Fit a binary outcome in large folds, if columns are about as many as records.
+    records: TrainingSet, folds: Folds, ridge: Matrix
+) -> FoldFits | None:
+    """Fit two or more classes in large folds, if columns are about as many as records.
 
     Parameters
     ----------
@@ -150,51 +159,57 @@ def fit_by_multiples(
     folds : Folds
     ridge : numpy.ndarray, shape (p,)
         Strength of the penalty on each column.
-    mean : callable
-        Function from linear predictors to predictions.
 
     Returns
     -------
-    FittedFolds or None
-        None if other ways are quicker or more precise, or some optimum is in doubt.
+    FoldFits or None
+        Coefficients class by class. None if other ways are quicker or more precise, or
+        some optimum is in doubt.
     """
     if not _suits(records, folds, ridge):
         return None
     span, (n, p) = Span.of(records, ridge), records.X.shape
     if span is None or (span.spread > EVEN and p < n):
         return None
-    family = TwoClasses(2.0 * records.y - 1.0)
+    family = family_of(records, ridge)
     weights = np.ones(n) if records.weights is None else records.weights
-    fits = FoldFits.empty(len(folds), p)
-    for block in folds.blocks(n, p, each=n * n, larger=LARGER):
+    classes = np.arange(records.n_classes) == records.y[:, None]
+    free = family.basis.shape[1]
+    fits = FoldFits.empty(len(folds), family.width * p)
+    for block in folds.blocks(n, p, each=(free * n) ** 2, larger=LARGER):
         often = np.tile(weights, (len(block), 1))
         block.multiply(often)
-        ones, every = often @ records.y, often.sum(axis=1)
-        both_classes = bool(((ones > 0) & (ones < every)).all())
-        place = _settle(Multiples(span, family, often)) if both_classes else None
+        place = None
+        if (often @ classes > 0).all():
+            place = _settle(Multiples(span, family, often))
         if place is None:
             return None
-        fits.coefficients[block.fits] = span.coefficients(place)
+        found = np.matmul(family.basis, span.coefficients(place))
+        fits.coefficients[block.fits] = found.reshape(len(block), -1)
     fits.converged[:] = True
-    fitted = by_linear_predictor(fits, records, folds, mean, ridge)
-    return with_smaller(fitted, records, ridge)
+    return fits
 
 
 def _suits(records: TrainingSet, folds: Folds, ridge: Matrix) -> bool:
     n, p = records.X.shape
     smaller = min(n, p)
-    if folds.largest(n) > TALL * p or not are_few_and_large(folds, (n, smaller)):
+    if folds.largest(n) > TALL * p:
         return False
-    if are_few_and_small(folds, n, smaller):
+    several = records.kind == "multiclass"
+    classes = records.n_classes if several else 1
+    if not are_few_and_large(folds, (n, smaller), classes):
+        return False
+    if not several and are_few_and_small(folds, n, smaller):
         return False
     return spares_the_intercept_only(records, ridge)
 
 
 def _settle(problem: Multiples) -> Matrix | None:
     """Return the place of each optimum; None if one is in doubt."""
-    span, fits = problem.span, len(problem.often)
-    n, q = len(span.X), span.size
-    enough = negligible(problem.family, q) / span.reach
+    span, family, fits = problem.span, problem.family, len(problem.often)
+    n, q, free = len(span.X), problem.size, int(family.basis.shape[1])
+    combined = float(np.sqrt((family.basis**2).sum(axis=1).max()))
+    enough = negligible(family, span.size) / (span.reach * combined)
     precision = enough, 1e-15 * float(np.sqrt(n * q))
     place, done = np.zeros((fits, 2 * q)), np.zeros(fits, dtype=bool)
     inverse: Inverses | None = None
@@ -209,7 +224,7 @@ def _settle(problem: Multiples) -> Matrix | None:
             if inverse is None:
                 return None
             rough = rest.rounded()
-            cost = n / LONG if number < ANEW else np.inf
+            cost = n * free**2 / LONG if number < ANEW else np.inf
             place[left], done[left] = climb(
                 rest, at, rough.gradient(at), inverse, *precision, rough, cost
             )
