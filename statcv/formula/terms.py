@@ -323,7 +323,7 @@ def _multiply(
     used = {name: columns[name].to_numpy() for names in products for name in names}
     rows = max(LEAST, CELLS // max(len(products), 1))
 
-    def multiply(start: int) -> None:
+    for start in range(0, n, rows):  # so short that threads would wait for each other
         some = slice(start, start + rows)
         for j, names in enumerate(products):
             if not names:
@@ -334,8 +334,6 @@ def _multiply(
                 matrix[some, j] *= used[name][some]
         if look is not None:
             look(matrix[some])
-
-    shared(multiply, range(0, n, rows), COPYING * rows * len(products))
     return matrix
 
 

@@ -259,7 +259,7 @@ class Passes:
         return shared(whole, range(len(lists)), 4.0 * self.size**2)
 
     def _cost_of_products(self, rows: int) -> float:
-        return float(rows) * self.size**2
+        return float(rows) * len(self._pairs) * self.X.shape[1] ** 2
 
     def _products(
         self, theta: Matrix, own: slice | Numbers, counts: Matrix | None
