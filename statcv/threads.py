@@ -17,6 +17,7 @@ Made = TypeVar("Made")
 
 WORTH = 4e6  # operations of a part that is worth a thread
 RECORD = 100.0  # operations for a record, about, where they are not counted
+QUICK = 1 / 8  # what one of a product of large matrices counts
 STOPPING = 500  # numbers in the result of numpy.matmul below which threads wait
 
 

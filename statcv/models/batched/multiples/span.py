@@ -9,7 +9,7 @@ import numpy as np
 
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.passes.sums import added, padded
-from statcv.threads import product, ranges, shared
+from statcv.threads import QUICK, product, ranges, shared
 
 EPS = float(np.finfo(np.float32).eps)
 PARTS = 2  # of columns or of rows, that threads share
@@ -92,7 +92,7 @@ class Span:
 
         parts = ranges(p, PARTS)
         with np.errstate(over="ignore", invalid="ignore"):
-            products = added(shared(of_part, parts, n * n * p / len(parts)))
+            products = added(shared(of_part, parts, QUICK * n * n * p / len(parts)))
             squares = float(np.vdot(products, products))
         own = float(products.diagonal().sum(dtype=float))
         rounding = EPS * np.sqrt(squares / n)

@@ -15,14 +15,14 @@ from statcv.models.batched.folds import Numbers
 from statcv.models.batched.passes.families import Family
 from statcv.models.batched.passes.triangles import Triangle
 from statcv.models.newton import column_units
-from statcv.threads import WORTH, product, shared
+from statcv.threads import QUICK, WORTH, product, shared
 
 CACHED = 2**22  # bytes of a block of rows
 LEAST = 1000  # records from which the units of columns are taken
 MANY = 2**16  # values from which a copy of single precision saves time
 FEW, MORE = 2**16, 2**21  # products of two columns that are kept for few fits, and
 SEVERAL = 16  # for so many
-HALVED, COSTLY = (1, 3, 5, 7), 1e8  # lists of records whose products are halved
+HALVED, COSTLY = (1, 3, 5, 7), 1e7  # lists of records whose products are halved
 LANES = 8  # rows whose products are computed together
 
 
@@ -259,7 +259,7 @@ class Passes:
         return shared(whole, range(len(lists)), 4.0 * self.size**2)
 
     def _cost_of_products(self, rows: int) -> float:
-        return float(rows) * len(self._pairs) * self.X.shape[1] ** 2
+        return QUICK * rows * len(self._pairs) * float(self.X.shape[1]) ** 2
 
     def _products(
         self, theta: Matrix, own: slice | Numbers, counts: Matrix | None
