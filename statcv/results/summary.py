@@ -15,6 +15,7 @@ from statcv.arguments import is_whole
 from statcv.errors import ArgumentError
 
 WIDTH = 79
+MANY, FIRST = 60, 20  # coefficients, of which the first are shown, if there are more
 
 
 @dataclass(frozen=True, eq=False)

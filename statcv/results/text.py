@@ -23,7 +23,7 @@ from statcv.inference.tests.permutation import is_permutable
 from statcv.models import Logit
 from statcv.models.tuning import choices
 from statcv.results.estimates import is_bootstrap
-from statcv.results.summary import Summary, check_digits, column
+from statcv.results.summary import FIRST, MANY, Summary, check_digits, column
 
 BEYOND = 0.02  # what the auPR without skill exceeds the share of positives by, to tell
 SAID_ABOVE = ("label_correlation", "negative_mean_auroc")  # as for the training mean
@@ -61,22 +61,28 @@ def summarise(
     if limits and "fits" not in columns and _given(tables["Metrics"]).any():
         limits += " that take the fits as given"
     shown = {f"Metrics{limits}": columns}
+    notes = [*_notes(result, tables["Metrics"], level, size, biases)]
     spread = result.held.coefficients
     if spread is not None:
         caption = f"Coefficients over {_fits(result)}"
         table = spread.agg(["mean", "std", "min", "max"]).T
-        tables[caption] = table.rename(columns={"std": "sd"})
-        sds = tables[caption]["sd"].tolist()
-        shown[caption] = tables[caption].apply(
-            lambda one: column(one.tolist(), sds, digits)
-        )
+        tables[caption] = table = table.rename(columns={"std": "sd"})
+        if len(table) > MANY:
+            caption += f", the first {FIRST} of {len(table)}"
+            notes.append(
+                "All coefficients are in summary().tables, and those of each fit in "
+                ".coefficients of the result."
+            )
+            table = table.head(FIRST)
+        sds = table["sd"].tolist()
+        shown[caption] = table.apply(lambda one: column(one.tolist(), sds, digits))
     return Summary(
         title=f"Cross-validation of {result.design.formula.text}",
         headline=str(result.estimate(level=level)),
         facts=_facts(result),
         tables=tables,
         shown=shown,
-        notes=_notes(result, tables["Metrics"], level, size, biases),
+        notes=tuple(notes),
     )
 
 

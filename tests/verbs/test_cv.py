@@ -437,6 +437,22 @@ def test_summary_in_other_formats(kfold):
     assert repr(summary) == str(summary)
 
 
+@pytest.mark.parametrize("p", [59, 60])
+def test_summary_shows_the_first_of_many_coefficients(p):
+    rng = np.random.default_rng(p)
+    frame = pd.DataFrame(rng.normal(size=(40, p))).add_prefix("x")
+    frame["y"] = np.arange(40) % 2
+    res = scv.cv("y ~ .", frame, model=scv.models.Logit(C=1.0), k=4, seed=1)
+    summary, few = res.summary(), p < 60
+    shown = list(summary.shown)[1]
+    end = "" if few else ", the first 20 of 61"
+    assert shown == "Coefficients over 4 folds" + end
+    assert len(summary.shown[shown]) == (60 if few else 20)
+    assert len(summary.tables["Coefficients over 4 folds"]) == p + 1
+    assert (".coefficients of the result" in str(summary)) is not few
+    assert ("41 others" in repr(res.model)) is not few
+
+
 def test_summary_prints_nothing(kfold, capsys):
     kfold.summary()
     assert capsys.readouterr().out == ""

@@ -21,12 +21,12 @@ from statcv.results.report.parts import (
     plain_text,
     rounded,
 )
+from statcv.results.summary import MANY
 
 if TYPE_CHECKING:
     from statcv.inference import RandomEffects
     from statcv.results.result import CVResult
 
-MANY = 60  # coefficients; a report lists no more
 DRAWN_WITH = ("matplotlib", "jinja2")
 
 
