@@ -17,6 +17,7 @@ from statcv.models.batched.passes import (
     Numeric,
     Passes,
     anchor,
+    are_few_and_large,
     family_of,
     few_fits,
     fit_by_passes,
@@ -29,12 +30,14 @@ from statcv.models.linear import fit_linear_folds
 SCHEMES = {
     "fifths": {"scheme": "kfold", "k": 5},
     "tenths twice": {"scheme": "stratified_kfold", "k": 10, "repeats": 2},
+    "tenths six times": {"scheme": "stratified_kfold", "k": 10, "repeats": 6},
     "thirds": {"scheme": "rkfold", "k": 3},
     "fifths weighted": {"scheme": "stratified_kfold", "k": 5, "rebalance": "weight"},
     "fifths upsampled": {"scheme": "rkfold", "k": 5, "rebalance": "upsample"},
     "montecarlo": {"scheme": "montecarlo", "repeats": 5},
     "bootstrap": {"scheme": "bootstrap", "repeats": 4},
 }
+FEW = [name for name in SCHEMES if name != "tenths six times"]
 KINDS = ["binary", "multiclass", "continuous"]
 
 
@@ -89,7 +92,7 @@ def largest_difference(made, model, records, folds):
 @pytest.mark.parametrize("kind", ["binary", "multiclass"])
 @given(
     seed=st.integers(0, 10**6),
-    scheme=st.sampled_from(list(SCHEMES)),
+    scheme=st.sampled_from(FEW),
     p=st.integers(1, 9),
     weighted=st.booleans(),
     rounded=st.booleans(),
@@ -300,6 +303,24 @@ def test_small_or_many_folds_are_left_to_other_ways():
     assert fit_by_passes(records, few, np.zeros(4)) is None
     many = Folds.leaving_out([range(i, i + 400) for i in range(100)])
     assert fit_by_passes(records, many, np.zeros(4)) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "n", "p"), [("binary", 250, 150), ("multiclass", 200, 100)]
+)
+def test_many_folds_far_from_the_optimum_of_all_records(kind, n, p):
+    records = sample(5, n, p, kind)
+    folds, model = folds_of("tenths six times", records), Logit(C=1.0)
+    assert are_few_and_large(folds, records.X.shape, records.n_classes)
+    assert not are_few_and_large(folds, records.X.shape)  # as for least squares
+    made, sure = fit_by_passes(records, folds, model.ridge(records))
+    assert sure.all()
+    some = np.array([3, 41, 59])
+    chosen = folds.chosen(some)
+    beta = made[some, 0] if kind == "binary" else made[some]
+    assert largest_difference(beta, model, records, chosen) < 1e-8
+    narrow = replace(records, X=records.X[:, :21], names=records.names[:21])
+    assert fit_by_passes(narrow, folds, model.ridge(narrow)) is None
 
 
 class Quadratics:

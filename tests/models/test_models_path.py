@@ -14,7 +14,13 @@ from statcv.models.batched import folds as together
 from statcv.models.batched.downdate import Factored, symmetric_inverse
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.logit.fits import fit_logit_folds
-from statcv.models.tuning.logit_path import _ahead, fit_logit_path
+from statcv.models.tuning import tuned
+from statcv.models.tuning.logit_path import (
+    _ahead,
+    fit_logit_path,
+    is_quicker_by_itself,
+)
+from statcv.models.tuning.tuned import fit_candidates
 
 DEFAULT = np.logspace(-4, 4, 20)
 
@@ -150,6 +156,23 @@ def test_a_path_agrees_with_each_penalty_by_itself():
     for C, made in zip(DEFAULT, fit_logit_path(DEFAULT, records, folds), strict=True):
         alone = fit_logit_folds(Logit(C), records, folds)
         np.testing.assert_allclose(made.coefficients, alone.coefficients, atol=1e-9)
+
+
+@pytest.mark.parametrize(("n", "p"), [(260, 160), (220, 400)])
+def test_large_folds_take_each_penalty_by_itself(monkeypatch, n, p):
+    records, folds = sample(n, n, p), nested(n, n, k=4, outer=3)
+    assert is_quicker_by_itself(folds, (n, min(n, p)))
+    assert not is_quicker_by_itself(folds, (n, 20))
+    models = [Logit(C) for C in (0.01, 1.0, 100.0)]
+    rows, fits = np.tile(np.arange(n), 12), np.repeat(np.arange(12), n)
+
+    def predicted():
+        made = fit_candidates(models, records, folds)
+        return np.array([fitted.predict(rows, fits) for fitted in made])
+
+    alone = predicted()
+    monkeypatch.setattr(tuned, "is_quicker_by_itself", lambda *_: False)
+    np.testing.assert_allclose(alone, predicted(), atol=1e-9)
 
 
 @pytest.mark.parametrize("order", [[2, 0, 1, 3], [3, 2, 1, 0], [1, 1, 0, 1]])

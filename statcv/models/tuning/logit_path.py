@@ -19,12 +19,15 @@ from statcv.models.batched.folds import Block, FoldFits, Folds
 from statcv.models.batched.logit.fits import settle
 from statcv.models.batched.logit.newton import refit_logit
 from statcv.models.batched.logit.problem import Centre, Problem, find_centre
+from statcv.models.batched.passes import are_few_and_large
 from statcv.models.logit import Logit
 from statcv.models.spread import diagonal
 
 PATIENCE = 20  # steps by a shared Hessian, beyond which each fold has its own
 KNOTS = 3  # penalties from which the next coefficients are foreseen
 DARING = 8.0  # the most that the weights of those may add up to
+LARGE = 2**17  # values of records from which each penalty is as quick by itself,
+SEVERAL, SMALLER = 150, 2**15  # or with so many columns from so many
 
 
 def fit_logit_path(
@@ -87,6 +90,17 @@ def fit_logit_path(
         else:
             made.refit(model, records, folds)
     return fits
+
+
+def is_quicker_by_itself(folds: Folds, shape: tuple[int, ...]) -> bool:
+    """Return whether fits with one penalty gain nothing from those with another.
+
+    So it is with large folds, whose gradients take less time than their Hessians, and
+    whose optima are far from those of all records.
+    """
+    size, columns = shape[0] * shape[1], shape[1]
+    large = size > LARGE or (columns > SEVERAL and size > SMALLER)
+    return large and are_few_and_large(folds, shape, classes=2)
 
 
 def _centres(models: list[Logit], records: TrainingSet) -> dict[int, Centre]:

@@ -34,7 +34,7 @@ from statcv.models.tuning.grid import (
     is_number,
 )
 from statcv.models.tuning.inner import InnerScheme
-from statcv.models.tuning.logit_path import fit_logit_path
+from statcv.models.tuning.logit_path import fit_logit_path, is_quicker_by_itself
 from statcv.models.tuning.nested import Nested, nest
 from statcv.models.tuning.scoring import Scorer, choose, way_of
 
@@ -74,6 +74,11 @@ def _ridge_path(
     spread = None
     if standardized:
         spread = Logit(1.0, standardize=True).own_ridges(records, folds)
+    elif is_quicker_by_itself(folds, records.X.shape):
+        first = fit_all_folds(models[0], records, folds)
+        assert first is not None  # as they are fitted together
+        yield from _each(first, models[1:], records, folds)
+        return
     path = fit_logit_path(Cs, records, folds, spread)
     for C, fits in zip(Cs, path, strict=True):
         penalty = Logit(C).ridge(records) if spread is None else spread / C

@@ -195,11 +195,9 @@ def _suits(records: TrainingSet, folds: Folds, ridge: Matrix) -> bool:
     smaller = min(n, p)
     if folds.largest(n) > TALL * p:
         return False
-    several = records.kind == "multiclass"
-    classes = records.n_classes if several else 1
-    if not are_few_and_large(folds, (n, smaller), classes):
+    if not are_few_and_large(folds, (n, smaller), records.n_classes):
         return False
-    if not several and are_few_and_small(folds, n, smaller):
+    if records.kind == "binary" and are_few_and_small(folds, n, smaller):
         return False
     return spares_the_intercept_only(records, ridge)
 

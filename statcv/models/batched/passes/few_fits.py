@@ -29,7 +29,8 @@ from statcv.models.newton import is_steep
 from statcv.threads import product, shared
 
 SEVERAL_FITS = 40  # so many fits are few, or more than that if records are
-LARGE = 2**18  # so many values; with fewer than
+LARGE = 2**18  # so many values, or if those that each leaves out are more than
+CHANGED = 3500  # these, so that its optimum is far from that of all; with fewer than
 SMALL = 2**11  # these, or with fewer than
 MEDIUM = 2**15  # these if folds hold out few records, other ways are as quick
 MOST, ROOM = 256, 2**26  # fits whose gradients are summed at once, and their records
@@ -237,8 +238,7 @@ def fit_by_passes(
         Which are the optima beyond doubt. None if folds are small or many, or the
         records do not determine the coefficients well.
     """
-    classes = records.n_classes if records.kind == "multiclass" else 1
-    if not are_few_and_large(folds, records.X.shape, classes):
+    if not are_few_and_large(folds, records.X.shape, records.n_classes):
         return None
     passes = Passes.of(records, family_of(records, ridge), ridge)
     return fit_few(passes, folds)
@@ -269,18 +269,20 @@ def fit_few(passes: Passes, folds: Folds) -> tuple[Matrix, NDArray[np.bool_]] | 
     return coefficients, sure
 
 
-def are_few_and_large(folds: Folds, shape: tuple[int, ...], classes: int = 1) -> bool:
+def are_few_and_large(folds: Folds, shape: tuple[int, ...], classes: int = 0) -> bool:
     """Return whether passes are quicker, as each fold changes many records.
 
-    That is said of folds with the same outcome only.
+    That is said of folds with the same outcome only. Fits of a continuous outcome, of
+    no classes, are not far from each other, as their Hessians are the same everywhere.
     """
     n, p = shape
     least = int(folds.changed[0].sizes.min(initial=n))
     if folds.outcome is not None or not p or few(least, 1):
         return False
-    size = n * p * max(classes, 1) ** 2
+    size = n * p * (classes**2 if classes > 2 else 1)
     if len(folds) > SEVERAL_FITS:
-        return size > LARGE and not few(least, p)
+        far = least * p * (classes - 1) > CHANGED
+        return far or (size > LARGE and not few(least, p))
     return size > (MEDIUM if few(least, p) else SMALL)
 
 
