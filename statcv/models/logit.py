@@ -59,7 +59,7 @@ from statcv.models.newton import (
     positive_weights,
     solve_well,
 )
-from statcv.models.spread import diagonal, fold_variances, variances
+from statcv.models.spread import fold_variances, variances
 
 
 @dataclass(frozen=True)
@@ -199,9 +199,10 @@ class Logit:
         if self.flic:
             return self._fit_flic_folds(records, folds)
         own = self.own_ridges(records, folds)
-        if own is not None and records.X.shape[1] > len(records.X):
-            return None  # each training set has a row space of its own
+        wide = own is not None and records.X.shape[1] > len(records.X)
         if folds.matrices is not None:
+            if wide:
+                return None  # each training set has a row space of its own
             several = records.kind == "multiclass"
             regression = class_regression if several else _regression
             return fit_own_folds(self, regression(self, records, own), records, folds)
@@ -209,11 +210,14 @@ class Logit:
         if records.kind == "multiclass":
             names = class_names(names, free_classes(ridge, records.n_classes))
         made = None
-        if own is None and not self.has_firth:
-            made = fit_by_multiples(records, folds, ridge)
+        if wide or (own is None and not self.has_firth):
+            made = fit_by_multiples(records, folds, ridge, own)
+        penalty = ridge if own is None else own
+        if wide:
+            return None if made is None else _fitted(made, records, folds, penalty)
         if made is not None:
-            fitted = _fitted(made, records, folds, ridge)
-            return with_smaller(fitted, records, ridge)
+            fitted = _fitted(made, records, folds, penalty)
+            return with_smaller(fitted, records, penalty)
         if own is None:
             fit_rotated = partial(self.fit_folds, folds=folds)
             smaller = in_row_space(records, folds, ridge, names, fit_rotated)
@@ -222,12 +226,12 @@ class Logit:
         if records.kind == "multiclass":
             fits = fit_class_folds(self, records, folds, own)
         elif own is not None:
-            fits = sure_logit_fits(self, records, folds, partial(diagonal, own))
+            fits = sure_logit_fits(self, records, folds, own=own)
             fits = fits.refit(self, records, folds)
         else:
             fit_all = fit_firth_folds if self.firth else fit_logit_folds
             fits = fit_all(self, records, folds)
-        return _fitted(fits, records, folds, ridge if own is None else own)
+        return _fitted(fits, records, folds, penalty)
 
     def _fit_flic_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds:
         """Fit by Firth's penalty, and correct the intercepts."""

@@ -177,6 +177,23 @@ def test_inverses_by_records_are_those_of_hessians(free, p, intercept):
     np.testing.assert_allclose(span.coefficients(some), steps[[2, 0]], rtol=1e-6)
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("n", [60, 300])
+def test_ridges_of_their_own_are_those_of_each_training_set(n, classes):
+    records = sample(n, n, n + 40, "different sizes", classes=classes, weighted=True)
+    folds, model = folds_of("fifths", records), Logit(C=1.0, standardize=True)
+    made = model.fit_folds(records, folds)
+    own = model.own_ridges(records, folds)
+    assert np.ptp(own, axis=0).max() > 0
+    for fit in range(len(folds)):
+        beta = made.linear.coefficients[fit].T
+        beta = np.vstack([0 * beta, beta]) if classes == 2 else beta
+        lacking = distance(folds.training_set(records, fit), own[fit], beta)
+        assert np.abs(records.X @ lacking.T).max() < 1e-8
+    each = Folds.leaving_out([[one] for one in range(n)])
+    assert model.fit_folds(records, each) is None  # they are fitted one by one
+
+
 def of_classes(linear):
     return linear.coefficients.reshape(*linear.penalty.shape, -1)
 

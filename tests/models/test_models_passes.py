@@ -227,7 +227,7 @@ def test_gradients_nearby_are_precise(kind, weighted):
     folds = folds_of("fifths", records)
     scale = np.sqrt(passes.diagonal(np.zeros((1, passes.size))))
     some = np.arange(len(folds))
-    exact = few_fits._problem(passes, scale, 1.0, folds, some)
+    exact = few_fits._problem(passes, scale, 1.0, folds, some, passes.penalty)
     rng = np.random.default_rng(0)
     there = rng.normal(size=(len(folds), passes.size))
     near = exact.rounded().around(there, exact.gradient(there))
@@ -303,6 +303,22 @@ def test_small_or_many_folds_are_left_to_other_ways():
     assert fit_by_passes(records, few, np.zeros(4)) is None
     many = Folds.leaving_out([range(i, i + 400) for i in range(100)])
     assert fit_by_passes(records, many, np.zeros(4)) is None
+
+
+@pytest.mark.parametrize("kind", ["binary", "multiclass"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_folds_with_ridges_of_their_own_are_fitted_as_each(kind, weighted):
+    records = sample(7, 400, 90, kind, weighted=weighted)
+    model = Logit(C=0.1, standardize=True)
+    for scheme in ("fifths", "tenths six times", "fifths upsampled"):
+        folds = folds_of(scheme, records)
+        own = model.own_ridges(records, folds)
+        made, sure = fit_by_passes(records, folds, model.ridge(records), own)
+        assert sure.all()
+        some = np.array([0, 4])
+        beta = made[some, 0] if kind == "binary" else made[some]
+        gap = largest_difference(beta, model, records, folds.chosen(some))
+        assert gap < 1e-8
 
 
 @pytest.mark.parametrize(

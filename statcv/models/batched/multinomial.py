@@ -345,8 +345,7 @@ def fit_class_folds(
     array([[0.66, 0.33, 0.01],
            [0.01, 0.33, 0.66]])
     """
-    penalties = None if own is None else partial(diagonal, own)
-    fits = sure_class_fits(model, records, folds, penalties)
+    fits = sure_class_fits(model, records, folds, own=own)
     return fits.refit(model, records, folds)
 
 
@@ -428,12 +427,13 @@ def sure_class_fits(
     records: TrainingSet,
     folds: Folds,
     penalties: Penalties | None = None,
+    own: Matrix | None = None,
 ) -> FoldFits:
     """Return the fits that are beyond doubt; the others have not converged.
 
     Parameters
     ----------
-    model, records, folds, penalties
+    model, records, folds, penalties, own
         As in :func:`statcv.models.batched.logit.sure_logit_fits`.
     """
     refuse_missing(records, "logistic regression")
@@ -441,7 +441,11 @@ def sure_class_fits(
     free = free_classes(ridge, records.n_classes)
     columns = records.X.shape[1]
     fits = FoldFits.empty(len(folds), len(free) * columns)
-    made = fit_by_passes(records, folds, ridge) if penalties is None else None
+    made = None
+    if penalties is None:
+        made = fit_by_passes(records, folds, ridge, own)
+    if own is not None:
+        penalties = partial(diagonal, own)
     if made is not None:
         fits.coefficients[:] = made[0][:, free].reshape(len(folds), -1)
         fits.converged[:] = made[1]

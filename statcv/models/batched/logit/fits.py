@@ -10,6 +10,7 @@ own Hessian, and finally a fit of their own, which also judges separation.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations_with_replacement
 from math import comb
 from typing import Any
@@ -43,6 +44,7 @@ from statcv.models.batched.logit.problem import (
 from statcv.models.batched.logit.wide import fit_wide
 from statcv.models.batched.passes import fit_by_passes
 from statcv.models.newton import LARGE, is_steep
+from statcv.models.spread import diagonal
 
 # ---- gradients near the fit to all records, by their power series ----
 
@@ -235,6 +237,7 @@ def sure_logit_fits(
     records: TrainingSet,
     folds: Folds,
     penalties: Penalties | None = None,
+    own: Matrix | None = None,
 ) -> FoldFits:
     """Return the fits that are beyond doubt; the others have not converged.
 
@@ -245,11 +248,16 @@ def sure_logit_fits(
     penalties : callable, optional
         Function of the numbers of m fits that returns the matrix of the ridge of each,
         shape (m, p, p), if fits have their own; those of ``model`` are about the same.
+    own : numpy.ndarray, shape (fits, p), optional
+        Strength of the ridge on each column in each fit, in place of such matrices.
     """
     refuse_missing(records, "logistic regression")
     fits = FoldFits.empty(len(folds), records.X.shape[1])
     made = None
-    if penalties is None:
+    if own is not None:
+        penalties = partial(diagonal, own)
+        made = fit_by_passes(records, folds, model.ridge(records), own)
+    elif penalties is None:
         ridge = model.ridge(records)
         for fit in (fit_wide, fit_left_out):
             made = fit(records, folds, ridge)

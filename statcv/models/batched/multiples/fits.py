@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.folds import FoldFits, Folds
-from statcv.models.batched.logit.wide import are_few_and_small
+from statcv.models.batched.logit.wide import are_few_and_small, fit_wide
 from statcv.models.batched.multiples.by_records import ByRecords
 from statcv.models.batched.multiples.span import Span
 from statcv.models.batched.passes import are_few_and_large, family_of
 from statcv.models.batched.passes.families import Family, negligible
-from statcv.models.batched.passes.few_fits import ANEW
+from statcv.models.batched.passes.few_fits import ANEW, SEVERAL_FITS
 from statcv.models.batched.passes.quasi_newton import (
     Identity,
     Inverses,
@@ -148,7 +148,7 @@ class Multiples:
 
 
 def fit_by_multiples(
-    records: TrainingSet, folds: Folds, ridge: Matrix
+    records: TrainingSet, folds: Folds, ridge: Matrix, own: Matrix | None = None
 ) -> FoldFits | None:
     """Fit two or more classes in large folds, if columns are about as many as records.
 
@@ -159,6 +159,9 @@ def fit_by_multiples(
     folds : Folds
     ridge : numpy.ndarray, shape (p,)
         Strength of the penalty on each column.
+    own : numpy.ndarray, shape (fits, p), optional
+        Strength in each fit, if fits have their own. Records then have other products
+        in each.
 
     Returns
     -------
@@ -166,8 +169,35 @@ def fit_by_multiples(
         Coefficients class by class. None if other ways are quicker or more precise, or
         some optimum is in doubt.
     """
-    if not _suits(records, folds, ridge):
+    if own is None:
+        return _fit(records, folds, ridge) if _suits(records, folds, ridge) else None
+    n, p = records.X.shape
+    alone = np.arange(len(folds))[:, None]
+    if len(folds) > SEVERAL_FITS or folds.outcome is not None:
         return None
+    if folds.largest(n) > TALL * p or not spares_the_intercept_only(records, ridge):
+        return None
+    made = []
+    for fit, strengths in zip(alone, own, strict=True):
+        fold = folds.chosen(fit)
+        one = _fit_small(records, fold, strengths) or _fit(records, fold, strengths)
+        if one is None:
+            return None
+        made.append(one)
+    return FoldFits.joined(made)
+
+
+def _fit_small(records: TrainingSet, fold: Folds, ridge: Matrix) -> FoldFits | None:
+    """Fit two classes in a fold of few records; None if it is in doubt."""
+    found = fit_wide(records, fold, ridge) if records.kind == "binary" else None
+    if found is None or not found[1].all():
+        return None
+    fits = FoldFits.empty(1, records.X.shape[1])
+    return replace(fits, coefficients=found[0], converged=found[1])
+
+
+def _fit(records: TrainingSet, folds: Folds, ridge: Matrix) -> FoldFits | None:
+    """Fit folds with the same penalty; None if some optimum is in doubt."""
     span, (n, p) = Span.of(records, ridge), records.X.shape
     if span is None or (span.spread > EVEN and p < n):
         return None

@@ -69,6 +69,9 @@ class FewFits:
         How often each fit trains on each record, or its weight beyond the record's own.
     weighted : bool
         Whether there are such weights.
+    penalty : numpy.ndarray, shape (q,) or (m, q)
+        The ridge on the coordinates of the passes, of each fit if they have their own;
+        Hessians have that of all records.
     origin : Origin or None
         A place nearby. Gradients are computed by what differs from those there, to
         which rows of single precision suffice.
@@ -81,6 +84,7 @@ class FewFits:
     times: tuple[Matrix, ...] | None
     often: Matrix
     weighted: bool
+    penalty: Matrix
     origin: Origin | None = None
 
     def __len__(self) -> int:
@@ -95,6 +99,7 @@ class FewFits:
             changed=tuple(self.changed[one] for one in some),
             times=None if times is None else tuple(times[one] for one in some),
             often=self.often[chosen],
+            penalty=self.penalty if self.penalty.ndim == 1 else self.penalty[chosen],
             origin=None if self.origin is None else self.origin.part(chosen),
         )
 
@@ -154,7 +159,7 @@ class FewFits:
             return product(eta, X)
 
         total = passes.summed(fits, sums)[: fits * width]
-        gradient = (passes.gathered(total) - there * passes.penalty) / self.scale
+        gradient = (passes.gathered(total) - there * self.penalty) / self.scale
         return np.asarray(gradient if origin is None else origin.gradient + gradient)
 
     def common_hessian(self, triangle: Triangle) -> Triangles:
@@ -219,7 +224,7 @@ class FewFits:
 
 
 def fit_by_passes(
-    records: TrainingSet, folds: Folds, ridge: Matrix
+    records: TrainingSet, folds: Folds, ridge: Matrix, own: Matrix | None = None
 ) -> tuple[Matrix, NDArray[np.bool_]] | None:
     """Fit a few large folds.
 
@@ -230,6 +235,8 @@ def fit_by_passes(
     folds : Folds
     ridge : numpy.ndarray, shape (p,)
         Strength of the penalty on each column.
+    own : numpy.ndarray, shape (fits, p), optional
+        Strength in each fit, about the same, if fits have their own.
 
     Returns
     -------
@@ -241,10 +248,12 @@ def fit_by_passes(
     if not are_few_and_large(folds, records.X.shape, records.n_classes):
         return None
     passes = Passes.of(records, family_of(records, ridge), ridge)
-    return fit_few(passes, folds)
+    return fit_few(passes, folds, own)
 
 
-def fit_few(passes: Passes, folds: Folds) -> tuple[Matrix, NDArray[np.bool_]] | None:
+def fit_few(
+    passes: Passes, folds: Folds, own: Matrix | None = None
+) -> tuple[Matrix, NDArray[np.bool_]] | None:
     """Fit folds as :func:`fit_by_passes` does, whatever their number and size."""
     far = _are_far(passes, folds)
     for sums in passes.precisions:
@@ -262,7 +271,8 @@ def fit_few(passes: Passes, folds: Folds) -> tuple[Matrix, NDArray[np.bool_]] | 
     most = int(np.clip(ROOM // len(passes.X), 1, MOST))
     for start in range(0, len(folds), most):
         some = np.arange(start, min(start + most, len(folds)))
-        problem = _problem(passes, found.scale, reach, folds, some)
+        penalty = passes.penalty if own is None else passes.penalties(own[some])
+        problem = _problem(passes, found.scale, reach, folds, some, penalty)
         theta, sure[some] = _settle(problem, found, far)
         beta = passes.coefficients(theta / found.scale)
         coefficients[some] = beta.reshape(len(some), width, p)
@@ -287,7 +297,12 @@ def are_few_and_large(folds: Folds, shape: tuple[int, ...], classes: int = 0) ->
 
 
 def _problem(
-    passes: Passes, scale: Matrix, reach: float, folds: Folds, some: Numbers
+    passes: Passes,
+    scale: Matrix,
+    reach: float,
+    folds: Folds,
+    some: Numbers,
+    penalty: Matrix,
 ) -> FewFits:
     lists, times = folds.changed
     starts = lists.starts
@@ -300,7 +315,7 @@ def _problem(
         often[fit, records] = 0.0 if own is None else own[fit]
     if folds.weights is not None:
         often *= folds.weights(some)
-    return FewFits(passes, scale, reach, changed, own, often, weighted)
+    return FewFits(passes, scale, reach, changed, own, often, weighted, penalty)
 
 
 def _settle(

@@ -64,7 +64,11 @@ class Passes:
     @cached_property
     def penalty(self) -> Matrix:
         """The ridge on the coordinates, shape (q,)."""
-        return np.tile(self.ridge / self.unit**2, self.family.basis.shape[1])
+        return self.penalties(self.ridge)
+
+    def penalties(self, ridge: Matrix) -> Matrix:
+        """Return ridges on the columns, shape (…, p), as those on the coordinates."""
+        return np.tile(ridge / self.unit**2, self.family.basis.shape[1])
 
     def pairs(self, fits: int) -> Matrix | None:
         """Return products of each record's entries, if that pays for so many fits."""
