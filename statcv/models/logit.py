@@ -214,7 +214,10 @@ class Logit:
             made = fit_by_multiples(records, folds, ridge, own)
         penalty = ridge if own is None else own
         if wide:
-            return None if made is None else _fitted(made, records, folds, penalty)
+            if made is None:
+                return None
+            fits = made.refit(self, records, folds)
+            return _fitted(fits, records, folds, penalty)
         if made is not None:
             fitted = _fitted(made, records, folds, penalty)
             return with_smaller(fitted, records, penalty)

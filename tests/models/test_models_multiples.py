@@ -194,6 +194,21 @@ def test_ridges_of_their_own_are_those_of_each_training_set(n, classes):
     assert model.fit_folds(records, each) is None  # they are fitted one by one
 
 
+def test_folds_in_doubt_are_fitted_by_themselves(monkeypatch):
+    records = sample(7, 50, 60, classes=3)
+    folds, model = folds_of("fifths", records), Logit(C=1.0, standardize=True)
+    known = model.fit_folds(records, folds).linear.coefficients
+    found, fit = iter([False, True, False, True, True]), multiples._fit
+
+    def sometimes(*given):
+        return fit(*given) if next(found) else None
+
+    monkeypatch.setattr(multiples, "_fit", sometimes)
+    again = model.fit_folds(records, folds)
+    assert again.converged.all()
+    np.testing.assert_allclose(again.linear.coefficients, known, atol=1e-9)
+
+
 def of_classes(linear):
     return linear.coefficients.reshape(*linear.penalty.shape, -1)
 

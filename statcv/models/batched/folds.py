@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Protocol, cast
@@ -382,14 +382,6 @@ class FoldFits:
         """Allocate arrays for that many fits, not yet made."""
         flags = [np.zeros(fits, dtype=bool) for _ in range(3)]
         return cls(np.zeros((fits, columns)), *flags)
-
-    @classmethod
-    def joined(cls, parts: Sequence[FoldFits]) -> FoldFits:
-        """Put the fits of several parts together, one part after the other."""
-        names = [field.name for field in fields(cls)]
-        return cls(
-            *(np.concatenate([getattr(one, name) for one in parts]) for name in names)
-        )
 
     def refit(self, model: Model, records: TrainingSet, folds: Folds) -> FoldFits:
         """Fit by themselves, in place, those that have not converged."""

@@ -167,24 +167,24 @@ def fit_by_multiples(
     -------
     FoldFits or None
         Coefficients class by class. None if other ways are quicker or more precise, or
-        some optimum is in doubt.
+        some optimum is in doubt; fits with strengths of their own that are in doubt
+        have not converged.
     """
     if own is None:
         return _fit(records, folds, ridge) if _suits(records, folds, ridge) else None
     n, p = records.X.shape
-    alone = np.arange(len(folds))[:, None]
     if len(folds) > SEVERAL_FITS or folds.outcome is not None:
         return None
     if folds.largest(n) > TALL * p or not spares_the_intercept_only(records, ridge):
         return None
-    made = []
-    for fit, strengths in zip(alone, own, strict=True):
-        fold = folds.chosen(fit)
-        one = _fit_small(records, fold, strengths) or _fit(records, fold, strengths)
-        if one is None:
-            return None
-        made.append(one)
-    return FoldFits.joined(made)
+    fits = FoldFits.empty(len(folds), family_of(records, ridge).width * p)
+    for fit, strengths in enumerate(own):
+        fold = folds.chosen(np.array([fit]))
+        made = _fit_small(records, fold, strengths) or _fit(records, fold, strengths)
+        if made is not None:
+            fits.coefficients[fit] = made.coefficients[0]
+            fits.converged[fit] = True
+    return fits
 
 
 def _fit_small(records: TrainingSet, fold: Folds, ridge: Matrix) -> FoldFits | None:
