@@ -213,14 +213,12 @@ class Logit:
         if wide or (own is None and not self.has_firth):
             made = fit_by_multiples(records, folds, ridge, own)
         penalty = ridge if own is None else own
-        if wide:
-            if made is None:
-                return None
-            fits = made.refit(self, records, folds)
-            return _fitted(fits, records, folds, penalty)
         if made is not None:
-            fitted = _fitted(made, records, folds, penalty)
-            return with_smaller(fitted, records, penalty)
+            fits = made.refit(self, records, folds)
+            fitted = _fitted(fits, records, folds, penalty)
+            return fitted if wide else with_smaller(fitted, records, penalty)
+        if wide:
+            return None  # they are fitted one by one
         if own is None:
             fit_rotated = partial(self.fit_folds, folds=folds)
             smaller = in_row_space(records, folds, ridge, names, fit_rotated)

@@ -127,7 +127,7 @@ class ByRecords:
             matrix = _matrix(span, own)
             return matrix if decompose(matrix) else None
 
-        most = max((own.lower[0].size for own in roots), default=0)
+        most = _largest(roots)
         made = shared(decomposed, roots, most**3 / 3)
         factors = tuple(one for one in made if one is not None)
         if len(factors) < len(roots):
@@ -165,8 +165,7 @@ class ByRecords:
                 made[fit, :, n] = over @ added.rise / span.unit
             made[fit, :, own.records] = solved.T
 
-        most = max((own.lower[0].size for own in self.roots), default=0)
-        shared(put, range(len(gradients)), EACH * most**2)
+        shared(put, range(len(gradients)), EACH * _largest(self.roots) ** 2)
         return span.with_products(made.reshape(gradients.shape))
 
     def _solved(self, fit: int, turned: Matrix) -> Matrix:
@@ -188,6 +187,11 @@ class ByRecords:
             factors=tuple(self.factors[one] for one in some),
             intercepts=tuple(self.intercepts[one] for one in some if self.intercepts),
         )
+
+
+def _largest(roots: tuple[Roots, ...]) -> int:
+    """Return the number of rows of the largest matrix to decompose."""
+    return max((own.lower[0].size for own in roots), default=0)
 
 
 def _matrix(span: Span, own: Roots) -> Matrix:

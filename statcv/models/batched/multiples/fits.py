@@ -15,7 +15,7 @@ from statcv.models.batched.logit.wide import are_few_and_small, fit_wide
 from statcv.models.batched.multiples.by_records import ByRecords
 from statcv.models.batched.multiples.span import Span
 from statcv.models.batched.passes import are_few_and_large, family_of
-from statcv.models.batched.passes.families import Family, negligible
+from statcv.models.batched.passes.families import Family, longest_row, negligible
 from statcv.models.batched.passes.few_fits import ANEW, SEVERAL_FITS
 from statcv.models.batched.passes.quasi_newton import (
     Identity,
@@ -172,12 +172,12 @@ def fit_by_multiples(
     """
     if own is None:
         return _fit(records, folds, ridge) if _suits(records, folds, ridge) else None
-    n, p = records.X.shape
     if len(folds) > SEVERAL_FITS or folds.outcome is not None:
         return None
-    if folds.largest(n) > TALL * p or not spares_the_intercept_only(records, ridge):
+    if not _are_spanned(records, folds, ridge):
         return None
-    fits = FoldFits.empty(len(folds), family_of(records, ridge).width * p)
+    width = family_of(records, ridge).width
+    fits = FoldFits.empty(len(folds), width * records.X.shape[1])
     for fit, strengths in enumerate(own):
         fold = folds.chosen(np.array([fit]))
         made = _fit_small(records, fold, strengths) or _fit(records, fold, strengths)
@@ -220,24 +220,28 @@ def _fit(records: TrainingSet, folds: Folds, ridge: Matrix) -> FoldFits | None:
     return fits
 
 
+def _are_spanned(records: TrainingSet, folds: Folds, ridge: Matrix) -> bool:
+    """Return whether multiples make all optima, and are not many more than columns."""
+    n, p = records.X.shape
+    spared = spares_the_intercept_only(records, ridge)
+    return folds.largest(n) <= TALL * p and spared
+
+
 def _suits(records: TrainingSet, folds: Folds, ridge: Matrix) -> bool:
     n, p = records.X.shape
     smaller = min(n, p)
-    if folds.largest(n) > TALL * p:
-        return False
     if not are_few_and_large(folds, (n, smaller), records.n_classes):
         return False
     if records.kind == "binary" and are_few_and_small(folds, n, smaller):
         return False
-    return spares_the_intercept_only(records, ridge)
+    return _are_spanned(records, folds, ridge)
 
 
 def _settle(problem: Multiples) -> Matrix | None:
     """Return the place of each optimum; None if one is in doubt."""
     span, family, fits = problem.span, problem.family, len(problem.often)
     n, q, free = len(span.X), problem.size, int(family.basis.shape[1])
-    combined = float(np.sqrt((family.basis**2).sum(axis=1).max()))
-    enough = negligible(family, span.size) / (span.reach * combined)
+    enough = negligible(family, span.size) / (span.reach * longest_row(family))
     precision = enough, 1e-15 * float(np.sqrt(n * q))
     place, done = np.zeros((fits, 2 * q)), np.zeros(fits, dtype=bool)
     inverse: Inverses | None = None

@@ -285,6 +285,11 @@ def negligible(family: Family, coordinates: int) -> float:
     return family.accuracy * float(np.clip(coordinates / ALIGNED, 1, FAR))
 
 
+def longest_row(family: Family) -> float:
+    """Return the most that a class moves if what is free does by a length of 1."""
+    return float(np.sqrt((family.basis**2).sum(axis=1).max()))
+
+
 def family_of(records: TrainingSet, ridge: Matrix) -> Family:
     """Return the log-likelihood of two or more classes."""
     if records.kind == "multiclass":

@@ -13,7 +13,11 @@ from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.downdate import Inverse, Whole, grams, inverted
 from statcv.models.batched.folds import Folds, Numbers, few
 from statcv.models.batched.passes.anchor import Anchor, find_anchor, without_search
-from statcv.models.batched.passes.families import family_of, negligible
+from statcv.models.batched.passes.families import (
+    family_of,
+    longest_row,
+    negligible,
+)
 from statcv.models.batched.passes.quasi_newton import (
     BROYDEN,
     NEARBY,
@@ -264,8 +268,7 @@ def fit_few(
         return None
     p, width = passes.X.shape[1], passes.family.width
     least, quick = found.scale.reshape(-1, p).min(axis=0), passes.precisions[0]
-    combined = np.sqrt((passes.family.basis**2).sum(axis=1).max())
-    reach = quick.longest(quick.unit * least) * float(combined)
+    reach = quick.longest(quick.unit * least) * longest_row(passes.family)
     coefficients = np.empty((len(folds), width, p))
     sure = np.empty(len(folds), dtype=bool)
     most = int(np.clip(ROOM // len(passes.X), 1, MOST))
