@@ -17,6 +17,7 @@ from statcv.errors import FoldWarning
 from statcv.folds import make_plan
 from statcv.models import Logit, TrainingSet
 from statcv.models.batched.folds import Folds
+from statcv.models.batched.multiples import by_records
 from statcv.models.batched.multiples import fits as multiples
 from statcv.models.batched.multiples.by_records import ByRecords
 from statcv.models.batched.multiples.fits import fit_by_multiples
@@ -147,7 +148,7 @@ def lacks_a_class(records, folds):
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("p", [90, 260])
 @pytest.mark.parametrize("free", [1, 2, 3])
-def test_inverses_by_records_are_those_of_hessians(free, p, intercept):
+def test_inverses_by_records_are_those_of_hessians(free, p, intercept, monkeypatch):
     records = sample(p, 100, p, "different sizes", intercept)
     ridge = Logit(C=1.0).ridge(records)
     span, rng = Span.of(records, ridge), np.random.default_rng(p)
@@ -157,11 +158,20 @@ def test_inverses_by_records_are_those_of_hessians(free, p, intercept):
     for fit in range(3):
         whole[fit, fit::5] = 0.0
     pairs = np.triu_indices(free)
-    inverses = ByRecords.of(span, whole[:, :, pairs[0], pairs[1]].swapaxes(1, 2))
+    curved, trained = whole[:, :, pairs[0], pairs[1]], whole[:, :, 0, 0] > 0
+    monkeypatch.setattr(by_records, "APART", np.inf if free == 2 else 10.0)
+    inverses = ByRecords.of(span, curved.swapaxes(1, 2), trained)
+    assert inverses.anew == (free != 2)
+    least = by_records.SHARE * span.strength
+    whole += least * np.eye(free) * trained[:, :, None, None]
     gradients = rng.normal(size=(3, free, q)) * 0.1
-    gradients[:, :, :n] *= (whole[:, :, 0, 0] > 0)[:, None]
+    gradients[:, :, :n] *= trained[:, None]
     flat = gradients.reshape(3, -1)
-    steps = span.coefficients(inverses.times(flat))
+    places = inverses.times(flat)
+    steps = span.coefficients(places)
+    along = span.along(places) * trained[:, None]
+    gap = np.abs(along - span.predictors(places) * trained[:, None]).max()
+    assert gap < 1e-4 * np.abs(along).max()
     for fit in range(3):
         hessian = np.einsum("ij,iab,ik->ajbk", records.X, whole[fit], records.X)
         for own in range(free):

@@ -4,13 +4,15 @@ A record z has the matrix W of the second derivatives by its linear predictors, 
 each free class, with W = LL'. With L̃ for the L of all training records, Z̃ for the
 records repeated for each class, and the strength λ of the ridge, a Hessian is
 Z̃'L̃L̃'Z̃ + λ. What its inverse makes of a sum Z̃'a of multiples of the records is such a
-sum again, Z̃'L̃(L̃'Z̃Z̃'L̃ + λ)⁻¹L̃⁻¹a, in which the matrix to decompose has a row for each
-record and class.
+sum again, Z̃'b with b = L̃(L̃'Z̃Z̃'L̃ + λ)⁻¹L̃⁻¹a, in which the matrix to decompose has a row
+for each record and class. As L̃L̃'Z̃Z̃'b + λb = a, the products of the step with the
+training records follow from a and b.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,51 +24,61 @@ from statcv.models.batched.multiples.span import Span
 from statcv.models.cholesky import decompose, multiply_by_inverse
 from statcv.threads import shared
 
-DIGITS = 1e-6  # the share of a variance that is added, so that there are roots
+SHARE = 1 / 32  # of the ridge, which is added to all variances, as steps hardly notice,
+APART = 2e3  # and how many times as large variances may be, that equations keep digits
 EACH = 2  # operations of a number of a factor, by which threads save time; others wait
 
 
 @dataclass(frozen=True, eq=False)
 class Roots:
-    """The roots L of the second derivatives of the training records of a fit.
+    """The roots L of the second derivatives of the training records of some fits.
 
     Attributes
     ----------
-    records : numpy.ndarray of int, shape (r,)
-        The training records.
-    lower, inverse : numpy.ndarray, shape (c, c, r)
-        Lower triangles for each record, and their inverses, in single precision.
+    lower, inverse : numpy.ndarray, shape (m, c, c, n)
+        Lower triangles for each record, and their inverses; 0 for a record held out.
     """
 
-    records: Numbers
     lower: Matrix
     inverse: Matrix
 
     @classmethod
-    def of(cls, curved: Matrix) -> Roots:
-        """Decompose the matrices of the records that have one.
+    def of(cls, curved: Matrix, trained: NDArray[np.bool_]) -> Roots:
+        """Decompose the matrices of training records.
 
         Parameters
         ----------
-        curved : numpy.ndarray, shape (pairs, n)
-            The second derivatives for each two classes; 0 for a record held out.
+        curved : numpy.ndarray, shape (m, pairs, n)
+            The second derivatives for each two classes.
+        trained : numpy.ndarray of bool, shape (m, n)
+            Whether each fit trains on each record.
         """
-        free = int(np.sqrt(2 * len(curved)))
-        pairs = np.triu_indices(free)
-        own = np.flatnonzero(curved[pairs[0] == pairs[1]].min(axis=0) > 0)
-        if free == 1:
-            root: Any = np.sqrt(curved[None, :, own]).astype(np.float32)
-            return cls(own, root, 1 / root)
-        whole = np.empty((len(own), free, free))
-        whole[:, pairs[0], pairs[1]] = whole[:, pairs[1], pairs[0]] = curved[:, own].T
-        diagonal = np.einsum("icc->ic", whole)
-        diagonal *= 1 + DIGITS
-        lower = np.linalg.cholesky(whole)
-        both: list[Any] = [
-            np.ascontiguousarray(one.transpose(1, 2, 0), dtype=np.float32)
-            for one in (lower, np.linalg.inv(lower))
-        ]
-        return cls(own, *both)
+        fits, pairs, n = curved.shape
+        free = int(np.sqrt(2 * pairs))
+        first, second = np.triu_indices(free)
+        whole = np.empty((fits, n, free, free))
+        by_record = curved.swapaxes(1, 2)
+        whole[:, :, first, second] = whole[:, :, second, first] = by_record
+        whole[~trained] = np.eye(free)
+        lower = np.sqrt(whole) if free == 1 else np.linalg.cholesky(whole)
+        inverse = 1 / lower if free == 1 else np.linalg.inv(lower)
+        lower[~trained] = inverse[~trained] = 0.0
+        by_class = (np.moveaxis(each, 1, 3) for each in (lower, inverse))
+        return cls(*map(np.ascontiguousarray, by_class))
+
+    def part(self, chosen: NDArray[Any]) -> Roots:
+        """Return the roots of some of the fits."""
+        return Roots(self.lower[chosen], self.inverse[chosen])
+
+    @cached_property
+    def records(self) -> list[Numbers]:
+        """The training records of each fit."""
+        return [np.flatnonzero(own) for own in self.lower[:, 0, 0]]
+
+    @property
+    def largest(self) -> int:
+        """The number of rows of the largest matrix to decompose."""
+        return len(self.lower[0]) * max(map(len, self.records), default=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,14 +87,18 @@ class Intercepts:
 
     Attributes
     ----------
-    rise : numpy.ndarray, shape (c, c)
+    rise : numpy.ndarray, shape (m, c, c)
         By how much all intercepts rise if the multiples of a class add up to 1 less.
-    multiples : numpy.ndarray, shape (c, c, r)
+    multiples : numpy.ndarray, shape (m, c, c, n)
         What is taken from the multiples of the training records.
     """
 
     rise: Matrix
     multiples: Matrix
+
+    def part(self, chosen: NDArray[Any]) -> Intercepts:
+        """Return those of some of the fits."""
+        return Intercepts(self.rise[chosen], self.multiples[chosen])
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,116 +109,130 @@ class ByRecords:
     ----------
     span : Span
         All records.
-    roots : tuple of Roots
+    roots : Roots
         Those of each fit.
     factors : tuple of numpy.ndarray
         Cholesky factors of the matrices, each over the strength of the ridge.
-    intercepts : tuple of Intercepts
-        What intercepts add; empty if there are none.
+    intercepts : Intercepts or None
+        What intercepts add, if there are any.
+    anew : bool
+        Whether steps are multiplied by the records, since the equations would leave
+        few digits of their products.
     """
 
     span: Span
-    roots: tuple[Roots, ...]
+    roots: Roots
     factors: tuple[Matrix, ...]
-    intercepts: tuple[Intercepts, ...] = ()
+    intercepts: Intercepts | None = None
+    anew: bool = False
 
     @classmethod
-    def of(cls, span: Span, curved: Matrix) -> ByRecords | None:
+    def of(
+        cls, span: Span, curved: Matrix, trained: NDArray[np.bool_]
+    ) -> ByRecords | None:
         """Decompose the matrices; None if one is not positive definite.
 
         Parameters
         ----------
         span : Span
         curved : numpy.ndarray, shape (m, pairs, n)
-            The second derivatives of each record in each fit, 0 where it is held out.
+            The second derivatives of each record in each fit.
+        trained : numpy.ndarray of bool, shape (m, n)
+            Whether each fit trains on each record.
         """
+        least, free = SHARE * span.strength, int(np.sqrt(2 * curved.shape[1]))
+        variances = np.equal(*np.triu_indices(free))[:, None]
         try:
-            return cls._of_roots(span, tuple(map(Roots.of, curved)))
+            roots = Roots.of(curved + least * variances, trained)
         except np.linalg.LinAlgError:
             return None
+        return cls._of_roots(span, roots, curved.max() > APART * least)
 
     @classmethod
-    def _of_roots(cls, span: Span, roots: tuple[Roots, ...]) -> ByRecords | None:
-        def decomposed(own: Roots) -> Matrix | None:
-            matrix = _matrix(span, own)
+    def _of_roots(cls, span: Span, roots: Roots, anew: bool) -> ByRecords | None:
+        def decomposed(fit: int) -> Matrix | None:
+            matrix = _matrix(span, roots.records[fit], roots.lower[fit])
             return matrix if decompose(matrix) else None
 
-        most = _largest(roots)
-        made = shared(decomposed, roots, most**3 / 3)
+        fits = range(len(roots.records))
+        made = shared(decomposed, fits, roots.largest**3 / 3)
         factors = tuple(one for one in made if one is not None)
-        if len(factors) < len(roots):
+        if len(factors) < len(fits):
             return None
-        found = cls(span, roots, factors)
+        found = cls(span, roots, factors, None, anew)
         if not span.intercept:
             return found
-        intercepts = shared(found._intercepts, range(len(roots)), EACH * most**2)
-        return replace(found, intercepts=tuple(intercepts))
-
-    def _intercepts(self, fit: int) -> Intercepts:
-        every = np.stack([self._solved(fit, one) for one in self.roots[fit].lower])
-        rise = np.linalg.inv(every.sum(axis=2))
-        return Intercepts(rise, np.einsum("dc,cer->der", rise, every))
+        rows = roots.lower.swapaxes(0, 1)
+        every = np.stack([found._solved(own) for own in rows], axis=1)
+        rise = np.linalg.inv(every.sum(axis=3))
+        multiples = np.einsum("mdc,mcer->mder", rise, every)
+        return replace(found, intercepts=Intercepts(rise, multiples))
 
     def times(self, gradients: Matrix) -> Matrix:
         """Multiply gradients, shape (m, c q), each by its inverse.
 
         With intercepts, their part of the step is such that multiples of the records
-        add up to what they do at the optimum.
+        add up to what they do at the optimum. Products with records held out, which no
+        gradient has, are not those of the step.
         """
         span, n = self.span, len(self.span.X)
         by_class = gradients.reshape(len(gradients), -1, span.size)
-        made = np.zeros_like(by_class)
+        pulled, inverse = by_class[:, :, :n], self.roots.inverse
+        solved = self._solved(np.einsum("mcdn,mdn->mcn", inverse, pulled))
+        multiples, risen = np.zeros_like(by_class), 0.0
+        if self.intercepts is not None:
+            wanted = pulled.sum(axis=2) - by_class[:, :, n] / span.unit
+            over = solved.sum(axis=2) - wanted / span.strength
+            solved -= np.einsum("md,mdcn->mcn", over, self.intercepts.multiples)
+            risen = np.einsum("md,mdc->mc", over, self.intercepts.rise)[:, :, None]
+            multiples[:, :, n:] = risen / span.unit
+        multiples[:, :, :n] = solved
+        if self.anew:
+            return span.with_products(multiples.reshape(len(multiples), -1))
+        left = np.einsum("mcdn,mdn->mcn", inverse, pulled - span.strength * solved)
+        products = multiples.copy()
+        products[:, :, :n] = np.einsum("mcdn,mcn->mdn", inverse, left) - risen
+        both = np.stack([products, multiples], axis=1)
+        return both.reshape(len(both), -1)
 
-        def put(fit: int) -> None:
-            own, gradient = self.roots[fit], by_class[fit]
-            pulled = gradient[:, own.records].astype(np.float32)
-            solved = self._solved(fit, np.einsum("cdr,dr->cr", own.inverse, pulled))
-            if self.intercepts:
-                added = self.intercepts[fit]
-                wanted = gradient[:, :n].sum(axis=1) - gradient[:, n] / span.unit
-                over = solved.sum(axis=1) - wanted / span.strength
-                solved -= np.einsum("d,dcr->cr", over, added.multiples)
-                made[fit, :, n] = over @ added.rise / span.unit
-            made[fit, :, own.records] = solved.T
-
-        shared(put, range(len(gradients)), EACH * _largest(self.roots) ** 2)
-        return span.with_products(made.reshape(gradients.shape))
-
-    def _solved(self, fit: int, turned: Matrix) -> Matrix:
-        """Solve the equations for L⁻¹a, shape (c, r), but for the intercepts.
+    def _solved(self, turned: Matrix) -> Matrix:
+        """Solve the equations for L⁻¹a, shape (m, c, n), but for the intercepts.
 
         That of two triangles: single precision is enough for approximate inverses.
         """
-        solved = np.array(turned, order="C")
-        multiply_by_inverse(self.factors[fit], solved.reshape(-1))
-        made = np.einsum("cdr,dr->cr", self.roots[fit].lower, solved)
-        return np.asarray(made / self.span.strength, dtype=float)
+        made = np.zeros_like(turned)
+
+        def put(fit: int) -> None:
+            own = self.roots.records[fit]
+            few: Any = turned[fit].take(own, axis=1).astype(np.float32)
+            multiply_by_inverse(self.factors[fit], few.reshape(-1))
+            made[fit][:, own] = few
+
+        shared(put, range(len(turned)), EACH * self.roots.largest**2)
+        solved = np.einsum("mcdn,mdn->mcn", self.roots.lower, made)
+        return np.asarray(solved / self.span.strength)
 
     def part(self, chosen: NDArray[Any]) -> ByRecords:
         """Return the inverses of some of the fits."""
-        some = np.arange(len(self.roots))[chosen]
+        some = np.arange(len(self.factors))[chosen]
         return replace(
             self,
-            roots=tuple(self.roots[one] for one in some),
+            roots=self.roots.part(chosen),
             factors=tuple(self.factors[one] for one in some),
-            intercepts=tuple(self.intercepts[one] for one in some if self.intercepts),
+            intercepts=self.intercepts and self.intercepts.part(chosen),
         )
 
 
-def _largest(roots: tuple[Roots, ...]) -> int:
-    """Return the number of rows of the largest matrix to decompose."""
-    return max((own.lower[0].size for own in roots), default=0)
-
-
-def _matrix(span: Span, own: Roots) -> Matrix:
+def _matrix(span: Span, records: Numbers, lower: Matrix) -> Matrix:
     """Return L̃'Z̃Z̃'L̃ over the strength of the ridge, plus 1, in its upper triangle."""
-    products = span.products.take(own.records, axis=0).take(own.records, axis=1)
-    lower, (free, _, r) = own.lower, own.lower.shape
-    scaled = lower / np.float32(span.strength)
+    products = span.products.take(records, axis=0).take(records, axis=1)
+    root: Any = lower.take(records, axis=2).astype(np.float32)
+    scaled = root / np.float32(span.strength)
+    free, _, r = root.shape
     whole: Any = np.empty((free, r, free, r), dtype=np.float32)
     for a in range(free):
         for b in range(a, free):
-            both = np.dot(scaled[:, a].T, lower[:, b])  # matmul is slow for one column
+            both = np.dot(scaled[:, a].T, root[:, b])  # matmul is slow for one column
             np.multiply(both, products, out=whole[a, :, b])
     matrix = whole.reshape(free * r, free * r)
     matrix.flat[:: free * r + 1] += 1

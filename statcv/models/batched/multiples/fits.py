@@ -144,7 +144,7 @@ class Multiples:
             self.family.curvature(own) * often
             for own, often in zip(eta, self.often, strict=True)
         ]
-        return ByRecords.of(self.span, np.stack(curved))
+        return ByRecords.of(self.span, np.stack(curved), self.often > 0)
 
 
 def fit_by_multiples(
