@@ -644,10 +644,11 @@ def predictors(beta: Matrix, X: Matrix, rows: Numbers, numbers: Numbers) -> Matr
     rows, numbers : numpy.ndarray of int, shape (m,)
         The row, and the fit, of each.
     """
-    if X.size <= CACHED and len(beta) * len(X) <= DENSE * len(rows):
-        return np.asarray((beta @ X.T)[numbers, rows])
     cuts = np.flatnonzero(np.diff(numbers)) + 1
-    if len(cuts) * RUN > len(rows):
+    short = len(cuts) * RUN > len(rows)
+    if (short or X.size <= CACHED) and len(beta) * len(X) <= DENSE * len(rows):
+        return np.asarray((beta @ X.T)[numbers, rows])
+    if short:
         return np.asarray(np.einsum("ij,ij->i", X[rows], beta[numbers]))
     eta, bounds = np.empty(len(rows)), [0, *cuts.tolist(), len(rows)]
     size = max(1, AT_ONCE // X.shape[1])
