@@ -26,6 +26,7 @@ from statcv.threads import shared
 
 SHARE = 1 / 32  # of the ridge, which is added to all variances, as steps hardly notice,
 APART = 2e3  # and how many times as large variances may be, that equations keep digits
+ROWS = 100  # of the matrix of one class, which are made at once
 EACH = 2  # operations of a number of a factor, by which threads save time; others wait
 
 
@@ -225,15 +226,19 @@ class ByRecords:
 
 def _matrix(span: Span, records: Numbers, lower: Matrix) -> Matrix:
     """Return L̃'Z̃Z̃'L̃ over the strength of the ridge, plus 1, in its upper triangle."""
-    products = span.products.take(records, axis=0).take(records, axis=1)
     root: Any = lower.take(records, axis=2).astype(np.float32)
     scaled = root / np.float32(span.strength)
     free, _, r = root.shape
     whole: Any = np.empty((free, r, free, r), dtype=np.float32)
-    for a in range(free):
-        for b in range(a, free):
-            both = np.dot(scaled[:, a].T, root[:, b])  # matmul is slow for one column
-            np.multiply(both, products, out=whole[a, :, b])
+    size = r if free > 1 else ROWS  # what is left of the first of these is not read
+    for start in range(0, r, size):
+        rows, columns = slice(start, start + size), slice(start, r)
+        products = span.products.take(records[rows], axis=0)
+        products = products.take(records[columns], axis=1)
+        for a in range(free):
+            for b in range(a, free):  # numpy.matmul is slow for one column
+                both = np.dot(scaled[:, a, rows].T, root[:, b, columns])
+                np.multiply(both, products, out=whole[a, rows, b, columns])
     matrix = whole.reshape(free * r, free * r)
     matrix.flat[:: free * r + 1] += 1
     return np.asarray(matrix)
