@@ -47,7 +47,8 @@ def decompose(matrix: Matrix) -> bool:
            [0., 2.]])
     """
     size, failed = ctypes.c_int(len(matrix)), ctypes.c_int(0)
-    _call("cython_lapack", _kind(matrix) + "potrf", LOWER, size, matrix, size, failed)
+    decompose = _routine("cython_lapack", _kind(matrix) + "potrf", 5)
+    decompose(*_addresses(LOWER, size, matrix, size, failed))
     return not failed.value
 
 
@@ -71,25 +72,22 @@ def multiply_by_inverse(factor: Matrix, vector: Matrix) -> None:
     array([1., 1.])
     """
     size, step = ctypes.c_int(len(factor)), ctypes.c_int(1)
-    name = _kind(factor) + "trsv"
-    for order in (PLAIN, TRANSPOSED):
-        _call(
-            "cython_blas", name, LOWER, order, PLAIN, size, factor, size, vector, step
-        )
+    solve = _routine("cython_blas", _kind(factor) + "trsv", 8)
+    lower, *orders, rest = _addresses(LOWER, PLAIN, TRANSPOSED, PLAIN)
+    given = _addresses(size, factor, size, vector, step)
+    for order in orders:
+        solve(lower, order, rest, *given)
 
 
 def _kind(matrix: Matrix) -> str:
     return "s" if matrix.dtype == np.float32 else "d"
 
 
-def _call(module: str, name: str, *arguments: Any) -> None:
-    """Call a routine, whose arguments are addresses."""
-    _routine(module, name, len(arguments))(
-        *(
-            one.ctypes.data if isinstance(one, np.ndarray) else ctypes.addressof(one)
-            for one in arguments
-        )
-    )
+def _addresses(*arguments: Any) -> list[int]:
+    return [
+        one.ctypes.data if isinstance(one, np.ndarray) else ctypes.addressof(one)
+        for one in arguments
+    ]
 
 
 @cache

@@ -117,16 +117,19 @@ def distance(training, ridge, beta):
     weighted=st.booleans(),
     standardize=st.booleans(),
     classes=st.sampled_from([2, 2, 3, 4]),
+    tied=st.booleans(),
 )
 def test_fits_are_those_of_each_training_set(
-    kind, seed, scheme, wide, C, intercept, weighted, standardize, classes
+    kind, seed, scheme, wide, C, intercept, weighted, standardize, classes, tied
 ):
     n = 100 if classes == 2 else 60
     records = sample(seed, n, int(n * wide), kind, intercept, weighted, classes)
     folds, ridge = folds_of(scheme, records, seed), Logit(C=C).ridge(records)
     if standardize:  # penalties differ
         ridge *= records.X.var(axis=0).clip(min=0.1)
-    made = fitted(records, folds, ridge)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(multiples, "TIED", np.inf if tied else -np.inf)
+        made = fitted(records, folds, ridge)
     if made is None:  # where rounding would cost digits
         with np.errstate(over="ignore"):
             narrow = records.X.shape[1] < n

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from scipy.special import softmax
 
 from statcv.errors import FoldWarning
 from statcv.folds import make_plan
 from statcv.models import Linear, Logit, TrainingSet
+from statcv.models.batched.downdate import Whole
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.passes import (
     Numeric,
@@ -24,8 +26,10 @@ from statcv.models.batched.passes import (
     fit_few,
     sums,
 )
+from statcv.models.batched.passes.by_class import ByClass
 from statcv.models.batched.passes.quasi_newton import STEPS, Identity, climb
 from statcv.models.linear import fit_linear_folds
+from statcv.models.multinomial import contrasts
 
 SCHEMES = {
     "fifths": {"scheme": "kfold", "k": 5},
@@ -295,6 +299,73 @@ def test_derivatives_of_lists_of_records_are_those_of_each(monkeypatch, costly):
             every[own] = 1.0 if counts is None else counts[number]
             alone = replace(passes, weights=passes.weights * every)
             np.testing.assert_allclose(found[number], alone.hessian(place))
+
+
+@pytest.mark.parametrize("C", [None, 1.0])  # None: one class has no coefficients
+@pytest.mark.parametrize("scale", [1.0, np.arange(1.0, 13.0)])
+def test_inverses_by_class_are_those_of_each_class_in_free_directions(scale, C):
+    rng, fits, q = np.random.default_rng(3), 2, 3
+    ridge = Logit(C=C).ridge(sample(0, 50, 2, "multiclass"))
+    basis = contrasts(ridge, 5)
+    roots = rng.normal(size=(fits * 5, q, q))
+    matrices = roots @ roots.swapaxes(1, 2)
+    inverse = ByClass(Whole(matrices), basis, fits, scale)
+    gradients = rng.normal(size=(fits, 4 * q))
+    steps = inverse.times(gradients)
+    turn = basis @ np.linalg.inv(basis.T @ basis)
+    for fit in range(fits):
+        by_class = turn @ (gradients[fit] * scale).reshape(4, q)
+        own = matrices[5 * fit : 5 * fit + 5]
+        found = turn.T @ np.einsum("kpq,kq->kp", own, by_class)
+        np.testing.assert_allclose(steps[fit], found.ravel() * scale)
+    later = inverse.part(np.array([False, True])).times(gradients[1:])
+    np.testing.assert_allclose(later, steps[1:])
+
+
+def test_hessians_of_classes_apart_are_those_by_the_coefficients_of_each():
+    records = sample(4, 500, 3, "multiclass", weighted=True)
+    ridge, rng = Logit(C=1.0).ridge(records), np.random.default_rng(0)
+    passes = Passes.of(records, family_of(records, ridge), ridge)
+    beta = rng.normal(size=(1, 3, 4)) * 0.1
+    lists = [np.arange(0, 500, 2), np.arange(90)]
+    found = passes.apart.hessians((beta * passes.unit).reshape(1, -1), lists, None)
+    chance = softmax(records.X @ beta[0].T, axis=1)
+    for number, own in enumerate(lists):
+        for k in range(3):
+            each = records.weights[own] * chance[own, k] * (1 - chance[own, k])
+            columns = records.X[own] / passes.unit
+            exact = (columns.T * each) @ columns
+            np.testing.assert_allclose(found[number][k], exact)
+
+
+@pytest.mark.parametrize("C", [None, 1.0, 100.0])
+@given(
+    seed=st.integers(0, 10**6),
+    scheme=st.sampled_from(FEW),
+    p=st.integers(1, 60),
+    weighted=st.booleans(),
+    rounded=st.booleans(),
+)
+def test_many_classes_are_fitted_as_each_without_what_ties_them(
+    C, seed, scheme, p, weighted, rounded
+):
+    p = p if C == 1.0 else min(p, 5)
+    records = sample(seed, 400, p, "multiclass", weighted=weighted)
+    folds, model = folds_of(scheme, records, seed), Logit(C=C)
+    passes = Passes.of(
+        records, family_of(records, model.ridge(records)), model.ridge(records)
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(few_fits, "SOME", -np.inf)
+        patch.setattr(few_fits, "FURTHER", -np.inf)
+        patch.setattr(few_fits, "_are_far", lambda *_: True)
+        if rounded:
+            patch.setattr(sums, "MANY", 1)
+        made, sure = fit_few(passes, folds)
+    assert sure.all()
+    some = np.array([0, len(folds) - 1])
+    gap = largest_difference(made[some], model, records, folds.chosen(some))
+    assert gap < 1e-8
 
 
 def test_small_or_many_folds_are_left_to_other_ways():

@@ -15,6 +15,7 @@ from statcv.models.batched.logit.wide import are_few_and_small, fit_wide
 from statcv.models.batched.multiples.by_records import ByRecords
 from statcv.models.batched.multiples.span import Span
 from statcv.models.batched.passes import are_few_and_large, family_of
+from statcv.models.batched.passes.by_class import ByClass
 from statcv.models.batched.passes.families import Family, longest_row, negligible
 from statcv.models.batched.passes.few_fits import ANEW, SEVERAL_FITS
 from statcv.models.batched.passes.quasi_newton import (
@@ -31,6 +32,7 @@ HESSIANS = 8  # of its own that a fold gets
 EVEN = 60  # the spread of eigenvalues up to which steps may start without Hessians;
 # if it is larger, columns of different size slow them unless they are many
 LONG = 70  # records for each step of as many that take as long as Hessians
+TIED = 65  # steps, from which what ties classes is left out if it takes as many more
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,14 +139,25 @@ class Multiples:
     def _basis(self) -> Matrix:
         return self.family.basis.astype(self.often.dtype)
 
-    def inverses(self, place: Matrix) -> ByRecords | None:
-        """Return the inverse Hessian of each fit; None if one has none."""
-        eta = self._by_class(self.span.along(place))
-        curved = [
-            self.family.curvature(own) * often
-            for own, often in zip(eta, self.often, strict=True)
-        ]
-        return ByRecords.of(self.span, np.stack(curved), self.often > 0)
+    def inverses(self, place: Matrix) -> Inverses | None:
+        """Return the inverse Hessian of each fit; None if one has none.
+
+        What ties several classes is left out where that is quicker.
+        """
+        eta, n = self._by_class(self.span.along(place)), len(self.span.X)
+        apart = _are_apart(self.family, n)
+        family = self.family.apart if apart else self.family
+        curved = np.stack(
+            [
+                family.curvature(own) * often
+                for own, often in zip(eta, self.often, strict=True)
+            ]
+        )
+        if not apart:
+            return ByRecords.of(self.span, curved, self.often > 0)
+        trained = np.repeat(self.often > 0, family.width, axis=0)
+        each = ByRecords.of(self.span, curved.reshape(-1, 1, n), trained)
+        return each and ByClass(each, self.family.basis, len(self.often))
 
 
 def fit_by_multiples(
@@ -206,7 +219,8 @@ def _fit(records: TrainingSet, folds: Folds, ridge: Matrix) -> FoldFits | None:
     classes = np.arange(records.n_classes) == records.y[:, None]
     free = family.basis.shape[1]
     fits = FoldFits.empty(len(folds), family.width * p)
-    for block in folds.blocks(n, p, each=(free * n) ** 2, larger=LARGER):
+    each = n**2 * (family.width if _are_apart(family, n) else free**2)
+    for block in folds.blocks(n, p, each=each, larger=LARGER):
         often = np.tile(weights, (len(block), 1))
         block.multiply(often)
         place = None
@@ -218,6 +232,16 @@ def _fit(records: TrainingSet, folds: Folds, ridge: Matrix) -> FoldFits | None:
         fits.coefficients[block.fits] = found.reshape(len(block), -1)
     fits.converged[:] = True
     return fits
+
+
+def _are_apart(family: Family, n: int) -> bool:
+    """Return whether it saves time to leave out of Hessians what ties classes."""
+    return _cost_of_hessians(family, n) - n * family.width / LONG > TIED
+
+
+def _cost_of_hessians(family: Family, n: int) -> float:
+    """Return the number of steps that take as long as Hessians of n records."""
+    return n * float(family.basis.shape[1]) ** 2 / LONG
 
 
 def _are_spanned(records: TrainingSet, folds: Folds, ridge: Matrix) -> bool:
@@ -240,7 +264,7 @@ def _suits(records: TrainingSet, folds: Folds, ridge: Matrix) -> bool:
 def _settle(problem: Multiples) -> Matrix | None:
     """Return the place of each optimum; None if one is in doubt."""
     span, family, fits = problem.span, problem.family, len(problem.often)
-    n, q, free = len(span.X), problem.size, int(family.basis.shape[1])
+    n, q = len(span.X), problem.size
     enough = negligible(family, span.size) / (span.reach * longest_row(family))
     precision = enough, 1e-15 * float(np.sqrt(n * q))
     place, done = np.zeros((fits, 2 * q)), np.zeros(fits, dtype=bool)
@@ -256,7 +280,8 @@ def _settle(problem: Multiples) -> Matrix | None:
             if inverse is None:
                 return None
             rough = rest.rounded()
-            cost = n * free**2 / LONG if number < ANEW else np.inf
+            renews = number < ANEW and not _are_apart(family, n)
+            cost = _cost_of_hessians(family, n) if renews else np.inf
             place[left], done[left] = climb(
                 rest, at, rough.gradient(at), inverse, *precision, rough, cost
             )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -27,6 +28,14 @@ class Family(Protocol):
     @property
     def basis(self) -> Matrix:
         """What their coefficients are combinations of, shape (width, free)."""
+
+    @property
+    def pairs(self) -> Sequence[tuple[int, int]]:
+        """Each two of what is free that have second derivatives other than 0."""
+
+    @property
+    def apart(self) -> Family:
+        """The same, as if each linear predictor were free and alone."""
 
     @property
     def moderate(self) -> float:
@@ -59,7 +68,7 @@ class Family(Protocol):
         """
 
     def curvature(self, eta: Matrix) -> Matrix:
-        """Return minus the second derivatives, for each two of the free, (pairs, m)."""
+        """Return minus the second derivatives, shape (pairs, m)."""
 
     def spread(self, eta: Matrix) -> Matrix:
         """Return the largest linear predictor, or difference of two, (fits,)."""
@@ -84,9 +93,15 @@ class TwoClasses:
     sign: Matrix
     width = 1
     basis = np.ones((1, 1))
+    pairs = ((0, 0),)
     moderate = 15.0
     quadratic = False
     accuracy = 1e-10  # 2.5e-11 of probabilities
+
+    @property
+    def apart(self) -> TwoClasses:
+        """The same, as there is one linear predictor."""
+        return self
 
     def pull(self, eta: Matrix, rows: slice) -> None:
         """Put residuals in the place of linear predictors."""
@@ -141,10 +156,13 @@ class Classes:
     ----------
     y : numpy.ndarray of int, shape (n,)
     basis : numpy.ndarray, shape (classes, free)
+    tied : bool
+        Whether second derivatives by two of what is free count.
     """
 
     y: NDArray[np.intp]
     basis: Matrix
+    tied: bool = True
     quadratic = False
     accuracy = 1e-10  # 2.5e-11 of probabilities
 
@@ -152,6 +170,18 @@ class Classes:
     def width(self) -> int:
         """The number of classes."""
         return len(self.basis)
+
+    @property
+    def pairs(self) -> Sequence[tuple[int, int]]:
+        """Each two combinations of classes, or each with itself."""
+        free = self.basis.shape[1]
+        after = [free if self.tied else a + 1 for a in range(free)]
+        return [(a, b) for a in range(free) for b in range(a, after[a])]
+
+    @property
+    def apart(self) -> Classes:
+        """The same, as if each class were free and alone."""
+        return Classes(self.y, np.eye(self.width), tied=False)
 
     @property
     def moderate(self) -> float:
@@ -197,11 +227,9 @@ class Classes:
         """Return covariances of the indicators of the classes, in the basis."""
         shares = np.exp(eta - eta.max(axis=0))
         shares /= shares.sum(axis=0)
-        free = self.basis.shape[1]
         mixed = self.basis.T @ shares
-        pairs = [(a, b) for a in range(free) for b in range(a, free)]
-        made = np.empty((len(pairs), eta.shape[1]))
-        for number, (a, b) in enumerate(pairs):
+        made = np.empty((len(self.pairs), eta.shape[1]))
+        for number, (a, b) in enumerate(self.pairs):
             both = (self.basis[:, a] * self.basis[:, b]) @ shares
             made[number] = both - mixed[a] * mixed[b]
         return made
@@ -213,7 +241,7 @@ class Classes:
 
     def part(self, some: slice) -> Classes:
         """Return the log-likelihood of some records."""
-        return Classes(self.y[some], self.basis)
+        return replace(self, y=self.y[some])
 
     def rounded(self) -> Classes:
         """Return the log-likelihood, which serves every precision."""
@@ -232,9 +260,15 @@ class Numeric:
     y: Matrix
     width = 1
     basis = np.ones((1, 1))
+    pairs = ((0, 0),)
     moderate = np.inf
     quadratic = True
     accuracy = 4e-11
+
+    @property
+    def apart(self) -> Numeric:
+        """The same, as there is one linear predictor."""
+        return self
 
     def pull(self, eta: Matrix, rows: slice) -> None:
         """Put residuals in the place of means."""

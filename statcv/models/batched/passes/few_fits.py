@@ -13,6 +13,7 @@ from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.downdate import Inverse, Whole, grams, inverted
 from statcv.models.batched.folds import Folds, Numbers, few
 from statcv.models.batched.passes.anchor import Anchor, find_anchor, without_search
+from statcv.models.batched.passes.by_class import ByClass
 from statcv.models.batched.passes.families import (
     family_of,
     longest_row,
@@ -49,6 +50,8 @@ ENOUGH = 2e-10  # a share of a distance, about
 ALONE = 3.2  # records for each coefficient, below which folds have little in common,
 STRONG = 0.05  # unless the ridge is so large a share of the information
 FEW_ROWS = 250  # that tell of it
+SOME, FURTHER = 15, 45  # steps more without what ties classes, about: with so many
+PLENTY = 1.5  # records for each coefficient, and with fewer
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,10 +209,28 @@ class FewFits:
             made[:, range(q), range(q)] += passes.penalty / self.scale**2
             return Whole(inverted(made))
 
-        lists = [np.flatnonzero(often) for often in self.often]
-        counts = [often[own] for often, own in zip(self.often, lists, strict=True)]
-        found = passes.triangles(lambda sums: sums.hessians(there, lists, counts))
+        found = passes.triangles(lambda sums: sums.hessians(there, *self._trained))
         return Triangles(found, self.scale)
+
+    def class_hessians(self, theta: Matrix) -> ByClass:
+        """Return what :meth:`own_hessians` does, but for what ties the classes."""
+        fits, basis, p = len(self), self.passes.family.basis, self.passes.X.shape[1]
+        by_free = (theta / self.scale).reshape(fits, -1, p)
+        places = np.matmul(basis, by_free).reshape(fits, -1)
+
+        def of_each(sums: Passes) -> list[Matrix]:
+            made = sums.apart.hessians(places, *self._trained)
+            return [one for by_class in made for one in by_class]
+
+        each = Triangles(self.passes.triangles(of_each), np.ones(p))
+        return ByClass(each, basis, fits, self.scale)
+
+    @cached_property
+    def _trained(self) -> tuple[list[Numbers], list[Matrix]]:
+        """The training records of each fit, and how often they count."""
+        lists = [np.flatnonzero(often) for often in self.often]
+        often = [often[own] for often, own in zip(self.often, lists, strict=True)]
+        return lists, often
 
     @cached_property
     def _pairs(self) -> Matrix | None:
@@ -344,11 +365,13 @@ def _settle(
             if not len(left):
                 break
             rest, at = problem.part(left), theta[left]
+            apart = _are_apart(rest)
             if inverse is None:
-                inverse = rest.own_hessians(at)
+                inverse = rest.class_hessians(at) if apart else rest.own_hessians(at)
             rough = rest.rounded() if _suffices(inverse) else None
             gradient = (rough or rest).gradient(at)
-            cost = _cost_of_hessians(rest) if number < ANEW else np.inf
+            renews = number < ANEW and not apart  # which makes steps little better
+            cost = _cost_of_hessians(rest) if renews else np.inf
             theta[left], done[left] = climb(
                 rest, at, gradient, inverse, *precision, rough, cost
             )
@@ -405,12 +428,24 @@ def _sharing_pays(problem: FewFits, rate: float) -> bool:
     return bool(shared < products + inverses + _steps(rate**2) * one_pass)
 
 
-def _cost_of_hessians(problem: FewFits) -> float:
-    """Return how many passes take about as long as a Hessian for each fit."""
-    p, q = problem.passes.X.shape[1], len(problem.scale)
+def _are_apart(problem: FewFits) -> bool:
+    """Return whether it saves time to leave out of Hessians what ties classes."""
+    enough = PLENTY * problem.passes.size * len(problem)
+    more = SOME if np.count_nonzero(problem.often) >= enough else FURTHER
+    return _cost_of_hessians(problem) - _cost_of_hessians(problem, apart=True) > more
+
+
+def _cost_of_hessians(problem: FewFits, apart: bool = False) -> float:
+    """Return how many passes take about as long as a Hessian for each fit.
+
+    Products of the columns for two different classes take twice as long as those of
+    one; without the former each class has a matrix of its own.
+    """
+    p, (width, free) = problem.passes.X.shape[1], problem.passes.family.basis.shape
+    products, matrices, q = (width, width, p) if apart else (free**2, 1, free * p)
     own = float(np.count_nonzero(problem.often))
-    time = own * q * (q + p) / 2 / RATE_OF_PRODUCTS
-    time += len(problem) * q**3 / 3 / RATE_OF_TRIANGLES
+    time = own * products * p**2 / RATE_OF_PRODUCTS
+    time += len(problem) * matrices * q**3 / 3 / RATE_OF_TRIANGLES
     return float(time / _time_of_pass(problem))
 
 

@@ -70,6 +70,11 @@ class Passes:
         """Return ridges on the columns, shape (…, p), as those on the coordinates."""
         return np.tile(ridge / self.unit**2, self.family.basis.shape[1])
 
+    @property
+    def apart(self) -> Passes:
+        """The same sums, as if classes were free and alone."""
+        return replace(self, family=self.family.apart)
+
     def pairs(self, fits: int) -> Matrix | None:
         """Return products of each record's entries, if that pays for so many fits."""
         (n, p), many = self.X.shape, fits >= SEVERAL
@@ -263,7 +268,7 @@ class Passes:
         return shared(whole, range(len(lists)), 4.0 * self.size**2)
 
     def _cost_of_products(self, rows: int) -> float:
-        return QUICK * rows * len(self._pairs) * float(self.X.shape[1]) ** 2
+        return QUICK * rows * len(self.family.pairs) * float(self.X.shape[1]) ** 2
 
     def _products(
         self, theta: Matrix, own: slice | Numbers, counts: Matrix | None
@@ -281,7 +286,7 @@ class Passes:
         p, beta = self.X.shape[1], self.coefficients(theta)
         records = np.arange(own.start, own.stop) if isinstance(own, slice) else own
         size = max(self.rows_at_once(1), 2 * p)  # so that adding products costs little
-        sums = np.zeros((len(self._pairs), p, p), self.X.dtype)
+        sums = np.zeros((len(self.family.pairs), p, p), self.X.dtype)
         room = np.empty((min(size, len(records)), p), self.X.dtype)
         for start in range(0, len(records), size):
             some = records[start : start + size]
@@ -303,28 +308,27 @@ class Passes:
                     total += product(left, right)
         return sums
 
-    @property
-    def _pairs(self) -> list[tuple[int, int]]:
-        """Each two combinations of classes."""
-        free = self.family.basis.shape[1]
-        return [(a, b) for a in range(free) for b in range(a, free)]
-
     def _whole(self, sums: Matrix) -> Matrix:
-        """Put products for each two classes together, in coordinates."""
+        """Put products for each two classes together, in coordinates.
+
+        If there are none of two different classes, return one matrix for each.
+        """
         if (self.unit != 1).any():
             sums /= np.multiply.outer(self.unit, self.unit).astype(sums.dtype)
         if len(sums) == 1:
             return np.asarray(sums[0])
         p, free = self.X.shape[1], self.family.basis.shape[1]
+        if len(sums) == free:
+            return sums
         whole = np.empty((free, p, free, p), sums.dtype)
-        for (a, b), own in zip(self._pairs, sums, strict=True):
+        for (a, b), own in zip(self.family.pairs, sums, strict=True):
             whole[a, :, b] = whole[b, :, a] = own
         return whole.reshape(free * p, free * p)
 
     def diagonal(self, theta: Matrix) -> Matrix:
         """Return the diagonal of the Hessian with the penalty, shape (q,)."""
         beta = self.coefficients(theta)
-        own = [number for number, (a, b) in enumerate(self._pairs) if a == b]
+        own = [number for number, (a, b) in enumerate(self.family.pairs) if a == b]
 
         def sums(rows: slice) -> Matrix:
             X = self.X[rows]
@@ -362,7 +366,8 @@ class Passes:
 
     def decomposed(self, hessian: Matrix) -> Triangle | None:
         """Add the penalty to a Hessian, in place, and decompose it."""
-        hessian.flat[:: self.size + 1] += self.penalty.astype(hessian.dtype)
+        q = len(hessian)
+        hessian.flat[:: q + 1] += self.penalty[:q].astype(hessian.dtype)
         return Triangle.of(hessian)
 
     @property
