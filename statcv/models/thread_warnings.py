@@ -43,7 +43,9 @@ def _enter() -> None:
     global _inside, _outer, _shown
     with _lock:
         if _inside == 0:
-            _outer, _shown = warnings.catch_warnings(), warnings.showwarning
+            if warnings.showwarning is not _collect:  # which another thread put back
+                _shown = warnings.showwarning
+            _outer = warnings.catch_warnings()
             _outer.__enter__()
             warnings.simplefilter("always")
             warnings.showwarning = _collect
@@ -56,6 +58,7 @@ def _leave() -> None:
         _inside -= 1
         if _inside == 0:
             _outer.__exit__(None, None, None)
+            warnings.showwarning = _shown
 
 
 def _collect(message: Any, category: Any, *where: Any, **more: Any) -> None:

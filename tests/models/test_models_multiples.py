@@ -203,20 +203,49 @@ def test_ridges_of_their_own_are_those_of_each_training_set(n, classes):
         beta = np.vstack([0 * beta, beta]) if classes == 2 else beta
         lacking = distance(folds.training_set(records, fit), own[fit], beta)
         assert np.abs(records.X @ lacking.T).max() < 1e-8
-    each = Folds.leaving_out([[one] for one in range(n)])
-    assert model.fit_folds(records, each) is None  # they are fitted one by one
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_many_ridges_of_their_own_are_fitted_in_blocks(monkeypatch, classes):
+    records = sample(4, 80, 100, "different sizes", classes=classes)
+    each = Folds.leaving_out([[one] for one in range(80)])
+    model = Logit(C=0.5, standardize=True)
+    monkeypatch.setattr(multiples, "LARGER", 1)
+    blocks, settle = [], multiples._settle
+
+    def watched(problem):
+        blocks.append(len(problem.often))
+        return settle(problem)
+
+    monkeypatch.setattr(multiples, "_settle", watched)
+    made = model.fit_folds(records, each)
+    assert sum(blocks) == 80
+    assert len(blocks) > 1
+    own = model.own_ridges(records, each)
+    for fit in (0, 20, 79):
+        beta = made.linear.coefficients[fit].T
+        beta = np.vstack([0 * beta, beta]) if classes == 2 else beta
+        lacking = distance(each.training_set(records, fit), own[fit], beta)
+        assert np.abs(records.X @ lacking.T).max() < 1e-8
 
 
 def test_folds_in_doubt_are_fitted_by_themselves(monkeypatch):
     records = sample(7, 50, 60, classes=3)
     folds, model = folds_of("fifths", records), Logit(C=1.0, standardize=True)
     known = model.fit_folds(records, folds).linear.coefficients
-    found, fit = iter([False, True, False, True, True]), multiples._fit
+    settle, sure = multiples._settle, np.array([False, True, False, True, True])
 
-    def sometimes(*given):
-        return fit(*given) if next(found) else None
+    def sometimes(problem):
+        place, done = settle(problem)
+        return place * sure[:, None], done & sure
 
-    monkeypatch.setattr(multiples, "_fit", sometimes)
+    monkeypatch.setattr(multiples, "_settle", sometimes)
+    ridge = Logit(C=1.0).ridge(records)
+    own = model.own_ridges(records, folds)
+    np.testing.assert_array_equal(
+        fit_by_multiples(records, folds, ridge, own).converged, sure
+    )
+    assert fitted(records, folds, ridge) is None  # which other ways fit together
     again = model.fit_folds(records, folds)
     assert again.converged.all()
     np.testing.assert_allclose(again.linear.coefficients, known, atol=1e-9)
@@ -323,5 +352,6 @@ def test_products_are_those_of_centred_and_scaled_columns(intercept, p):
     if intercept:
         columns = columns - columns.mean(axis=0)
     exact = (columns / ridge[intercept:]) @ columns.T * span.strength
-    gap = np.abs(span.products - exact).max()
+    (products,) = span.products
+    gap = np.abs(products - exact).max()
     assert gap < 1e-5 * np.abs(exact).max()

@@ -152,7 +152,9 @@ class ByRecords:
     @classmethod
     def _of_roots(cls, span: Span, roots: Roots, anew: bool) -> ByRecords | None:
         def decomposed(fit: int) -> Matrix | None:
-            matrix = _matrix(span, roots.records[fit], roots.lower[fit])
+            products = span.products[fit if len(span.products) > 1 else 0]
+            root: Any = roots.lower[fit].astype(np.float32)
+            matrix = _matrix(products, span.strength, root, roots.records[fit])
             return matrix if decompose(matrix) else None
 
         fits = range(len(roots.records))
@@ -218,22 +220,23 @@ class ByRecords:
         some = np.arange(len(self.factors))[chosen]
         return replace(
             self,
+            span=self.span.part(chosen),
             roots=self.roots.part(chosen),
             factors=tuple(self.factors[one] for one in some),
             intercepts=self.intercepts and self.intercepts.part(chosen),
         )
 
 
-def _matrix(span: Span, records: Numbers, lower: Matrix) -> Matrix:
+def _matrix(every: Matrix, strength: float, lower: Matrix, records: Numbers) -> Matrix:
     """Return L̃'Z̃Z̃'L̃ over the strength of the ridge, plus 1, in its upper triangle."""
-    root: Any = lower.take(records, axis=2).astype(np.float32)
-    scaled = root / np.float32(span.strength)
+    root = lower.take(records, axis=2)
+    scaled = root / np.float32(strength)
     free, _, r = root.shape
     whole: Any = np.empty((free, r, free, r), dtype=np.float32)
     size = r if free > 1 else ROWS  # what is left of the first of these is not read
     for start in range(0, r, size):
         rows, columns = slice(start, start + size), slice(start, r)
-        products = span.products.take(records[rows], axis=0)
+        products = every.take(records[rows], axis=0)
         products = products.take(records[columns], axis=1)
         for a in range(free):
             for b in range(a, free):  # numpy.matmul is slow for one column

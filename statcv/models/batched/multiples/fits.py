@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.folds import FoldFits, Folds
-from statcv.models.batched.logit.wide import are_few_and_small, fit_wide
+from statcv.models.batched.logit.wide import are_few_and_small
 from statcv.models.batched.multiples.by_records import ByRecords
 from statcv.models.batched.multiples.span import Span
 from statcv.models.batched.passes import are_few_and_large, family_of
 from statcv.models.batched.passes.by_class import ByClass
 from statcv.models.batched.passes.families import Family, longest_row, negligible
-from statcv.models.batched.passes.few_fits import ANEW, SEVERAL_FITS
+from statcv.models.batched.passes.few_fits import ANEW
 from statcv.models.batched.passes.quasi_newton import (
     Identity,
     Inverses,
@@ -51,6 +51,8 @@ class Multiples:
         Their outcomes.
     often : numpy.ndarray, shape (m, n)
         How often each fit trains on each record, times its weight.
+    apart : bool
+        Whether what ties several classes is left out of Hessians.
     precise : bool
         Whether gradients are computed from the coefficients, not from the products,
         to which single precision suffices.
@@ -61,6 +63,7 @@ class Multiples:
     span: Span
     family: Family
     often: Matrix
+    apart: bool
     precise: bool = True
     origin: Origin | None = None
 
@@ -72,7 +75,8 @@ class Multiples:
     def part(self, chosen: NDArray[Any]) -> Multiples:
         """Return the problem of some of the fits."""
         origin = None if self.origin is None else self.origin.part(chosen)
-        return replace(self, often=self.often[chosen], origin=origin)
+        span = self.span.part(chosen)
+        return replace(self, span=span, often=self.often[chosen], origin=origin)
 
     def rounded(self) -> Multiples:
         """Return the problem with gradients of single precision."""
@@ -140,24 +144,21 @@ class Multiples:
         return self.family.basis.astype(self.often.dtype)
 
     def inverses(self, place: Matrix) -> Inverses | None:
-        """Return the inverse Hessian of each fit; None if one has none.
-
-        What ties several classes is left out where that is quicker.
-        """
+        """Return the inverse Hessian of each fit; None if one has none."""
         eta, n = self._by_class(self.span.along(place)), len(self.span.X)
-        apart = _are_apart(self.family, n)
-        family = self.family.apart if apart else self.family
+        family = self.family.apart if self.apart else self.family
         curved = np.stack(
             [
                 family.curvature(own) * often
                 for own, often in zip(eta, self.often, strict=True)
             ]
         )
-        if not apart:
+        if not self.apart:
             return ByRecords.of(self.span, curved, self.often > 0)
-        trained = np.repeat(self.often > 0, family.width, axis=0)
-        each = ByRecords.of(self.span, curved.reshape(-1, 1, n), trained)
-        return each and ByClass(each, self.family.basis, len(self.often))
+        owner = np.repeat(np.arange(len(eta)), family.width)
+        span, trained = self.span.part(owner), self.often[owner] > 0
+        each = ByRecords.of(span, curved.reshape(-1, 1, n), trained)
+        return each and ByClass(each, self.family.basis, len(eta))
 
 
 def fit_by_multiples(
@@ -183,54 +184,53 @@ def fit_by_multiples(
         some optimum is in doubt; fits with strengths of their own that are in doubt
         have not converged.
     """
-    if own is None:
-        return _fit(records, folds, ridge) if _suits(records, folds, ridge) else None
-    if len(folds) > SEVERAL_FITS or folds.outcome is not None:
+    serves = _suits(records, folds, ridge)
+    if own is not None:
+        serves = folds.outcome is None and _are_spanned(records, folds, ridge)
+    if not serves:
         return None
-    if not _are_spanned(records, folds, ridge):
-        return None
-    width = family_of(records, ridge).width
-    fits = FoldFits.empty(len(folds), width * records.X.shape[1])
-    for fit, strengths in enumerate(own):
-        fold = folds.chosen(np.array([fit]))
-        made = _fit_small(records, fold, strengths) or _fit(records, fold, strengths)
-        if made is not None:
-            fits.coefficients[fit] = made.coefficients[0]
-            fits.converged[fit] = True
-    return fits
+    family, (n, p) = family_of(records, ridge), records.X.shape
+    fits = FoldFits.empty(len(folds), family.width * p)
+    for apart in (True, False) if _are_apart(family, n) else (False,):
+        left = np.flatnonzero(~fits.converged)
+        strengths = ridge if own is None else own[left]
+        made = _fit(records, folds.chosen(left), strengths, family, apart)
+        fits.coefficients[left] = made.coefficients
+        fits.converged[left] = made.converged
+        if fits.converged.all():
+            return fits
+    return None if own is None else fits
 
 
-def _fit_small(records: TrainingSet, fold: Folds, ridge: Matrix) -> FoldFits | None:
-    """Fit two classes in a fold of few records; None if it is in doubt."""
-    found = fit_wide(records, fold, ridge) if records.kind == "binary" else None
-    if found is None or not found[1].all():
-        return None
-    fits = FoldFits.empty(1, records.X.shape[1])
-    return replace(fits, coefficients=found[0], converged=found[1])
+def _fit(
+    records: TrainingSet, folds: Folds, ridge: Matrix, family: Family, apart: bool
+) -> FoldFits:
+    """Fit folds with one penalty, shape (p,), or one for each, shape (fits, p).
 
-
-def _fit(records: TrainingSet, folds: Folds, ridge: Matrix) -> FoldFits | None:
-    """Fit folds with the same penalty; None if some optimum is in doubt."""
-    span, (n, p) = Span.of(records, ridge), records.X.shape
-    if span is None or (span.spread > EVEN and p < n):
-        return None
-    family = family_of(records, ridge)
+    Folds whose optimum is in doubt have not converged.
+    """
+    n, p = records.X.shape
+    of_all = Span.of(records, ridge) if ridge.ndim == 1 else None
     weights = np.ones(n) if records.weights is None else records.weights
     classes = np.arange(records.n_classes) == records.y[:, None]
-    free = family.basis.shape[1]
-    fits = FoldFits.empty(len(folds), family.width * p)
-    each = n**2 * (family.width if _are_apart(family, n) else free**2)
+    width, free = family.basis.shape
+    fits = FoldFits.empty(len(folds), width * p)
+    each = n**2 * (1 + (width if apart else free**2))
     for block in folds.blocks(n, p, each=each, larger=LARGER):
         often = np.tile(weights, (len(block), 1))
         block.multiply(often)
-        place = None
-        if (often @ classes > 0).all():
-            place = _settle(Multiples(span, family, often))
-        if place is None:
-            return None
-        found = np.matmul(family.basis, span.coefficients(place))
-        fits.coefficients[block.fits] = found.reshape(len(block), -1)
-    fits.converged[:] = True
+        span = of_all if ridge.ndim == 1 else Span.of(records, ridge[block.fits])
+        if span is None or (span.spread > EVEN and p < n):
+            break
+        if not (often @ classes > 0).all():
+            continue
+        place, done = _settle(Multiples(span, family, often, apart))
+        if not done.any():
+            continue
+        found = np.matmul(family.basis, span.part(done).coefficients(place[done]))
+        some = block.fits[done]
+        fits.coefficients[some] = found.reshape(len(some), width * p)
+        fits.converged[some] = True
     return fits
 
 
@@ -261,8 +261,8 @@ def _suits(records: TrainingSet, folds: Folds, ridge: Matrix) -> bool:
     return _are_spanned(records, folds, ridge)
 
 
-def _settle(problem: Multiples) -> Matrix | None:
-    """Return the place of each optimum; None if one is in doubt."""
+def _settle(problem: Multiples) -> tuple[Matrix, NDArray[np.bool_]]:
+    """Return the place of each fit, and which are optima beyond doubt."""
     span, family, fits = problem.span, problem.family, len(problem.often)
     n, q = len(span.X), problem.size
     enough = negligible(family, span.size) / (span.reach * longest_row(family))
@@ -270,22 +270,22 @@ def _settle(problem: Multiples) -> Matrix | None:
     place, done = np.zeros((fits, 2 * q)), np.zeros(fits, dtype=bool)
     inverse: Inverses | None = None
     if span.spread <= EVEN:
-        inverse = Identity(grows=True, with_products=span.with_products)
+        inverse = Identity(grows=True, basis=span)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        for number in range(1 + HESSIANS):
+        for number in range(1 + (ANEW if problem.apart else HESSIANS)):
             left = np.flatnonzero(~done)
             rest, at = problem.part(left), place[left]
             if inverse is None:
                 inverse = rest.inverses(at)
             if inverse is None:
-                return None
+                break
             rough = rest.rounded()
-            renews = number < ANEW and not _are_apart(family, n)
+            renews = number < ANEW and not problem.apart
             cost = _cost_of_hessians(family, n) if renews else np.inf
             place[left], done[left] = climb(
                 rest, at, rough.gradient(at), inverse, *precision, rough, cost
             )
             if done.all():
-                return place
+                break
             inverse = None
-    return None
+    return place, done

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.passes.sums import added, padded
@@ -33,11 +34,11 @@ class Span:
         The column of the intercept, which is not penalised.
     middle : numpy.ndarray, shape (p,)
         What is taken from each column first: the mean, if there is an intercept.
-    square : numpy.ndarray, shape (p,)
+    square : numpy.ndarray, shape (1, p) or (m, p)
         What multiplies sums of multiples of the records to become coefficients; 0 for
-        the intercept.
-    products : numpy.ndarray, shape (n, n)
-        The products of the records, in single precision.
+        the intercept. One row for all fits, or one for each if their ridges differ.
+    products : tuple of numpy.ndarray, shape (n, n)
+        As many products of the records, in single precision.
     rounding : float
         About the error of linear predictors for multiples with a sum of squares of 1.
     strength : float
@@ -53,7 +54,7 @@ class Span:
     place: int | None
     middle: Matrix
     square: Matrix
-    products: Matrix
+    products: tuple[Matrix, ...]
     rounding: float
     strength: float
     unit: float
@@ -67,45 +68,40 @@ class Span:
         ----------
         records : TrainingSet
             All records.
-        ridge : numpy.ndarray, shape (p,)
-            Strength of the penalty on each column, 0 for the intercept only.
+        ridge : numpy.ndarray, shape (p,) or (m, p)
+            Strength of the penalty on each column, 0 for the intercept only; of each
+            fit, if they differ.
         """
         X, place, (n, p) = records.X, records.intercept, records.X.shape
-        scale, middle = np.zeros(p), np.zeros(p)
-        scale[ridge > 0] = 1 / np.sqrt(ridge[ridge > 0])
-
-        def products_of(some: slice) -> Matrix:
-            if place is not None:
-                X[:, some].mean(axis=0, out=middle[some])
-            rows = np.empty((n, some.stop - some.start), dtype=np.float32)
-            size = max(1, CELLS // rows.shape[1])
-            for start in range(0, n, size):
-                part = slice(start, start + size)
-                left = X[part, some] - middle[some]
-                np.multiply(left, scale[some], out=rows[part], casting="same_kind")
-            return product(rows, rows.T)  # a matrix and its transpose: half the work
-
-        def of_part(columns: range) -> Matrix:
-            starts = columns[:: max(n, COLUMNS)]
-            stops = [*starts[1:], columns.stop]
-            return added(map(products_of, map(slice, starts, stops)))
-
-        parts = ranges(p, PARTS)
+        strengths = np.atleast_2d(ridge)
+        scale, middle = np.zeros(strengths.shape), np.zeros(p)
+        scale[strengths > 0] = 1 / np.sqrt(strengths[strengths > 0])
+        if place is not None:
+            middle = _means(X)
         with np.errstate(over="ignore", invalid="ignore"):
-            products = added(shared(of_part, parts, QUICK * n * n * p / len(parts)))
-            squares = float(np.vdot(products, products))
-        own = float(products.diagonal().sum(dtype=float))
+            products = tuple(_products(X, middle, own) for own in scale)
+            squares = max(float(np.vdot(one, one)) for one in products)
+        own = min(float(one.diagonal().sum(dtype=float)) for one in products)
         rounding = EPS * np.sqrt(squares / n)
         if not rounding / 2 <= DIGITS:
             return None
         size = squares / max(own, EPS) / 4 + 1
-        products /= np.float32(size)
+        for one in products:
+            one /= np.float32(size)
         total = n if records.weights is None else float(records.weights.sum())
         unit = 2 / float(np.sqrt(total))
         error = 4 * rounding / np.sqrt(n) / size
         spread = n * squares / max(own, EPS) ** 2
         square = scale**2 / size
         return cls(X, place, middle, square, products, error, 1 / size, unit, spread)
+
+    def part(self, chosen: NDArray[Any]) -> Span:
+        """Return the same for some of the fits."""
+        if len(self.products) == 1:
+            return self
+        some = np.arange(len(self.products))[chosen]
+        products = tuple(self.products[one] for one in some)
+        return replace(self, square=self.square[some], products=products)
 
     @property
     def intercept(self) -> bool:
@@ -125,7 +121,7 @@ class Span:
     @property
     def reach(self) -> float:
         """The most that a step of length 1 moves a linear predictor."""
-        longest = float(self.products.diagonal().max(initial=0.0))
+        longest = max(one.diagonal().max(initial=0.0) for one in self.products)
         return float(np.sqrt(longest)) + self.unit * self.intercept
 
     def with_products(self, multiples: Matrix) -> Matrix:
@@ -136,14 +132,20 @@ class Span:
         n, fits = len(self.X), len(multiples)
         by_class = multiples.reshape(fits, -1, self.size)
         made = np.empty((fits, 2, *by_class.shape[1:]))
-        some: Any = by_class[:, :, :n].astype(np.float32).reshape(-1, n)
-        few = padded(some)
+        some: Any = by_class[:, :, :n].astype(np.float32)
+        few = padded(some.reshape(-1, n))
 
         def put(part: slice) -> None:
-            found = (few @ self.products[:, part])[: len(some)]
-            made[:, 0, :, part] = found.reshape(fits, by_class.shape[1], -1)
+            found = (few @ self.products[0][:, part])[: fits * some.shape[1]]
+            made[:, 0, :, part] = found.reshape(*some.shape[:2], -1)
 
-        shared(put, self._parts, 2.0 * n * n * len(few) / PARTS)
+        def put_own(fit: int) -> None:
+            made[fit, 0, :, :n] = product(some[fit], self.products[fit])
+
+        if len(self.products) == 1:
+            shared(put, self._parts, 2.0 * n * n * len(few) / PARTS)
+        else:
+            shared(put_own, range(fits), 2.0 * n * n * some.shape[1])
         made[:, 0, :, n:], made[:, 1] = by_class[:, :, n:], by_class
         return made.reshape(fits, -1)
 
@@ -171,10 +173,10 @@ class Span:
         cost = 2.0 * self.X.size * len(few) / PARTS
         beta = added(shared(sums, self._parts, cost))[: len(multiples)]
         beta -= np.outer(multiples[:, :n].sum(axis=1), self.middle)
-        beta *= self.square
+        made = beta.reshape(*by_class.shape[:2], p) * self.square[:, None]
         if self.place is not None:
-            beta[:, self.place] = self.unit * multiples[:, n] - beta @ self.middle
-        return beta.reshape(*by_class.shape[:2], p)
+            made[:, :, self.place] = self.unit * by_class[:, :, n] - made @ self.middle
+        return made
 
     def predictors(self, places: Matrix) -> Matrix:
         """Return the linear predictors in double precision, shape (m, c, n)."""
@@ -189,3 +191,36 @@ class Span:
         shared(put, self._parts, 2.0 * self.X.size * len(beta) / PARTS)
         fits, free = exact.shape[:2]
         return made[: fits * free].reshape(fits, free, n)
+
+
+def _means(X: Matrix) -> Matrix:
+    """Return the means of the columns."""
+    means = np.empty(X.shape[1])
+
+    def put(some: range) -> None:
+        X[:, some.start : some.stop].mean(axis=0, out=means[some.start : some.stop])
+
+    shared(put, ranges(X.shape[1], PARTS), float(X.size) / PARTS)
+    return means
+
+
+def _products(X: Matrix, middle: Matrix, scale: Matrix) -> Matrix:
+    """Multiply all rows by each other, once they are centred and scaled."""
+    n, p = X.shape
+
+    def of_some(some: slice) -> Matrix:
+        rows = np.empty((n, some.stop - some.start), dtype=np.float32)
+        size = max(1, CELLS // rows.shape[1])
+        for start in range(0, n, size):
+            part = slice(start, start + size)
+            left = X[part, some] - middle[some]
+            np.multiply(left, scale[some], out=rows[part], casting="same_kind")
+        return product(rows, rows.T)  # a matrix and its transpose: half the work
+
+    def of_part(columns: range) -> Matrix:
+        starts = columns[:: max(n, COLUMNS)]
+        stops = [*starts[1:], columns.stop]
+        return added(map(of_some, map(slice, starts, stops)))
+
+    parts = ranges(p, PARTS)
+    return added(shared(of_part, parts, QUICK * n * n * p / len(parts)))

@@ -365,7 +365,7 @@ def _settle(
             if not len(left):
                 break
             rest, at = problem.part(left), theta[left]
-            apart = _are_apart(rest)
+            apart = number < ANEW and _are_apart(rest)
             if inverse is None:
                 inverse = rest.class_hessians(at) if apart else rest.own_hessians(at)
             rough = rest.rounded() if _suffices(inverse) else None

@@ -13,8 +13,7 @@ product of the two, and then their coordinates.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -40,6 +39,7 @@ CROWDED = 0.7  # the share of unfinished fits below which finished ones are remo
 
 P = TypeVar("P", bound="Gradients")
 Q = TypeVar("Q", bound="Inverses")
+B = TypeVar("B", bound="Basis")
 
 
 class Gradients(Protocol):
@@ -79,6 +79,16 @@ class Inverses(Protocol):
         """Return some of the matrices."""
 
 
+class Basis(Protocol):
+    """What places are coordinates of, which is not orthonormal."""
+
+    def with_products(self, coordinates: Matrix) -> Matrix:
+        """Put products with the basis before coordinates, shape (m, q)."""
+
+    def part(self: B, chosen: NDArray[Any]) -> B:
+        """Return that of some of the fits."""
+
+
 @dataclass(frozen=True, eq=False)
 class Origin:
     """A place whose gradients are known, for those nearby.
@@ -111,23 +121,24 @@ class Identity:
     grows : bool
         Whether it takes the size that the latest step shows, if that is larger, as
         where classes are told apart better and better, so that curvatures become less.
-    with_products : callable or None
-        Function that puts products with the basis before coordinates; None if it is
-        orthonormal.
+    basis : Basis or None
+        What places are coordinates of; None if it is orthonormal.
     """
 
     grows: bool = False
-    with_products: Callable[[Matrix], Matrix] | None = None
+    basis: Basis | None = None
 
     def times(self, gradients: Matrix) -> Matrix:
         """Return the gradients as steps."""
-        if self.with_products is None:
+        if self.basis is None:
             return gradients
-        return self.with_products(gradients)
+        return self.basis.with_products(gradients)
 
     def part(self, chosen: NDArray[Any]) -> Identity:
         """Return the same for some of the fits."""
-        return self
+        return (
+            self if self.basis is None else replace(self, basis=self.basis.part(chosen))
+        )
 
 
 def climb(
