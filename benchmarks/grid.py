@@ -61,6 +61,11 @@ CLASSES = {
     "10fold": [(5_000, 20)],
     "loocv": [(150, 4)],
 }
+TEN_CLASSES = {"5fold": [(300, 10), (1_800, 64), (5_000, 20), (400, 500)]}
+STANDARDISED = {
+    "5fold": [(1_000, 20), (1_000, 200), (100, 1_000), (300, 300), (600, 600)],
+    "loocv": [(100, 1_000)],
+}
 LEAST_SQUARES = {
     "5fold": [
         *[(300, 10), (1_000, 50), (5_000, 100), (20_000, 20), (200_000, 20)],
@@ -82,6 +87,8 @@ GRID = {
     "ridge": RIDGE,
     "unpenalised": UNPENALISED,
     "multinomial": CLASSES,
+    "ten classes": TEN_CLASSES,
+    "standardised ridge": STANDARDISED,
     "least squares": LEAST_SQUARES,
     "5 nearest": NEIGHBOURS,
     "scaled ridge": WRAPPED,
@@ -113,18 +120,30 @@ class Cell:
         return f"{model}-{self.scheme}-{self.n}x{self.p}"
 
     def data(self) -> tuple[pd.DataFrame, Floats, Any]:
-        """Draw covariates, of which the first has an effect, as frame and as matrix."""
+        """Draw covariates, as frame and as matrix.
+
+        The first has an effect, or the first ten if there are as many classes.
+        """
         rng = np.random.default_rng(self.n + self.p)
         X = rng.normal(size=(self.n, self.p))
         if self.model == "least squares":
             y: Any = X[:, 0] + rng.normal(size=self.n)
         elif self.model == "multinomial":
             y = np.digitize(X[:, 0] + rng.logistic(size=self.n), [-0.8, 0.8])
+        elif self.model == "ten classes":
+            scores = rng.gumbel(size=(self.n, 10))
+            scores[:, : self.p] += 1.5 * X[:, :10]
+            y = scores.argmax(axis=1)
         else:
             y = (X[:, 0] + rng.logistic(size=self.n) > 0).astype(int)
         frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(self.p)])
-        codes = pd.Categorical(y) if self.model == "multinomial" else y
+        codes = pd.Categorical(y) if self.several else y
         return frame.assign(y=codes), X, y
+
+    @property
+    def several(self) -> bool:
+        """Whether there are more than two classes."""
+        return self.model in ("multinomial", "ten classes")
 
     def ours(self, frame: pd.DataFrame, n_jobs: int | None = None) -> Any:
         """Make the call that is measured, from formula and frame to predictions."""
@@ -169,6 +188,8 @@ class Cell:
         return {
             "ridge": scv.models.Logit(C=1.0),
             "multinomial": scv.models.Logit(C=1.0),
+            "ten classes": scv.models.Logit(C=1.0),
+            "standardised ridge": scv.models.Logit(C=1.0, standardize=True),
             "unpenalised": scv.models.Logit(),
             "least squares": scv.models.Linear(),
             "5 nearest": scv.models.Neighbors(k=5),
@@ -185,8 +206,8 @@ class Cell:
             from xgboost import XGBClassifier
 
             return XGBClassifier(n_estimators=100, max_depth=3)
-        if self.model == "scaled ridge":
-            return make_pipeline(StandardScaler(), LogisticRegression())
+        if self.model in ("scaled ridge", "standardised ridge"):
+            return make_pipeline(StandardScaler(), LogisticRegression(**exact))
         if self.model == "least squares":
             return LinearRegression()
         if self.model == "5 nearest":
@@ -203,14 +224,15 @@ class Cell:
         frame, X, y = self.data()
         result = self.ours(frame)
         precise: dict[str, Any] = {}
-        if self.model in ("ridge", "unpenalised", "multinomial"):
+        if self.several or self.model in ("ridge", "unpenalised", "standardised ridge"):
             precise = {"solver": "newton-cholesky", "tol": 1e-12, "max_iter": 1000}
         gaps = np.zeros(2)
         predicted, rows = result.held.predicted, result.held.row
         for fit in range(min(FITS, result.plan.n_fits)):
             train, own = result.plan.train(fit), result.held.fit == fit
             columns, held = X[train], X[rows[own]]
-            if self.p > self.n:  # the ridge is the same in the space of the rows
+            if self.p > self.n and self.model != "standardised ridge":
+                # the ridge is the same in the space of the rows
                 basis = np.linalg.qr(columns.T)[0]
                 columns, held = columns @ basis, held @ basis
             exact = self.predicted(self.peer(**precise), columns, y[train], held)
@@ -227,7 +249,7 @@ class Cell:
         if self.model == "least squares":
             return np.asarray(fitted.predict(held))
         shares = np.asarray(fitted.predict_proba(held))
-        return shares if self.model == "multinomial" else shares[:, 1]
+        return shares if self.several else shares[:, 1]
 
 
 def cells(quick: bool = False) -> list[Cell]:
@@ -314,7 +336,7 @@ def main() -> None:
     (cell,) = (one for one in cells() if one.name == sys.argv[1])
     warnings.simplefilter("ignore")
     with threadpool_limits(1, user_api="blas"):
-        small = Cell(cell.model, cell.scheme, 60, min(cell.p, 3))
+        small = Cell(cell.model, cell.scheme, 200, min(cell.p, 3))
         small.ours(small.data()[0])  # triggers the late imports
         frame = cell.data()[0]
         before = _now()
