@@ -184,8 +184,9 @@ def fit_by_multiples(
         some optimum is in doubt; fits with strengths of their own that are in doubt
         have not converged.
     """
-    serves = _suits(records, folds, ridge)
-    if own is not None:
+    if own is None:
+        serves = _suits(records, folds, ridge)
+    else:
         serves = folds.outcome is None and _are_spanned(records, folds, ridge)
     if not serves:
         return None

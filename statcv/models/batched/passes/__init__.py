@@ -5,7 +5,8 @@ gradients of all fits from them. The fit to all records comes first, from a samp
 them; near its optimum the Hessians of the folds are computed, or one for all. Steps by
 these matrices and quasi-Newton updates take few passes. Nearly all of these read a copy
 of the records in single precision: on the way its gradients suffice, and close to the
-optimum they give the difference from precise gradients at a place nearby.
+optimum they give the difference from precise gradients at a place nearby. Hessians of
+many classes are taken ``by_class``.
 """
 
 from statcv.models.batched.passes.families import Numeric, family_of
