@@ -162,7 +162,7 @@ def test_inverses_by_records_are_those_of_hessians(free, p, intercept, monkeypat
         whole[fit, fit::5] = 0.0
     pairs = np.triu_indices(free)
     curved, trained = whole[:, :, pairs[0], pairs[1]], whole[:, :, 0, 0] > 0
-    monkeypatch.setattr(by_records, "APART", np.inf if free == 2 else 10.0)
+    monkeypatch.setattr(by_records, "UNLIKE", np.inf if free == 2 else 10.0)
     inverses = ByRecords.of(span, curved.swapaxes(1, 2), trained)
     assert inverses.anew == (free != 2)
     least = by_records.SHARE * span.strength

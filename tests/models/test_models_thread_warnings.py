@@ -69,3 +69,18 @@ def test_threads_count_the_folds_that_do_not_converge():
         assert {warning.category for warning in given} == {
             scv.errors.ConvergenceWarning
         }
+
+
+def test_what_another_thread_puts_back_late_shows_warnings_once():
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("always")
+        late = warnings.catch_warnings()
+        with heeded():
+            late.__enter__()
+        late.__exit__(None, None, None)
+        with heeded():
+            other = threading.Thread(target=warnings.warn, args=["from elsewhere"])
+            other.start()
+            other.join()
+        warnings.warn("afterwards", stacklevel=1)
+    assert [str(one.message) for one in shown] == ["from elsewhere", "afterwards"]

@@ -25,7 +25,7 @@ from statcv.models.cholesky import decompose, multiply_by_inverse
 from statcv.threads import shared
 
 SHARE = 1 / 32  # of the ridge, which is added to all variances, as steps hardly notice,
-APART = 2e3  # and how many times as large variances may be, that equations keep digits
+UNLIKE = 2e3  # and how many times as large variances may be, that equations keep digits
 ROWS = 100  # of the matrix of one class, which are made at once
 EACH = 2  # operations of a number of a factor, by which threads save time; others wait
 
@@ -147,7 +147,7 @@ class ByRecords:
             roots = Roots.of(curved + least * variances, trained)
         except np.linalg.LinAlgError:
             return None
-        return cls._of_roots(span, roots, curved.max() > APART * least)
+        return cls._of_roots(span, roots, curved.max() > UNLIKE * least)
 
     @classmethod
     def _of_roots(cls, span: Span, roots: Roots, anew: bool) -> ByRecords | None:

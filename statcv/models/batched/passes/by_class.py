@@ -19,7 +19,7 @@ class ByClass:
 
     There is a matrix for each class. In the directions that are free, in which what all
     classes have in common does not count, they differ by little from the inverse of the
-    Hessian: not at all where classes are equally likely, but for a factor.
+    Hessian: only by a factor where classes are equally likely.
 
     Attributes
     ----------
