@@ -72,7 +72,8 @@ def test_tilted_means_are_the_mean_of_all_records(case, kind):
     y = draws(kind, rng, n)
     rows = [training(s, n, tests, out) for s in range(len(tests))]
     z = y - y.mean()
-    if any(z[r].min() >= 0 or z[r].max() <= 0 for r in rows) and np.ptp(y) > 0:
+    sided = [(z[r].min() >= 0) != (z[r].max() <= 0) for r in rows]
+    if any(sided) and np.ptp(y) > 0:
         with pytest.raises(SchemeError, match="outside the range"):
             tilting(y, tests, out)
         return
@@ -82,6 +83,12 @@ def test_tilted_means_are_the_mean_of_all_records(case, kind):
         assert (weights >= 0).all()
         np.testing.assert_allclose(weights.sum(), len(r), rtol=1e-12)
         assert abs(weights @ z[r]) / len(r) <= 1e-12 * y.std()
+
+
+def test_a_training_set_of_records_at_the_mean_needs_no_tilt():
+    y, tests = np.array([2.0, 2.0, 1.0, 3.0, 0.0, 4.0]), Ragged.of([[2, 3, 4, 5], [0]])
+    weights = tilting(y, tests, Ragged.empty(2)).of(0, np.array([0, 1]))
+    np.testing.assert_allclose(weights, 1.0)
 
 
 @pytest.mark.parametrize("kind", KINDS)
