@@ -47,8 +47,8 @@ def decompose(matrix: Matrix) -> bool:
            [0., 2.]])
     """
     size, failed = ctypes.c_int(len(matrix)), ctypes.c_int(0)
-    decompose = _routine("cython_lapack", _kind(matrix) + "potrf", 5)
-    decompose(*_addresses(LOWER, size, matrix, size, failed))
+    routine = _routine("cython_lapack", _kind(matrix) + "potrf", 5)
+    routine(*_addresses(LOWER, size, matrix, size, failed))
     return not failed.value
 
 
@@ -84,6 +84,7 @@ def _kind(matrix: Matrix) -> str:
 
 
 def _addresses(*arguments: Any) -> list[int]:
+    """Return where arguments are, as long as the caller holds them."""
     return [
         one.ctypes.data if isinstance(one, np.ndarray) else ctypes.addressof(one)
         for one in arguments

@@ -78,6 +78,11 @@ def folds_of(name, records, seed=0):
     return Folds.of(plan)
 
 
+def passes_of(records, model):
+    ridge = model.ridge(records)
+    return Passes.of(records, family_of(records, ridge), ridge)
+
+
 def largest_difference(made, model, records, folds):
     """Return the largest difference of linear predictors from refits."""
     gaps = []
@@ -105,9 +110,7 @@ def largest_difference(made, model, records, folds):
 def test_large_folds_are_fitted_as_each(kind, C, seed, scheme, p, weighted, rounded):
     records = sample(seed, 400, p, kind, weighted=weighted)
     folds, model = folds_of(scheme, records, seed), Logit(C=C)
-    passes = Passes.of(
-        records, family_of(records, model.ridge(records)), model.ridge(records)
-    )
+    passes = passes_of(records, model)
     with pytest.MonkeyPatch.context() as patch:
         if rounded:
             patch.setattr(sums, "MANY", 1)
@@ -286,8 +289,7 @@ def test_derivatives_of_lists_of_records_are_those_of_each(monkeypatch, costly):
     monkeypatch.setattr(sums, "CACHED", 700)
     monkeypatch.setattr(sums, "COSTLY", costly)
     records = sample(4, 1000, 3, "multiclass", weighted=True)
-    ridge = Logit(C=1.0).ridge(records)
-    passes = Passes.of(records, family_of(records, ridge), ridge)
+    passes = passes_of(records, Logit(C=1.0))
     rng = np.random.default_rng(1)
     theta = rng.normal(size=(3, passes.size))
     lists = [np.flatnonzero(rng.random(1000) < share) for share in (0.3, 0.01, 0.8)]
@@ -324,8 +326,7 @@ def test_inverses_by_class_are_those_of_each_class_in_free_directions(scale, C):
 
 def test_hessians_of_classes_apart_are_those_by_the_coefficients_of_each():
     records = sample(4, 500, 3, "multiclass", weighted=True)
-    ridge, rng = Logit(C=1.0).ridge(records), np.random.default_rng(0)
-    passes = Passes.of(records, family_of(records, ridge), ridge)
+    passes, rng = passes_of(records, Logit(C=1.0)), np.random.default_rng(0)
     beta = rng.normal(size=(1, 3, 4)) * 0.1
     lists = [np.arange(0, 500, 2), np.arange(90)]
     found = passes.apart.hessians((beta * passes.unit).reshape(1, -1), lists, None)
@@ -352,9 +353,7 @@ def test_many_classes_are_fitted_as_each_without_what_ties_them(
     p = p if C == 1.0 else min(p, 5)
     records = sample(seed, 400, p, "multiclass", weighted=weighted)
     folds, model = folds_of(scheme, records, seed), Logit(C=C)
-    passes = Passes.of(
-        records, family_of(records, model.ridge(records)), model.ridge(records)
-    )
+    passes = passes_of(records, model)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(few_fits, "SOME", -np.inf)
         patch.setattr(few_fits, "FURTHER", -np.inf)

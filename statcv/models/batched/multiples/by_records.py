@@ -44,7 +44,7 @@ class Roots:
     inverse: Matrix
 
     @classmethod
-    def of(cls, curved: Matrix, trained: NDArray[np.bool_]) -> Roots:
+    def of(cls, curved: Matrix, trained: NDArray[np.bool_], least: float) -> Roots:
         """Decompose the matrices of training records.
 
         Parameters
@@ -53,6 +53,8 @@ class Roots:
             The second derivatives for each two classes.
         trained : numpy.ndarray of bool, shape (m, n)
             Whether each fit trains on each record.
+        least : float
+            What is added to variances.
         """
         fits, pairs, n = curved.shape
         free = int(np.sqrt(2 * pairs))
@@ -60,6 +62,8 @@ class Roots:
         whole = np.empty((fits, n, free, free))
         by_record = curved.swapaxes(1, 2)
         whole[:, :, first, second] = whole[:, :, second, first] = by_record
+        variances = np.einsum("...cc->...c", whole)
+        variances += least
         whole[~trained] = np.eye(free)
         lower = np.sqrt(whole) if free == 1 else np.linalg.cholesky(whole)
         inverse = 1 / lower if free == 1 else np.linalg.inv(lower)
@@ -114,18 +118,18 @@ class ByRecords:
         Those of each fit.
     factors : tuple of numpy.ndarray
         Cholesky factors of the matrices, each over the strength of the ridge.
-    intercepts : Intercepts or None
-        What intercepts add, if there are any.
-    anew : bool
+    direct : bool
         Whether steps are multiplied by the records, since the equations would leave
         few digits of their products.
+    intercepts : Intercepts or None
+        What intercepts add, if there are any.
     """
 
     span: Span
     roots: Roots
     factors: tuple[Matrix, ...]
+    direct: bool
     intercepts: Intercepts | None = None
-    anew: bool = False
 
     @classmethod
     def of(
@@ -141,28 +145,23 @@ class ByRecords:
         trained : numpy.ndarray of bool, shape (m, n)
             Whether each fit trains on each record.
         """
-        least, free = SHARE * span.strength, int(np.sqrt(2 * curved.shape[1]))
-        variances = np.equal(*np.triu_indices(free))[:, None]
+        least = SHARE * span.strength
         try:
-            roots = Roots.of(curved + least * variances, trained)
+            roots = Roots.of(curved, trained, least)
         except np.linalg.LinAlgError:
             return None
-        return cls._of_roots(span, roots, curved.max() > UNLIKE * least)
 
-    @classmethod
-    def _of_roots(cls, span: Span, roots: Roots, anew: bool) -> ByRecords | None:
         def decomposed(fit: int) -> Matrix | None:
-            products = span.products[fit if len(span.products) > 1 else 0]
+            products = span.products[0 if span.common else fit]
             root: Any = roots.lower[fit].astype(np.float32)
             matrix = _matrix(products, span.strength, root, roots.records[fit])
             return matrix if decompose(matrix) else None
 
-        fits = range(len(roots.records))
-        made = shared(decomposed, fits, roots.largest**3 / 3)
+        made = shared(decomposed, range(len(trained)), roots.largest**3 / 3)
         factors = tuple(one for one in made if one is not None)
-        if len(factors) < len(fits):
+        if len(factors) < len(made):
             return None
-        found = cls(span, roots, factors, None, anew)
+        found = cls(span, roots, factors, curved.max() > UNLIKE * least)
         if not span.intercept:
             return found
         rows = roots.lower.swapaxes(0, 1)
@@ -190,7 +189,7 @@ class ByRecords:
             risen = np.einsum("md,mdc->mc", over, self.intercepts.rise)[:, :, None]
             multiples[:, :, n:] = risen / span.unit
         multiples[:, :, :n] = solved
-        if self.anew:
+        if self.direct:
             return span.with_products(multiples.reshape(len(multiples), -1))
         left = np.einsum("mcdn,mdn->mcn", inverse, pulled - span.strength * solved)
         products = multiples.copy()

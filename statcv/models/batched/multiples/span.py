@@ -95,9 +95,14 @@ class Span:
         square = scale**2 / size
         return cls(X, place, middle, square, products, error, 1 / size, unit, spread)
 
+    @property
+    def common(self) -> bool:
+        """Whether all fits have the same products."""
+        return len(self.products) == 1
+
     def part(self, chosen: NDArray[Any]) -> Span:
         """Return the same for some of the fits."""
-        if len(self.products) == 1:
+        if self.common:
             return self
         some = np.arange(len(self.products))[chosen]
         products = tuple(self.products[one] for one in some)
@@ -142,7 +147,7 @@ class Span:
         def put_own(fit: int) -> None:
             made[fit, 0, :, :n] = product(some[fit], self.products[fit])
 
-        if len(self.products) == 1:
+        if self.common:
             shared(put, self._parts, 2.0 * n * n * len(few) / PARTS)
         else:
             shared(put_own, range(fits), 2.0 * n * n * some.shape[1])

@@ -136,9 +136,9 @@ class Identity:
 
     def part(self, chosen: NDArray[Any]) -> Identity:
         """Return the same for some of the fits."""
-        return (
-            self if self.basis is None else replace(self, basis=self.basis.part(chosen))
-        )
+        if self.basis is None:
+            return self
+        return replace(self, basis=self.basis.part(chosen))
 
 
 def climb(
