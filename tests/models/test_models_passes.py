@@ -339,6 +339,24 @@ def test_hessians_of_classes_apart_are_those_by_the_coefficients_of_each():
             np.testing.assert_allclose(found[number][k], exact)
 
 
+@pytest.mark.parametrize("narrow", [0, 64])  # columns, whose products are made once
+@pytest.mark.parametrize("C", [None, 2.0])
+def test_hessians_of_several_classes_are_sums_over_records(monkeypatch, narrow, C):
+    monkeypatch.setattr(sums, "NARROW", narrow)
+    monkeypatch.setattr(sums, "CACHED", 700)
+    records = sample(6, 600, 2, "multiclass", weighted=True)
+    passes, rng = passes_of(records, Logit(C=C)), np.random.default_rng(0)
+    theta, basis = rng.normal(size=(1, passes.size)) * 0.3, passes.family.basis
+    beta = basis @ theta.reshape(basis.shape[1], -1) / passes.unit
+    chance = softmax(records.X @ beta.T, axis=1)
+    both = chance[:, :, None] * (np.eye(3) - chance[:, None])
+    inner = np.einsum("ka,ikl,lb,i->iab", basis, both, basis, records.weights)
+    columns = records.X / passes.unit
+    exact = np.einsum("ip,iab,iq->apbq", columns, inner, columns)
+    exact = exact.reshape(passes.size, passes.size)
+    np.testing.assert_allclose(passes.hessian(theta), exact, rtol=1e-9, atol=1e-9)
+
+
 @pytest.mark.parametrize("C", [None, 1.0, 100.0])
 @given(
     seed=st.integers(0, 10**6),

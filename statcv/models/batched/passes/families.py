@@ -228,11 +228,10 @@ class Classes:
         shares = np.exp(eta - eta.max(axis=0))
         shares /= shares.sum(axis=0)
         mixed = self.basis.T @ shares
-        made = np.empty((len(self.pairs), eta.shape[1]))
-        for number, (a, b) in enumerate(self.pairs):
-            both = (self.basis[:, a] * self.basis[:, b]) @ shares
-            made[number] = both - mixed[a] * mixed[b]
-        return made
+        first, second = np.transpose(self.pairs)
+        made = (self.basis[:, first] * self.basis[:, second]).T @ shares
+        made -= mixed[first] * mixed[second]
+        return np.asarray(made)
 
     def spread(self, eta: Matrix) -> Matrix:
         """Return the largest difference of two linear predictors of each fit."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from statcv.models.base import Matrix, TrainingSet
-from statcv.models.batched.downdate import products_of
+from statcv.models.batched.downdate import grams, products_of
 from statcv.models.batched.folds import Numbers
 from statcv.models.batched.passes.families import Family
 from statcv.models.batched.passes.triangles import Triangle
@@ -23,6 +23,8 @@ MANY = 2**16  # values from which a copy of single precision saves time
 FEW, MORE = 2**16, 2**21  # products of two columns that are kept for few fits, and
 SEVERAL = 16  # for so many
 HALVED, COSTLY = (1, 3, 5, 7), 1e7  # lists of records whose products are halved
+NARROW, WIDER = 64, 1.2  # columns, or as many for each pair of classes, below which
+# their products are made once for all pairs
 LANES = 8  # rows whose products are computed together
 
 
@@ -300,6 +302,9 @@ class Passes:
                 curved *= self.weights[some]
             if counts is not None:
                 curved *= counts[start : start + size]
+            if p <= min(WIDER * len(curved), NARROW):
+                sums += grams(curved.astype(X.dtype), _entries(X).T, p)
+                continue
             factors = _factors(X, curved, rows)
             for total, (left, right) in zip(sums, factors, strict=True):
                 if start == 0:
@@ -402,6 +407,19 @@ def added(parts: Iterable[Matrix]) -> Matrix:
     for one in rest:
         total += one
     return total
+
+
+def _entries(X: Matrix) -> Matrix:
+    """Return the products of each row's entries, shape (p (p + 1) / 2, rows)."""
+    rows, p = X.shape
+    columns = np.ascontiguousarray(X.T)
+    made = np.empty((p * (p + 1) // 2, rows), X.dtype)
+    start = 0
+    for number in range(p):
+        stop = start + p - number
+        np.multiply(columns[number], columns[number:], out=made[start:stop])
+        start = stop
+    return made
 
 
 def _factors(
