@@ -19,7 +19,7 @@ from statcv.threads import QUICK, WORTH, product, shared
 
 CACHED = 2**22  # bytes of a block of rows
 LEAST = 1000  # records from which the units of columns are taken
-MANY = 2**16  # values from which a copy of single precision saves time
+MANY = 2**14  # values from which a copy of single precision saves time
 FEW, MORE = 2**16, 2**21  # products of two columns that are kept for few fits, and
 SEVERAL = 16  # for so many
 HALVED, COSTLY = (1, 3, 5, 7), 1e7  # lists of records whose products are halved
@@ -90,7 +90,7 @@ class Passes:
 
         They take less than half the time, and have seven digits.
         """
-        if self.X.size < MANY or self.X.dtype == np.float32:
+        if self.X.size * self.family.width < MANY or self.X.dtype == np.float32:
             return self
         X: Any = np.empty(self.X.shape, dtype=np.float32)
         inverse, blocks = 1 / self.unit, self.blocks(1)
