@@ -19,6 +19,7 @@ from statcv.models.batched.passes.by_class import ByClass
 from statcv.models.batched.passes.families import Family, longest_row, negligible
 from statcv.models.batched.passes.few_fits import ANEW
 from statcv.models.batched.passes.quasi_newton import (
+    REMEMBERED,
     Identity,
     Inverses,
     Origin,
@@ -283,8 +284,9 @@ def _settle(problem: Multiples) -> tuple[Matrix, NDArray[np.bool_]]:
             rough = rest.rounded()
             renews = number < ANEW and not problem.apart
             cost = _cost_of_hessians(family, n) if renews else np.inf
+            gradient, most = rough.gradient(at), REMEMBERED
             place[left], done[left] = climb(
-                rest, at, rough.gradient(at), inverse, *precision, rough, cost
+                rest, at, gradient, inverse, *precision, rough, cost, most
             )
             if done.all():
                 break

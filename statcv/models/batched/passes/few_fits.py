@@ -22,6 +22,7 @@ from statcv.models.batched.passes.families import (
 from statcv.models.batched.passes.quasi_newton import (
     BROYDEN,
     NEARBY,
+    REMEMBERED,
     STEPS,
     Identity,
     Inverses,
@@ -372,8 +373,9 @@ def _settle(
             gradient = (rough or rest).gradient(at)
             renews = number < ANEW and not apart  # which makes steps little better
             cost = _cost_of_hessians(rest) if renews else np.inf
+            most = REMEMBERED if rough or apart else STEPS
             theta[left], done[left] = climb(
-                rest, at, gradient, inverse, *precision, rough, cost
+                rest, at, gradient, inverse, *precision, rough, cost, most
             )
             moved = np.sqrt(((theta[left] - at) ** 2).sum(axis=1))
             nearer = (moved > NEARBY * np.sqrt(q)) | (moved < GAIN * before[left])

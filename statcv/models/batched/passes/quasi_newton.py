@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
 
-STEPS = 20  # with one approximate inverse
+STEPS = 20  # with one approximate inverse, unless others cost more
 ROUGH = 1e-5  # the distance that gradients of single precision leave, in each direction
 DIGITS = 1e-3  # the share of a distance at which its digits may be used up,
 STALLED = 0.5  # as such a rate shows,
@@ -150,6 +150,7 @@ def climb(
     noise: float,
     rough: RoughGradients | None = None,
     cost: float = np.inf,
+    most: int = STEPS,
 ) -> tuple[Matrix, NDArray[np.bool_]]:
     """Step until the gradients vanish.
 
@@ -173,6 +174,8 @@ def climb(
     cost : float, optional
         Number of steps that take as long as new Hessians. If more would be left to do
         than with these, the last place is returned.
+    most : int, optional
+        Number of steps after which it is returned in any case.
 
     Returns
     -------
@@ -187,7 +190,6 @@ def climb(
     which, memory = np.arange(len(theta)), _Memory(inverse, theta.shape, q)
     before = slower = np.full(len(theta), np.inf)
     going = np.ones(len(theta), dtype=bool)
-    most = STEPS if rough is None else REMEMBERED
     crude = isinstance(inverse, Identity) and rough is not None
     for number in range(most):
         step = memory.direction(gradient)
