@@ -18,13 +18,18 @@ from statcv.models.batched import downdate as products
 from statcv.models.batched import folds as together
 from statcv.models.batched.downdate import by_counts, by_lists
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.logit.fits import _not_separated, fit_logit_folds
+from statcv.models.batched.logit.fits import (
+    _not_separated,
+    fit_logit_folds,
+    sure_logit_fits,
+)
 from statcv.models.batched.logit.problem import (
     Problem,
     _inverse_root,
     _whitening,
     find_centre,
 )
+from statcv.models.batched.multinomial import sure_class_fits
 from statcv.models.linear import fit_linear_folds, fold_means
 
 SCHEMES = {
@@ -524,6 +529,19 @@ def test_each_fit_may_have_an_outcome_of_its_own(C, held):
         assert means[number] == pytest.approx(training.y.mean(), abs=1e-14)
 
 
+def test_a_strong_ridge_does_not_bound_fits_to_one_class():
+    records = sample(3, 30, 40)
+    y = np.zeros(30, dtype=int)
+    y[4] = 1
+    alone = Folds.leaving_out([[i] for i in range(30)])
+    fits = sure_logit_fits(Logit(1e-3), replace(records, y=y), alone)
+    assert np.flatnonzero(~fits.converged).tolist() == [4]
+    y[5] = 2
+    several = replace(records, y=y, kind="multiclass", n_classes=3)
+    fits = sure_class_fits(Logit(1e-3), several, alone)
+    assert np.flatnonzero(~fits.converged).tolist() == [4, 5]
+
+
 @pytest.mark.parametrize("scheme", ["loocv", "rloocv weighted", "tenths", "bootstrap"])
 def test_a_fold_does_not_depend_on_its_block(monkeypatch, scheme):
     records = sample(11, 60, 5)
@@ -556,6 +574,24 @@ def test_blocks_hold_every_fit_once_and_no_more_than_fits_in(cells, each, scheme
             weights = 1 if folds.weights is None else folds.weights(np.array([fit]))[0]
             times = np.bincount(folds.train(fit, 40), minlength=40)
             np.testing.assert_allclose(block.counted(place), times * weights)
+
+
+@given(
+    scheme=st.sampled_from(list(SCHEMES)),
+    y=arrays(int, (2, 40), elements=st.sampled_from([0, 0, 0, 0, 0, 0, 1, 2])),
+    several=st.booleans(),
+)
+def test_blocks_know_which_training_sets_have_all_classes(scheme, y, several):
+    folds = Folds.of(plan_of(scheme, sample(12, 40, 3)))
+    weights, outcome = (np.arange(40) > 2) / 3, np.arange(len(folds)) % 2
+    if several:
+        folds = replace(folds, outcome=outcome)
+    for block in folds.blocks(40, 4):
+        found = block.has_classes(y if several else y[0], weights, 3)
+        for place, fit in enumerate(block.fits.tolist()):
+            own = y[outcome[fit] if several else 0]
+            used = block.counted(place) * weights > 0
+            assert found[place] == (len(np.unique(own[used])) == 3)
 
 
 @given(

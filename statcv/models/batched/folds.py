@@ -330,6 +330,29 @@ class Block:
         lost = (self.less * weights[self.rows]).sum(axis=1)
         return np.asarray(weights.sum() - lost)
 
+    def has_classes(
+        self, y: NDArray[Any], weights: Matrix, classes: int
+    ) -> NDArray[np.bool_]:
+        """Return whether records of every class are in each training set, shape (m,).
+
+        Parameters
+        ----------
+        y : numpy.ndarray, shape (n,) or (outcomes, n)
+            The codes of the classes.
+        weights : numpy.ndarray, shape (n,)
+            Weights of the records.
+        classes : int
+        """
+        used = weights > 0
+        if self.outcome is None:
+            each = [self.total(used * (y == code)) for code in range(classes)]
+        else:
+            often = np.tile(used.astype(float), (len(self), 1))
+            self.multiply(often)
+            own = y[self.outcome]
+            each = [(often * (own == code)).sum(axis=1) for code in range(classes)]
+        return np.asarray(np.all(np.array(each) > 0, axis=0))
+
     def counted(self, place: int) -> Matrix:
         """Return the weight of each record in one of the fits, shape (n,)."""
         if self.counts is not None:

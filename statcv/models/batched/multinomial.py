@@ -43,6 +43,7 @@ from statcv.models.batched.own_matrices import (
     Start,
 )
 from statcv.models.batched.passes import fit_by_passes
+from statcv.models.batched.row_space import spares_the_intercept_only
 from statcv.models.likelihood import LinearFits
 from statcv.models.multinomial import (
     class_hessian,
@@ -80,6 +81,9 @@ class ClassCentre:
     ridge : numpy.ndarray, shape (q, q)
     y : numpy.ndarray of int, shape (n,) or (outcomes, n)
     weights : numpy.ndarray, shape (n,)
+    bounded : bool
+        Whether fits to all classes have an optimum, by a ridge on all columns but the
+        intercept.
     """
 
     X: Matrix
@@ -89,6 +93,7 @@ class ClassCentre:
     ridge: Matrix
     y: NDArray[np.intp]
     weights: Matrix
+    bounded: bool
 
     @property
     def classes(self) -> int:
@@ -159,6 +164,7 @@ class ClassCentre:
 def find_class_centre(records: TrainingSet, ridge: Matrix) -> ClassCentre | None:
     """Fit all records; None if they do not determine the coefficients well."""
     X, y, classes = records.X, records.y, records.n_classes
+    bounded = spares_the_intercept_only(records, ridge)
     weights = np.ones(len(X)) if records.weights is None else records.weights
     live = np.flatnonzero((X[weights > 0] != 0).any(axis=0))
     if not len(live):
@@ -186,7 +192,7 @@ def find_class_centre(records: TrainingSet, ridge: Matrix) -> ClassCentre | None
     theta = np.sqrt(values) * (vectors.T @ (scale * gamma))
     back = flat.reshape(-1, classes, len(live))
     penalty = (flat * np.tile(ridge, classes)) @ flat.T
-    return ClassCentre(X, live, back, theta, penalty, y, weights)
+    return ClassCentre(X, live, back, theta, penalty, y, weights, bounded)
 
 
 @dataclass(frozen=True, eq=False)
@@ -505,14 +511,17 @@ def _iterate(
 def _not_separated(problem: ClassProblem, theta: Matrix) -> NDArray[np.bool_]:
     """Return which fits cannot be separated.
 
-    If no probability comes near 0, they are not. Otherwise a fit of its own would call
-    a fold separated only if a step with negligible gain could still move linear
-    predictors, and the Hessian shows whether it could.
+    If no probability comes near 0, or a ridge bounds a fit to all classes, they are
+    not. Otherwise a fit of its own would call a fold separated only if a step with
+    negligible gain could still move linear predictors, and the Hessian shows whether it
+    could.
     """
     centre = problem.centre
     large = -np.log(EXTREME * centre.classes) - 1
     moved = np.sqrt(((theta - centre.theta) ** 2).sum(axis=1)) * centre.reach
     sure = np.asarray(centre.widest + 2 * moved < large)
+    if centre.bounded and problem.own is None:
+        sure |= problem.block.has_classes(centre.y, centre.weights, centre.classes)
     for place in np.flatnonzero(~sure).tolist():
         one = problem.part(np.array([place]))
         eta = one.linear(theta[place : place + 1])[0]

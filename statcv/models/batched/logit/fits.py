@@ -410,10 +410,10 @@ def _not_separated(
 ) -> NDArray[np.bool_]:
     """Return which fits cannot be separated.
 
-    If all linear predictors are moderate, they are not. Otherwise a fit of its own
-    would call a fold separated only if a step with negligible gain could still move
-    them. The Hessian shows whether it could: one known on the way, which shrinks by a
-    factor of at most exp(moved), or that at the end.
+    If all linear predictors are moderate, or a ridge bounds a fit to both classes, they
+    are not. Otherwise a fit of its own would call a fold separated only if a step with
+    negligible gain could still move them. The Hessian shows whether it could: one known
+    on the way, which shrinks by a factor of at most exp(moved), or that at the end.
 
     Parameters
     ----------
@@ -428,6 +428,8 @@ def _not_separated(
     reach = centre.reach
     moved = np.sqrt(squares_of(theta - centre.theta)) * reach
     sure = np.asarray(centre.largest + moved < LARGE)
+    if centre.bounded and problem.ridge is None:
+        sure |= block.has_classes(centre.y, centre.weights, 2)
     if sure.all():
         return sure
     total = block.total(centre.weights)

@@ -21,6 +21,7 @@ from statcv.models.batched.downdate import (
     symmetric_inverse,
 )
 from statcv.models.batched.folds import CELLS, Block
+from statcv.models.batched.row_space import spares_the_intercept_only
 from statcv.models.newton import column_units
 
 NEWTON_STEPS = 30
@@ -42,6 +43,9 @@ class Centre:
     ridge : numpy.ndarray, shape (q, q), or None
     y : numpy.ndarray, shape (n,) or (outcomes, n)
     weights : numpy.ndarray, shape (n,)
+    bounded : bool
+        Whether fits to both classes have an optimum, by a ridge on all columns but the
+        intercept.
     """
 
     X: Matrix
@@ -50,6 +54,7 @@ class Centre:
     ridge: Matrix | None
     y: Matrix
     weights: Matrix
+    bounded: bool
 
     @cached_property
     def reach(self) -> float:
@@ -163,6 +168,7 @@ def find_centre(
         ridge=penalties.T @ penalties if ridge.any() else None,
         y=y,
         weights=weights,
+        bounded=spares_the_intercept_only(records, model.ridge(records)),
     )
 
 
