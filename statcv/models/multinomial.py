@@ -216,14 +216,13 @@ def class_hessian(
     basis : numpy.ndarray, shape (classes, c)
         Coefficients of the classes are this times the c that are free.
     """
-    p, k = X.shape[1], probability.shape[1]
-    hessian = np.empty((k, p, k, p))
-    for a in range(k):
-        for b in range(a, k):
-            other = others[:, a] if a == b else -probability[:, b]
-            made = (X.T * (probability[:, a] * other * weights)) @ X
-            hessian[a, :, b, :] = made
-            hessian[b, :, a, :] = made
-    hessian = np.tensordot(basis, hessian, axes=(0, 0))
-    hessian = np.tensordot(hessian, basis, axes=(2, 0)).swapaxes(2, 3)
-    return np.asarray(hessian.reshape(basis.shape[1] * p, -1))
+    p, c = X.shape[1], basis.shape[1]
+    covariance = -probability[:, :, None] * probability[:, None, :]
+    np.einsum("ikk->ik", covariance)[:] = probability * others
+    curved = (basis.T @ covariance @ basis) * weights[:, None, None]
+    hessian = np.empty((c, p, c, p))
+    for a in range(c):
+        for b in range(a, c):
+            made = (X.T * curved[:, a, b]) @ X
+            hessian[a, :, b, :] = hessian[b, :, a, :] = made
+    return hessian.reshape(c * p, -1)

@@ -57,6 +57,7 @@ from statcv.models.multinomial import (
 )
 from statcv.models.newton import EXTREME, column_units, is_steep
 from statcv.models.spread import diagonal
+from statcv.threads import QUICK, shared
 
 CONDITION = 1e10  # the largest condition number of the Hessian
 LARGEST = 700.0  # the logarithm of odds against the class observed
@@ -75,8 +76,10 @@ class ClassCentre:
         The columns that are not all 0.
     live : numpy.ndarray of int, shape (p,)
         Which columns these are.
-    back : numpy.ndarray, shape (q, classes, p)
-        From coordinates to coefficients.
+    basis : numpy.ndarray, shape (classes, c)
+        Coefficients of the classes are this times those that are free.
+    turn : numpy.ndarray, shape (q, c × p)
+        From coordinates to the latter.
     theta : numpy.ndarray, shape (q,)
     ridge : numpy.ndarray, shape (q, q)
     y : numpy.ndarray of int, shape (n,) or (outcomes, n)
@@ -88,7 +91,8 @@ class ClassCentre:
 
     X: Matrix
     live: Numbers
-    back: Matrix
+    basis: Matrix
+    turn: Matrix
     theta: Matrix
     ridge: Matrix
     y: NDArray[np.intp]
@@ -98,7 +102,13 @@ class ClassCentre:
     @property
     def classes(self) -> int:
         """The number of classes."""
-        return int(self.back.shape[1])
+        return len(self.basis)
+
+    @cached_property
+    def back(self) -> Matrix:
+        """From coordinates to coefficients, shape (q, classes, p)."""
+        free = self.turn.reshape(len(self.turn), self.basis.shape[1], -1)
+        return np.asarray(np.matmul(self.basis, free))
 
     @cached_property
     def flat(self) -> Matrix:
@@ -187,12 +197,11 @@ def find_class_centre(records: TrainingSet, ridge: Matrix) -> ClassCentre | None
     if not values[0] * CONDITION > values[-1]:
         return None
     turn = (vectors / np.sqrt(values) / scale[:, None]).T
-    flat = turn @ np.kron(basis.T, np.diag(1 / unit))
+    turn /= np.tile(unit, basis.shape[1])
     gamma = (basis.T @ (solved.beta[live] * unit[:, None]).T).ravel()
     theta = np.sqrt(values) * (vectors.T @ (scale * gamma))
-    back = flat.reshape(-1, classes, len(live))
-    penalty = (flat * np.tile(ridge, classes)) @ flat.T
-    return ClassCentre(X, live, back, theta, penalty, y, weights, bounded)
+    penalty = (turn * np.tile(ridge, basis.shape[1])) @ turn.T
+    return ClassCentre(X, live, basis, turn, theta, penalty, y, weights, bounded)
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,14 +295,19 @@ class ClassProblem:
 
     def own_hessian(self, theta: Matrix) -> Whole:
         """Return the inverse Hessian of each fit at its coefficients."""
-        centre = self.centre
-        every = np.eye(centre.classes)
-        made = np.empty((len(theta), centre.flat.shape[1], centre.flat.shape[1]))
-        for place, eta in enumerate(self.linear(theta)):
+        centre, turn = self.centre, self.centre.turn
+        made, eta = np.empty((len(theta), len(turn), len(turn))), self.linear(theta)
+
+        def put(place: int) -> None:
             counts = self.block.counted(place) * centre.weights
-            shares = with_others(eta.T)
-            made[place] = class_hessian(centre.X, *shares, counts, every)
-        made = centre.flat @ made @ centre.flat.T + centre.ridge
+            shares = with_others(eta[place].T)
+            own = class_hessian(centre.X, *shares, counts, centre.basis)
+            made[place] = turn @ own @ turn.T
+
+        q = len(turn)
+        cost = QUICK * q * (centre.X.size * centre.classes + 4.0 * q**2)
+        shared(put, range(len(theta)), cost)
+        made += centre.ridge
         if self.own is not None:
             made += self.own
         return Whole(symmetric_inverse(made))
