@@ -26,6 +26,7 @@ AT_ONCE = 2**16  # cells of the rows whose derivatives stay in the cache
 ALIKE = 1e-5  # error of a leverage that changes no digit of a standard error
 SHORT = 64  # predictions of a fit, so few that sums of many fits are computed at once
 SHARES, ROOM = 8, 2**23  # sums that threads make, and the numbers of all of them
+TALL = 12  # records for each column, with fewer of which eigenvalues take longer
 FEW = 16  # fits, whose products with all rows cost less than gathering rows
 
 
@@ -332,10 +333,11 @@ class Block:
         """The mean of the inverse information, and by how much those of fits differ.
 
         The difference is the largest of x'H⁻¹x between a fit and the mean, relative to
-        the mean, for any row x; infinite if it is not known.
+        the mean, for any row x; infinite if it is not known, as where what depends on
+        it takes less time.
         """
-        mean = self.inverse.mean(axis=0)
-        if self.rows.own is not None:
+        mean, (n, p) = self.inverse.mean(axis=0), self.rows.basis.shape
+        if self.rows.own is not None or n < TALL * p:
             return mean[None], np.inf
         used = np.diag(mean) > 0
         inverse = self.inverse[:, used][:, :, used]

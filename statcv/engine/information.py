@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.batched import CELLS
-from statcv.threads import product, shared
+from statcv.models.cholesky import invert
+from statcv.threads import product, ranges, shared
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -16,6 +19,7 @@ FEW = 2  # sets of weights, for which pairs of columns need not be listed
 MANY = 64  # columns, of whose pairs there are too many to list
 ROWS = 1024  # whose products stay in the cache of a processor
 PRODUCTS = 2**19  # of two columns, that stay there
+PARTS = 8  # of many matrices
 
 
 def information(X: Floats, weights: Floats) -> Floats:
@@ -35,6 +39,15 @@ def information(X: Floats, weights: Floats) -> Floats:
     (n, p), fits = X.shape, len(weights)
     if 0 < fits <= FEW and p <= MANY:
         return np.array([product(X.T * own, X) for own in weights])
+    if p > MANY and weights.min(initial=0.0) >= 0:
+        made, root = np.empty((fits, p, p)), np.sqrt(weights)
+
+        def put(fit: int) -> None:
+            rows = X * root[fit, :, None]
+            made[fit] = product(rows.T, rows)  # half the work of two matrices
+
+        shared(put, range(fits), float(n) * p**2)
+        return made
     if p > MANY and fits <= p * (p + 1) // 2:
         total = np.zeros((fits * p, p))
         for start in range(0, n, ROWS):
@@ -69,12 +82,16 @@ def information_of_classes(X: Floats, shares: Floats, counts: Floats) -> Floats:
     counts : numpy.ndarray, shape (m, n)
         Weights of the records.
     """
-    p, (fits, _, classes) = X.shape[1], shares.shape
+    p, (fits, n, classes) = X.shape[1], shares.shape
     made = np.empty((fits, classes, p, classes, p))
-    for a in range(classes):
-        for b in range(a, classes):
-            joint = counts * shares[..., a] * ((a == b) - shares[..., b])
-            made[:, a, :, b] = made[:, b, :, a] = information(X, joint)
+
+    def put(pair: tuple[int, int]) -> None:
+        a, b = pair
+        joint = counts * shares[..., a] * ((a == b) - shares[..., b])
+        made[:, a, :, b] = made[:, b, :, a] = information(X, joint)
+
+    pairs = [(a, b) for a in range(classes) for b in range(a, classes)]
+    shared(put, pairs, float(fits * n * p**2))
     return made.reshape(fits, classes * p, classes * p)
 
 
@@ -97,9 +114,16 @@ def solve(matrix: Floats, penalty: Floats, target: Floats) -> Floats:
     array([[[2.],
             [0.]]])
     """
-    scaled, root = _equilibrated(matrix, penalty)
-    root = root[:, :, None]
-    return np.asarray(np.linalg.solve(scaled, target / root) / root)
+    made = np.empty(target.shape)
+
+    def put(some: range) -> None:
+        part = slice(some.start, some.stop)
+        scaled, root = _equilibrated(matrix[part], penalty[part])
+        root = root[:, :, None]
+        np.divide(np.linalg.solve(scaled, target[part] / root), root, out=made[part])
+
+    _each(put, matrix)
+    return made
 
 
 def inverted(matrix: Floats, penalty: Floats) -> Floats:
@@ -116,8 +140,33 @@ def inverted(matrix: Floats, penalty: Floats) -> Floats:
     array([[[0.25, 0.  ],
             [0.  , 0.  ]]])
     """
-    scaled, root = _equilibrated(matrix, penalty)
-    return np.asarray(np.linalg.inv(scaled) / root[:, :, None] / root[:, None, :])
+    made = np.empty(matrix.shape)
+
+    def put(some: range) -> None:
+        part = slice(some.start, some.stop)
+        scaled, root = _equilibrated(matrix[part], penalty[part])
+        np.divide(_inverse(scaled), root[:, :, None], out=made[part])
+        made[part] /= root[:, None, :]
+
+    _each(put, matrix)
+    return made
+
+
+def _inverse(matrices: Floats) -> Floats:
+    """Return the inverses of symmetric matrices, most of them positive definite."""
+    if matrices.shape[-1] < MANY:
+        return np.asarray(np.linalg.inv(matrices))
+    made = matrices.copy()
+    for one, own in zip(made, matrices, strict=True):
+        if not invert(one):
+            one[:] = np.linalg.inv(own)
+    return made
+
+
+def _each(work: Callable[[range], None], matrix: Floats) -> None:
+    """Do something with some of the matrices at a time, which threads may share."""
+    parts = ranges(len(matrix), PARTS)
+    shared(work, parts, float(matrix.size) * matrix.shape[-1] / max(len(parts), 1))
 
 
 def _equilibrated(matrix: Floats, penalty: Floats) -> tuple[Floats, Floats]:
@@ -126,7 +175,8 @@ def _equilibrated(matrix: Floats, penalty: Floats) -> tuple[Floats, Floats]:
     diagonal = np.einsum("mpp->mp", matrix) + np.where(used, penalty, 0.0)
     used &= diagonal > 0
     root = np.where(used, np.sqrt(np.where(used, diagonal, 1.0)), np.inf)
-    scaled = matrix / root[:, :, None] / root[:, None, :]
+    scaled = matrix / root[:, :, None]
+    scaled /= root[:, None, :]
     np.einsum("mpp->mp", scaled)[...] = 1 + TINY
     return scaled, root
 

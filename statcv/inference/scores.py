@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -19,8 +19,6 @@ from statcv.metrics import METRICS, Metric, ranked_higher
 
 Floats = NDArray[np.float64]
 T = TypeVar("T")
-
-MANY = 2**16  # predictions, which are worth some threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,9 +272,8 @@ class Scores:
         return cast(T, found)
 
     def in_threads(self) -> AbstractContextManager[None]:
-        """Share among threads what is computed of many predictions."""
-        many = len(self.split) >= MANY
-        return threads_after_fits(self.n_jobs) if many else nullcontext()
+        """Share among threads what takes long."""
+        return threads_after_fits(self.n_jobs)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what was computed of metrics, whose functions may not pickle."""

@@ -1,4 +1,4 @@
-"""Cholesky's decomposition, while other threads go on.
+"""Cholesky's decomposition, and inverses by it, while other threads go on.
 
 The functions of :mod:`scipy.linalg` stop them. The routines of BLAS and LAPACK behind
 these do not, if they are called as scipy offers them to compiled programs.
@@ -49,6 +49,40 @@ def decompose(matrix: Matrix) -> bool:
     size, failed = ctypes.c_int(len(matrix)), ctypes.c_int(0)
     routine = _routine("cython_lapack", _kind(matrix) + "potrf", 5)
     routine(*_addresses(LOWER, size, matrix, size, failed))
+    return not failed.value
+
+
+def invert(matrix: Matrix) -> bool:
+    """Put the inverse of a matrix in its place.
+
+    That takes half the time or less of an inverse that knows no symmetry.
+
+    Parameters
+    ----------
+    matrix : numpy.ndarray, shape (n, n)
+        A symmetric matrix of single or double precision, row by row in memory. What
+        is below the diagonal is not read.
+
+    Returns
+    -------
+    bool
+        Whether the matrix was positive definite. Otherwise its place holds no inverse.
+
+    Examples
+    --------
+    >>> matrix = np.array([[4.0, 2.0], [2.0, 5.0]])
+    >>> invert(matrix)
+    True
+    >>> matrix
+    array([[ 0.3125, -0.125 ],
+           [-0.125 ,  0.25  ]])
+    """
+    if not decompose(matrix):
+        return False
+    size, failed = ctypes.c_int(len(matrix)), ctypes.c_int(0)
+    routine = _routine("cython_lapack", _kind(matrix) + "potri", 5)
+    routine(*_addresses(LOWER, size, matrix, size, failed))
+    matrix[:] = np.triu(matrix) + np.triu(matrix, 1).T
     return not failed.value
 
 

@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 import statcv as scv
 from statcv.engine import Sensitivity, Setup, run
 from statcv.engine.checkpoint import from_bytes, to_bytes
-from statcv.engine.information import information, quadratic
+from statcv.engine.information import information, inverted, quadratic, solve
 from statcv.engine.tasks import fit_one_by_one
 from statcv.folds import Bags, make_plan
 from statcv.formula import make_design
@@ -307,13 +307,33 @@ def test_an_interrupted_run_keeps_its_linear_predictors(tmp_path):
 # ---- information of many fits ----
 
 
+@pytest.mark.parametrize("least", [0.0, -1.0])
 @pytest.mark.parametrize(("p", "fits"), [(3, 2), (5, 40), (70, 3)])
-def test_information_and_quadratic_forms_are_those_of_a_loop(p, fits):
+def test_information_and_quadratic_forms_are_those_of_a_loop(p, fits, least):
     rng = np.random.default_rng(p)
-    X, weights = rng.normal(size=(90, p)), rng.uniform(size=(fits, 90))
+    X, weights = rng.normal(size=(90, p)), rng.uniform(least, 1, size=(fits, 90))
     found = information(X, weights)
     for one, own in zip(found, weights, strict=True):
         np.testing.assert_allclose(one, X.T @ np.diag(own) @ X, rtol=1e-12, atol=1e-12)
     forms = quadratic(X, found)
     for form, one in zip(forms, found, strict=True):
         np.testing.assert_allclose(form, np.diag(X @ one @ X.T), rtol=1e-10)
+
+
+@pytest.mark.parametrize("p", [5, 70])
+def test_inverses_of_information_leave_out_what_is_not_determined(p):
+    rng = np.random.default_rng(p)
+    X, weights = rng.normal(size=(90, p)), rng.uniform(0.1, 1, size=(11, 90))
+    X[:, 3] = X[:, 1]  # which a penalty tells apart, but in the last fit
+    penalty = rng.uniform(0.5, 2, size=(11, p))
+    penalty[:, 2], penalty[-1] = np.inf, 0.0
+    made, target = information(X, weights), rng.normal(size=(11, p, 2))
+    found, solved = inverted(made, penalty), solve(made, penalty, target)
+    kept = [one for one in range(p) if one != 2]
+    for fit in range(10):
+        exact = np.zeros((p, p))
+        whole = made[fit] + np.diag(np.where(np.isinf(penalty[fit]), 0, penalty[fit]))
+        exact[np.ix_(kept, kept)] = np.linalg.inv(whole[np.ix_(kept, kept)])
+        np.testing.assert_allclose(found[fit], exact, atol=1e-9)
+        np.testing.assert_allclose(solved[fit], exact @ target[fit], atol=1e-9)
+    assert not np.allclose(found[-1] @ made[-1], np.eye(p))

@@ -82,7 +82,6 @@ def test_the_variance_with_the_fits_is_corrected_by_the_sample(many):
 
 def test_the_number_of_threads_changes_no_digit_after_the_fits(many, monkeypatch):
     monkeypatch.setattr("statcv.threads.WORTH", 1.0)
-    monkeypatch.setattr("statcv.inference.scores.MANY", 1000)
     monkeypatch.setattr("statcv.engine.partition.PIECE", 500)
     monkeypatch.setattr("statcv.metrics.influence.kernels._MANY", 1000)
 
@@ -92,6 +91,24 @@ def test_the_number_of_threads_changes_no_digit_after_the_fits(many, monkeypatch
 
     one, *others = (table(threads) for threads in (1, 2, 5))
     for other in others:
+        pd.testing.assert_frame_equal(one, other, check_exact=True)
+
+
+def test_the_number_of_threads_changes_no_digit_of_many_columns(monkeypatch):
+    monkeypatch.setattr("statcv.threads.WORTH", 1.0)
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(110, 90))
+    y = np.digitize(X[:, 0] + rng.logistic(size=110), [-0.8, 0.8])
+    several = pd.DataFrame(X).add_prefix("x").assign(y=pd.Categorical(y))
+    for data in (several, several.assign(y=(y > 0).astype(int))):
+
+        def table(threads, data=data):
+            monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
+            return scv.cv(
+                "y ~ .", data, model=scv.models.Logit(C=0.1), k=5, seed=1
+            ).metrics()
+
+        one, other = table(1), table(3)
         pd.testing.assert_frame_equal(one, other, check_exact=True)
 
 

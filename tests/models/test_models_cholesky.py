@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg.lapack import dpotrf, spotrf
 
-from statcv.models.cholesky import decompose
+from statcv.models.cholesky import decompose, invert
 
 
 def definite(size: int, kind: type) -> np.ndarray:
@@ -50,3 +50,15 @@ def test_another_thread_goes_on():
     thread.join()
     assert ended == [True]
     assert turns > 10
+
+
+@given(st.integers(1, 40), st.sampled_from([np.float32, np.float64]))
+def test_the_inverse_is_that_of_the_upper_triangle(size, kind):
+    matrix = definite(size, kind)
+    exact = np.linalg.inv(matrix.astype(float))
+    matrix[np.tril_indices(size, -1)] = np.nan
+    assert invert(matrix)
+    digits = 1e-3 if kind is np.float32 else 1e-9
+    np.testing.assert_allclose(matrix, exact, atol=digits * np.abs(exact).max())
+    assert (matrix == matrix.T).all()
+    assert not invert(-matrix)

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
 from statcv.models.batched.folds import Block
+from statcv.models.cholesky import invert
+from statcv.threads import shared
 
 MOST = 2**22  # values in the products of all records: 32 MB
 
@@ -53,7 +55,7 @@ def _pairs(q: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]
 
 # ---- inverses of Gram matrices of training sets, where that of all records is I ----
 
-SMALL = 24  # matrices of so many columns are inverted directly
+SMALL, LARGE = 24, 200  # columns of matrices that are inverted directly, or by halves
 
 
 class Inverse(Protocol):
@@ -237,13 +239,16 @@ def inverted(matrices: Matrix) -> Matrix:
 
 
 def symmetric_inverse(matrices: Matrix) -> Matrix:
-    """Invert each positive definite matrix, by halves; NaN without an inverse.
+    """Invert each positive definite matrix; NaN without an inverse.
 
-    That halves the work, as a corner and its mirror image are the same.
+    Those of some columns are inverted by halves. That halves the work, as a corner and
+    its mirror image are the same.
     """
     q = matrices.shape[-1]
     if q < SMALL:
         return inverted(matrices)
+    if q >= LARGE:
+        return _one_by_one(matrices)
     head, tail = slice(0, q // 2), slice(q // 2, q)
     corner = matrices[:, head, tail]
     first = symmetric_inverse(matrices[:, head, head])
@@ -256,6 +261,17 @@ def symmetric_inverse(matrices: Matrix) -> Matrix:
     made[:, head, tail] = -across
     made[:, tail, head] = -across.transpose(0, 2, 1)
     made[:, tail, tail] = second
+    return made
+
+
+def _one_by_one(matrices: Matrix) -> Matrix:
+    made = matrices.copy()
+
+    def put(place: int) -> None:
+        if not invert(made[place]):
+            made[place] = np.nan
+
+    shared(put, range(len(made)), float(made.shape[-1]) ** 3)
     return made
 
 
