@@ -26,7 +26,7 @@ AT_ONCE = 2**16  # cells of the rows whose derivatives stay in the cache
 ALIKE = 1e-5  # error of a leverage that changes no digit of a standard error
 SHORT = 64  # predictions of a fit, so few that sums of many fits are computed at once
 SHARES, ROOM = 8, 2**23  # sums that threads make, and the numbers of all of them
-TALL = 12  # records for each column, with fewer of which eigenvalues take longer
+TALL = 300  # records for each column, with fewer of which fits are not that alike
 FEW = 16  # fits, whose products with all rows cost less than gathering rows
 
 

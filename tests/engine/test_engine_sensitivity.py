@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from scipy.special import expit
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
@@ -14,8 +15,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 import statcv as scv
 from statcv.engine import Sensitivity, Setup, run
+from statcv.engine.block import Block
 from statcv.engine.checkpoint import from_bytes, to_bytes
 from statcv.engine.information import information, inverted, quadratic, solve
+from statcv.engine.rows import Rows
 from statcv.engine.tasks import fit_one_by_one
 from statcv.folds import Bags, make_plan
 from statcv.formula import make_design
@@ -337,3 +340,30 @@ def test_inverses_of_information_leave_out_what_is_not_determined(p):
         np.testing.assert_allclose(found[fit], exact, atol=1e-9)
         np.testing.assert_allclose(solved[fit], exact @ target[fit], atol=1e-9)
     assert not np.allclose(found[-1] @ made[-1], np.eye(p))
+
+
+def test_leverages_of_fits_that_are_alike_are_those_of_their_mean(monkeypatch):
+    n, rng = 20_000, np.random.default_rng(4)
+    X, y = np.column_stack([np.ones(n), rng.normal(size=n)]), rng.integers(0, 2, n)
+    times = np.arange(n) % 5 != np.arange(5)[:, None]
+    beta = np.array([0.1, 0.3]) + 0.01 * rng.normal(size=(5, 2))
+    block = Block(
+        numbers=np.arange(5),
+        rows=Rows(X),
+        y=y,
+        beta=beta,
+        penalty=np.ones((5, 2)),
+        times=times,
+        given=None,
+        class_weights=None,
+        likelihood=Bernoulli(),
+    )
+    near = block.leverage
+    monkeypatch.setattr("statcv.engine.block.TALL", np.inf)
+    own = replace(block).leverage
+    assert 0 < np.abs(near - own).max() < 1e-5
+    weights = times * expit(beta @ X.T) * expit(-beta @ X.T)
+    for fit in range(5):
+        inverse = np.linalg.inv((X.T * weights[fit]) @ X + np.eye(2))
+        exact = weights[fit] * np.einsum("ip,pq,iq->i", X, inverse, X)
+        np.testing.assert_allclose(own[fit], exact, rtol=1e-9)
