@@ -236,14 +236,14 @@ class Block:
             likelihood=self.likelihood,
         )
 
-    @cached_property
+    @property
     def inverse(self) -> Floats:
         """The inverse of the penalised information, shape (fits, p, p)."""
-        return inverted(self._totals[1], self.penalty)
+        return self._totals[1]
 
     @cached_property
     def _totals(self) -> tuple[Scale, Floats]:
-        """The scale and the information, from one pass over the records."""
+        """The scale and the inverse information, from one pass over the records."""
         fits, r = len(self.beta), self.rows.basis.shape[1]
         none = Moments.none(self.rows, self.beta)
 
@@ -262,7 +262,7 @@ class Block:
         for more, apart in others:
             moments.join(more)
             total += apart
-        return moments.scale(), self.rows.between(total)
+        return moments.scale(), inverted(self.rows.between(total), self.penalty)
 
     @cached_property
     def pull(self) -> Floats:
@@ -287,7 +287,7 @@ class Block:
     def leverage(self) -> Floats:
         """The leverage of each record, shape (fits, n)."""
         found = np.empty(self.times.shape)
-        _ = self._mean_inverse  # which several threads would compute
+        _ = self.inverse, self._mean_inverse  # which several threads would compute
 
         def put(some: slice) -> None:
             eta = self.rows.part(some).along(self.beta)
@@ -300,7 +300,7 @@ class Block:
     def reach(self) -> Floats:
         """The pull, as long as a Newton step without the record."""
         reach = np.empty(self.times.shape)
-        _ = self._mean_inverse  # which several threads would compute
+        _ = self.inverse, self._mean_inverse  # which several threads would compute
 
         def put(some: slice) -> None:
             eta, counts = self.rows.part(some).along(self.beta), self._counts(some)
@@ -320,8 +320,8 @@ class Block:
         part = self.rows.part(some)
         curved = self.likelihood.curvature(self.y[None, some], eta)
         curved *= counts
-        mean, apart = self._mean_inverse
-        if apart < 1:
+        if self._mean_inverse is not None:
+            mean, apart = self._mean_inverse
             common = curved * part.quadratic(mean)
             if apart * common.max(initial=0.0) < ALIKE:
                 return np.minimum(common, MOST)
@@ -329,24 +329,26 @@ class Block:
         return np.clip(curved, 0.0, MOST)
 
     @cached_property
-    def _mean_inverse(self) -> tuple[Floats, float]:
+    def _mean_inverse(self) -> tuple[Floats, float] | None:
         """The mean of the inverse information, and by how much those of fits differ.
 
         The difference is the largest of x'H⁻¹x between a fit and the mean, relative to
-        the mean, for any row x; infinite if it is not known, as where what depends on
-        it takes less time.
+        the mean, for any row x. None if it may be as large as the mean, or if records
+        are so few that fits are hardly alike.
         """
-        mean, (n, p) = self.inverse.mean(axis=0), self.rows.basis.shape
+        n, p = self.rows.basis.shape
         if self.rows.own is not None or n < TALL * p:
-            return mean[None], np.inf
+            return None
+        mean = self.inverse.mean(axis=0)
         used = np.diag(mean) > 0
         inverse = self.inverse[:, used][:, :, used]
         try:
             root = np.linalg.inv(np.linalg.cholesky(mean[used][:, used]))
         except np.linalg.LinAlgError:
-            return mean[None], np.inf
+            return None
         ratio = np.linalg.eigvalsh(root @ inverse @ root.T)
-        return mean[None], float(np.abs(ratio - 1).max(initial=0.0))
+        apart = float(np.abs(ratio - 1).max(initial=0.0))
+        return (mean[None], apart) if apart < 1 else None
 
     def by_coefficients(
         self, owner: Numbers, row: Numbers, slopes: Sequence[Floats]

@@ -32,7 +32,7 @@ Numbers = NDArray[np.intp]
 
 BLOCK = 64  # cells of a block of fits, in units of CELLS
 ARRAYS = 16  # as large as a block that changes of Firth's fits need
-KEPT = 2**24  # cells of the blocks that are kept: records times fits
+KEPT = 2**26  # cells of the blocks that are kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +208,7 @@ class Sensitivity:
         if (rising[1:] < rising[:-1]).any():
             order = np.argsort(rising, kind="stable")
             rising = rising[order]
-        width = self.setup.plan.n * int(np.prod(self.fits.coefficients.shape[2:]))
+        width = self._width
         if self.likelihood == Bernoulli(firth=True):
             cubes = min(self.fits.coefficients.shape[1] ** 3, CELLS)
             width = ARRAYS * max(width, cubes)
@@ -220,6 +220,13 @@ class Sensitivity:
                 some = slice(begin, after) if order is None else order[begin:after]
                 block = self._block(fits[start:stop], row[some])
                 yield block, some, rising[begin:after] - start
+
+    @property
+    def _width(self) -> int:
+        """The cells of a fit: one for each record, or for each two coefficients."""
+        _, p, *classes = self.fits.coefficients.shape
+        several = int(np.prod(classes))
+        return max(int(self.setup.plan.n) * several, int(p * several) ** 2)
 
     @cached_property
     def _groups(self) -> Numbers:
@@ -269,8 +276,8 @@ class Sensitivity:
             uncorrected=None if before is None else before[numbers],
         )
         if self._learnt is not None or not self._groups.any():
-            known = sum(other.times.size for other in self._kept.values())
-            if known + block.times.size > KEPT:
+            known = sum(len(other.numbers) for other in self._kept.values())
+            if (known + len(numbers)) * self._width > KEPT:
                 self._kept.clear()
             self._kept[key] = block
         return block

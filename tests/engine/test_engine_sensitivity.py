@@ -260,6 +260,33 @@ def test_fits_may_come_in_any_order_and_in_blocks(monkeypatch):
     np.testing.assert_allclose(part + rest, whole, rtol=1e-10, atol=1e-13)
 
 
+def test_matrices_of_many_columns_are_not_held_all_at_once(monkeypatch):
+    data = pd.DataFrame(np.random.default_rng(0).normal(size=(N, 20))).add_prefix("x")
+    data["two"] = frame()["two"]
+    design = make_design("two ~ .", data, scope={})
+    plan = make_plan("loocv", design.y, "binary")
+    setup = Setup(design, plan, Logit(C=1.0), 1)
+    held = held_of(setup)
+    sensitivity = Sensitivity.of(setup, held)
+    slope, sizes = np.random.default_rng(1).normal(size=len(held.fit)), []
+    whole = sensitivity.influence(held.fit, held.row, slope, one_step=True)
+
+    def watched(matrix, penalty):
+        sizes.append(matrix.size)
+        return inverted(matrix, penalty)
+
+    monkeypatch.setattr("statcv.engine.block.inverted", watched)
+    monkeypatch.setattr("statcv.engine.sensitivity.CELLS", 1000)
+    monkeypatch.setattr("statcv.engine.sensitivity.BLOCK", 2)
+    monkeypatch.setattr("statcv.engine.sensitivity.KEPT", 5000)
+    anew = Sensitivity.of(setup, held)
+    parts = anew.influence(held.fit, held.row, slope, one_step=True)
+    np.testing.assert_allclose(parts, whole, rtol=1e-10, atol=1e-13)
+    assert max(sizes) <= 2000
+    assert sum(sizes) == N * 21**2
+    assert sum(len(block.numbers) for block in anew._kept.values()) * 21**2 <= 5000
+
+
 def test_a_record_that_a_fit_does_not_know_does_not_change_it():
     setup = setup_of(Logit(), "two ~ a + b", None)
     held = held_of(setup)

@@ -55,7 +55,7 @@ def _pairs(q: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]
 
 # ---- inverses of Gram matrices of training sets, where that of all records is I ----
 
-SMALL, LARGE = 24, 200  # columns of matrices that are inverted directly, or by halves
+SMALL, LARGE = 24, 200  # columns, between which matrices are inverted by halves
 
 
 class Inverse(Protocol):
@@ -241,8 +241,8 @@ def inverted(matrices: Matrix) -> Matrix:
 def symmetric_inverse(matrices: Matrix) -> Matrix:
     """Invert each positive definite matrix; NaN without an inverse.
 
-    Those of some columns are inverted by halves. That halves the work, as a corner and
-    its mirror image are the same.
+    Those of some columns are inverted by halves, where a corner serves for its mirror
+    image too; large ones by Cholesky's decomposition. Either takes half the work.
     """
     q = matrices.shape[-1]
     if q < SMALL:
@@ -265,6 +265,7 @@ def symmetric_inverse(matrices: Matrix) -> Matrix:
 
 
 def _one_by_one(matrices: Matrix) -> Matrix:
+    """Invert each matrix by its Cholesky factor."""
     made = matrices.copy()
 
     def put(place: int) -> None:
