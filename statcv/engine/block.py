@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import iadd
 from typing import Any, TypeVar
 
 import numpy as np
@@ -204,7 +205,21 @@ class Block:
     @cached_property
     def scale(self) -> Scale:
         """The scale of the linear predictors, of fits that have one each."""
-        return self._totals[0] if self.partition is None else self.partition.scale
+        if self.partition is not None:
+            return self.partition.scale
+        none = Moments.none(self.rows, self.beta)
+
+        def add(pieces: list[slice]) -> Moments:
+            moments = none.copied()
+            for some in pieces:
+                part = self.rows.part(some)
+                moments.add(part, part.along(self.beta), self._trained(some))
+            return moments
+
+        moments, *others = self._added(add, none.products.size)
+        for more in others:
+            moments.join(more)
+        return moments.scale()
 
     @cached_property
     def partition(self) -> Partition | None:
@@ -236,33 +251,23 @@ class Block:
             likelihood=self.likelihood,
         )
 
-    @property
+    @cached_property
     def inverse(self) -> Floats:
         """The inverse of the penalised information, shape (fits, p, p)."""
-        return self._totals[1]
-
-    @cached_property
-    def _totals(self) -> tuple[Scale, Floats]:
-        """The scale and the inverse information, from one pass over the records."""
         fits, r = len(self.beta), self.rows.basis.shape[1]
-        none = Moments.none(self.rows, self.beta)
 
-        def add(pieces: list[slice]) -> tuple[Moments, Floats]:
-            moments, total = none.copied(), np.zeros((fits, r, r))
+        def add(pieces: list[slice]) -> Floats:
+            total = np.zeros((fits, r, r))
             for some in pieces:
-                part, trained = self.rows.part(some), self._trained(some)
+                part = self.rows.part(some)
                 eta = part.along(self.beta)
-                moments.add(part, eta, trained)
                 curved = self.likelihood.curvature(self.y[None, some], eta)
-                curved *= trained if self.class_weights is None else self._counts(some)
+                curved *= self._counts(some)
                 total += information(part.basis, curved)
-            return moments, total
+            return total
 
-        (moments, total), *others = self._added(add, fits * r * r)
-        for more, apart in others:
-            moments.join(more)
-            total += apart
-        return moments.scale(), inverted(self.rows.between(total), self.penalty)
+        total = reduce(iadd, self._added(add, fits * r * r))
+        return inverted(self.rows.between(total), self.penalty)
 
     @cached_property
     def pull(self) -> Floats:

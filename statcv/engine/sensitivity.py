@@ -277,9 +277,8 @@ class Sensitivity:
         )
         if self._learnt is not None or not self._groups.any():
             known = sum(len(other.numbers) for other in self._kept.values())
-            if (known + len(numbers)) * self._width > KEPT:
-                self._kept.clear()
-            self._kept[key] = block
+            if (known + len(numbers)) * self._width <= KEPT:
+                self._kept[key] = block
         return block
 
     @cached_property
