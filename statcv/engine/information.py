@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.batched import CELLS
-from statcv.models.cholesky import invert
+from statcv.models.batched import CELLS, symmetric_inverse
 from statcv.threads import product, ranges, shared
 
 Floats = NDArray[np.float64]
@@ -156,10 +155,9 @@ def _inverse(matrices: Floats) -> Floats:
     """Return the inverses of symmetric matrices, most of them positive definite."""
     if matrices.shape[-1] < MANY:
         return np.asarray(np.linalg.inv(matrices))
-    made = matrices.copy()
-    for one, own in zip(made, matrices, strict=True):
-        if not invert(one):
-            one[:] = np.linalg.inv(own)
+    made = symmetric_inverse(matrices)
+    other = ~np.isfinite(made).all(axis=(1, 2))
+    made[other] = np.linalg.inv(matrices[other])
     return made
 
 

@@ -1,5 +1,6 @@
 """The fits of all folds of a plan as one problem, one module per model."""
 
+from statcv.models.batched.downdate import symmetric_inverse
 from statcv.models.batched.folds import (
     CELLS,
     Computed,
@@ -16,4 +17,5 @@ __all__ = [
     "Folds",
     "fit_all_folds",
     "permuted_folds",
+    "symmetric_inverse",
 ]
