@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.batched import CELLS, symmetric_inverse
+from statcv.models.batched import CELLS, products_of, symmetric, symmetric_inverse
 from statcv.threads import product, ranges, shared
 
 Floats = NDArray[np.float64]
@@ -53,21 +53,15 @@ def information(X: Floats, weights: Floats) -> Floats:
             part, own = X[start : start + ROWS], weights[:, start : start + ROWS]
             total += (own[:, None] * part.T).reshape(fits * p, -1) @ part
         return total.reshape(fits, p, p)
-    first, second = _pairs(p)
-    sums = np.zeros((fits, len(first)))
-    step = min(max(64, PRODUCTS // max(len(first), 1)), max(n, 1))
-    columns, products = np.empty((p, step)), np.empty((len(first), step))
-    begin = np.cumsum([0, *range(p, 0, -1)])
+    pairs = p * (p + 1) // 2
+    sums = np.zeros((fits, pairs))
+    step = min(max(64, PRODUCTS // max(pairs, 1)), max(n, 1))
+    room = np.empty((pairs, step))
     for start in range(0, n, step):
         own = weights[:, start : start + step]
-        part, made = columns[:, : own.shape[1]], products[:, : own.shape[1]]
-        part[:] = X[start : start + step].T
-        for j in range(p):
-            np.multiply(part[j], part[j:], out=made[begin[j] : begin[j + 1]])
-        sums += product(own, made.T)
-    table = np.empty((fits, p, p))
-    table[:, first, second] = table[:, second, first] = sums
-    return table
+        part = X[start : start + step]
+        sums += product(own, products_of(part, out=room[:, : len(part)]).T)
+    return symmetric(sums, p)
 
 
 def information_of_classes(X: Floats, shares: Floats, counts: Floats) -> Floats:
@@ -207,17 +201,9 @@ def quadratic(X: Floats, matrix: Floats) -> Floats:
 
         shared(put, range(0, n, ROWS), 4.0 * fits * ROWS * p**2)
         return found
-    first, second = _pairs(p)
-    twice = np.where(first == second, 1.0, 2.0)
+    first, second = np.triu_indices(p)
+    upper = matrix[:, first, second] * np.where(first == second, 1.0, 2.0)
     step = max(1, CELLS // max(len(first), 1))
     for start in range(0, n, step):
-        some = slice(start, start + step)
-        products = X[some, first] * X[some, second]
-        found[:, some] = (matrix[:, first, second] * twice) @ products.T
+        found[:, start : start + step] = upper @ products_of(X[start : start + step])
     return found
-
-
-def _pairs(p: int) -> tuple[Numbers, Numbers]:
-    """Return every two of p columns, in order."""
-    first, second = np.triu_indices(p)
-    return first, second

@@ -14,8 +14,8 @@ from statcv.errors import FoldWarning, ModelError, StatcvError
 from statcv.folds import make_plan
 from statcv.folds.ragged import Ragged
 from statcv.models import Linear, Logit, Mean, TrainingSet
-from statcv.models.batched import downdate as products
 from statcv.models.batched import folds as together
+from statcv.models.batched import gram as products
 from statcv.models.batched.downdate import by_counts, by_lists
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.logit.fits import (

@@ -9,6 +9,7 @@ from statcv.models.batched.folds import (
     fit_all_folds,
     permuted_folds,
 )
+from statcv.models.batched.gram import products_of, symmetric
 
 __all__ = [
     "CELLS",
@@ -17,5 +18,7 @@ __all__ = [
     "Folds",
     "fit_all_folds",
     "permuted_folds",
+    "products_of",
+    "symmetric",
     "symmetric_inverse",
 ]

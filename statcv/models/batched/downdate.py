@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,49 +10,9 @@ from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
 from statcv.models.batched.folds import Block
+from statcv.models.batched.gram import grams, kept_products_of
 from statcv.models.cholesky import invert
 from statcv.threads import shared
-
-MOST = 2**22  # values in the products of all records: 32 MB
-
-
-def products_of(X: Matrix) -> Matrix | None:
-    """Return the products of each row's entries, shape (n, q (q + 1) / 2).
-
-    Gram matrices are sums of them; None if they would take much memory.
-
-    Examples
-    --------
-    >>> X = np.array([[1.0, 2.0], [1.0, 3.0]])
-    >>> products_of(X)
-    array([[1., 2., 4.],
-           [1., 3., 9.]])
-    >>> grams(np.ones((1, 2)), products_of(X), 2)
-    array([[[ 2.,  5.],
-            [ 5., 13.]]])
-    """
-    n, q = X.shape
-    if n * q * (q + 1) // 2 > MOST:
-        return None
-    first, second, _ = _pairs(q)
-    return np.asarray(X[:, first] * X[:, second])
-
-
-def grams(weights: Matrix, products: Matrix, q: int) -> Matrix:
-    """Return the Gram matrices of weighted rows, shape (m, q, q), weights (m, n)."""
-    return np.take(weights @ products, _pairs(q)[2], axis=1)
-
-
-@lru_cache
-def _pairs(q: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """Return the two numbers of each pair of q, and which pair two numbers are."""
-    first, second = np.triu_indices(q)
-    place = np.zeros((q, q), dtype=np.intp)
-    place[first, second] = place[second, first] = np.arange(len(first))
-    return first, second, place
-
-
-# ---- inverses of Gram matrices of training sets, where that of all records is I ----
 
 SMALL, LARGE = 24, 200  # columns, between which matrices are inverted by halves
 
@@ -214,7 +173,7 @@ def by_counts(Z: Matrix, block: Block) -> Whole:
     """
     p, counts = Z.shape[1], np.ones((len(block), len(Z)))
     block.multiply(counts)
-    less, products = 1 - counts, products_of(Z)
+    less, products = 1 - counts, kept_products_of(Z)
     if products is not None:
         lost = grams(less, products, p)
     else:

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, RidgeModel, TrainingSet
-from statcv.models.batched.downdate import grams, products_of
 from statcv.models.batched.folds import FoldFits, Folds
+from statcv.models.batched.gram import grams, kept_products_of
 from statcv.models.newton import (
     ARMIJO,
     CONDITION,
@@ -143,7 +143,7 @@ class Likelihoods:
         return step
 
     def _solved_well(self, variance: Matrix, gradient: Matrix) -> tuple[Matrix, Bools]:
-        p, products = self.X.shape[1], products_of(self.X)
+        p, products = self.X.shape[1], kept_products_of(self.X)
         if products is None:
             hessian = np.stack([(self.X.T * one) @ self.X for one in variance])
         else:

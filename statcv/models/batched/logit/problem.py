@@ -16,11 +16,10 @@ from statcv.models.batched.downdate import (
     Whole,
     by_counts,
     by_lists,
-    grams,
-    products_of,
     symmetric_inverse,
 )
 from statcv.models.batched.folds import CELLS, Block
+from statcv.models.batched.gram import grams, kept_products_of
 from statcv.models.batched.row_space import spares_the_intercept_only
 from statcv.models.newton import column_units
 
@@ -107,7 +106,7 @@ class Centre:
     @cached_property
     def products(self) -> Matrix | None:
         """Products of each record's entries, of which Hessians are sums."""
-        return products_of(self.X)
+        return kept_products_of(self.X)
 
     @cached_property
     def largest(self) -> float:

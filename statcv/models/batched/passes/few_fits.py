@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet
-from statcv.models.batched.downdate import Inverse, Whole, grams, inverted
+from statcv.models.batched.downdate import Inverse, Whole, inverted
 from statcv.models.batched.folds import Folds, Numbers, few
+from statcv.models.batched.gram import grams
 from statcv.models.batched.passes.anchor import Anchor, find_anchor, without_search
 from statcv.models.batched.passes.by_class import ByClass
 from statcv.models.batched.passes.families import (

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from statcv.models.base import Matrix, TrainingSet
-from statcv.models.batched.downdate import grams, products_of
 from statcv.models.batched.folds import Numbers
+from statcv.models.batched.gram import grams, products_of
 from statcv.models.batched.passes.families import Family
 from statcv.models.batched.passes.triangles import Triangle
 from statcv.models.newton import column_units
@@ -303,7 +303,7 @@ class Passes:
             if counts is not None:
                 curved *= counts[start : start + size]
             if p <= min(WIDER * len(curved), NARROW):
-                sums += grams(curved.astype(X.dtype), _entries(X).T, p)
+                sums += grams(curved.astype(X.dtype), products_of(X), p)
                 continue
             factors = _factors(X, curved, rows)
             for total, (left, right) in zip(sums, factors, strict=True):
@@ -407,19 +407,6 @@ def added(parts: Iterable[Matrix]) -> Matrix:
     for one in rest:
         total += one
     return total
-
-
-def _entries(X: Matrix) -> Matrix:
-    """Return the products of each row's entries, shape (p (p + 1) / 2, rows)."""
-    rows, p = X.shape
-    columns = np.ascontiguousarray(X.T)
-    made = np.empty((p * (p + 1) // 2, rows), X.dtype)
-    start = 0
-    for number in range(p):
-        stop = start + p - number
-        np.multiply(columns[number], columns[number:], out=made[start:stop])
-        start = stop
-    return made
 
 
 def _factors(
