@@ -27,7 +27,7 @@ from statcv.models.batched.passes import (
     sums,
 )
 from statcv.models.batched.passes.by_class import ByClass
-from statcv.models.batched.passes.quasi_newton import STEPS, Identity, climb
+from statcv.models.batched.passes.quasi_newton import STEPS, Identity, Until, climb
 from statcv.models.linear import fit_linear_folds
 from statcv.models.multinomial import contrasts
 
@@ -456,7 +456,7 @@ def test_climbing_quadratics_reaches_their_optima(seed, q):
     problem = Quadratics(matrices, rng.normal(size=(3, q)))
     start = np.zeros((3, q))
     found, done = climb(
-        problem, start, problem.gradient(start), problem, enough=1e-9, noise=1e-14
+        problem, start, problem.gradient(start), problem, Until(1e-9, noise=1e-14)
     )
     assert done.all()
     np.testing.assert_allclose(found, problem.optima, atol=1e-7)

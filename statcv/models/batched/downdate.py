@@ -36,6 +36,7 @@ class Whole:
     """Inverses as they are, shape (m, p, p)."""
 
     matrices: Matrix
+    single = False  # precision
 
     @property
     def norm(self) -> Matrix:

@@ -130,6 +130,7 @@ class ByRecords:
     factors: tuple[Matrix, ...]
     direct: bool
     intercepts: Intercepts | None = None
+    single = True
 
     @classmethod
     def of(

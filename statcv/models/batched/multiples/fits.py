@@ -23,6 +23,7 @@ from statcv.models.batched.passes.quasi_newton import (
     Identity,
     Inverses,
     Origin,
+    Until,
     climb,
 )
 from statcv.models.batched.row_space import spares_the_intercept_only
@@ -268,7 +269,7 @@ def _settle(problem: Multiples) -> tuple[Matrix, NDArray[np.bool_]]:
     span, family, fits = problem.span, problem.family, len(problem.often)
     n, q = len(span.X), problem.size
     enough = negligible(family, span.size) / (span.reach * longest_row(family))
-    precision = enough, 1e-15 * float(np.sqrt(n * q))
+    near = Until(enough, noise=1e-15 * float(np.sqrt(n * q)), most=REMEMBERED)
     place, done = np.zeros((fits, 2 * q)), np.zeros(fits, dtype=bool)
     inverse: Inverses | None = None
     if span.spread <= EVEN:
@@ -284,10 +285,8 @@ def _settle(problem: Multiples) -> tuple[Matrix, NDArray[np.bool_]]:
             rough = rest.rounded()
             renews = number < ANEW and not problem.apart
             cost = _cost_of_hessians(family, n) if renews else np.inf
-            gradient, most = rough.gradient(at), REMEMBERED
-            place[left], done[left] = climb(
-                rest, at, gradient, inverse, *precision, rough, cost, most
-            )
+            until, gradient = replace(near, cost=cost), rough.gradient(at)
+            place[left], done[left] = climb(rest, at, gradient, inverse, until, rough)
             if done.all():
                 break
             inverse = None

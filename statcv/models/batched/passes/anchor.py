@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
-from statcv.models.batched.passes.quasi_newton import Identity, climb
+from statcv.models.batched.passes.quasi_newton import Identity, Until, climb
 from statcv.models.batched.passes.sums import Passes
 from statcv.models.batched.passes.triangles import Triangle
 
@@ -73,7 +73,7 @@ def _by_gradients(passes: Passes, theta: Matrix) -> Anchor | None:
     there = theta * scale
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         found, done = climb(
-            one, there, one.gradient(there), Identity(), _near(passes), noise=0.0
+            one, there, one.gradient(there), Identity(), Until(_near(passes))
         )
     return Anchor(found / scale, scale) if done.all() else None
 

@@ -55,8 +55,8 @@ class ByClass:
 
     @property
     def single(self) -> bool:
-        """Whether all of them are of single precision."""
-        return bool(getattr(self.each, "single", False))
+        """Whether the matrices of the classes are of single precision."""
+        return self.each.single
 
     def part(self, chosen: NDArray[Any]) -> ByClass:
         """Return the inverses of some of the fits."""

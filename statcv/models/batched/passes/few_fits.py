@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet
-from statcv.models.batched.downdate import Inverse, Whole, inverted
+from statcv.models.batched.downdate import Whole, inverted
 from statcv.models.batched.folds import Folds, Numbers, few
 from statcv.models.batched.gram import grams
 from statcv.models.batched.passes.anchor import Anchor, find_anchor, without_search
@@ -28,6 +28,7 @@ from statcv.models.batched.passes.quasi_newton import (
     Identity,
     Inverses,
     Origin,
+    Until,
     climb,
 )
 from statcv.models.batched.passes.sums import Passes, padded
@@ -179,7 +180,7 @@ class FewFits:
         share = 1 - sum(map(len, self.changed)) / (len(self.passes.X) * len(self))
         return Triangles((triangle,), self.scale, multiple=1 / share)
 
-    def fold_hessians(self, theta: Matrix) -> Inverse:
+    def fold_hessians(self, theta: Matrix) -> Triangles | Whole:
         """Return the inverse Hessian of each fit at coordinates of all, (1, q)."""
         there = theta / self.scale
         if self.weighted or self._pairs is not None:
@@ -196,7 +197,7 @@ class FewFits:
 
         return Triangles(self.passes.triangles(hessians), self.scale)
 
-    def own_hessians(self, theta: Matrix) -> Inverse:
+    def own_hessians(self, theta: Matrix) -> Triangles | Whole:
         """Return the inverse Hessian of each fit at its coordinates, shape (m, q)."""
         passes, there, q = self.passes, theta / self.scale, len(self.scale)
         if self._pairs is not None:
@@ -350,7 +351,7 @@ def _settle(
     """Return the coordinates of each fit, and which are optima beyond doubt."""
     n, q = len(problem.passes.X), len(problem.scale)
     enough = negligible(problem.passes.family, q) / problem.reach
-    precision = enough, 1e-15 * float(np.sqrt(n * q))
+    near = Until(enough, noise=1e-15 * float(np.sqrt(n * q)))
     start = found.theta * problem.scale
     theta, done = np.tile(start, (len(problem), 1)), np.zeros(len(problem), dtype=bool)
     inverse: Inverses | None
@@ -370,14 +371,13 @@ def _settle(
             apart = number < ANEW and _are_apart(rest)
             if inverse is None:
                 inverse = rest.class_hessians(at) if apart else rest.own_hessians(at)
-            rough = rest.rounded() if _suffices(inverse) else None
+            rough = rest.rounded() if inverse.single else None
             gradient = (rough or rest).gradient(at)
             renews = number < ANEW and not apart  # which makes steps little better
             cost = _cost_of_hessians(rest) if renews else np.inf
             most = REMEMBERED if rough or apart else STEPS
-            theta[left], done[left] = climb(
-                rest, at, gradient, inverse, *precision, rough, cost, most
-            )
+            until = replace(near, cost=cost, most=most)
+            theta[left], done[left] = climb(rest, at, gradient, inverse, until, rough)
             moved = np.sqrt(((theta[left] - at) ** 2).sum(axis=1))
             nearer = (moved > NEARBY * np.sqrt(q)) | (moved < GAIN * before[left])
             hope[left] = ~done[left] & (moved > 0) & (nearer | (number < ANEW))
@@ -385,14 +385,6 @@ def _settle(
         if done.any() and not problem.passes.bounded:
             done[done] = _not_separated(problem.part(done), theta[done])
     return theta, done
-
-
-def _suffices(inverse: Inverses) -> bool:
-    """Return whether single precision suffices for the way to the optimum.
-
-    It does where it sufficed for the inverses.
-    """
-    return isinstance(inverse, Identity) or getattr(inverse, "single", False)
 
 
 def _are_far(passes: Passes, folds: Folds) -> bool:

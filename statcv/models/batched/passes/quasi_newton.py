@@ -72,6 +72,10 @@ class RoughGradients(Gradients, Protocol):
 class Inverses(Protocol):
     """Approximate inverses of minus the Hessians of some fits."""
 
+    @property
+    def single(self) -> bool:
+        """Whether they have few digits, which suffice for gradients on the way too."""
+
     def times(self, gradients: Matrix) -> Matrix:
         """Return the step that each matrix makes of a gradient, shape (m, q)."""
 
@@ -127,6 +131,7 @@ class Identity:
 
     grows: bool = False
     basis: Basis | None = None
+    single = True
 
     def times(self, gradients: Matrix) -> Matrix:
         """Return the gradients as steps."""
@@ -141,16 +146,36 @@ class Identity:
         return replace(self, basis=self.basis.part(chosen))
 
 
+@dataclass(frozen=True)
+class Until:
+    """When steps end.
+
+    Attributes
+    ----------
+    enough : float
+        A distance from the optimum that is negligible.
+    noise : float
+        The length of steps that rounding makes.
+    cost : float
+        Number of steps that take as long as new Hessians. Steps end where more would be
+        left to do than with these.
+    most : int
+        Number of steps after which they end in any case.
+    """
+
+    enough: float
+    noise: float = 0.0
+    cost: float = np.inf
+    most: int = STEPS
+
+
 def climb(
     problem: Gradients,
     theta: Matrix,
     gradient: Matrix,
     inverse: Inverses,
-    enough: float,
-    noise: float,
+    until: Until,
     rough: RoughGradients | None = None,
-    cost: float = np.inf,
-    most: int = STEPS,
 ) -> tuple[Matrix, NDArray[np.bool_]]:
     """Step until the gradients vanish.
 
@@ -163,19 +188,11 @@ def climb(
         The gradient there.
     inverse : Inverses
         Approximate inverses of minus the Hessians.
-    enough : float
-        A distance from the optimum that is negligible.
-    noise : float
-        The length of steps that rounding makes.
+    until : Until
     rough : RoughGradients, optional
         The same fits with gradients of single precision, for the way to the vicinity
         of the optimum, from where they are precise again. The first gradient is then
         one of these.
-    cost : float, optional
-        Number of steps that take as long as new Hessians. If more would be left to do
-        than with these, the last place is returned.
-    most : int, optional
-        Number of steps after which it is returned in any case.
 
     Returns
     -------
@@ -185,19 +202,19 @@ def climb(
         Whether the gradient vanishes there.
     """
     found, done = theta.copy(), np.zeros(len(theta), dtype=bool)
-    q = gradient.shape[1]
+    q, enough = gradient.shape[1], until.enough
     source = _Source(problem, rough)
     which, memory = np.arange(len(theta)), _Memory(inverse, theta.shape, q)
     before = slower = np.full(len(theta), np.inf)
     going = np.ones(len(theta), dtype=bool)
     crude = isinstance(inverse, Identity) and rough is not None
-    for number in range(most):
+    for number in range(until.most):
         step = memory.direction(gradient)
         rises = _dot(gradient, step)
         size = np.sqrt(_dot(step[:, -q:], step).clip(min=0.0))
         rate = np.where(np.isfinite(before), size / before, 1.0)
         close = (size * np.maximum(rate, slower.clip(max=1.0)) <= enough) | (
-            size <= noise
+            size <= until.noise
         )
         close &= (rises >= 0) & source.precise
         stale = False
@@ -210,7 +227,7 @@ def climb(
         renews = number > SEEN and not (crude or source.precise)
         if renews and _are_short(size[going], q):
             pace = np.sqrt(rate * slower)[going]
-            if _steps_left(size[going], pace, enough) > cost + NEWTON:
+            if _steps_left(size[going], pace, enough) > until.cost + NEWTON:
                 break
         if halt.any():
             found[which[halt]] = (theta + np.where(close[:, None], step, 0.0))[halt]
