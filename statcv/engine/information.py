@@ -147,8 +147,6 @@ def inverted(matrix: Floats, penalty: Floats) -> Floats:
 
 def _inverse(matrices: Floats) -> Floats:
     """Return the inverses of symmetric matrices, most of them positive definite."""
-    if matrices.shape[-1] < MANY:
-        return np.asarray(np.linalg.inv(matrices))
     made = symmetric_inverse(matrices)
     other = ~np.isfinite(made).all(axis=(1, 2))
     made[other] = np.linalg.inv(matrices[other])

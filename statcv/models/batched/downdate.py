@@ -14,7 +14,7 @@ from statcv.models.batched.gram import grams, kept_products_of
 from statcv.models.cholesky import invert
 from statcv.threads import shared
 
-SMALL, LARGE = 24, 200  # columns, between which matrices are inverted by halves
+LARGE = 100  # columns of matrices that are inverted one by one
 
 
 class Inverse(Protocol):
@@ -201,27 +201,9 @@ def inverted(matrices: Matrix) -> Matrix:
 def symmetric_inverse(matrices: Matrix) -> Matrix:
     """Invert each positive definite matrix; NaN without an inverse.
 
-    Those of some columns are inverted by halves, where a corner serves for its mirror
-    image too; large ones by Cholesky's decomposition. Either takes half the work.
+    Large ones are inverted by Cholesky's decomposition, which takes half the work.
     """
-    q = matrices.shape[-1]
-    if q < SMALL:
-        return inverted(matrices)
-    if q >= LARGE:
-        return _one_by_one(matrices)
-    head, tail = slice(0, q // 2), slice(q // 2, q)
-    corner = matrices[:, head, tail]
-    first = symmetric_inverse(matrices[:, head, head])
-    carried = np.matmul(first, corner)
-    lost = np.matmul(carried.transpose(0, 2, 1), corner)
-    second = symmetric_inverse(matrices[:, tail, tail] - lost)
-    across = np.matmul(carried, second)
-    made = np.empty_like(matrices)
-    made[:, head, head] = first + np.matmul(across, carried.transpose(0, 2, 1))
-    made[:, head, tail] = -across
-    made[:, tail, head] = -across.transpose(0, 2, 1)
-    made[:, tail, tail] = second
-    return made
+    return inverted(matrices) if matrices.shape[-1] < LARGE else _one_by_one(matrices)
 
 
 def _one_by_one(matrices: Matrix) -> Matrix:
