@@ -16,8 +16,13 @@ import numpy as np
 
 from statcv.models.base import Matrix
 
-LOWER = ctypes.c_char(b"L")  # triangle, of the transpose
-PLAIN, TRANSPOSED = ctypes.c_char(b"N"), ctypes.c_char(b"T")
+LETTERS = {letter: ctypes.c_char(letter.encode()) for letter in "LNT"}
+LOWER, PLAIN, TRANSPOSED = map(ctypes.addressof, LETTERS.values())  # L of a transpose
+ROUTINES = {  # and their number of arguments
+    "potrf": ("cython_lapack", 5),
+    "potri": ("cython_lapack", 5),
+    "trsv": ("cython_blas", 8),
+}
 SLOW = 8  # operations, which one with a number of a factor takes as long as
 
 
@@ -46,10 +51,7 @@ def decompose(matrix: Matrix) -> bool:
     array([[2., 1.],
            [0., 2.]])
     """
-    size, failed = ctypes.c_int(len(matrix)), ctypes.c_int(0)
-    routine = _routine("cython_lapack", _kind(matrix) + "potrf", 5)
-    routine(*_addresses(LOWER, size, matrix, size, failed))
-    return not failed.value
+    return _in_place("potrf", matrix)
 
 
 def invert(matrix: Matrix) -> bool:
@@ -77,13 +79,10 @@ def invert(matrix: Matrix) -> bool:
     array([[ 0.3125, -0.125 ],
            [-0.125 ,  0.25  ]])
     """
-    if not decompose(matrix):
+    if not (_in_place("potrf", matrix) and _in_place("potri", matrix)):
         return False
-    size, failed = ctypes.c_int(len(matrix)), ctypes.c_int(0)
-    routine = _routine("cython_lapack", _kind(matrix) + "potri", 5)
-    routine(*_addresses(LOWER, size, matrix, size, failed))
     matrix[:] = np.triu(matrix) + np.triu(matrix, 1).T
-    return not failed.value
+    return True
 
 
 def multiply_by_inverse(factor: Matrix, vector: Matrix) -> None:
@@ -106,29 +105,26 @@ def multiply_by_inverse(factor: Matrix, vector: Matrix) -> None:
     array([1., 1.])
     """
     size, step = ctypes.c_int(len(factor)), ctypes.c_int(1)
-    solve = _routine("cython_blas", _kind(factor) + "trsv", 8)
-    lower, *orders, rest = _addresses(LOWER, PLAIN, TRANSPOSED, PLAIN)
-    given = _addresses(size, factor, size, vector, step)
-    for order in orders:
-        solve(lower, order, rest, *given)
+    n, given = ctypes.addressof(size), (factor.ctypes.data, vector.ctypes.data)
+    solve = _routine("trsv", factor.dtype)
+    for order in (PLAIN, TRANSPOSED):
+        solve(LOWER, order, PLAIN, n, given[0], n, given[1], ctypes.addressof(step))
 
 
-def _kind(matrix: Matrix) -> str:
-    return "s" if matrix.dtype == np.float32 else "d"
-
-
-def _addresses(*arguments: Any) -> list[int]:
-    """Return where arguments are, as long as the caller holds them."""
-    return [
-        one.ctypes.data if isinstance(one, np.ndarray) else ctypes.addressof(one)
-        for one in arguments
-    ]
+def _in_place(routine: str, matrix: Matrix) -> bool:
+    """Let a routine of LAPACK change a triangle; return whether it could."""
+    size, failed = ctypes.c_int(len(matrix)), ctypes.c_int(0)
+    n, call = ctypes.addressof(size), _routine(routine, matrix.dtype)
+    call(LOWER, n, matrix.ctypes.data, n, ctypes.addressof(failed))
+    return not failed.value
 
 
 @cache
-def _routine(module: str, name: str, arguments: int) -> Callable[..., None]:
+def _routine(name: str, precision: np.dtype[Any]) -> Callable[..., None]:
     """Return a routine of BLAS or LAPACK, as scipy has it."""
+    module, arguments = ROUTINES[name]
     offered = import_module(f"scipy.linalg.{module}")
+    name = ("s" if precision == np.float32 else "d") + name
     text, address, held = ctypes.c_char_p, ctypes.c_void_p, ctypes.py_object
     python, capsule = ctypes.pythonapi, offered.__pyx_capi__[name]
     name_of = ctypes.PYFUNCTYPE(text, held)(("PyCapsule_GetName", python))
