@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.folds import FoldFits, Folds
 from statcv.models.batched.logit.wide import are_few_and_small
+from statcv.models.batched.multiples.by_few_records import ByFewRecords
 from statcv.models.batched.multiples.by_records import ByRecords
 from statcv.models.batched.multiples.span import Span
 from statcv.models.batched.passes import are_few_and_large, family_of
@@ -158,8 +159,10 @@ class Multiples:
         if not self.apart:
             return ByRecords.of(self.span, curved, self.often > 0)
         owner = np.repeat(np.arange(len(eta)), family.width)
-        span, trained = self.span.part(owner), self.often[owner] > 0
-        each = ByRecords.of(span, curved.reshape(-1, 1, n), trained)
+        span, variances = self.span.part(owner), curved.reshape(-1, n)
+        each: Inverses | None = ByFewRecords.of(span, variances)
+        if each is None:
+            each = ByRecords.of(span, variances[:, None], self.often[owner] > 0)
         return each and ByClass(each, self.family.basis, len(eta))
 
 

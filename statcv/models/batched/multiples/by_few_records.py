@@ -1,0 +1,166 @@
+"""Inverse Hessians of classes alone, by the products of the records that bend them.
+
+With variances W of a class under a ridge λ, the Hessian of records Z is Z'WZ + λ. Of
+many classes most have a probability near 0 or 1 in most records z. If wz'z is no more
+than λ, and all these have a small part of the variances, little is lost if what they
+add is spread evenly over all directions, as part of λ. The others, S, with the roots R
+of their variances, leave S'R²S + λ. What its inverse makes of a sum S'a + Z'c of
+multiples, c being those of the records left out, is the sum S'Rh + Z'c/λ, where
+h = (RSS'R + λ)⁻¹(R⁻¹a - RSZ'c/λ) has as many numbers as S has records.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.models.base import Matrix
+from statcv.models.batched.downdate import symmetric_inverse
+from statcv.models.batched.folds import Numbers
+from statcv.models.batched.multiples.span import Span
+from statcv.threads import shared
+
+TOGETHER = 0.2  # of all variances, at most, that records left out have together, and
+ALONE = 1.0  # what each adds in the direction of its own, over the ridge
+MANY = 0.8  # of the training records, of which the matrices save no time
+NOTHING = 1e-10  # in place of a mean variance of 0
+
+
+@dataclass(frozen=True, eq=False)
+class ByFewRecords:
+    """Inverses of Hessians, which make steps of gradients.
+
+    Attributes
+    ----------
+    span : Span
+        All records.
+    ridge : numpy.ndarray, shape (m, 1)
+        The ridge, and what is spread over all directions.
+    left : numpy.ndarray of bool, shape (m, n)
+        Which records are left out.
+    records : numpy.ndarray of int, shape (m, r)
+        The records in S, and some of those left out where these are fewer than r.
+    roots, over : numpy.ndarray, shape (m, r)
+        The roots of their variances, and what divides by them; 0 if left out.
+    inverses : numpy.ndarray, shape (m, r, r)
+        The inverses of RSS'R/λ + 1, in single precision.
+    rise : numpy.ndarray, shape (m, 1)
+        By how much the intercept rises if its gradient is 1; 0 without intercept.
+    bent : numpy.ndarray, shape (m, n)
+        What is taken from the multiples as the intercept rises by 1.
+    """
+
+    span: Span
+    ridge: Matrix
+    left: NDArray[np.bool_]
+    records: Numbers
+    roots: Matrix
+    over: Matrix
+    inverses: Matrix
+    rise: Matrix
+    bent: Matrix
+    single = True
+
+    @classmethod
+    def of(cls, span: Span, variances: Matrix) -> ByFewRecords | None:
+        """Invert the matrices; None if they have many rows, or one has no inverse.
+
+        Parameters
+        ----------
+        span : Span
+        variances : numpy.ndarray, shape (m, n)
+            The variance of the class in each record of each fit; 0 if held out.
+        """
+        adds = variances * np.stack([one.diagonal() for one in span.products])
+        left = _least(variances) & (adds <= ALONE * span.strength)
+        trained = np.count_nonzero(variances, axis=1).clip(min=1)
+        ridge = span.strength + (adds * left).sum(axis=1) / trained
+        most = int((~left).sum(axis=1).max(initial=0))
+        if most >= MANY * trained.max():
+            return None
+        records = np.argsort(left, axis=1, kind="stable")[:, :most]
+        roots = np.sqrt(np.take_along_axis(variances * ~left, records, axis=1))
+        matrices: Any = np.empty((len(left), most, most), dtype=np.float32)
+
+        def put(fit: int) -> None:
+            some, products = records[fit], span.products[0 if span.common else fit]
+            root: Any = (roots[fit] / np.sqrt(ridge[fit])).astype(np.float32)
+            made = matrices[fit]
+            np.multiply(products.take(some, axis=0).take(some, axis=1), root, out=made)
+            made *= root[:, None]
+            made.flat[:: most + 1] += 1
+
+        shared(put, range(len(left)), 4.0 * most**2)
+        inverses: Any = symmetric_inverse(matrices).astype(np.float32)
+        if not np.isfinite(inverses).all():
+            return None
+        over = np.divide(1, roots, out=np.zeros_like(roots), where=roots > 0)
+        found = cls(
+            span=span,
+            ridge=ridge[:, None],
+            left=left,
+            records=records,
+            roots=roots,
+            over=over,
+            inverses=inverses,
+            rise=np.zeros((len(left), 1)),
+            bent=np.zeros_like(variances),
+        )
+        if not span.intercept:
+            return found
+        bent = found._solved(roots)
+        fixed = (variances * left).sum(axis=1) + ridge * bent.sum(axis=1)
+        rise = 1 / (span.unit**2 * fixed.clip(min=NOTHING * trained)[:, None])
+        return replace(found, rise=rise, bent=span.unit * bent)
+
+    def times(self, gradients: Matrix) -> Matrix:
+        """Multiply gradients, shape (m, q), each by its inverse."""
+        span, ridge, n = self.span, self.ridge, len(self.span.X)
+        pulled, step = gradients[:, :n], np.zeros_like(gradients)
+        np.divide(pulled, ridge, out=step[:, :n], where=self.left)
+        own = np.take_along_axis(pulled, self.records, axis=1)
+        right = own * self.over
+        if step[:, :n].any():  # besides the records held out
+            along = span.with_products(step)[:, :n]
+            right -= self.roots * np.take_along_axis(along, self.records, axis=1)
+        solved = self._solved(right)
+        step[:, :n] += solved
+        if span.intercept:
+            seen = (own * (self.over > 0)).sum(axis=1, keepdims=True)
+            lost = seen - ridge * solved.sum(axis=1, keepdims=True)
+            step[:, n:] = (gradients[:, n:] - span.unit * lost) * self.rise
+            step[:, :n] -= step[:, n:] * self.bent
+        return span.with_products(step)
+
+    def _solved(self, right: Matrix) -> Matrix:
+        """Return Rh as multiples of all records, shape (m, n).
+
+        Single precision is enough for approximate inverses.
+        """
+        few: Any = right.astype(np.float32)
+        found: Any = np.matmul(self.inverses, few[:, :, None])[:, :, 0]
+        every = np.zeros(self.left.shape)
+        np.put_along_axis(every, self.records, self.roots * found / self.ridge, axis=1)
+        return every
+
+    def part(self, chosen: NDArray[Any]) -> ByFewRecords:
+        """Return the inverses of some of the fits."""
+        some = np.arange(len(self.roots))[chosen]
+        own = {
+            name: value[some]
+            for name, value in vars(self).items()
+            if isinstance(value, np.ndarray)
+        }
+        return replace(self, span=self.span.part(chosen), **own)
+
+
+def _least(variances: Matrix) -> NDArray[np.bool_]:
+    """Return which have a small part of the sum together, in each row."""
+    rising = np.argsort(variances, axis=1)
+    below = np.cumsum(np.take_along_axis(variances, rising, axis=1), axis=1)
+    found = np.empty(variances.shape, dtype=bool)
+    np.put_along_axis(found, rising, below <= TOGETHER * below[:, -1:], axis=1)
+    return found
