@@ -10,7 +10,6 @@ import ctypes
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from typing import Any
 
 import numpy as np
 
@@ -106,7 +105,7 @@ def multiply_by_inverse(factor: Matrix, vector: Matrix) -> None:
     """
     size, step = ctypes.c_int(len(factor)), ctypes.c_int(1)
     n, given = ctypes.addressof(size), (factor.ctypes.data, vector.ctypes.data)
-    solve = _routine("trsv", factor.dtype)
+    solve = _routine("trsv", factor.dtype.char)
     for order in (PLAIN, TRANSPOSED):
         solve(LOWER, order, PLAIN, n, given[0], n, given[1], ctypes.addressof(step))
 
@@ -114,17 +113,17 @@ def multiply_by_inverse(factor: Matrix, vector: Matrix) -> None:
 def _in_place(routine: str, matrix: Matrix) -> bool:
     """Let a routine of LAPACK change a triangle; return whether it could."""
     size, failed = ctypes.c_int(len(matrix)), ctypes.c_int(0)
-    n, call = ctypes.addressof(size), _routine(routine, matrix.dtype)
+    n, call = ctypes.addressof(size), _routine(routine, matrix.dtype.char)
     call(LOWER, n, matrix.ctypes.data, n, ctypes.addressof(failed))
     return not failed.value
 
 
 @cache
-def _routine(name: str, precision: np.dtype[Any]) -> Callable[..., None]:
-    """Return a routine of BLAS or LAPACK, as scipy has it."""
+def _routine(name: str, kind: str) -> Callable[..., None]:
+    """Return a routine of BLAS or LAPACK for a kind of numbers, as scipy has it."""
     module, arguments = ROUTINES[name]
     offered = import_module(f"scipy.linalg.{module}")
-    name = ("s" if precision == np.float32 else "d") + name
+    name = ("s" if kind == "f" else "d") + name
     text, address, held = ctypes.c_char_p, ctypes.c_void_p, ctypes.py_object
     python, capsule = ctypes.pythonapi, offered.__pyx_capi__[name]
     name_of = ctypes.PYFUNCTYPE(text, held)(("PyCapsule_GetName", python))
