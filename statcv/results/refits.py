@@ -18,7 +18,7 @@ from statcv.inference.tests.permutation import Permuted, warn_of_undefined
 from statcv.metrics import Metric
 from statcv.models import Fit, Model
 from statcv.models.thresholds import Thresholded, ThresholdedFit
-from statcv.results.summary import FIRST, MANY
+from statcv.results.summary import first_of
 
 Floats = NDArray[np.float64]
 Wanted = tuple[Metric, str]  # a metric, and the way in which folds are combined
@@ -210,10 +210,10 @@ class FullModel:
             said = ", ".join(_said(*item) for item in self.chosen.items())
             lines.append(f"hyperparameters chosen on all rows: {said}")
         if self.coefficients is not None:
-            number, every = len(self.coefficients), self.coefficients
-            lines.append((every if number <= MANY else every.head(FIRST)).to_string())
-            if number > MANY:
-                lines.append(f"and {number - FIRST} others, in .coefficients")
+            shown = first_of(self.coefficients)
+            lines.append(shown.to_string())
+            if others := len(self.coefficients) - len(shown):
+                lines.append(f"and {others} others, in .coefficients")
         return "\n".join(lines)
 
 

@@ -18,6 +18,11 @@ WIDTH = 79
 MANY, FIRST = 60, 20  # coefficients, of which the first are shown, if there are more
 
 
+def first_of(table: Any) -> Any:
+    """Return the first rows of a table of many coefficients, or all of a few."""
+    return table.head(FIRST) if len(table) > MANY else table
+
+
 @dataclass(frozen=True, eq=False)
 class Summary:
     """A summary of a result as text, tables and notes; it never prints by itself.

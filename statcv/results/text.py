@@ -23,7 +23,7 @@ from statcv.inference.tests.permutation import is_permutable
 from statcv.models import Logit
 from statcv.models.tuning import choices
 from statcv.results.estimates import is_bootstrap
-from statcv.results.summary import FIRST, MANY, Summary, check_digits, column
+from statcv.results.summary import Summary, check_digits, column, first_of
 
 BEYOND = 0.02  # what the auPR without skill exceeds the share of positives by, to tell
 SAID_ABOVE = ("label_correlation", "negative_mean_auroc")  # as for the training mean
@@ -67,15 +67,15 @@ def summarise(
         caption = f"Coefficients over {_fits(result)}"
         table = spread.agg(["mean", "std", "min", "max"]).T
         tables[caption] = table = table.rename(columns={"std": "sd"})
-        if len(table) > MANY:
-            caption += f", the first {FIRST} of {len(table)}"
+        first = first_of(table)
+        if len(first) < len(table):
+            caption += f", the first {len(first)} of {len(table)}"
             notes.append(
                 "All coefficients are in summary().tables, and those of each fit in "
                 ".coefficients of the result."
             )
-            table = table.head(FIRST)
-        sds = table["sd"].tolist()
-        shown[caption] = table.apply(lambda one: column(one.tolist(), sds, digits))
+        sds = first["sd"].tolist()
+        shown[caption] = first.apply(lambda one: column(one.tolist(), sds, digits))
     return Summary(
         title=f"Cross-validation of {result.design.formula.text}",
         headline=str(result.estimate(level=level)),
