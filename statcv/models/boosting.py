@@ -260,9 +260,7 @@ class XGBoost:
 
     @property
     def _any_threads(self) -> bool:
-        trees = self.parameters.get("booster") in (None, "gbtree")
-        stops = self.parameters.get("early_stopping_rounds") is not None
-        return trees and not stops and not self.parameters.get("curves")
+        return has_plain_trees(self.parameters) and not self.parameters.get("curves")
 
     def fit(self, training: TrainingSet) -> BoostedFit:
         """Fit the training set."""
@@ -475,6 +473,15 @@ def _lacks_a_class(training: TrainingSet) -> bool:
     if training.weights is not None:
         y = y[training.weights > 0]
     return len(np.unique(y)) < training.n_classes
+
+
+def has_plain_trees(parameters: Mapping[str, Any]) -> bool:
+    """Return whether XGBoost grows trees, and ends by no metric.
+
+    They do not depend on the number of threads, which the sum of a metric does.
+    """
+    trees = parameters.get("booster") in (None, "gbtree")
+    return trees and parameters.get("early_stopping_rounds") is None
 
 
 def without_functions(parameters: Mapping[str, Any]) -> bool:

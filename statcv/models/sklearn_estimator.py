@@ -21,7 +21,7 @@ from statcv.models.base import (
     refuse_kind,
     without_column,
 )
-from statcv.models.boosting import without_functions
+from statcv.models.boosting import has_plain_trees, without_functions
 from statcv.models.likelihood import LinearFits
 from statcv.models.sklearn_linear import last_step, likelihood_of, linear_of
 from statcv.models.thread_warnings import heeded
@@ -380,10 +380,7 @@ def _is_of_trees(estimator: Any) -> bool:
     module = type(estimator).__module__
     if module.startswith("sklearn.ensemble._hist_gradient_boosting."):
         return True
-    if module != "xgboost.sklearn":
-        return False
-    stops = estimator.early_stopping_rounds is not None
-    return estimator.booster in (None, "gbtree") and not stops
+    return module == "xgboost.sklearn" and has_plain_trees(estimator.get_params())
 
 
 def _is_compiled(estimator: Any) -> bool:
