@@ -7,7 +7,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.batched import CELLS, products_of, symmetric, symmetric_inverse
+from statcv.models.batched import (
+    CELLS,
+    products_of,
+    quadratic_forms,
+    symmetric,
+    symmetric_inverse,
+)
 from statcv.threads import product, ranges, shared
 
 Floats = NDArray[np.float64]
@@ -199,9 +205,8 @@ def quadratic(X: Floats, matrix: Floats) -> Floats:
 
         shared(put, range(0, n, ROWS), 4.0 * fits * ROWS * p**2)
         return found
-    first, second = np.triu_indices(p)
-    upper = matrix[:, first, second] * np.where(first == second, 1.0, 2.0)
-    step = max(1, CELLS // max(len(first), 1))
+    step = max(1, CELLS // max(p * (p + 1) // 2, 1))
     for start in range(0, n, step):
-        found[:, start : start + step] = upper @ products_of(X[start : start + step])
+        some = slice(start, start + step)
+        found[:, some] = quadratic_forms(matrix, products_of(X[some]))
     return found

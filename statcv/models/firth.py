@@ -18,6 +18,7 @@ from statcv.models.base import Matrix, Model, TrainingSet, refuse_missing
 from statcv.models.batched.chord import ACCURACY, SINGULAR, STEPS
 from statcv.models.batched.downdate import Whole, inverted
 from statcv.models.batched.folds import CELLS, Block, FoldFits, Folds
+from statcv.models.batched.gram import products_of, quadratic_forms, symmetric
 from statcv.models.newton import Optimum, column_units, minimise, positive_weights
 
 MOVED = 1e-12  # a change of an intercept that is negligible
@@ -368,20 +369,17 @@ class Products:
     def sums(self, weights: Matrix) -> Matrix:
         """Return Z'WZ for several sets of weights, (m, q, q), weights (m, n)."""
         q = self.Z.shape[1]
-        whole = np.zeros((len(weights), q, q))
         if self._are_few(weights):
+            whole = np.zeros((len(weights), q, q))
             for some in self._pieces(len(weights) * q):
                 rows = self.Z[some]
                 weighted = weights[:, some, None] * rows
                 whole += np.matmul(weighted.swapaxes(1, 2), rows)
             return whole
-        made = np.zeros((len(weights), q * (q + 1) // 2))
-        for some, products in self._of_columns():
-            made += weights[:, some] @ products
-        above, beside = np.triu_indices(q)
-        whole[:, above, beside] = made
-        whole[:, beside, above] = made
-        return whole
+        upper = np.zeros((len(weights), q * (q + 1) // 2))
+        for some in self._pieces(upper.shape[1]):
+            upper += weights[:, some] @ products_of(self.Z[some]).T
+        return symmetric(upper, q)
 
     def squares(self, matrices: Matrix) -> Matrix:
         """Return zᵀ A z for every row z and each matrix A, shape (m, n)."""
@@ -393,21 +391,13 @@ class Products:
                 turned = np.matmul(rows, matrices)
                 made[:, some] = np.einsum("mnq,nq->mn", turned, rows)
             return made
-        above, beside = np.triu_indices(q)
-        twice = matrices[:, above, beside] * np.where(above == beside, 1.0, 2.0)
-        for some, products in self._of_columns():
-            made[:, some] = twice @ products.T
+        for some in self._pieces(q * (q + 1) // 2):
+            made[:, some] = quadratic_forms(matrices, products_of(self.Z[some]))
         return made
 
     def _are_few(self, matrices: Matrix) -> bool:
         """Return whether there are fewer than columns, so that products cost more."""
         return bool(len(matrices) < self.Z.shape[1])
-
-    def _of_columns(self) -> Iterator[tuple[slice, Matrix]]:
-        above, beside = np.triu_indices(self.Z.shape[1])
-        for some in self._pieces(len(above)):
-            rows = self.Z[some]
-            yield some, rows[:, above] * rows[:, beside]
 
     def _pieces(self, width: int) -> Iterator[slice]:
         """Yield as many rows at a time as make an array of CELLS with this width."""

@@ -9,7 +9,7 @@ from statcv.models.batched.folds import (
     fit_all_folds,
     permuted_folds,
 )
-from statcv.models.batched.gram import products_of, symmetric
+from statcv.models.batched.gram import products_of, quadratic_forms, symmetric
 
 __all__ = [
     "CELLS",
@@ -19,6 +19,7 @@ __all__ = [
     "fit_all_folds",
     "permuted_folds",
     "products_of",
+    "quadratic_forms",
     "symmetric",
     "symmetric_inverse",
 ]

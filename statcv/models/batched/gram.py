@@ -1,4 +1,4 @@
-"""Gram matrices of weighted rows, from the products of each row's entries."""
+"""Gram matrices and quadratic forms of rows, from the products of their entries."""
 
 from __future__ import annotations
 
@@ -52,6 +52,20 @@ def kept_products_of(X: Matrix) -> Matrix | None:
 def grams(weights: Matrix, products: Matrix, q: int) -> Matrix:
     """Return the Gram matrices of weighted rows, shape (m, q, q), weights (m, n)."""
     return symmetric(weights @ products.T, q)
+
+
+def quadratic_forms(matrices: Matrix, products: Matrix) -> Matrix:
+    """Return x'Ax for every row x and each symmetric matrix A, shape (m, n).
+
+    Examples
+    --------
+    >>> products = products_of(np.array([[1.0, 2.0], [1.0, 3.0]]))
+    >>> quadratic_forms(np.array([[[1.0, 1.0], [1.0, 0.0]]]), products)
+    array([[5., 7.]])
+    """
+    first, second = np.triu_indices(matrices.shape[-1])
+    upper = matrices[:, first, second] * np.where(first == second, 1.0, 2.0)
+    return np.asarray(upper @ products)
 
 
 def symmetric(upper: Matrix, q: int) -> Matrix:
