@@ -237,7 +237,7 @@ def test_only_an_intercept_is_free_of_the_penalties(intercept):
     assert_optima(fit_logit_path(Cs, records, folds), Cs, records, folds)
 
 
-@pytest.mark.parametrize("q", [1, 2, 60, 99, 100, 210])
+@pytest.mark.parametrize("q", [1, 2, 23, 24, 43, 60, 99, 100, 210])
 def test_positive_definite_matrices_are_inverted(q):
     rows = np.random.default_rng(q).normal(size=(5, q + 3, q))
     grams = np.matmul(rows.transpose(0, 2, 1), rows)
