@@ -43,8 +43,8 @@ class ByFewRecords:
         Which records are left out.
     records : numpy.ndarray of int, shape (m, r)
         The records in S, and some of those left out where these are fewer than r.
-    roots, over : numpy.ndarray, shape (m, r)
-        The roots of their variances, and what divides by them; 0 if left out.
+    roots : numpy.ndarray, shape (m, r)
+        The roots of their variances; 0 if left out.
     inverses : numpy.ndarray, shape (m, r, r)
         The inverses of RSS'R/λ + 1, in single precision.
     rise : numpy.ndarray, shape (m, 1)
@@ -58,7 +58,6 @@ class ByFewRecords:
     left: NDArray[np.bool_]
     records: Numbers
     roots: Matrix
-    over: Matrix
     inverses: Matrix
     rise: Matrix
     bent: Matrix
@@ -97,14 +96,12 @@ class ByFewRecords:
         inverses: Any = symmetric_inverse(matrices).astype(np.float32)
         if not np.isfinite(inverses).all():
             return None
-        over = np.divide(1, roots, out=np.zeros_like(roots), where=roots > 0)
         found = cls(
             span=span,
             ridge=ridge[:, None],
             left=left,
             records=records,
             roots=roots,
-            over=over,
             inverses=inverses,
             rise=np.zeros((len(left), 1)),
             bent=np.zeros_like(variances),
@@ -121,16 +118,15 @@ class ByFewRecords:
         span, ridge, n = self.span, self.ridge, len(self.span.X)
         pulled, step = gradients[:, :n], np.zeros_like(gradients)
         np.divide(pulled, ridge, out=step[:, :n], where=self.left)
-        own = np.take_along_axis(pulled, self.records, axis=1)
-        right = own * self.over
+        own = np.take_along_axis(pulled, self.records, axis=1) * (self.roots > 0)
+        right = np.divide(own, self.roots, out=own.copy(), where=self.roots > 0)
         if step[:, :n].any():  # besides the records held out
             along = span.with_products(step)[:, :n]
             right -= self.roots * np.take_along_axis(along, self.records, axis=1)
         solved = self._solved(right)
         step[:, :n] += solved
         if span.intercept:
-            seen = (own * (self.over > 0)).sum(axis=1, keepdims=True)
-            lost = seen - ridge * solved.sum(axis=1, keepdims=True)
+            lost = (own.sum(axis=1) - ridge[:, 0] * solved.sum(axis=1))[:, None]
             step[:, n:] = (gradients[:, n:] - span.unit * lost) * self.rise
             step[:, :n] -= step[:, n:] * self.bent
         return span.with_products(step)
