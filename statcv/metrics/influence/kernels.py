@@ -17,6 +17,7 @@ from statcv.metrics.inputs import Floats, Ints
 from statcv.threads import RECORD, shared
 
 _IN_CACHE = 2**13  # places whose sums stay in the cache
+_BLOCK = 2**16  # points or places of several cells, which stay near the processor
 _MANY = 2**16  # points, of which sums are interpolated
 _NODES = 256  # of the grid in the half-width of a kernel, an even number
 _SHARE = 1e-5  # of a sum, by which it may be wrong between nodes
@@ -94,7 +95,7 @@ def _summed(values: Floats, points: Floats, here: Floats) -> Floats:
     sums = np.empty((len(values), len(here)))
     for tail in (slice(cut), slice(-cut, None)):
         sums[:, tail] = _exact(values, points, here[tail])
-    sums[:, cut:-cut] = grid.sums(values, points, here[cut:-cut])
+    grid.put_sums(sums[:, cut:-cut], values, points, here[cut:-cut])
     return sums
 
 
@@ -163,9 +164,11 @@ class Grid:
         begins = np.append(np.searchsorted(here, edges), len(here))
         return cls(low, np.searchsorted(points, nodes), begins)
 
-    def sums(self, values: Floats, points: Floats, here: Floats) -> Floats:
-        """Return the sums of several values of points, shape (r, k), at the places."""
-        often, found = np.diff(self.begins), np.empty((len(values), len(here)))
+    def put_sums(
+        self, found: Floats, values: Floats, points: Floats, here: Floats
+    ) -> None:
+        """Put the sums of several values of points, (r, k), at the places, (r, m)."""
+        often, blocks = np.diff(self.begins), _blocks(self.begins)
         node = np.arange(2 * len(often) + 1.0)
         node += self.low
         # by the number of nodes since the first one of the cell
@@ -178,39 +181,45 @@ class Grid:
             (*window, squares) = self._windows(value, points)
             at = (1 - node**2) * window[0] + 2 * node * window[1] - window[2]
             start, middle, end = at[:-2:2], at[1::2], at[2::2]
-            np.multiply(np.repeat((start - 2 * middle + end) / 2, often), far, out=sums)
-            sums += np.repeat((4 * middle - 3 * start - end) / 2, often)
-            sums *= far
-            sums += np.repeat(start, often)
+            bend = (start - 2 * middle + end) / 2
+            slope = (4 * middle - 3 * start - end) / 2
+            for cells in blocks:
+                places, times = self._places(cells), often[cells]
+                some, away = sums[places], far[places]
+                np.multiply(np.repeat(bend[cells], times), away, out=some)
+                some += np.repeat(slope[cells], times)
+                some *= away
+                some += np.repeat(start[cells], times)
             for cells in self._doubtful(squares, middle):
-                places = slice(self.begins[cells.start], self.begins[cells.stop])
+                places = self._places(cells)
                 sums[places] = _exact(value[None], points, here[places])[0]
 
         shared(put, range(len(values)), RECORD * len(here))
-        return found
+
+    def _places(self, cells: slice) -> slice:
+        """Return the places in a range of cells."""
+        return slice(self.begins[cells.start], self.begins[cells.stop])
 
     def _windows(self, values: Floats, points: Floats) -> tuple[Floats, ...]:
         """Return sums of v, vt and vt² within 1 of each node of the cells.
 
         The last array has those of v² from each node to the next.
         """
-        counts, every = np.diff(self.bounds), slice(self.bounds[0], self.bounds[-1])
-        values, points = values[every], points[every]
-        filled = counts > 0
-        first = self.bounds[:-1][filled] - every.start
-
-        def between(moment: Floats) -> Floats:
-            sums = np.zeros(len(counts))
-            if len(first):
-                sums[filled] = np.add.reduceat(moment, first)
-            return sums
-
-        windows, moment = [], values
-        for _ in range(3):
-            through = np.append(0.0, np.cumsum(between(moment)))
+        counts = np.diff(self.bounds)
+        between = np.zeros((4, len(counts)))
+        for nodes in _blocks(self.bounds):
+            first, after = self.bounds[nodes.start], self.bounds[nodes.stop]
+            filled, begins = counts[nodes] > 0, self.bounds[nodes] - first
+            value, distance = values[first:after], points[first:after]
+            moment = value * distance
+            powers = (value, moment, moment * distance, value**2)
+            for sums, one in zip(between[:, nodes], powers, strict=True):
+                sums[filled] = np.add.reduceat(one, begins[filled])
+        windows = []
+        for sums in between[:3]:
+            through = np.append(0.0, np.cumsum(sums))
             windows.append(through[2 * _NODES :] - through[: -2 * _NODES])
-            moment = moment * points
-        return (*windows, between(values**2))
+        return (*windows, between[3])
 
     def _doubtful(self, squares: Floats, middle: Floats) -> list[slice]:
         """Return ranges of cells whose sums may be wrong between nodes.
@@ -235,6 +244,19 @@ class Grid:
         first = places[np.append(True, apart)[: len(places)]]
         last = places[np.append(apart, True)[: len(places)]]
         return list(map(slice, first.tolist(), (last + 1).tolist()))
+
+
+def _blocks(begins: Ints) -> list[slice]:
+    """Return ranges of cells, each of about as many points, where there are any.
+
+    Parameters
+    ----------
+    begins : numpy.ndarray of int, shape (cells + 1,)
+        How many points are before each cell, and how many before the end of the last.
+    """
+    wanted = np.arange(begins[0], begins[-1], _BLOCK)
+    first = np.unique(np.searchsorted(begins, wanted, side="right") - 1)
+    return list(map(slice, first.tolist(), [*first[1:].tolist(), len(begins) - 1]))
 
 
 def _in(values: Floats, order: Ints | None) -> Floats:
