@@ -11,7 +11,7 @@ from statcv.metrics.discrimination.order import (
     ByValue,
     class_keys,
     distinct_values,
-    rising_order,
+    in_rising_order,
 )
 from statcv.metrics.discrimination.ranking import begins_value, round_probabilities
 
@@ -32,7 +32,9 @@ SHAPES = {
 @pytest.mark.parametrize("n", [1, 5, 20_000])
 def test_numbers_are_put_in_order_as_by_a_stable_sort(shape, n):
     values = SHAPES[shape](np.random.default_rng(n), max(n, 2))
-    assert np.array_equal(rising_order(values), np.argsort(values, kind="stable"))
+    order, rising = in_rising_order(values)
+    assert np.array_equal(order, np.argsort(values, kind="stable"))
+    assert np.array_equal(rising, np.sort(values))
     distinct, place = distinct_values(values)
     expected = np.unique(values, return_inverse=True)
     assert np.array_equal(distinct, expected[0])
@@ -43,7 +45,9 @@ def test_numbers_are_put_in_order_as_by_a_stable_sort(shape, n):
 def test_missing_numbers_come_last(n):
     values = np.random.default_rng(1).standard_normal(n)
     values[[0, n // 2]] = np.nan
-    assert np.array_equal(rising_order(values), np.argsort(values, kind="stable"))
+    order, rising = in_rising_order(values)
+    assert np.array_equal(order, np.argsort(values, kind="stable"))
+    assert np.isnan(rising[-2:]).all()
     assert np.isnan(distinct_values(values)[0][-1])
 
 

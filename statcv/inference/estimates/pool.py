@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +13,9 @@ from statcv.engine import Sensitivity
 from statcv.inference.estimates.units import Units
 from statcv.inference.scores import Scores, mean_by
 from statcv.metrics import Metric
-from statcv.metrics.discrimination.order import rising_order
+from statcv.metrics.discrimination.order import in_rising_order
 from statcv.metrics.influence.derivative import Derivative
+from statcv.threads import RECORD, shared
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -171,9 +173,13 @@ class Pooled:
     @cached_property
     def rising(self) -> Pooled:
         """The part in the order of its predictions, which is soon ranked."""
-        order = rising_order(self.predicted)
-        known = {name: getattr(self, name)[order] for name in ("row", "y", "predicted")}
-        return replace(self, **known, order=order)
+        order, predicted = in_rising_order(self.predicted)
+
+        def ordered(values: NDArray[Any]) -> NDArray[Any]:
+            return np.asarray(values[order])
+
+        row, y = shared(ordered, (self.row, self.y), RECORD * len(order))
+        return replace(self, row=row, y=y, predicted=predicted, order=order)
 
     def beside(self, values: Floats | None) -> Floats | None:
         """Return the mean of what belongs to the predictions of each record."""

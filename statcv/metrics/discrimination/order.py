@@ -13,11 +13,12 @@ _BITS = 64  # of a whole number
 _EXACT = 52  # bits of a fraction
 
 
-def rising_order(values: Floats) -> Ints:
-    """Return the positions of numbers in rising order; of equal ones, in turn.
+def in_rising_order(values: Floats) -> tuple[Ints, Floats]:
+    """Return the positions of numbers in rising order, and the numbers in that order.
 
-    Many numbers are first sorted by their place between the least and the largest, in
-    as many bits as their positions leave of 64, which leaves few to be exchanged.
+    The positions of equal numbers rise. Many numbers are first sorted by their place
+    between the least and the largest, in as many bits as their positions leave of 64,
+    which leaves few to be exchanged.
 
     Parameters
     ----------
@@ -26,15 +27,16 @@ def rising_order(values: Floats) -> Ints:
 
     Examples
     --------
-    >>> rising_order(np.array([0.3, 0.1, 0.3, 0.2])).tolist()
-    [1, 3, 0, 2]
+    >>> order, rising = in_rising_order(np.array([0.3, 0.1, 0.3, 0.2]))
+    >>> order.tolist(), rising.tolist()
+    ([1, 3, 0, 2], [0.1, 0.2, 0.3, 0.3])
     """
     if len(values) < _MANY or is_rising(values):
-        return np.argsort(values, kind="stable")
+        return _by_comparison(values)
     with np.errstate(over="ignore", invalid="ignore"):
         low, span = values.min(), np.ptp(values)
     if not 0 < span < np.inf:  # or NaN
-        return np.argsort(values, kind="stable")
+        return _by_comparison(values)
     bits = (len(values) - 1).bit_length()
     largest = 2.0 ** min(_BITS - bits, _EXACT) - 1
     place = ((values - low) * (largest / span)).astype(np.uint64)
@@ -43,10 +45,16 @@ def rising_order(values: Floats) -> Ints:
     place.sort()
     place &= np.uint64(2**bits - 1)
     order: Ints = place.astype(np.intp)
-    rising = values[order]
-    if is_rising(rising):
-        return order
-    return np.asarray(order[np.argsort(rising, kind="stable")])
+    nearly = values[order]
+    if is_rising(nearly):
+        return order, nearly
+    again, rising = _by_comparison(nearly)
+    return np.asarray(order[again]), rising
+
+
+def _by_comparison(values: Floats) -> tuple[Ints, Floats]:
+    order = np.argsort(values, kind="stable")
+    return order, values[order]
 
 
 def is_rising(values: Floats | Ints) -> bool:
@@ -71,8 +79,7 @@ def distinct_values(values: Floats) -> tuple[Floats, Ints]:
     if len(values) < _MANY or np.isnan(values).any():
         distinct, place = np.unique(values, return_inverse=True)
         return distinct, place
-    order = rising_order(values)
-    rising = values[order]
+    order, rising = in_rising_order(values)
     new = np.ones(len(rising), dtype=bool)
     np.not_equal(rising[1:], rising[:-1], out=new[1:])
     place = np.empty(len(rising), dtype=np.intp)

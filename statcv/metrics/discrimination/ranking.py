@@ -20,8 +20,8 @@ from statcv.metrics.discrimination.order import (
     ByValue,
     class_keys,
     distinct_values,
+    in_rising_order,
     is_rising,
-    rising_order,
 )
 from statcv.metrics.groups import of_each_group
 from statcv.metrics.inputs import (
@@ -283,11 +283,11 @@ def _areas_of_rows(positive: Bools, rows: NDArray[Any], tie_tol: float) -> Float
             return np.array([_area_of(keys)])
     values = round_significant(rows, tie_tol)
     if len(values) == 1:
-        order = rising_order(values[0])[None]
+        order, ordered = in_rising_order(values[0])
     else:
         order = np.argsort(values, axis=1)
+        ordered = np.take_along_axis(values, order, axis=1).ravel()
     own = np.repeat(np.arange(len(rows)), positive.size)
-    ordered = np.take_along_axis(values, order, axis=1).ravel()
     return _areas(own, ordered, positive[order].ravel(), len(rows))
 
 
@@ -359,7 +359,7 @@ def _order_in_groups(own: Ints, values: Floats) -> Ints:
     if len(ends) > len(own) // _FEW:
         return np.lexsort((values, own))
     bounds = pairwise([0, *ends.tolist(), len(own)])
-    return np.concatenate([a + rising_order(values[a:b]) for a, b in bounds])
+    return np.concatenate([a + in_rising_order(values[a:b])[0] for a, b in bounds])
 
 
 def auroc_by_weight(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from statcv.metrics.discrimination.order import is_rising, rising_order
+from statcv.metrics.discrimination.order import in_rising_order, is_rising
 from statcv.metrics.inputs import Floats, Ints
 from statcv.threads import RECORD, shared
 
@@ -56,15 +56,12 @@ def kernel_sums(at: Floats, points: Floats, values: Floats, width: float) -> Flo
     rows = np.atleast_2d(values)
     found = np.zeros((len(rows), len(at)))
     if width > 0 and len(points) and len(at):
-        order = None if is_rising(points) else rising_order(points)
-        asked = order
-        if at is not points:
-            asked = None if is_rising(at) else rising_order(at)
         middle = points.mean()
-        scaled, here = (_in(points, order) - middle) / width, _in(at, asked)
-        here = (here - middle) / width
-        rising = rows if order is None else rows[:, order]
-        sums = _summed(rising, scaled, here)
+        order, scaled = _ordered(points, middle, width)
+        asked, here = order, scaled
+        if at is not points:
+            asked, here = _ordered(at, middle, width)
+        sums = _summed(rows if order is None else rows[:, order], scaled, here)
         sums *= 0.75 / width
         if asked is None:
             found = sums
@@ -259,6 +256,11 @@ def _blocks(begins: Ints) -> list[slice]:
     return list(map(slice, first.tolist(), [*first[1:].tolist(), len(begins) - 1]))
 
 
-def _in(values: Floats, order: Ints | None) -> Floats:
-    """Return values in some order; as they are if it is None."""
-    return values if order is None else values[order]
+def _ordered(
+    values: Floats, middle: Floats, width: float
+) -> tuple[Ints | None, Floats]:
+    """Return the order of numbers, None if they rise, and in it how far they are."""
+    order = None
+    if not is_rising(values):
+        order, values = in_rising_order(values)
+    return order, (values - middle) / width

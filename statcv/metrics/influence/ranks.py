@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.metrics.discrimination.order import Ties, is_rising, rising_order
+from statcv.metrics.discrimination.order import Ties, in_rising_order, is_rising
 from statcv.metrics.discrimination.ranking import begins_value
 from statcv.metrics.influence.derivative import Derivative, Placements, bandwidth
 from statcv.metrics.influence.kernels import kernel_sums
@@ -34,8 +34,10 @@ def placements(positive: NDArray[np.bool_], x: Floats) -> Placements:
     >>> found.share, found.area, found.tied
     (array([0.75, 0.5 , 1.  ]), 0.75, 0.5)
     """
-    order = None if is_rising(x) else rising_order(x)
-    ones, rising = (positive, x) if order is None else (positive[order], x[order])
+    order, ones, rising = None, positive, x
+    if not is_rising(x):
+        order, rising = in_rising_order(x)
+        ones = positive[order]
     n, high = len(x), int(np.count_nonzero(ones))
     others: Floats = np.cumsum(ones, dtype=np.float64)
     zeros = np.arange(1.0, n + 1)
@@ -195,11 +197,11 @@ class OfPrecision:
 
 def places_of(x: Floats) -> NDArray[np.intp]:
     """Return which of the distinct numbers, in rising order, each one is."""
-    order = None if is_rising(x) else rising_order(x)
-    if order is None:
+    if is_rising(x):
         return np.asarray(np.cumsum(begins_value(x)) - 1)
+    order, rising = in_rising_order(x)
     place = np.empty(len(x), dtype=np.intp)
-    place[order] = np.cumsum(begins_value(x[order])) - 1
+    place[order] = np.cumsum(begins_value(rising)) - 1
     return place
 
 
