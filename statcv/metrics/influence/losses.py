@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 from statcv.metrics.classification.classwise import casewise_log_loss
 from statcv.metrics.influence.derivative import Derivative
 from statcv.metrics.inputs import Floats
-from statcv.metrics.probabilities.recalibration import (
-    recalibration,
-)
+from statcv.metrics.probabilities.recalibration import probability_of, recalibration
 
 Outcomes = NDArray[Any]
 
@@ -168,18 +166,22 @@ def slope_derivative(
 
 def _recalibration(y: Outcomes, p: Floats, slope: bool) -> Derivative:
     """Differentiate the equations that the maximum of the likelihood solves."""
-    from scipy.special import expit
-
     fit = recalibration(y == 1, p, slope=slope)
     if np.isnan(fit.intercept):
         return Derivative(np.full(len(p), np.nan), np.full(len(p), np.nan))
     logit = np.log(p / (1 - p))
-    fitted = expit(fit.intercept + fit.slope * logit)
+    fitted = probability_of(fit.intercept + fit.slope * logit)
     residual, variance = y - fitted, fitted * (1 - fitted)
-    total = variance.sum()
+    total, rate = variance.sum(), p * (1 - p)  # of change of p with its logit
     if not slope:
-        return Derivative(residual / total, -variance / total / (p * (1 - p)))
+        return Derivative(residual / total, -variance / total / rate)
     logit -= (variance @ logit) / total  # orthogonal to the intercept
-    level = 1 / (variance @ logit**2)
-    by_logit = level * (residual - fit.slope * variance * logit)
-    return Derivative(level * logit * residual, by_logit / (p * (1 - p)))
+    heavy = variance * logit
+    level = 1 / (heavy @ logit)
+    rate /= level
+    logit *= level
+    logit *= residual
+    heavy *= fit.slope
+    residual -= heavy
+    residual /= rate
+    return Derivative(logit, residual)

@@ -187,7 +187,7 @@ def _sums_at(
         if p is None:
             fitted = b * t
             fitted += a
-            fitted = _expit(fitted)
+            fitted = probability_of(fitted)
         else:
             fitted = p[some]
         weight = 1 - fitted
@@ -208,12 +208,6 @@ def _sums_at(
     return gradient, np.array(information)
 
 
-def _expit(eta: Floats) -> Floats:
-    from scipy.special import expit
-
-    return np.asarray(expit(eta))
-
-
 def _failed(k: int, reason: str) -> LogisticFit:
     nan = np.full((k, k), np.nan)
     return LogisticFit(nan[0], nan, nan[0], np.nan, reason)
@@ -224,6 +218,14 @@ def logit_of(p: Floats) -> Floats:
     from scipy.special import logit
 
     return np.asarray(logit(p))
+
+
+def probability_of(logit: Floats) -> Floats:
+    """Return the probabilities of logits; of many in half the time of scipy's."""
+    with np.errstate(over="ignore"):  # a probability of 0
+        odds = np.exp(-logit)
+    odds += 1
+    return np.reciprocal(odds, out=odds)
 
 
 def ones_of(p: Floats) -> Floats:
