@@ -150,7 +150,12 @@ class Units:
         """Return the values of the records of each sample."""
         if len(self._samples) == 1:
             return [values]
-        return [values.compress(members) for members in self._members]
+        return [values[places] for places in self._places]
+
+    @cached_property
+    def _places(self) -> list[Numbers]:
+        """The positions of the records of each sample that were held out."""
+        return list(map(np.flatnonzero, self._members))
 
     @cached_property
     def _sizes(self) -> list[int]:
