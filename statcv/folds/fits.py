@@ -160,6 +160,15 @@ class Fits:
     # ---- counts and sums over training sets ----
 
     @cached_property
+    def times_in_repeat(self) -> tuple[int, int]:
+        """The fewest and the most times that a record is held out in a repeat."""
+        cells, repeats = self.tests.values, len(self.folds)
+        if repeats > 1:
+            cells = self.repeat_of[self.tests.owners] * self.n + cells
+        times = np.bincount(cells, minlength=repeats * self.n)
+        return int(times.min()), int(times.max())
+
+    @cached_property
     def n_train(self) -> NDArray[np.int64]:
         """The number of training records of each fit, shape (n_fits,)."""
         held = self.tests.sizes[self.split_of]

@@ -136,9 +136,7 @@ class FoldPlan:
     @cached_property
     def partition(self) -> bool:
         """Whether every record is held out exactly once in every repeat."""
-        cells = self.fits.repeat_of[self.tests.owners] * self.n + self.tests.values
-        times = np.bincount(cells, minlength=self.repeats * self.n)
-        return bool((times == 1).all())
+        return self.fits.times_in_repeat == (1, 1)
 
     @cached_property
     def held_out(self) -> NDArray[np.int32]:

@@ -43,6 +43,7 @@ BIASED = 0.05  # distance of the mean model's auROC from 0.5 that is not reporte
 GIVES_AWAY = -0.9  # correlation at which a training mean gives the held-out value away
 
 Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
 
 
 def audit_plan(
@@ -134,9 +135,13 @@ def audit_plan(
     found = [held_out_times(plan), *fold_sizes(plan), *records_lost(plan)]
     alike = is_partition(plan)
     if response is not None and (response.values != response.values[0]).any():
-        found += _of_outcome(plan, response)
+        counts = None
+        if response.by_class:
+            counts = plan.counts(response.codes, response.classes)
+        found += _of_outcome(plan, response, counts)
         if alike:
-            found += outcome_over_folds(plan, response)
+            held = None if counts is None else counts[1]
+            found += outcome_over_folds(plan, response, held)
     if records is not None and alike:
         name = "" if response is None else response.name
         found += columns_over_folds(plan, records, name)
@@ -150,24 +155,24 @@ def audit_plan(
     return Audit(tuple(found))
 
 
-def _of_outcome(plan: FoldPlan, response: Response) -> list[Finding]:
-    z = _standard(response.values.astype(np.float64))
-    if not response.by_class:
+def _of_outcome(
+    plan: FoldPlan, response: Response, counts: tuple[Counts, Counts] | None
+) -> list[Finding]:
+    if counts is None:
+        z = _standard(response.values.astype(np.float64))
         r = label_correlation(plan, z)
         found = training_means_spread(plan, response, z)
         leans = not plan.fits.holds_out_pairs and r < GIVES_AWAY
         return [*found, _correlation(plan, r, leans, response.name)]
-    found = [training_counts(plan, response), *classes_missing(plan, response)]
+    found = [training_counts(plan, response, counts[0])]
+    found += classes_missing(plan, response, *counts)
     if response.kind == "binary":
         dummy = _negative_mean(plan, response)
-        r = label_correlation(plan, z)
+        r = label_correlation(plan, response.values)
         found.append(_correlation(plan, r, dummy[0].concern, "", response.levels[1]))
         return [*found, *dummy]
     present = np.flatnonzero(response.counts)
-    each = {
-        c: label_correlation(plan, _standard((response.codes == c).astype(np.float64)))
-        for c in present.tolist()
-    }
+    each = {c: label_correlation(plan, response.codes == c) for c in present.tolist()}
     worst = max(each, key=lambda c: np.nan_to_num(abs(each[c])))
     leaning = mean_model_auroc(plan, (response.codes == worst).astype(np.intp))
     leans = not plan.fits.holds_out_pairs and abs(leaning - 0.5) > BIASED

@@ -19,17 +19,18 @@ from statcv.folds.response import Response
 
 UNLIKE = 0.01  # a p-value below it is reported
 Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
 
 
 def held_out_times(plan: FoldPlan) -> Finding:
     """Find records that are never held out, and how often others are."""
-    times = np.bincount(plan.tests.values, minlength=plan.n)
-    never = np.flatnonzero(times == 0)
+    never = np.arange(0)
     if plan.partition:
         each = f" in each of {plan.repeats} repeats" if plan.repeats > 1 else ""
         said = f"Each of {plan.n:,} records is held out once{each}."
     else:
-        held = times[times > 0]
+        times = np.bincount(plan.tests.values, minlength=plan.n)
+        never, held = np.flatnonzero(times == 0), times[times > 0]
         noun = "time" if held.max() == 1 else "times"
         said = f"Records are held out {span(held)} {noun}"
         said += f" in {plan.repeats} repeats" if plan.repeats > 1 else ""
@@ -75,8 +76,7 @@ def is_partition(plan: FoldPlan) -> bool:
     """Return whether folds are several and disjoint, of two records or more."""
     if plan.tests.sizes.mean() < 2 or np.diff(plan.fits.first_split).min() < 2:
         return False
-    cells = plan.fits.repeat_of[plan.tests.owners] * plan.n + plan.tests.values
-    return bool(np.bincount(cells).max() == 1)
+    return plan.fits.times_in_repeat[1] == 1
 
 
 def unlike_classes(table: NDArray[Any]) -> tuple[float, int, float]:
@@ -160,12 +160,19 @@ def between_folds(values: Floats, fold: NDArray[Any]) -> tuple[float, float, flo
     return share, f, float(fdtrc(k - 1, n - k, f))
 
 
-def outcome_over_folds(plan: FoldPlan, response: Response) -> list[Finding]:
-    """Find whether folds differ in the outcome more than random ones would."""
+def outcome_over_folds(
+    plan: FoldPlan, response: Response, held: Counts | None
+) -> list[Finding]:
+    """Find whether folds differ in the outcome more than random ones would.
+
+    Parameters
+    ----------
+    plan : FoldPlan
+    response : Response
+    held : numpy.ndarray, shape (n_splits, classes), or None
+        The class counts of held-out sets, if the outcome has classes.
+    """
     tests: list[tuple[float, str]] = []
-    held = (
-        plan.counts(response.codes, response.classes)[1] if response.by_class else None
-    )
     for number, (first, last) in enumerate(
         zip(plan.fits.first_split[:-1], plan.fits.first_split[1:], strict=True), start=1
     ):
@@ -265,9 +272,9 @@ SAME = 1e-12  # of an sd, between training means
 VISITS = 10_000_000  # records of training sets that are weighted one by one
 
 
-def training_counts(plan: FoldPlan, response: Response) -> Finding:
-    """Find how far class totals of training sets differ."""
-    totals = _totals(plan, response)
+def training_counts(plan: FoldPlan, response: Response, training: Counts) -> Finding:
+    """Find how far class totals of training sets differ, given their class counts."""
+    totals = _totals(plan, response, training)
     least, most = totals.min(axis=0), totals.max(axis=0)
     equal = bool((most - least <= EQUAL * most).all())
     names = [f"{level}" for level in response.levels]
@@ -294,14 +301,14 @@ def training_counts(plan: FoldPlan, response: Response) -> Finding:
     return Finding("training_counts", value, f"{said}.", unmet, table)
 
 
-def _totals(plan: FoldPlan, response: Response) -> NDArray[np.float64]:
+def _totals(plan: FoldPlan, response: Response, training: Counts) -> Floats:
     """Return the (weighted) class totals of training sets, (n_fits, classes)."""
     codes, classes = response.codes, response.classes
     if not isinstance(plan.weighting, ClassWeights):
-        return plan.counts(codes, classes)[0].astype(np.float64)
+        return training.astype(np.float64)
     weights, own = plan.weighting.table, np.asarray(plan.weighting.codes)
     if np.array_equal(own, codes):
-        return plan.counts(codes, classes)[0] * weights
+        return np.asarray(training * weights)
     totals = np.zeros((plan.n_fits, classes))
     for code, weight in enumerate(weights.T):
         cells = np.where(own == code, codes, classes)
@@ -409,9 +416,18 @@ def _three(plan: FoldPlan, sizes: NDArray[np.int64]) -> pd.DataFrame:
     return pd.DataFrame([{**numbers, "share": share}])
 
 
-def classes_missing(plan: FoldPlan, response: Response) -> list[Finding]:
-    """Find folds that do not hold out a class, and fits that do not train on one."""
-    training, held = plan.counts(response.codes, response.classes)
+def classes_missing(
+    plan: FoldPlan, response: Response, training: Counts, held: Counts
+) -> list[Finding]:
+    """Find folds that do not hold out a class, and fits that do not train on one.
+
+    Parameters
+    ----------
+    plan : FoldPlan
+    response : Response
+    training, held : numpy.ndarray, shape (n_fits, classes) and (n_splits, classes)
+        The class counts of training sets and of held-out sets.
+    """
     present, found = response.counts > 0, []
     if not plan.fits.holds_out_pairs:
         found.append(
