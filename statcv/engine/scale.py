@@ -126,13 +126,17 @@ class Scale:
         target : numpy.ndarray, shape (fits, p)
             The same, of the function of linear predictors.
         owner : numpy.ndarray of int, shape (m,)
-            The fit of each prediction.
+            The fit of each prediction, in rising order.
         slope, standardised : numpy.ndarray, shape (m,)
             The derivative by each standardised prediction, and its value.
         """
-        fits = len(target)
-        sums = np.bincount(owner, slope, fits)[:, None]
-        moments = np.bincount(owner, slope * standardised, fits)[:, None]
+        ends = np.searchsorted(owner, np.arange(len(target) + 1))
+        filled = ends[1:] > ends[:-1]
+        sums, moments = np.zeros((2, len(target), 1))
+        if filled.any():
+            begins = ends[:-1][filled]
+            sums[filled, 0] = np.add.reduceat(slope, begins)
+            moments[filled, 0] = np.add.reduceat(slope * standardised, begins)
         rate = self.rate[:, None]
         shifted = (target - sums * self.centre) * rate
         return np.asarray(shifted - moments * self.along * rate**2)

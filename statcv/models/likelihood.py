@@ -88,7 +88,7 @@ class Bernoulli:
             observed = y[..., None] == np.arange(eta.shape[-1])
             return np.asarray(observed - softmax(eta, axis=-1))
         if ((y == 0) | (y == 1)).all():
-            sign = np.where(y == 1, 1.0, -1.0)
+            sign = 2.0 * y - 1
             with np.errstate(over="ignore"):
                 return np.asarray(sign / (1 + np.exp(sign * eta)))
         return np.asarray(y * expit(-eta) - (1 - y) * expit(eta))

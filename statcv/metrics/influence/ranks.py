@@ -39,7 +39,8 @@ def placements(positive: NDArray[np.bool_], x: Floats) -> Placements:
         order, rising = in_rising_order(x)
         ones = positive[order]
     n, high = len(x), int(np.count_nonzero(ones))
-    others: Floats = np.cumsum(ones, dtype=np.float64)
+    hits = ones.astype(np.float64)
+    others = np.cumsum(hits)
     zeros = np.arange(1.0, n + 1)
     zeros -= others
     tied = 0.0
@@ -51,8 +52,9 @@ def placements(positive: NDArray[np.bool_], x: Floats) -> Placements:
     zeros /= max(n - high, 1)
     others /= -max(high, 1)
     others += 1
-    share = np.where(ones, zeros, others)
-    area = float(share @ ones) / high if high else float("nan")
+    share, above = others, np.flatnonzero(ones)
+    share[above] = zeros[above]
+    area = float(share @ hits) / high if high else float("nan")
     if order is not None:
         rising_share, share = share, np.empty(n)
         share[order] = rising_share
@@ -75,7 +77,6 @@ def auroc_derivative(
     if ones in (0, len(y)):
         nan = np.full(len(y), np.nan)
         return Derivative(nan, nan)
-    sizes = np.where(positive, ones, len(y) - ones)
     placed = placements(positive, x)
     width, slope = bandwidth(x), np.empty(len(x))
     low, high = np.flatnonzero(~positive), np.flatnonzero(positive)
@@ -85,7 +86,8 @@ def auroc_derivative(
         slope[own] = kernel_sums(x[own], x[others], np.full(len(others), sign), width)
 
     shared(put, ((high, low, 1.0), (low, high, -1.0)), RECORD * len(x))
-    weight = (placed.share - placed.area) / sizes
+    weight = placed.share - placed.area
+    weight /= np.array([len(y) - ones, ones], dtype=np.float64).take(positive)
     slope /= ones * (len(y) - ones)
     return Derivative(weight, slope, placed, placed.area)
 
