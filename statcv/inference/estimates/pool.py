@@ -40,7 +40,9 @@ class Pool:
     @cached_property
     def classes(self) -> Units:
         """The records or clusters that vary, of each class by itself."""
-        return replace(self.one_sample, sample=self.scores.y.astype(np.intp))
+        return replace(
+            self.one_sample, sample=self.scores.y.astype(np.intp, copy=False)
+        )
 
     @cached_property
     def one_sample(self) -> Units:

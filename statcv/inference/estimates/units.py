@@ -69,8 +69,8 @@ class Units:
         """Return values of some records, less their mean in each sample."""
         centred, sample = values.copy(), self.sample[some]
         for code in self._samples:
-            members = sample == code
-            if members.any():
+            members = np.flatnonzero(sample == code)
+            if len(members):
                 centred[members] -= values[members].mean()
         return centred
 
