@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine.information import information, inverted, solve
+from statcv.engine.classes import InformationOfClasses
+from statcv.engine.information import information, inverted
 from statcv.engine.partition import MANY, MOST, Partition
 from statcv.engine.rows import Rows
 from statcv.engine.scale import Moments, Scale
@@ -441,7 +442,9 @@ class Block:
 
         self._put(put)
 
-    def changes(self, targets: Sequence[Floats], one_step: bool) -> Iterator[Floats]:
+    def changes(
+        self, targets: Sequence[Floats], one_step: bool, rough: Sequence[bool] = ()
+    ) -> Iterator[Floats]:
         """Yield the derivatives by the weight of each record in each fit, (fits, n).
 
         Parameters
@@ -451,13 +454,16 @@ class Block:
         one_step : bool
             Whether changes are as long as a Newton step without the record, of fits
             with one linear predictor.
+        rough : sequence of bool
+            For which functions a few digits are enough; for none by default.
         """
         if self.is_firth:
             for moved in self._changes_of_firth(targets):
                 yield moved / (1 - self.leverage) if one_step else moved
             return
         if not self.has_one_predictor:
-            yield from self._changes_of_classes(targets)
+            few_digits = np.array(rough or [False] * len(targets))
+            yield from self._changes_of_classes(targets, few_digits)
             return
         for target in targets:
             solved = np.einsum("bpq,bq->bp", self.inverse, target)
@@ -483,23 +489,23 @@ class Block:
         return flic_changes(*given, self.uncorrected[fits])
 
     @cached_property
-    def _information_of_classes(self) -> Floats:
+    def _information_of_classes(self) -> InformationOfClasses:
         shares = self.likelihood.curvature(self.y[None], self.eta)
-        return self.rows.information_of_classes(shares, self.counts)
+        by_class = np.ascontiguousarray(shares.swapaxes(1, 2))
+        return InformationOfClasses(self.rows, by_class, self.counts, self.penalty)
 
     @cached_property
     def _pull_of_classes(self) -> Floats:
         """The pull by each class, shape (classes, fits, n)."""
         return np.ascontiguousarray(np.moveaxis(self.pull, 2, 0))
 
-    def _changes_of_classes(self, targets: Sequence[Floats]) -> Iterator[Floats]:
-        fits, _, classes = self.beta.shape
-        flat = [one.swapaxes(1, 2).reshape(fits, -1) for one in targets]
-        penalty = np.tile(self.penalty, classes)
-        solved = solve(self._information_of_classes, penalty, np.stack(flat, axis=2))
-        for one in np.moveaxis(solved, 2, 0):
+    def _changes_of_classes(
+        self, targets: Sequence[Floats], rough: NDArray[np.bool_]
+    ) -> Iterator[Floats]:
+        given = np.stack([one.swapaxes(1, 2) for one in targets])
+        for one in self._information_of_classes.solve(given, rough):
             moved = np.zeros(self.times.shape)
-            by_class = one.reshape(fits, classes, -1).swapaxes(0, 1)
+            by_class = one.swapaxes(0, 1)
             for own, pull in zip(by_class, self._pull_of_classes, strict=True):
                 moved += self.rows.along(own) * pull
             yield moved

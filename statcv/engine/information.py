@@ -70,30 +70,6 @@ def information(X: Floats, weights: Floats) -> Floats:
     return symmetric(sums, p)
 
 
-def information_of_classes(X: Floats, shares: Floats, counts: Floats) -> Floats:
-    """Return the information of multinomial fits, class by class, (m, Kp, Kp).
-
-    Parameters
-    ----------
-    X : numpy.ndarray, shape (n, p)
-    shares : numpy.ndarray, shape (m, n, K)
-        Probabilities of the classes.
-    counts : numpy.ndarray, shape (m, n)
-        Weights of the records.
-    """
-    p, (fits, n, classes) = X.shape[1], shares.shape
-    made = np.empty((fits, classes, p, classes, p))
-
-    def put(pair: tuple[int, int]) -> None:
-        a, b = pair
-        joint = counts * shares[..., a] * ((a == b) - shares[..., b])
-        made[:, a, :, b] = made[:, b, :, a] = information(X, joint)
-
-    pairs = [(a, b) for a in range(classes) for b in range(a, classes)]
-    shared(put, pairs, float(fits * n * p**2))
-    return made.reshape(fits, classes * p, classes * p)
-
-
 def solve(matrix: Floats, penalty: Floats, target: Floats) -> Floats:
     """Solve penalised systems of equations, with 0 for what is not determined.
 

@@ -7,11 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine.information import (
-    information,
-    information_of_classes,
-    quadratic,
-)
+from statcv.engine.information import information, quadratic
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -89,17 +85,6 @@ class Rows:
     def between(self, made: Floats) -> Floats:
         """Return X'WX of each fit, from that of the basis."""
         return made if self.own is None else self._between(made, self.own)
-
-    def information_of_classes(self, shares: Floats, counts: Floats) -> Floats:
-        """Return the information of multinomial fits, class by class, (m, Kp, Kp)."""
-        made = information_of_classes(self.basis, shares, counts)
-        if self.own is None:
-            return made
-        fits, r, p = self.own.shape
-        classes = shares.shape[2]
-        made = made.reshape(fits, classes, r, classes, r).transpose(0, 1, 3, 2, 4)
-        made = self._between(made, self.own[:, None, None])
-        return made.transpose(0, 1, 3, 2, 4).reshape(fits, classes * p, classes * p)
 
     def quadratic(self, matrices: Floats) -> Floats:
         """Return x'Ax for every row x and the matrix A of each fit, shape (m, n)."""

@@ -153,7 +153,7 @@ class Sensitivity:
             if not self._moves_totals and block.has_one_predictor:
                 block.add_changes(totals, targets, one_step)
                 continue
-            each = block.changes(targets, one_step)
+            each = block.changes(targets, one_step, [one.rough for one in slopes])
             for total, moved in zip(totals, each, strict=True):
                 total += self._summed(block, moved)
         if others or not found:
@@ -321,15 +321,18 @@ class Slopes:
         The derivatives by the linear predictor of each prediction.
     standardised : numpy.ndarray, shape (m,), or None
         The standardised linear predictors, if the derivatives are by these.
+    rough : bool
+        Whether a few digits of what follows from them are enough.
     """
 
     values: Floats
     standardised: Floats | None = None
+    rough: bool = False
 
     def part(self, some: Numbers | slice) -> Slopes:
         """Return those of some predictions."""
         own = None if self.standardised is None else self.standardised[some]
-        return Slopes(self.values[some], own)
+        return Slopes(self.values[some], own, self.rough)
 
 
 def by_class(weights: Floats, values: Floats, codes: NDArray[np.intp]) -> Floats:

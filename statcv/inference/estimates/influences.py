@@ -289,7 +289,7 @@ def _with_random_signs(pool: Pool, slopes: Slopes) -> Iterator[Slopes]:
     for _ in range(SIGNS):
         sign = rng.choice([-1.0, 1.0], size=int(unit.max()) + 1)[unit]
         sign = sign if slopes.values.ndim == 1 else sign[:, None]
-        yield replace(slopes, values=slopes.values * sign)
+        yield replace(slopes, values=slopes.values * sign, rough=True)
 
 
 def _share_of_chance(moved: Changes, drawn: Iterable[Changes]) -> float:

@@ -1,0 +1,235 @@
+"""What the information of multinomial fits makes of derivatives by coefficients.
+
+The information has rows for each column of each class. Where these are many, equations
+are solved by conjugate gradients (Hestenes & Stiefel 1952), which need products with
+it alone; the inverses of the matrices of single classes, which are much smaller, bring
+them near in few steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.engine.information import inverted, solve
+from statcv.engine.rows import Rows
+from statcv.threads import product, shared
+
+Floats = NDArray[np.float64]
+
+EXACT = 1e-10  # share of the length of a solution, by which it may be wrong,
+FEW_DIGITS = 1e-3  # and where a few digits are enough
+ALIKE = 8  # fits, the inverse of whose mean leaves little to do
+FEW, USUAL, MOST = 10, 60, 300  # steps that are then expected, and if not; and the most
+SOON = 1 / 3  # share of the steps that lead to a few digits
+APART = 1e-4  # share that makes matrices of two classes alike differ from others
+TOGETHER = 8  # functions whose steps are taken side by side
+
+
+@dataclass(frozen=True, eq=False)
+class InformationOfClasses:
+    """The penalised information of some multinomial fits.
+
+    Attributes
+    ----------
+    rows : Rows
+        The matrices of all records.
+    shares : numpy.ndarray, shape (fits, classes, n)
+        The probabilities of the classes.
+    counts : numpy.ndarray, shape (fits, n)
+        The training weights.
+    penalty : numpy.ndarray, shape (fits, p)
+        The ridge of each coefficient; infinite for one that is 0.
+    """
+
+    rows: Rows
+    shares: Floats
+    counts: Floats
+    penalty: Floats
+
+    def solve(self, targets: Floats, rough: NDArray[np.bool_]) -> Floats:
+        """Return the vectors of which the information makes others.
+
+        Parameters
+        ----------
+        targets : numpy.ndarray, shape (m, fits, classes, p)
+            The vectors that it makes, of m functions.
+        rough : numpy.ndarray of bool, shape (m,)
+            For which functions a few digits are enough.
+
+        Returns
+        -------
+        numpy.ndarray, shape (m, fits, classes, p)
+            Coefficients that are not determined are 0, or the same in all classes.
+        """
+        if self._steps_pay(rough):
+            found = self._by_steps(targets, rough)
+            if found is not None:
+                return found
+        functions, fits, classes, p = targets.shape
+        given = targets.transpose(1, 2, 3, 0).reshape(fits, classes * p, functions)
+        solved = solve(self._matrices, np.tile(self.penalty, classes), given)
+        return solved.transpose(2, 0, 1).reshape(targets.shape)
+
+    def times(self, vectors: Floats) -> Floats:
+        """Return what the information makes of vectors, (m, fits, classes, p)."""
+        own = self.rows.own
+        inside = vectors if own is None else np.matmul(vectors, own.swapaxes(1, 2))
+        flat = inside.reshape(-1, inside.shape[-1])
+        moved = product(flat, self.rows.basis.T).reshape(-1, *self.shares.shape)
+        moved *= self.shares
+        moved -= self.shares * moved.sum(axis=2, keepdims=True)
+        moved *= self.counts[:, None]
+        sums = product(moved.reshape(len(flat), -1), self.rows.basis)
+        sums = sums.reshape(inside.shape)
+        made = sums if own is None else np.matmul(sums, own)
+        return np.asarray(made + self._ridge * vectors)
+
+    def _by_steps(self, targets: Floats, rough: NDArray[np.bool_]) -> Floats | None:
+        """Solve by conjugate gradients; None if the steps do not come to an end."""
+        found, _ = np.empty_like(targets), self._inverses
+
+        def put(some: NDArray[np.intp]) -> bool:
+            enough = FEW_DIGITS if rough[some[0]] else EXACT
+            found[some], done = self._steps(targets[some], enough)
+            return done
+
+        parts = [
+            some[start : start + TOGETHER]
+            for some in (np.flatnonzero(~rough), np.flatnonzero(rough))
+            for start in range(0, len(some), TOGETHER)
+        ]
+        done = shared(put, parts, TOGETHER * self._cost_of_steps)
+        return found if all(done) else None
+
+    def _steps(self, targets: Floats, enough: float) -> tuple[Floats, bool]:
+        """Step until what is left is short; return whether it became so."""
+        solution, rest = np.zeros_like(targets), self._apart(targets)
+        step = turned = self._turned(rest)
+        size = first = _dot(rest, turned)
+        for _ in range(MOST):
+            going = size > enough**2 * first
+            if not going.any():
+                return solution, True
+            made = self.times(step)
+            length = _ratio(size * going, _dot(step, made))
+            solution += length * step
+            rest -= length * made
+            turned, before = self._turned(rest), size
+            size = _dot(rest, turned)
+            step = turned + _ratio(size, before) * step
+        return solution, False
+
+    def _apart(self, vectors: Floats) -> Floats:
+        """Take away what is the same in all classes, where it has no ridge.
+
+        The information makes nothing of it, and predictions do not depend on it.
+        """
+        free = self._used & (self._ridge[:, 0] == 0)
+        same = vectors.mean(axis=2, keepdims=True) * free[:, None]
+        return np.asarray(vectors - same)
+
+    def _turned(self, vectors: Floats) -> Floats:
+        """Multiply vectors by the inverse of what is near the information."""
+        if self._are_alike:
+            flat = vectors.reshape(-1, self._inverses.shape[-1])
+            return self._apart(product(flat, self._inverses[0]).reshape(vectors.shape))
+        made, p = np.empty_like(vectors), vectors.shape[-1]
+        for number, inverse in enumerate(self._inverses):
+            own = vectors[:, :, number]
+            made[:, :, number] = product(own.reshape(-1, p), inverse).reshape(own.shape)
+        return self._apart(made)
+
+    @cached_property
+    def _are_alike(self) -> bool:
+        """Whether fits are so many that they differ little from their mean."""
+        return self.rows.own is None and len(self.counts) >= ALIKE
+
+    @cached_property
+    def _inverses(self) -> Floats:
+        """The inverses of matrices of the mean of fits.
+
+        They are those of single classes, shape (classes, p, p), or if fits are alike
+        that of all classes together, (1, Kp, Kp).
+        """
+        classes, p = self.shares.shape[1], self.penalty.shape[1]
+        ridge = np.where(self._used.all(axis=0), self._ridge[:, 0].mean(axis=0), np.inf)
+        if self._are_alike:
+            whole = self._put_together(self._mean)
+            return inverted(whole, np.tile(ridge, classes)[None])
+        made = np.empty((classes, p, p))
+
+        def put(own: int) -> None:
+            made[own] = self._of_pair(own, own).mean(axis=0)
+
+        shared(put, range(classes), float(self.counts.size * p**2))
+        return inverted(made, np.tile(ridge, (classes, 1)))
+
+    @cached_property
+    def _matrices(self) -> Floats:
+        """The information without the penalty, class by class, (fits, Kp, Kp)."""
+        return self._put_together(self._of_pair)
+
+    def _put_together(self, of: Callable[[int, int], Floats]) -> Floats:
+        """Return matrices of all classes, (m, Kp, Kp), from those of each two."""
+        classes, p = self.shares.shape[1], self.penalty.shape[1]
+        pairs = [(a, b) for a in range(classes) for b in range(a, classes)]
+        found = shared(lambda pair: of(*pair), pairs, float(self.counts.size * p**2))
+        made = np.empty((len(found[0]), classes, p, classes, p))
+        for (a, b), both in zip(pairs, found, strict=True):
+            made[:, a, :, b] = made[:, b, :, a] = both
+        return made.reshape(-1, classes * p, classes * p)
+
+    def _of_pair(self, a: int, b: int) -> Floats:
+        """Return the sums of products of columns for two classes, (fits, p, p)."""
+        return self.rows.information(self._weights(a, b))
+
+    def _mean(self, a: int, b: int) -> Floats:
+        """Return the mean of these sums over fits to the same rows, (1, p, p)."""
+        weights = self._weights(a, b).mean(axis=0)[None]
+        return self.rows.information(weights) * (1 + APART * (a == b))
+
+    def _weights(self, a: int, b: int) -> Floats:
+        share = self.counts * self.shares[:, a]
+        return np.asarray(share * ((a == b) - self.shares[:, b]))
+
+    @cached_property
+    def _used(self) -> NDArray[np.bool_]:
+        return np.isfinite(self.penalty)
+
+    @cached_property
+    def _ridge(self) -> Floats:
+        return np.where(self._used, self.penalty, 0.0)[:, None]
+
+    @property
+    def _cost_of_steps(self) -> float:
+        """About how many operations the steps for one function take."""
+        (fits, classes, n), p = self.shares.shape, self.penalty.shape[1]
+        blocks, steps = (1, FEW) if self._are_alike else (classes, USUAL)
+        turned = fits * blocks * (classes * p / blocks) ** 2
+        return float(steps * (4.0 * fits * classes * n * p + 2.0 * turned))
+
+    def _steps_pay(self, rough: NDArray[np.bool_]) -> bool:
+        """Return whether steps take less time than the decomposition of matrices."""
+        functions = np.where(rough, SOON, 1.0).sum()
+        (fits, classes, n), p = self.shares.shape, self.penalty.shape[1]
+        pairs, q = classes * (classes + 1) / 2, classes * p
+        matrices = fits * (2.0 * pairs * n * p**2 + 2 / 3 * q**3)
+        if self._are_alike:
+            near = 2.0 * pairs * n * p**2 + 2.0 * q**3
+        else:
+            near = classes * (2.0 * fits * n * p**2 + 2.0 * p**3)
+        return bool(near + functions * self._cost_of_steps < matrices)
+
+
+def _dot(first: Floats, second: Floats) -> Floats:
+    return np.asarray(np.einsum("fmkp,fmkp->fm", first, second)[..., None, None])
+
+
+def _ratio(part: Floats, whole: Floats) -> Floats:
+    """Return ratios; 0 where nothing is left."""
+    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
