@@ -23,6 +23,7 @@ TINY = 1e-12  # added to an information matrix whose diagonal is 1
 FEW = 2  # sets of weights, for which pairs of columns need not be listed
 MANY = 64  # columns, of whose pairs there are too many to list
 ROWS = 1024  # whose products stay in the cache of a processor
+COLUMNS = 64  # that are multiplied at once, of a matrix of which half is read
 PRODUCTS = 2**19  # of two columns, that stay there
 PARTS = 8  # of many matrices
 
@@ -171,7 +172,15 @@ def quadratic(X: Floats, matrix: Floats) -> Floats:
     array([[5.]])
     """
     (n, p), fits = X.shape, len(matrix)
-    found, side = np.empty((fits, n)), matrix.transpose(1, 0, 2).reshape(p, -1)
+    found = np.empty((fits, n))
+    if p > MANY:
+
+        def put_own(fit: int) -> None:
+            found[fit] = _quadratic(X, matrix[fit])
+
+        shared(put_own, range(fits), float(n) * p**2)
+        return found
+    side = matrix.transpose(1, 0, 2).reshape(p, -1)
     if fits <= p * (p + 1) // 2:
 
         def put(start: int) -> None:
@@ -185,4 +194,18 @@ def quadratic(X: Floats, matrix: Floats) -> Floats:
     for start in range(0, n, step):
         some = slice(start, start + step)
         found[:, some] = quadratic_forms(matrix, products_of(X[some]))
+    return found
+
+
+def _quadratic(X: Floats, matrix: Floats) -> Floats:
+    """Return x'Ax for every row x, from half of a symmetric matrix of many columns."""
+    twice, found = np.triu(matrix), np.zeros(len(X))
+    twice += np.triu(twice, 1)
+    for first in range(0, len(X), ROWS):
+        rows, own = X[first : first + ROWS], found[first : first + ROWS]
+        for start in range(0, len(twice), COLUMNS):
+            some = slice(start, start + COLUMNS)
+            above = slice(start + COLUMNS)
+            turned = product(rows[:, above], twice[above, some])
+            own += np.einsum("np,np->n", turned, rows[:, some])
     return found
