@@ -105,11 +105,6 @@ class Block:
 
     # ---- sums over all records, and what follows for each ----
 
-    @cached_property
-    def eta(self) -> Floats:
-        """The linear predictors, shape (fits, n) or (fits, n, classes)."""
-        return self.rows.along(self.beta)
-
     def predictors(self, owner: Numbers, row: Numbers) -> Floats:
         """Return the linear predictors of some records, of fits that have one each.
 
@@ -272,22 +267,19 @@ class Block:
 
     @cached_property
     def pull(self) -> Floats:
-        """The derivative of the log-likelihood by each linear predictor."""
-        if self.has_one_predictor:
-            pull = np.empty(self.times.shape)
+        """The derivative of the log-likelihood by each linear predictor, (fits, n)."""
+        pull = np.empty(self.times.shape)
 
-            def put(some: slice) -> None:
-                eta = self.rows.part(some).along(self.beta)
-                np.multiply(
-                    self._counts(some),
-                    self.likelihood.residual(self.y[None, some], eta),
-                    out=pull[:, some],
-                )
+        def put(some: slice) -> None:
+            eta = self.rows.part(some).along(self.beta)
+            np.multiply(
+                self._counts(some),
+                self.likelihood.residual(self.y[None, some], eta),
+                out=pull[:, some],
+            )
 
-            self._put(put)
-            return pull
-        counts = self.counts.reshape(*self.counts.shape, *[1] * (self.eta.ndim - 2))
-        return np.asarray(counts * self.likelihood.residual(self.y[None], self.eta))
+        self._put(put)
+        return pull
 
     @cached_property
     def leverage(self) -> Floats:
@@ -412,25 +404,28 @@ class Block:
         return targets
 
     def add_changes(
-        self, totals: Floats, targets: Sequence[Floats], one_step: bool
+        self,
+        totals: Floats,
+        targets: Sequence[Floats],
+        one_step: bool,
+        rough: Sequence[bool] = (),
     ) -> None:
         """Add, in place, derivatives by the weight of each record, over the fits.
-
-        The fits have one linear predictor each.
 
         Parameters
         ----------
         totals : numpy.ndarray, shape (m, n)
-        targets : sequence of numpy.ndarray, shape (fits, p)
-            The derivatives by the coefficients, of m functions.
-        one_step : bool
-            Whether changes are as long as a Newton step without the record.
+        targets, one_step, rough
+            As :meth:`changes` takes them, of m functions.
         """
         if self.is_firth:
             for total, moved in zip(
                 totals, self.changes(targets, one_step), strict=True
             ):
                 total += moved.sum(axis=0)
+            return
+        if not self.has_one_predictor:
+            self._add_changes_of_classes(totals, targets, rough)
             return
         solved = [np.einsum("bpq,bq->bp", self.inverse, one) for one in targets]
         rate = self.reach if one_step else self.pull
@@ -462,8 +457,7 @@ class Block:
                 yield moved / (1 - self.leverage) if one_step else moved
             return
         if not self.has_one_predictor:
-            few_digits = np.array(rough or [False] * len(targets))
-            yield from self._changes_of_classes(targets, few_digits)
+            yield from self._changes_of_classes(targets, rough)
             return
         for target in targets:
             solved = np.einsum("bpq,bq->bp", self.inverse, target)
@@ -488,24 +482,45 @@ class Block:
             return firth_changes(*given)
         return flic_changes(*given, self.uncorrected[fits])
 
+    # ---- several classes ----
+
     @cached_property
     def _information_of_classes(self) -> InformationOfClasses:
-        shares = self.likelihood.curvature(self.y[None], self.eta)
-        by_class = np.ascontiguousarray(shares.swapaxes(1, 2))
-        return InformationOfClasses(self.rows, by_class, self.counts, self.penalty)
+        eta = self.rows.along_each(self.beta.swapaxes(1, 2)).swapaxes(1, 2)
+        shares = self.likelihood.curvature(self.y[None], eta).swapaxes(1, 2)
+        shares = np.ascontiguousarray(shares)
+        return InformationOfClasses(self.rows, shares, self.counts, self.penalty)
 
     @cached_property
     def _pull_of_classes(self) -> Floats:
-        """The pull by each class, shape (classes, fits, n)."""
-        return np.ascontiguousarray(np.moveaxis(self.pull, 2, 0))
+        """The pull by the linear predictor of each class, shape (fits, classes, n)."""
+        shares = self._information_of_classes.shares
+        pull = (self.y == np.arange(shares.shape[1])[:, None]) - shares
+        pull *= self.counts[:, None]
+        return np.asarray(pull)
+
+    def _solved_of_classes(
+        self, targets: Sequence[Floats], rough: Sequence[bool]
+    ) -> Floats:
+        few_digits = np.array(rough or [False] * len(targets))
+        by_class = np.stack([one.swapaxes(1, 2) for one in targets])
+        return self._information_of_classes.solve(by_class, few_digits)
+
+    def _add_changes_of_classes(
+        self, totals: Floats, targets: Sequence[Floats], rough: Sequence[bool]
+    ) -> None:
+        solved, pull = self._solved_of_classes(targets, rough), self._pull_of_classes
+
+        def put(some: slice) -> None:
+            part, own = self.rows.part(some), pull[:, :, some]
+            for total, one in zip(totals, solved, strict=True):
+                total[some] += np.einsum("mkn,mkn->n", part.along_each(one), own)
+
+        self._put(put)
 
     def _changes_of_classes(
-        self, targets: Sequence[Floats], rough: NDArray[np.bool_]
+        self, targets: Sequence[Floats], rough: Sequence[bool]
     ) -> Iterator[Floats]:
-        given = np.stack([one.swapaxes(1, 2) for one in targets])
-        for one in self._information_of_classes.solve(given, rough):
-            moved = np.zeros(self.times.shape)
-            by_class = one.swapaxes(0, 1)
-            for own, pull in zip(by_class, self._pull_of_classes, strict=True):
-                moved += self.rows.along(own) * pull
-            yield moved
+        pull = self._pull_of_classes
+        for one in self._solved_of_classes(targets, rough):
+            yield np.einsum("mkn,mkn->mn", self.rows.along_each(one), pull)

@@ -27,7 +27,7 @@ ALIKE = 8  # fits, the inverse of whose mean leaves little to do
 FEW, USUAL, MOST = 10, 60, 300  # steps that are then expected, and if not; and the most
 SOON = 1 / 3  # share of the steps that lead to a few digits
 APART = 1e-4  # share that makes matrices of two classes alike differ from others
-TOGETHER = 8  # functions whose steps are taken side by side
+TOGETHER, ROOM = 8, 2**22  # functions side by side, at most, and numbers for each step
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,17 +77,11 @@ class InformationOfClasses:
 
     def times(self, vectors: Floats) -> Floats:
         """Return what the information makes of vectors, (m, fits, classes, p)."""
-        own = self.rows.own
-        inside = vectors if own is None else np.matmul(vectors, own.swapaxes(1, 2))
-        flat = inside.reshape(-1, inside.shape[-1])
-        moved = product(flat, self.rows.basis.T).reshape(-1, *self.shares.shape)
+        moved = self.rows.along_each(vectors)
         moved *= self.shares
         moved -= self.shares * moved.sum(axis=2, keepdims=True)
         moved *= self.counts[:, None]
-        sums = product(moved.reshape(len(flat), -1), self.rows.basis)
-        sums = sums.reshape(inside.shape)
-        made = sums if own is None else np.matmul(sums, own)
-        return np.asarray(made + self._ridge * vectors)
+        return np.asarray(self.rows.sums_of_each(moved) + self._ridge * vectors)
 
     def _by_steps(self, targets: Floats, rough: NDArray[np.bool_]) -> Floats | None:
         """Solve by conjugate gradients; None if the steps do not come to an end."""
@@ -99,11 +93,11 @@ class InformationOfClasses:
             return done
 
         parts = [
-            some[start : start + TOGETHER]
+            some[start : start + self._together]
             for some in (np.flatnonzero(~rough), np.flatnonzero(rough))
-            for start in range(0, len(some), TOGETHER)
+            for start in range(0, len(some), self._together)
         ]
-        done = shared(put, parts, TOGETHER * self._cost_of_steps)
+        done = shared(put, parts, self._together * self._cost_of_steps)
         return found if all(done) else None
 
     def _steps(self, targets: Floats, enough: float) -> tuple[Floats, bool]:
@@ -206,6 +200,11 @@ class InformationOfClasses:
         return np.where(self._used, self.penalty, 0.0)[:, None]
 
     @property
+    def _together(self) -> int:
+        """How many functions have steps side by side; none if records are many."""
+        return min(TOGETHER, ROOM // max(self.shares.size, 1))
+
+    @property
     def _cost_of_steps(self) -> float:
         """About how many operations the steps for one function take."""
         (fits, classes, n), p = self.shares.shape, self.penalty.shape[1]
@@ -214,16 +213,22 @@ class InformationOfClasses:
         return float(steps * (4.0 * fits * classes * n * p + 2.0 * turned))
 
     def _steps_pay(self, rough: NDArray[np.bool_]) -> bool:
-        """Return whether steps take less time than the decomposition of matrices."""
-        functions = np.where(rough, SOON, 1.0).sum()
+        """Return whether steps take less time than matrices and their decomposition.
+
+        What is known already takes no time.
+        """
+        if not self._together:
+            return False
         (fits, classes, n), p = self.shares.shape, self.penalty.shape[1]
-        pairs, q = classes * (classes + 1) / 2, classes * p
-        matrices = fits * (2.0 * pairs * n * p**2 + 2 / 3 * q**3)
-        if self._are_alike:
-            near = 2.0 * pairs * n * p**2 + 2.0 * q**3
-        else:
-            near = classes * (2.0 * fits * n * p**2 + 2.0 * p**3)
-        return bool(near + functions * self._cost_of_steps < matrices)
+        q, products = classes * p, 2.0 * n * p**2
+        pairs, known = classes * (classes + 1) / 2, self.__dict__
+        matrices = fits * 2 / 3 * q**3
+        matrices += 0.0 if "_matrices" in known else fits * pairs * products
+        near = pairs * products + 2.0 * q**3
+        if not self._are_alike:
+            near = classes * (fits * products + 2.0 * p**3)
+        steps = np.where(rough, SOON, 1.0).sum() * self._cost_of_steps
+        return bool(steps + (0.0 if "_inverses" in known else near) < matrices)
 
 
 def _dot(first: Floats, second: Floats) -> Floats:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.engine.information import information, quadratic
+from statcv.threads import product
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -61,9 +62,28 @@ class Rows:
             return np.asarray(vectors @ self.basis.T)
         return np.asarray(np.einsum("mrk,nr->mnk", vectors, self.basis, optimize=True))
 
+    def along_each(self, vectors: Floats) -> Floats:
+        """Return products of all rows and k vectors of each fit.
+
+        Shape (…, m, k, n) of vectors of shape (…, m, k, p).
+        """
+        own = self.own
+        inside = vectors if own is None else np.matmul(vectors, own.swapaxes(1, 2))
+        made = product(inside.reshape(-1, inside.shape[-1]), self.basis.T)
+        return made.reshape(*vectors.shape[:-1], -1)
+
     def sums(self, weights: Floats) -> Floats:
         """Return weighted sums of the rows of each fit, (m, p), weights (m, n)."""
         return self.turned(weights @ self.basis)
+
+    def sums_of_each(self, weights: Floats) -> Floats:
+        """Return k weighted sums of the rows of each fit.
+
+        Shape (…, m, k, p) of weights of shape (…, m, k, n).
+        """
+        made = product(weights.reshape(-1, weights.shape[-1]), self.basis)
+        made = made.reshape(*weights.shape[:-1], -1)
+        return made if self.own is None else np.asarray(np.matmul(made, self.own))
 
     def some(self, fit: int, rows: Numbers, weights: Floats) -> Floats:
         """Return a weighted sum of some rows of a fit, (p,) or (p, k)."""

@@ -150,10 +150,11 @@ class Sensitivity:
                 found.append(block.partition.changes(np.stack(targets)))
                 continue
             others = True
-            if not self._moves_totals and block.has_one_predictor:
-                block.add_changes(totals, targets, one_step)
+            rough = [one.rough for one in slopes]
+            if not self._moves_totals:
+                block.add_changes(totals, targets, one_step, rough)
                 continue
-            each = block.changes(targets, one_step, [one.rough for one in slopes])
+            each = block.changes(targets, one_step, rough)
             for total, moved in zip(totals, each, strict=True):
                 total += self._summed(block, moved)
         if others or not found:

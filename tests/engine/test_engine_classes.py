@@ -122,3 +122,18 @@ def test_intervals_are_the_same_in_both_ways(scheme, monkeypatch):
     assert used
     monkeypatch.setattr(InformationOfClasses, "_steps_pay", lambda *_: False)
     assert by_steps == pytest.approx(interval(), rel=1e-9)
+
+
+def test_steps_are_taken_where_they_save_time_and_memory_allows(monkeypatch):
+    rough = np.zeros(M, dtype=bool)
+    rng = np.random.default_rng(5)
+    shares = rng.dirichlet(np.ones(8), (1, 60)).swapaxes(1, 2)
+    basis, counts = rng.normal(size=(60, 120)), np.ones((1, 60))
+    wide = InformationOfClasses(Rows(basis), shares, counts, np.ones((1, 120)))
+    assert wide._steps_pay(rough)
+    assert not information(3)._steps_pay(rough)
+    assert wide._matrices.shape == (1, 960, 960)  # which are kept from now on
+    assert wide._steps_pay(rough)
+    assert not wide._steps_pay(np.zeros(1000, dtype=bool))
+    monkeypatch.setattr(module, "ROOM", 400)
+    assert not wide._steps_pay(rough)
