@@ -16,6 +16,7 @@ from statcv.engine.information import information, inverted
 from statcv.engine.partition import MANY, MOST, Partition
 from statcv.engine.rows import Rows
 from statcv.engine.scale import Moments, Scale
+from statcv.engine.wide import Wide
 from statcv.models.firth_changes import firth_changes, flic_changes
 from statcv.models.likelihood import Bernoulli, Likelihood
 from statcv.threads import RECORD, ranges, shared
@@ -285,7 +286,7 @@ class Block:
     def leverage(self) -> Floats:
         """The leverage of each record, shape (fits, n)."""
         found = np.empty(self.times.shape)
-        _ = self.inverse, self._mean_inverse  # which several threads would compute
+        self._prepare()
 
         def put(some: slice) -> None:
             eta = self.rows.part(some).along(self.beta)
@@ -298,7 +299,7 @@ class Block:
     def reach(self) -> Floats:
         """The pull, as long as a Newton step without the record."""
         reach = np.empty(self.times.shape)
-        _ = self.inverse, self._mean_inverse  # which several threads would compute
+        self._prepare()
 
         def put(some: slice) -> None:
             eta, counts = self.rows.part(some).along(self.beta), self._counts(some)
@@ -309,12 +310,21 @@ class Block:
         self._put(put)
         return reach
 
+    def _prepare(self) -> None:
+        """Compute what several threads would compute otherwise."""
+        if self._wide is None:
+            _ = self.inverse, self._mean_inverse
+        else:
+            _ = self._wide.leverage
+
     def _leverage(self, some: slice, eta: Floats, counts: Floats) -> Floats:
         """Return the leverage of some records.
 
         It is the weight in the information times x'H⁻¹x, for which the mean of H⁻¹ over
         the fits is taken where the fits differ too little to matter.
         """
+        if self._wide is not None:
+            return np.clip(self._wide.leverage[:, some], 0.0, MOST)
         part = self.rows.part(some)
         curved = self.likelihood.curvature(self.y[None, some], eta)
         curved *= counts
@@ -325,6 +335,19 @@ class Block:
                 return np.minimum(common, MOST)
         curved *= part.quadratic(self.inverse)
         return np.clip(curved, 0.0, MOST)
+
+    @cached_property
+    def _wide(self) -> Wide | None:
+        """The fits as those to many columns; None if they are not."""
+        if not self.has_one_predictor or self.is_firth or self.rows.own is not None:
+            return None
+        if not Wide.suits(self.rows.basis.shape, self.penalty):
+            return None
+        eta = self.rows.along(self.beta)
+        weights = self.likelihood.curvature(self.y[None], eta) * self.counts
+        if (weights < 0).any():
+            return None
+        return Wide(self.rows.basis, self.penalty[0], weights)
 
     @cached_property
     def _mean_inverse(self) -> tuple[Floats, float] | None:
@@ -427,8 +450,12 @@ class Block:
         if not self.has_one_predictor:
             self._add_changes_of_classes(totals, targets, rough)
             return
-        solved = [np.einsum("bpq,bq->bp", self.inverse, one) for one in targets]
         rate = self.reach if one_step else self.pull
+        if self._wide is not None:
+            moved = self._wide.along(np.stack(targets))
+            totals += np.einsum("mbn,bn->mn", moved, rate)
+            return
+        solved = [np.einsum("bpq,bq->bp", self.inverse, one) for one in targets]
 
         def put(some: slice) -> None:
             part = self.rows.part(some)
@@ -459,9 +486,13 @@ class Block:
         if not self.has_one_predictor:
             yield from self._changes_of_classes(targets, rough)
             return
+        rate = self.reach if one_step else self.pull
         for target in targets:
+            if self._wide is not None:
+                yield self._wide.along(target[None])[0] * rate
+                continue
             solved = np.einsum("bpq,bq->bp", self.inverse, target)
-            yield self.rows.along(solved) * (self.reach if one_step else self.pull)
+            yield self.rows.along(solved) * rate
 
     def _changes_of_firth(self, targets: Sequence[Floats]) -> Iterator[Floats]:
         if self.rows.own is None:

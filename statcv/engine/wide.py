@@ -1,0 +1,141 @@
+"""How fits with about as many columns as records, or more, change with the records.
+
+The inverse of the information X'CX + Λ follows from that of a matrix with a row for
+each record, I + C^½KC^½, where K = XΛ⁻¹X' is the same for all fits (Hastie & Tibshirani
+2004, Biostatistics 5:329). Columns without a ridge, such as the intercept, are taken
+from the others by elimination.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.models.cholesky import invert
+from statcv.threads import product, shared
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+COLUMNS = 100  # with fewer, the information itself has an inverse soon enough
+SQUARE = 1.5  # records for each column, up to which those are fewer operations
+FREE = 8  # columns without a ridge, at most
+
+
+@dataclass(frozen=True, eq=False)
+class Wide:
+    """Fits to the same rows, with the same ridge.
+
+    Attributes
+    ----------
+    X : numpy.ndarray, shape (n, p)
+        The rows.
+    ridge : numpy.ndarray, shape (p,)
+        The ridge of each coefficient; infinite for one that is 0.
+    weights : numpy.ndarray, shape (fits, n)
+        The weights of the rows in the information H of each fit; none below 0.
+    """
+
+    X: Floats
+    ridge: Floats
+    weights: Floats
+
+    @staticmethod
+    def suits(shape: tuple[int, int], penalty: Floats) -> bool:
+        """Return whether products of the records are quicker than those of columns.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            The number of records, and of columns.
+        penalty : numpy.ndarray, shape (fits, p)
+            The ridge of each fit.
+        """
+        n, p = shape
+        if p < COLUMNS or n > SQUARE * p or (penalty != penalty[0]).any():
+            return False
+        return bool(np.count_nonzero(penalty[0] == 0) <= FREE)
+
+    def along(self, targets: Floats) -> Floats:
+        """Return x'H⁻¹g for each row x and vectors g of shape (m, fits, p).
+
+        Returns
+        -------
+        numpy.ndarray, shape (m, fits, n)
+        """
+        inner, apart, schur, _ = self._parts
+        heavy = self.weights[:, :, None] * self._free
+        given = targets[:, :, self.ridge == 0].swapaxes(0, 1)
+        other = targets[:, :, self._ridged].swapaxes(0, 1) - given @ self._explained
+        start = other / self.ridge[self._ridged] @ self._rest.T
+        moved = start - np.matmul(start, inner) @ self._kernel
+        level = np.matmul(given - np.matmul(moved, heavy), schur)
+        moved += np.matmul(level, apart.swapaxes(1, 2))
+        return np.asarray(moved.swapaxes(0, 1))
+
+    @property
+    def leverage(self) -> Floats:
+        """The weight of each row x times x'H⁻¹x, shape (fits, n)."""
+        return self._parts[3]
+
+    @cached_property
+    def _parts(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """What is computed of each fit.
+
+        These are C^½(I + C^½KC^½)⁻¹C^½, shape (fits, n, n); the u columns without a
+        ridge, less what the others explain of them, (fits, n, u); the inverse of what
+        the information of these is, given the others, (fits, u, u); and the leverages.
+        """
+        (fits, n), u = self.weights.shape, self._free.shape[1]
+        inner, apart = np.empty((fits, n, n)), np.empty((fits, n, u))
+        schur, leverage = np.empty((fits, u, u)), np.empty((fits, n))
+
+        def put(fit: int) -> None:
+            weights, root = self.weights[fit], np.sqrt(self.weights[fit])
+            own = np.multiply(self._kernel, root, out=inner[fit])
+            own *= root[:, None]
+            own.flat[:: n + 1] += 1
+            if not invert(own):
+                own[:] = np.linalg.inv(own)
+            leverage[fit] = 1 - np.diag(own)
+            own *= root
+            own *= root[:, None]
+            heavy = self._free * weights[:, None]
+            across = product(self._kernel, heavy)
+            rest = self._free - across + self._kernel @ (own @ across)
+            apart[fit] = rest
+            schur[fit] = np.linalg.pinv(heavy.T @ rest, hermitian=True)
+            leverage[fit] += weights * np.einsum("nu,uv,nv->n", rest, schur[fit], rest)
+
+        _ = self._kernel, self._free
+        shared(put, range(fits), float(n) ** 3)
+        return inner, apart, schur, leverage
+
+    @property
+    def _ridged(self) -> Bools:
+        return np.asarray(np.isfinite(self.ridge) & (self.ridge != 0))
+
+    @cached_property
+    def _free(self) -> Floats:
+        """The columns without a ridge, shape (n, u)."""
+        return self.X[:, self.ridge == 0]
+
+    @cached_property
+    def _explained(self) -> Floats:
+        """What the others are, as far as these explain them, in terms of these.
+
+        It is taken from them, as centring does, since that costs no digits.
+        """
+        return np.asarray(np.linalg.pinv(self._free) @ self.X[:, self._ridged])
+
+    @cached_property
+    def _rest(self) -> Floats:
+        """The columns with a ridge, less what the others explain."""
+        return np.asarray(self.X[:, self._ridged] - self._free @ self._explained)
+
+    @cached_property
+    def _kernel(self) -> Floats:
+        return np.asarray(self._rest / self.ridge[self._ridged] @ self._rest.T)

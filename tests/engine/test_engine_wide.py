@@ -1,0 +1,88 @@
+"""Changes of fits to many columns, beside those by the inverse of the information."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import statcv as scv
+from statcv.engine.information import information, inverted
+from statcv.engine.wide import Wide
+
+N, FITS, M = 12, 3, 2
+
+
+def wide(p, free=1, middle=0.0, seed=1):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(middle, 1.0, (N, p))
+    X[:, :free] = np.vander(np.arange(N) / N, max(free, 1), increasing=True)[:, :free]
+    ridge = rng.uniform(0.5, 2.0, p)
+    ridge[:free], ridge[-1] = 0.0, np.inf
+    weights = rng.uniform(0.0, 0.25, (FITS, N))
+    weights[range(FITS), range(FITS)] = 0.0
+    return Wide(X, ridge, weights)
+
+
+@pytest.mark.parametrize("free", [0, 1, 3])
+@pytest.mark.parametrize("p", [7, 30])
+def test_changes_and_leverages_are_those_of_the_inverse(p, free):
+    found = wide(p, free)
+    X, given = found.X, np.tile(found.ridge, (FITS, 1))
+    inverse = inverted(information(X, found.weights), given)
+    targets = np.random.default_rng(2).normal(size=(M, FITS, p))
+    along = np.einsum("np,fpq,mfq->mfn", X, inverse, targets)
+    size = np.abs(along).max()
+    np.testing.assert_allclose(found.along(targets), along, atol=1e-9 * size)
+    leverage = found.weights * np.einsum("np,fpq,nq->fn", X, inverse, X)
+    np.testing.assert_allclose(found.leverage, leverage, rtol=1e-8, atol=1e-10)
+    assert (found.leverage[range(FITS), range(FITS)] == 0).all()
+
+
+def test_columns_far_from_0_cost_no_digits():
+    """With an intercept a shift of the other columns changes nothing."""
+    near, far = wide(30), wide(30, middle=1e6)
+    np.testing.assert_allclose(far.leverage, near.leverage, rtol=1e-7, atol=1e-9)
+    v = np.random.default_rng(3).normal(size=(M, FITS, N))
+    one, other = (of.along(v @ of.X) for of in (near, far))
+    np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-8)
+
+
+def test_it_serves_fits_to_many_columns_with_one_ridge():
+    penalty = np.ones((2, 120))
+    penalty[:, 0] = 0.0
+    assert Wide.suits((100, 120), penalty)
+    assert not Wide.suits((200, 120), penalty)
+    assert not Wide.suits((40, 50), penalty[:, :50])
+    assert not Wide.suits((100, 120), penalty * [[1.0], [2.0]])
+    assert not Wide.suits((100, 120), np.zeros((2, 120)))
+
+
+@pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
+@pytest.mark.parametrize("scheme", ["loocv", "kfold", "rloocv"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_intervals_are_the_same_in_both_ways(scheme, weighted, monkeypatch):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(105, 110))
+    outcome = (X[:, 0] + rng.logistic(size=105) > 0).astype(int)
+    data = pd.DataFrame(X, columns=[f"x{j}" for j in range(110)])
+    data = data.assign(y=outcome, w=rng.uniform(0.5, 2.0, 105))
+    rhs = " + ".join(f"x{j}" for j in range(110))
+    model, weights = scv.models.Logit(C=0.5), "w" if weighted else None
+
+    def limits():
+        plan = {"scheme": scheme, "weights": weights, "seed": 1}
+        res = scv.cv(f"y ~ {rhs}", data, model=model, **plan)
+        each = [res.estimate(metric) for metric in ("auroc", "brier", "accuracy")]
+        return np.array([[one.lower, one.upper] for one in each])
+
+    used = []
+    suits = Wide.suits
+
+    def watched(*given):
+        used.append(suits(*given))
+        return used[-1]
+
+    monkeypatch.setattr(Wide, "suits", watched)
+    by_records = limits()
+    assert any(used)
+    monkeypatch.setattr(Wide, "suits", lambda *_: False)
+    np.testing.assert_allclose(by_records, limits(), rtol=1e-8)
