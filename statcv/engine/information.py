@@ -121,14 +121,14 @@ def inverted(matrix: Floats, penalty: Floats) -> Floats:
     def put(some: range) -> None:
         part = slice(some.start, some.stop)
         scaled, root = _equilibrated(matrix[part], penalty[part])
-        np.divide(_inverse(scaled), root[:, :, None], out=made[part])
+        np.divide(inverses(scaled), root[:, :, None], out=made[part])
         made[part] /= root[:, None, :]
 
     _each(put, matrix)
     return made
 
 
-def _inverse(matrices: Floats) -> Floats:
+def inverses(matrices: Floats) -> Floats:
     """Return the inverses of symmetric matrices, most of them positive definite."""
     made = symmetric_inverse(matrices)
     other = ~np.isfinite(made).all(axis=(1, 2))

@@ -22,6 +22,7 @@ from statcv.engine.partition import MANY, Changes
 from statcv.engine.predictions import Held
 from statcv.engine.rows import Rows
 from statcv.engine.setup import Setup
+from statcv.engine.wide import Wide
 from statcv.formula import Learnt
 from statcv.models.batched import CELLS
 from statcv.models.likelihood import Bernoulli, Likelihood, LinearFits
@@ -224,10 +225,14 @@ class Sensitivity:
 
     @property
     def _width(self) -> int:
-        """The cells of a fit: one for each record, or for each two coefficients."""
+        """The cells of a fit: one for each record, or for each two coefficients.
+
+        They are those for each two records where these are read in place of columns.
+        """
         _, p, *classes = self.fits.coefficients.shape
-        several = int(np.prod(classes))
-        return max(int(self.setup.plan.n) * several, int(p * several) ** 2)
+        n, several = int(self.setup.plan.n), int(np.prod(classes))
+        wide = not classes and Wide.suits((n, p), self.fits.penalty)
+        return max(n * several, (n if wide else p * several) ** 2)
 
     @cached_property
     def _groups(self) -> Numbers:

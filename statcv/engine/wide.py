@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.cholesky import invert
+from statcv.engine.information import inverses
 from statcv.threads import product, shared
 
 Floats = NDArray[np.float64]
@@ -95,14 +95,14 @@ class Wide:
 
         def put(fit: int) -> None:
             weights, root = self.weights[fit], np.sqrt(self.weights[fit])
-            own = np.multiply(self._kernel, root, out=inner[fit])
-            own *= root[:, None]
-            own.flat[:: n + 1] += 1
-            if not invert(own):
-                own[:] = np.linalg.inv(own)
+            whole = self._kernel * root
+            whole *= root[:, None]
+            whole.flat[:: n + 1] += 1
+            own = inverses(whole[None])[0]
             leverage[fit] = 1 - np.diag(own)
             own *= root
             own *= root[:, None]
+            inner[fit] = own
             heavy = self._free * weights[:, None]
             across = product(self._kernel, heavy)
             rest = self._free - across + self._kernel @ (own @ across)
