@@ -23,7 +23,6 @@ TINY = 1e-12  # added to an information matrix whose diagonal is 1
 FEW = 2  # sets of weights, for which pairs of columns need not be listed
 MANY = 64  # columns, of whose pairs there are too many to list
 ROWS = 1024  # whose products stay in the cache of a processor
-COLUMNS = 64  # that are multiplied at once, of a matrix of which half is read
 PRODUCTS = 2**19  # of two columns, that stay there
 PARTS = 8  # of many matrices
 
@@ -198,14 +197,13 @@ def quadratic(X: Floats, matrix: Floats) -> Floats:
 
 
 def _quadratic(X: Floats, matrix: Floats) -> Floats:
-    """Return x'Ax for every row x, from half of a symmetric matrix of many columns."""
-    twice, found = np.triu(matrix), np.zeros(len(X))
-    twice += np.triu(twice, 1)
+    """Return x'Ax for every row x, and a matrix of many columns.
+
+    Its half would take less time, but leaves differences of large numbers to the end.
+    """
+    found = np.empty(len(X))
     for first in range(0, len(X), ROWS):
-        rows, own = X[first : first + ROWS], found[first : first + ROWS]
-        for start in range(0, len(twice), COLUMNS):
-            some = slice(start, start + COLUMNS)
-            above = slice(start + COLUMNS)
-            turned = product(rows[:, above], twice[above, some])
-            own += np.einsum("np,np->n", turned, rows[:, some])
+        rows = X[first : first + ROWS]
+        turned = product(rows, matrix)
+        np.einsum("np,np->n", turned, rows, out=found[first : first + ROWS])
     return found

@@ -350,6 +350,18 @@ def test_information_and_quadratic_forms_are_those_of_a_loop(p, fits, least):
         np.testing.assert_allclose(form, np.diag(X @ one @ X.T), rtol=1e-10)
 
 
+@pytest.mark.parametrize("p", [9, 80])
+def test_quadratic_forms_keep_their_digits_far_from_0(p):
+    """Large numbers are subtracted column by column, where they nearly cancel."""
+    rng = np.random.default_rng(p)
+    X = rng.normal(100, 10 ** rng.uniform(-1, 0, p), (250, p))
+    X[:, 0] = 1.0
+    inverse = inverted(information(X, np.full((2, 250), 0.2)), np.full((2, p), 0.2))
+    exact = X.astype(np.longdouble) @ inverse[0].astype(np.longdouble) * X
+    found = quadratic(X, inverse)[0]
+    np.testing.assert_allclose(found, exact.sum(axis=1).astype(float), atol=1e-8)
+
+
 @pytest.mark.parametrize("p", [5, 70])
 def test_inverses_of_information_leave_out_what_is_not_determined(p):
     rng = np.random.default_rng(p)
