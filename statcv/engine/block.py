@@ -347,7 +347,7 @@ class Block:
         weights = self.likelihood.curvature(self.y[None], eta) * self.counts
         if (weights < 0).any():
             return None
-        return Wide(self.rows.basis, self.penalty[0], weights)
+        return Wide(self.rows.basis, self.penalty, weights)
 
     @cached_property
     def _mean_inverse(self) -> tuple[Floats, float] | None:

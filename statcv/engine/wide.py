@@ -1,9 +1,9 @@
 """How fits with about as many columns as records, or more, change with the records.
 
 The inverse of the information X'CX + Λ follows from that of a matrix with a row for
-each record, I + C^½KC^½, where K = XΛ⁻¹X' is the same for all fits (Hastie & Tibshirani
-2004, Biostatistics 5:329). Columns without a ridge, such as the intercept, are taken
-from the others by elimination.
+each record, I + C^½KC^½, where K = XΛ⁻¹X' is the same for fits with the same ridge
+(Hastie & Tibshirani 2004, Biostatistics 5:329). Columns without a ridge, such as the
+intercept, are taken from the others by elimination.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ FREE = 8  # columns without a ridge, at most
 
 @dataclass(frozen=True, eq=False)
 class Wide:
-    """Fits to the same rows, with the same ridge.
+    """Fits to the same rows.
 
     Attributes
     ----------
     X : numpy.ndarray, shape (n, p)
         The rows.
-    ridge : numpy.ndarray, shape (p,)
+    ridge : numpy.ndarray, shape (fits, p)
         The ridge of each coefficient; infinite for one that is 0.
     weights : numpy.ndarray, shape (fits, n)
         The weights of the rows in the information H of each fit; none below 0.
@@ -55,9 +55,11 @@ class Wide:
             The ridge of each fit.
         """
         n, p = shape
-        if p < COLUMNS or n > SQUARE * p or (penalty != penalty[0]).any():
+        if p < COLUMNS or n > SQUARE * p:
             return False
-        return bool(np.count_nonzero(penalty[0] == 0) <= FREE)
+        free, finite = penalty == 0, np.isfinite(penalty)
+        alike = (free == free[0]).all() and (finite == finite[0]).all()
+        return bool(alike and np.count_nonzero(free[0]) <= FREE)
 
     def along(self, targets: Floats) -> Floats:
         """Return x'H⁻¹g for each row x and vectors g of shape (m, fits, p).
@@ -68,10 +70,10 @@ class Wide:
         """
         inner, apart, schur, _ = self._parts
         heavy = self.weights[:, :, None] * self._free
-        given = targets[:, :, self.ridge == 0].swapaxes(0, 1)
+        given = targets[:, :, self.ridge[0] == 0].swapaxes(0, 1)
         other = targets[:, :, self._ridged].swapaxes(0, 1) - given @ self._explained
-        start = other / self.ridge[self._ridged] @ self._rest.T
-        moved = start - np.matmul(start, inner) @ self._kernel
+        start = other / self.ridge[:, None, self._ridged] @ self._rest.T
+        moved = start - np.matmul(np.matmul(start, inner), self._kernels)
         level = np.matmul(given - np.matmul(moved, heavy), schur)
         moved += np.matmul(level, apart.swapaxes(1, 2))
         return np.asarray(moved.swapaxes(0, 1))
@@ -95,7 +97,8 @@ class Wide:
 
         def put(fit: int) -> None:
             weights, root = self.weights[fit], np.sqrt(self.weights[fit])
-            whole = self._kernel * root
+            kernel = self._kernels[fit % len(self._kernels)]
+            whole = kernel * root
             whole *= root[:, None]
             whole.flat[:: n + 1] += 1
             own = inverses(whole[None])[0]
@@ -104,24 +107,24 @@ class Wide:
             own *= root[:, None]
             inner[fit] = own
             heavy = self._free * weights[:, None]
-            across = product(self._kernel, heavy)
-            rest = self._free - across + self._kernel @ (own @ across)
+            across = product(kernel, heavy)
+            rest = self._free - across + kernel @ (own @ across)
             apart[fit] = rest
             schur[fit] = np.linalg.pinv(heavy.T @ rest, hermitian=True)
             leverage[fit] += weights * np.einsum("nu,uv,nv->n", rest, schur[fit], rest)
 
-        _ = self._kernel, self._free
+        _ = self._kernels, self._free
         shared(put, range(fits), float(n) ** 3)
         return inner, apart, schur, leverage
 
     @property
     def _ridged(self) -> Bools:
-        return np.asarray(np.isfinite(self.ridge) & (self.ridge != 0))
+        return np.asarray(np.isfinite(self.ridge[0]) & (self.ridge[0] != 0))
 
     @cached_property
     def _free(self) -> Floats:
         """The columns without a ridge, shape (n, u)."""
-        return self.X[:, self.ridge == 0]
+        return self.X[:, self.ridge[0] == 0]
 
     @cached_property
     def _explained(self) -> Floats:
@@ -137,5 +140,16 @@ class Wide:
         return np.asarray(self.X[:, self._ridged] - self._free @ self._explained)
 
     @cached_property
-    def _kernel(self) -> Floats:
-        return np.asarray(self._rest / self.ridge[self._ridged] @ self._rest.T)
+    def _kernels(self) -> Floats:
+        """K of each fit, shape (fits, n, n); of one if they have the same ridge."""
+        ridge, rest = self.ridge[:, self._ridged], self._rest
+        if (ridge == ridge[0]).all():
+            ridge = ridge[:1]
+        found = np.empty((len(ridge), len(rest), len(rest)))
+
+        def put(fit: int) -> None:
+            scaled = rest / np.sqrt(ridge[fit])
+            found[fit] = product(scaled, scaled.T)
+
+        shared(put, range(len(ridge)), float(rest.size) * len(rest))
+        return found

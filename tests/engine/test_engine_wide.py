@@ -11,12 +11,14 @@ from statcv.engine.wide import Wide
 N, FITS, M = 12, 3, 2
 
 
-def wide(p, free=1, middle=0.0, seed=1):
+def wide(p, free=1, middle=0.0, alike=True, seed=1):
     rng = np.random.default_rng(seed)
     X = rng.normal(middle, 1.0, (N, p))
     X[:, :free] = np.vander(np.arange(N) / N, max(free, 1), increasing=True)[:, :free]
-    ridge = rng.uniform(0.5, 2.0, p)
-    ridge[:free], ridge[-1] = 0.0, np.inf
+    ridge = rng.uniform(0.5, 2.0, (FITS, p))
+    ridge[:, :free], ridge[:, -1] = 0.0, np.inf
+    if alike:
+        ridge[:] = ridge[0]
     weights = rng.uniform(0.0, 0.25, (FITS, N))
     weights[range(FITS), range(FITS)] = 0.0
     return Wide(X, ridge, weights)
@@ -24,10 +26,11 @@ def wide(p, free=1, middle=0.0, seed=1):
 
 @pytest.mark.parametrize("free", [0, 1, 3])
 @pytest.mark.parametrize("p", [7, 30])
-def test_changes_and_leverages_are_those_of_the_inverse(p, free):
-    found = wide(p, free)
-    X, given = found.X, np.tile(found.ridge, (FITS, 1))
-    inverse = inverted(information(X, found.weights), given)
+@pytest.mark.parametrize("alike", [True, False])
+def test_changes_and_leverages_are_those_of_the_inverse(p, free, alike):
+    found = wide(p, free, alike=alike)
+    X, inverse = found.X, information(found.X, found.weights)
+    inverse = inverted(inverse, found.ridge)
     targets = np.random.default_rng(2).normal(size=(M, FITS, p))
     along = np.einsum("np,fpq,mfq->mfn", X, inverse, targets)
     size = np.abs(along).max()
@@ -46,27 +49,42 @@ def test_columns_far_from_0_cost_no_digits():
     np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-8)
 
 
-def test_it_serves_fits_to_many_columns_with_one_ridge():
+def test_it_serves_fits_to_many_columns():
     penalty = np.ones((2, 120))
     penalty[:, 0] = 0.0
     assert Wide.suits((100, 120), penalty)
     assert not Wide.suits((200, 120), penalty)
     assert not Wide.suits((40, 50), penalty[:, :50])
-    assert not Wide.suits((100, 120), penalty * [[1.0], [2.0]])
+    assert Wide.suits((100, 120), penalty * [[1.0], [2.0]])
+    for other in (0.0, np.inf):
+        unlike = penalty.copy()
+        unlike[1, 5] = other
+        assert not Wide.suits((100, 120), unlike)
     assert not Wide.suits((100, 120), np.zeros((2, 120)))
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
-@pytest.mark.parametrize("scheme", ["loocv", "kfold", "rloocv"])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_intervals_are_the_same_in_both_ways(scheme, weighted, monkeypatch):
+@pytest.mark.parametrize(
+    ("scheme", "weighted", "standardize"),
+    [
+        ("loocv", False, False),
+        ("loocv", True, True),
+        ("kfold", True, False),
+        ("kfold", False, True),
+        ("rloocv", False, False),
+    ],
+)
+def test_intervals_are_the_same_in_both_ways(
+    scheme, weighted, standardize, monkeypatch
+):
     rng = np.random.default_rng(4)
     X = rng.normal(size=(105, 110))
     outcome = (X[:, 0] + rng.logistic(size=105) > 0).astype(int)
     data = pd.DataFrame(X, columns=[f"x{j}" for j in range(110)])
     data = data.assign(y=outcome, w=rng.uniform(0.5, 2.0, 105))
     rhs = " + ".join(f"x{j}" for j in range(110))
-    model, weights = scv.models.Logit(C=0.5), "w" if weighted else None
+    model = scv.models.Logit(C=0.5, standardize=standardize)
+    weights = "w" if weighted else None
 
     def limits():
         plan = {"scheme": scheme, "weights": weights, "seed": 1}
