@@ -22,10 +22,10 @@ from statcv.threads import product, shared
 Floats = NDArray[np.float64]
 
 EXACT = 1e-10  # share of the length of a solution, by which it may be wrong,
-FEW_DIGITS = 1e-3  # and where a few digits are enough
+FEW_DIGITS = 1e-4  # and where a few digits are enough
 ALIKE = 8  # fits, the inverse of whose mean leaves little to do
 FEW, USUAL, MOST = 10, 60, 300  # steps that are then expected, and if not; and the most
-SOON = 1 / 3  # share of the steps that lead to a few digits
+SOON = 0.4  # share of the steps that lead to a few digits
 APART = 1e-4  # share that makes matrices of two classes alike differ from others
 TOGETHER, ROOM = 8, 2**22  # functions side by side, at most, and numbers for each step
 

@@ -231,7 +231,8 @@ class Sensitivity:
         """
         _, p, *classes = self.fits.coefficients.shape
         n, several = int(self.setup.plan.n), int(np.prod(classes))
-        wide = not classes and Wide.suits((n, p), self.fits.penalty)
+        plain = not classes and self._learnt is None
+        wide = plain and Wide.suits((n, p), self.fits.penalty)
         return max(n * several, (n if wide else p * several) ** 2)
 
     @cached_property

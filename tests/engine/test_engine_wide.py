@@ -63,6 +63,27 @@ def test_it_serves_fits_to_many_columns():
     assert not Wide.suits((100, 120), np.zeros((2, 120)))
 
 
+def many_columns():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(105, 110))
+    outcome = (X[:, 0] + rng.logistic(size=105) > 0).astype(int)
+    data = pd.DataFrame(X, columns=[f"x{j}" for j in range(110)])
+    return data.assign(y=outcome, w=rng.uniform(0.5, 2.0, 105))
+
+
+def terms(term):
+    return "y ~ " + " + ".join(term.format(f"x{j}") for j in range(110))
+
+
+def test_blocks_of_fits_have_room_for_the_matrices_that_they_hold():
+    """Those of records serve plain columns only."""
+    sizes = {"{}": 105**2, "scale({})": 111**2}
+    for term, size in sizes.items():
+        model = scv.models.Logit(C=0.5)
+        res = scv.cv(terms(term), many_columns(), model=model, k=3, seed=1)
+        assert res.scores.sensitivity._width == size
+
+
 @pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
 @pytest.mark.parametrize(
     ("scheme", "weighted", "standardize"),
@@ -77,18 +98,13 @@ def test_it_serves_fits_to_many_columns():
 def test_intervals_are_the_same_in_both_ways(
     scheme, weighted, standardize, monkeypatch
 ):
-    rng = np.random.default_rng(4)
-    X = rng.normal(size=(105, 110))
-    outcome = (X[:, 0] + rng.logistic(size=105) > 0).astype(int)
-    data = pd.DataFrame(X, columns=[f"x{j}" for j in range(110)])
-    data = data.assign(y=outcome, w=rng.uniform(0.5, 2.0, 105))
-    rhs = " + ".join(f"x{j}" for j in range(110))
+    data = many_columns()
     model = scv.models.Logit(C=0.5, standardize=standardize)
     weights = "w" if weighted else None
 
     def limits():
         plan = {"scheme": scheme, "weights": weights, "seed": 1}
-        res = scv.cv(f"y ~ {rhs}", data, model=model, **plan)
+        res = scv.cv(terms("{}"), data, model=model, **plan)
         each = [res.estimate(metric) for metric in ("auroc", "brier", "accuracy")]
         return np.array([[one.lower, one.upper] for one in each])
 

@@ -319,7 +319,7 @@ def casewise_log_loss(y: ArrayLike, p: ArrayLike) -> Floats:
     given: Floats = _probabilities(p).astype(np.float64, copy=False)
     given = np.clip(given, margin, 1 - margin)
     if given.ndim == 1:
-        given = np.abs((codes != 1) - given)
+        given = np.abs((codes != 1) - given)  # that of 1, or of 0
     else:
         given = given[np.arange(codes.size), codes]
     loss: Floats = -np.log(given)

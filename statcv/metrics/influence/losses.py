@@ -39,7 +39,7 @@ def log_loss_derivative(
     observed = _observed(y, p)
     with np.errstate(divide="ignore", over="ignore"):
         if p.ndim == 1:
-            slope = 1 / ((1 - observed) - p)
+            slope = 1 / ((1 - observed) - p)  # -1/p for 1, and 1/(1 - p) for 0
         else:
             slope = -observed / np.where(observed == 1, p, 1.0)
     return Derivative(_of_mean(casewise_log_loss(y, p)), slope / len(p))
