@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.engine.classes import InformationOfClasses
-from statcv.engine.information import information, inverted
+from statcv.engine.information import inverted
 from statcv.engine.partition import MANY, MOST, Partition
 from statcv.engine.rows import Rows
 from statcv.engine.scale import Moments, Scale
 from statcv.engine.wide import Wide
+from statcv.models.batched import information_of
 from statcv.models.firth_changes import firth_changes, flic_changes
 from statcv.models.likelihood import Bernoulli, Likelihood
 from statcv.threads import RECORD, ranges, shared
@@ -260,7 +261,7 @@ class Block:
                 eta = part.along(self.beta)
                 curved = self.likelihood.curvature(self.y[None, some], eta)
                 curved *= self._counts(some)
-                total += information(part.basis, curved)
+                total += information_of(part.basis, curved)
             return total
 
         total = reduce(iadd, self._added(add, fits * r * r))

@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine.information import information, inverted, quadratic
+from statcv.engine.information import inverted
 from statcv.engine.rows import Rows
 from statcv.engine.scale import Moments, Scale
+from statcv.models.batched import information_of, quadratic_of
 from statcv.models.likelihood import Likelihood
 from statcv.threads import product, ranges, shared
 
@@ -90,7 +91,7 @@ class Partition:
         """
         apart = (self._corrections[0] - self._corrections[1]) / 2
         pull = self._sums.pull[self.sample]
-        squares = information(self._rows, pull[None] ** 2)
+        squares = information_of(self._rows, pull[None] ** 2)
         squares *= len(self.basis) / len(self.sample)
         mean = self._information.mean(axis=0)
         used = np.isfinite(self.penalty).all(axis=0) & (np.diag(mean) > 0)
@@ -119,7 +120,7 @@ class Partition:
         rows = self._rows
 
         def half(first: int) -> Floats:
-            return information(rows[first::2], apart[:, first::2]) * times
+            return information_of(rows[first::2], apart[:, first::2]) * times
 
         one, other = shared(half, (0, 1), 2.0 * apart.size * rows.shape[1] ** 2)
         return one, other
@@ -140,7 +141,9 @@ class Partition:
     @cached_property
     def reach(self) -> Floats:
         """The pull of the sample, as long as a Newton step without it, (fits, s)."""
-        leverage = quadratic(self._rows, self.inverse) * self._curvature * self._trained
+        leverage = (
+            quadratic_of(self._rows, self.inverse) * self._curvature * self._trained
+        )
         eta, y = self.beta @ self._rows.T, self.y[None, self.sample]
         pull = self.likelihood.residual(y, eta) * self._trained
         return np.asarray(pull / (1 - np.clip(leverage, 0.0, MOST)))

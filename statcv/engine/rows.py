@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine.information import information, quadratic
+from statcv.models.batched import information_of, quadratic_of
 from statcv.threads import product
 
 Floats = NDArray[np.float64]
@@ -100,7 +100,7 @@ class Rows:
 
     def information(self, weights: Floats) -> Floats:
         """Return X'WX of each fit, shape (m, p, p), weights (m, n)."""
-        return self.between(information(self.basis, weights))
+        return self.between(information_of(self.basis, weights))
 
     def between(self, made: Floats) -> Floats:
         """Return X'WX of each fit, from that of the basis."""
@@ -110,7 +110,7 @@ class Rows:
         """Return x'Ax for every row x and the matrix A of each fit, shape (m, n)."""
         if self.own is not None:
             matrices = self._between(matrices, self.own.transpose(0, 2, 1))
-        return quadratic(self.basis, matrices)
+        return quadratic_of(self.basis, matrices)
 
     @staticmethod
     def _between(matrices: Floats, own: Floats) -> Floats:

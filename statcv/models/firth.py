@@ -7,7 +7,6 @@ as the Hessian. Folds that do not converge are fitted by themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,8 +16,8 @@ from statcv.errors import ModelError
 from statcv.models.base import Matrix, Model, TrainingSet, refuse_missing
 from statcv.models.batched.chord import ACCURACY, SINGULAR, STEPS
 from statcv.models.batched.downdate import Whole, inverted
-from statcv.models.batched.folds import CELLS, Block, FoldFits, Folds
-from statcv.models.batched.gram import products_of, quadratic_forms, symmetric
+from statcv.models.batched.folds import Block, FoldFits, Folds
+from statcv.models.batched.gram import information_of, quadratic_of
 from statcv.models.newton import Optimum, column_units, minimise, positive_weights
 
 MOVED = 1e-12  # a change of an intercept that is negligible
@@ -336,11 +335,6 @@ class _Problem:
     curved: Matrix
     block: Block
 
-    @property
-    def products(self) -> Products:
-        """The products of the columns."""
-        return Products(self.Z)
-
     def part(self, chosen: NDArray[np.bool_]) -> _Problem:
         """Return the problem of some of the fits."""
         return replace(self, block=self.block.part(chosen))
@@ -352,58 +346,12 @@ class _Problem:
         counts = np.tile(self.weights, (len(theta), 1))
         self.block.multiply(counts)
         variance = counts * (1 - tanh**2) / 4
-        information = self.products.sums(variance)
+        information = information_of(self.Z, variance)
         inverse = Whole(inverted(information))
-        leverages = variance * self.products.squares(inverse.matrices)
+        leverages = variance * quadratic_of(self.Z, inverse.matrices)
         score = (counts * (2 * y - 1 - tanh) - leverages * tanh) @ self.Z / 2
         hessian = Whole(inverted(information - self.curved))
         return hessian.times(score), inverse.norm
-
-
-@dataclass(frozen=True, eq=False)
-class Products:
-    """Sums over products of two columns of rows Z, shape (n, q), in bounded memory."""
-
-    Z: Matrix
-
-    def sums(self, weights: Matrix) -> Matrix:
-        """Return Z'WZ for several sets of weights, (m, q, q), weights (m, n)."""
-        q = self.Z.shape[1]
-        if self._are_few(weights):
-            whole = np.zeros((len(weights), q, q))
-            for some in self._pieces(len(weights) * q):
-                rows = self.Z[some]
-                weighted = weights[:, some, None] * rows
-                whole += np.matmul(weighted.swapaxes(1, 2), rows)
-            return whole
-        upper = np.zeros((len(weights), q * (q + 1) // 2))
-        for some in self._pieces(upper.shape[1]):
-            upper += weights[:, some] @ products_of(self.Z[some]).T
-        return symmetric(upper, q)
-
-    def squares(self, matrices: Matrix) -> Matrix:
-        """Return zᵀ A z for every row z and each matrix A, shape (m, n)."""
-        q = self.Z.shape[1]
-        made = np.empty((len(matrices), len(self.Z)))
-        if self._are_few(matrices):
-            for some in self._pieces(len(matrices) * q):
-                rows = self.Z[some]
-                turned = np.matmul(rows, matrices)
-                made[:, some] = np.einsum("mnq,nq->mn", turned, rows)
-            return made
-        for some in self._pieces(q * (q + 1) // 2):
-            made[:, some] = quadratic_forms(matrices, products_of(self.Z[some]))
-        return made
-
-    def _are_few(self, matrices: Matrix) -> bool:
-        """Return whether there are fewer than columns, so that products cost more."""
-        return bool(len(matrices) < self.Z.shape[1])
-
-    def _pieces(self, width: int) -> Iterator[slice]:
-        """Yield as many rows at a time as make an array of CELLS with this width."""
-        size = max(1, CELLS // max(width, 1))
-        for start in range(0, len(self.Z), size):
-            yield slice(start, min(start + size, len(self.Z)))
 
 
 def _iterate(problem: _Problem, theta: Matrix) -> tuple[Matrix, NDArray[np.bool_]]:

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix
 from statcv.models.batched.downdate import Whole, inverted
 from statcv.models.batched.folds import CELLS
-from statcv.models.firth import Place, Products, orthonormal
+from statcv.models.batched.gram import information_of, quadratic_of
+from statcv.models.firth import Place, orthonormal
 
 __all__ = ["firth_changes", "flic_changes"]
 
@@ -55,21 +56,20 @@ def firth_changes(
         yield from np.stack([changes_of_one(X, y, *one) for one in each], axis=1)
         return
     Z = X @ basis
-    products = Products(Z)
     eta = beta @ X.T
     tanh, small = np.tanh(eta / 2), np.exp(-np.abs(eta))
     variance = small / (1 + small) ** 2
     weight = counts * variance
-    information = products.sums(weight)
+    information = information_of(Z, weight)
     inverse = inverted(information)
     doubtful = np.flatnonzero(~(Whole(inverse).norm <= SURE))
     inverse[doubtful] = 0.0
-    leverages = weight * products.squares(inverse)
+    leverages = weight * quadratic_of(Z, inverse)
     third = np.empty((fits, q, q, q))
     for column in range(q):
-        third[:, column] = products.sums(weight * tanh * Z[:, column])
+        third[:, column] = information_of(Z, weight * tanh * Z[:, column])
     third = np.matmul(inverse[:, None], third)
-    bent = products.sums(leverages * (tanh**2 - 2 * variance))
+    bent = information_of(Z, leverages * (tanh**2 - 2 * variance))
     flat = third.reshape(fits, q, q * q)
     bent -= np.matmul(flat, third.swapaxes(2, 3).reshape(fits, q, q * q).swapaxes(1, 2))
     hessian = information - bent / 2
@@ -83,8 +83,8 @@ def firth_changes(
         solved = np.linalg.solve(hessian, (target @ basis)[:, :, None])[:, :, 0]
         toward = solved @ Z.T
         pull = -tanh / 2 * toward
-        inner = np.matmul(np.matmul(inverse, products.sums(pull * weight)), inverse)
-        made = residual * toward + leverages * pull - weight * products.squares(inner)
+        inner = np.matmul(np.matmul(inverse, information_of(Z, pull * weight)), inverse)
+        made = residual * toward + leverages * pull - weight * quadratic_of(Z, inner)
         for fit, own in alone.items():
             made[fit] = own[number]
         yield made

@@ -17,12 +17,13 @@ import statcv as scv
 from statcv.engine import Sensitivity, Setup, run
 from statcv.engine.block import Block
 from statcv.engine.checkpoint import from_bytes, to_bytes
-from statcv.engine.information import information, inverted, quadratic, solve
+from statcv.engine.information import inverted, solve
 from statcv.engine.rows import Rows
 from statcv.engine.tasks import fit_one_by_one
 from statcv.folds import Bags, make_plan
 from statcv.formula import make_design
 from statcv.models import Linear, Logit, Statsmodels, resolve_model
+from statcv.models.batched import information_of, quadratic_of
 from statcv.models.likelihood import ARRAYS, Bernoulli, joined_fits
 from statcv.models.thresholds import Thresholded
 
@@ -342,10 +343,10 @@ def test_an_interrupted_run_keeps_its_linear_predictors(tmp_path):
 def test_information_and_quadratic_forms_are_those_of_a_loop(p, fits, least):
     rng = np.random.default_rng(p)
     X, weights = rng.normal(size=(90, p)), rng.uniform(least, 1, size=(fits, 90))
-    found = information(X, weights)
+    found = information_of(X, weights)
     for one, own in zip(found, weights, strict=True):
         np.testing.assert_allclose(one, X.T @ np.diag(own) @ X, rtol=1e-12, atol=1e-12)
-    forms = quadratic(X, found)
+    forms = quadratic_of(X, found)
     for form, one in zip(forms, found, strict=True):
         np.testing.assert_allclose(form, np.diag(X @ one @ X.T), rtol=1e-10)
 
@@ -356,9 +357,9 @@ def test_quadratic_forms_keep_their_digits_far_from_0(p):
     rng = np.random.default_rng(p)
     X = rng.normal(100, 10 ** rng.uniform(-1, 0, p), (250, p))
     X[:, 0] = 1.0
-    inverse = inverted(information(X, np.full((2, 250), 0.2)), np.full((2, p), 0.2))
+    inverse = inverted(information_of(X, np.full((2, 250), 0.2)), np.full((2, p), 0.2))
     exact = X.astype(np.longdouble) @ inverse[0].astype(np.longdouble) * X
-    found = quadratic(X, inverse)[0]
+    found = quadratic_of(X, inverse)[0]
     np.testing.assert_allclose(found, exact.sum(axis=1).astype(float), atol=1e-8)
 
 
@@ -369,7 +370,7 @@ def test_inverses_of_information_leave_out_what_is_not_determined(p):
     X[:, 3] = X[:, 1]  # which a penalty tells apart, but in the last fit
     penalty = rng.uniform(0.5, 2, size=(11, p))
     penalty[:, 2], penalty[-1] = np.inf, 0.0
-    made, target = information(X, weights), rng.normal(size=(11, p, 2))
+    made, target = information_of(X, weights), rng.normal(size=(11, p, 2))
     found, solved = inverted(made, penalty), solve(made, penalty, target)
     kept = [one for one in range(p) if one != 2]
     for fit in range(10):

@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 import statcv as scv
-from statcv.engine.information import information, inverted
+from statcv.engine.information import inverted
 from statcv.engine.wide import Wide
+from statcv.models.batched import information_of
 
 N, FITS, M = 12, 3, 2
 
@@ -29,7 +30,7 @@ def wide(p, free=1, middle=0.0, alike=True, seed=1):
 @pytest.mark.parametrize("alike", [True, False])
 def test_changes_and_leverages_are_those_of_the_inverse(p, free, alike):
     found = wide(p, free, alike=alike)
-    X, inverse = found.X, information(found.X, found.weights)
+    X, inverse = found.X, information_of(found.X, found.weights)
     inverse = inverted(inverse, found.ridge)
     targets = np.random.default_rng(2).normal(size=(M, FITS, p))
     along = np.einsum("np,fpq,mfq->mfn", X, inverse, targets)

@@ -9,7 +9,7 @@ from statcv.models.batched.folds import (
     fit_all_folds,
     permuted_folds,
 )
-from statcv.models.batched.gram import products_of, quadratic_forms, symmetric
+from statcv.models.batched.gram import information_of, quadratic_of
 
 __all__ = [
     "CELLS",
@@ -17,9 +17,8 @@ __all__ = [
     "FittedFolds",
     "Folds",
     "fit_all_folds",
+    "information_of",
     "permuted_folds",
-    "products_of",
-    "quadratic_forms",
-    "symmetric",
+    "quadratic_of",
     "symmetric_inverse",
 ]

@@ -1,4 +1,4 @@
-"""Gram matrices and quadratic forms of rows, from the products of their entries."""
+"""Gram matrices and quadratic forms of rows, or of the products of their entries."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
+from statcv.threads import product, shared
 
 MOST = 2**22  # products that are kept: 32 MB
+FEW = 2  # sets of weights, for which pairs of columns need not be listed
+MANY = 64  # columns, of whose pairs there are too many to list
+ROWS = 1024  # whose products stay in the cache of a processor
+PRODUCTS, FORMS = 2**19, 2**18  # of two columns, that stay there
 
 
 def products_of(X: Matrix, out: Matrix | None = None) -> Matrix:
@@ -66,6 +71,105 @@ def quadratic_forms(matrices: Matrix, products: Matrix) -> Matrix:
     first, second = np.triu_indices(matrices.shape[-1])
     upper = matrices[:, first, second] * np.where(first == second, 1.0, 2.0)
     return np.asarray(upper @ products)
+
+
+def information_of(X: Matrix, weights: Matrix) -> Matrix:
+    """Return X'WX for several sets of weights, shape (m, p, p).
+
+    Parameters
+    ----------
+    X : numpy.ndarray, shape (n, p)
+    weights : numpy.ndarray, shape (m, n)
+
+    Examples
+    --------
+    >>> information_of(np.array([[1.0, 2.0], [1.0, 0.0]]), np.array([[1.0, 3.0]]))
+    array([[[4., 2.],
+            [2., 4.]]])
+    """
+    (n, p), fits = X.shape, len(weights)
+    if 0 < fits <= FEW and p <= MANY:
+        return np.array([product(X.T * own, X) for own in weights])
+    if p > MANY and weights.min(initial=0.0) >= 0:
+        made, root = np.empty((fits, p, p)), np.sqrt(weights)
+
+        def put(fit: int) -> None:
+            rows = X * root[fit, :, None]
+            made[fit] = product(rows.T, rows)  # half the work of two matrices
+
+        shared(put, range(fits), float(n) * p**2)
+        return made
+    if p > MANY and fits <= p * (p + 1) // 2:
+        total = np.zeros((fits * p, p))
+        for start in range(0, n, ROWS):
+            part, own = X[start : start + ROWS], weights[:, start : start + ROWS]
+            total += (own[:, None] * part.T).reshape(fits * p, -1) @ part
+        return total.reshape(fits, p, p)
+    pairs = p * (p + 1) // 2
+    sums = np.zeros((fits, pairs))
+    step = min(max(64, PRODUCTS // max(pairs, 1)), max(n, 1))
+    room = np.empty((pairs, step))
+    for start in range(0, n, step):
+        own = weights[:, start : start + step]
+        part = X[start : start + step]
+        sums += product(own, products_of(part, out=room[:, : len(part)]).T)
+    return symmetric(sums, p)
+
+
+def quadratic_of(X: Matrix, matrix: Matrix) -> Matrix:
+    """Return x'Ax for every row x of X and each of several matrices A.
+
+    Parameters
+    ----------
+    X : numpy.ndarray, shape (n, p)
+    matrix : numpy.ndarray, shape (m, p, p)
+
+    Returns
+    -------
+    numpy.ndarray, shape (m, n)
+
+    Examples
+    --------
+    >>> quadratic_of(np.array([[1.0, 2.0]]), np.array([[[1.0, 1.0], [1.0, 0.0]]]))
+    array([[5.]])
+    """
+    (n, p), fits = X.shape, len(matrix)
+    found = np.empty((fits, n))
+    if p > MANY:
+
+        def put_own(fit: int) -> None:
+            found[fit] = _quadratic(X, matrix[fit])
+
+        shared(put_own, range(fits), float(n) * p**2)
+        return found
+    side = matrix.transpose(1, 0, 2).reshape(p, -1)
+    if fits <= p * (p + 1) // 2:
+
+        def put(start: int) -> None:
+            part = X[start : start + ROWS]
+            turned = (part @ side).reshape(len(part), fits, p)
+            found[:, start : start + ROWS] = np.einsum("nmp,np->mn", turned, part)
+
+        shared(put, range(0, n, ROWS), 4.0 * fits * ROWS * p**2)
+        return found
+    step = max(1, FORMS // max(p * (p + 1) // 2, 1))
+    for start in range(0, n, step):
+        some = slice(start, start + step)
+        found[:, some] = quadratic_forms(matrix, products_of(X[some]))
+    return found
+
+
+def _quadratic(X: Matrix, matrix: Matrix) -> Matrix:
+    """Return x'Ax for every row x, and a matrix of many columns.
+
+    Its half would take less time, but leaves differences of large numbers to the end.
+    """
+    found = np.empty(len(X))
+    for first in range(0, len(X), ROWS):
+        rows = X[first : first + ROWS]
+        turned = product(rows, matrix)
+        np.einsum("np,np->n", turned, rows, out=found[first : first + ROWS])
+    return found
 
 
 def symmetric(upper: Matrix, q: int) -> Matrix:
