@@ -171,11 +171,10 @@ class Partition:
         (n, p), fits = self.basis.shape, len(self.beta)
         own, pull = np.empty((2, n))
         centre = self._rows.mean(axis=0)
-        add = partial(self._add, centre, own, pull)
+        middle = self.beta @ centre
+        add = partial(self._add, centre, middle, own, pull)
         parts = zip(*shared(add, self._shares, self._cost(p)), strict=True)
         whole, made, (total, curvature) = (np.sum(one, axis=0) for one in parts)
-        middle = self.beta @ centre
-        own += middle[self.owner]
         held, sums, apart = made[:, :p], made[:, p : p + 2], made[:, p + 2]
         mixed = apart[:, :, None] * centre
         held = held + mixed + mixed.transpose(0, 2, 1)
@@ -197,14 +196,14 @@ class Partition:
         return _Sums(own, pull, held, moments.scale())
 
     def _add(
-        self, centre: Floats, own: Floats, pull: Floats, share: range
+        self, centre: Floats, middle: Floats, own: Floats, pull: Floats, share: range
     ) -> tuple[Floats, Floats, Floats]:
         """Sum over the records of some pieces, whose rows x a centre is taken from.
 
-        Linear predictors, as far from that of the centre, and pulls are put in their
-        places. With the weight w of a record, its linear predictor e and its curvature
-        c in the mean fit, the sums are those of wxx', shape (p, p); for each fit those
-        of cxx', wx, wex and cx, (fits, p + 3, p); and of w and c, (2, fits).
+        Linear predictors and pulls are put in their places. With the weight w of a
+        record, its linear predictor e less that of the centre in the same fit, and its
+        curvature c in the mean fit, the sums are those of wxx', shape (p, p); for each
+        fit those of cxx', wx, wex and cx, (fits, p + 3, p); and of w and c, (2, fits).
         """
         (_, p), fits = self.basis.shape, len(self.beta)
         whole, made, totals = (
@@ -220,7 +219,7 @@ class Partition:
             ends = list(pairwise(bounds))
             for fit, (a, b) in enumerate(ends):
                 np.dot(part[a:b], self.beta[fit], out=eta[a:b])
-            own[place] = eta
+            own[place] = eta + middle.repeat(np.diff(bounds))
             if self.given is None:
                 side[:, p] = 1.0
                 whole += product(part.T, part)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import permutations
 from typing import Any
 
@@ -77,15 +79,18 @@ def auroc_derivative(
     if ones in (0, len(y)):
         nan = np.full(len(y), np.nan)
         return Derivative(nan, nan)
-    placed = placements(positive, x)
     width, slope = bandwidth(x), np.empty(len(x))
     low, high = np.flatnonzero(~positive), np.flatnonzero(positive)
 
-    def put(one: tuple[Ints, Ints, float]) -> None:
-        own, others, sign = one
+    def put(own: Ints, others: Ints, sign: float) -> None:
         slope[own] = kernel_sums(x[own], x[others], np.full(len(others), sign), width)
 
-    shared(put, ((high, low, 1.0), (low, high, -1.0)), RECORD * len(x))
+    parts: list[Callable[[], Any]] = [
+        partial(placements, positive, x),
+        partial(put, high, low, 1.0),
+        partial(put, low, high, -1.0),
+    ]
+    placed, *_ = shared(lambda part: part(), parts, RECORD * len(x))
     weight = placed.share - placed.area
     weight /= np.array([len(y) - ones, ones], dtype=np.float64).take(positive)
     slope /= ones * (len(y) - ones)
