@@ -60,6 +60,8 @@ class Block:
         The likelihood that the fits maximise.
     uncorrected : numpy.ndarray, shape (fits, p), or None
         The coefficients before the intercept was corrected, where it was.
+    by_records : bool
+        Whether fits with one linear predictor change by products of the records.
     """
 
     numbers: Numbers
@@ -72,6 +74,7 @@ class Block:
     class_weights: Floats | None
     likelihood: Likelihood
     uncorrected: Floats | None = None
+    by_records: bool = False
 
     @property
     def has_one_predictor(self) -> bool:
@@ -340,14 +343,10 @@ class Block:
     @cached_property
     def _wide(self) -> Wide | None:
         """The fits as those to many columns; None if they are not."""
-        if not self.has_one_predictor or self.is_firth or self.rows.own is not None:
-            return None
-        if not Wide.suits(self.rows.basis.shape, self.penalty):
+        if not self.by_records:
             return None
         eta = self.rows.along(self.beta)
         weights = self.likelihood.curvature(self.y[None], eta) * self.counts
-        if (weights < 0).any():
-            return None
         return Wide(self.rows.basis, self.penalty, weights)
 
     @cached_property

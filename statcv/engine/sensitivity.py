@@ -25,7 +25,7 @@ from statcv.engine.setup import Setup
 from statcv.engine.wide import Wide
 from statcv.formula import Learnt
 from statcv.models.batched import CELLS
-from statcv.models.likelihood import Bernoulli, Likelihood, LinearFits
+from statcv.models.likelihood import Bernoulli, Gaussian, Likelihood, LinearFits
 from statcv.models.thresholds import training_times
 
 Floats = NDArray[np.float64]
@@ -231,9 +231,21 @@ class Sensitivity:
         """
         _, p, *classes = self.fits.coefficients.shape
         n, several = int(self.setup.plan.n), int(np.prod(classes))
-        plain = not classes and self._learnt is None
-        wide = plain and Wide.suits((n, p), self.fits.penalty)
-        return max(n * several, (n if wide else p * several) ** 2)
+        return max(n * several, (n if self._by_records else p * several) ** 2)
+
+    @cached_property
+    def _by_records(self) -> bool:
+        """Whether fits change by products of the records, as columns are many."""
+        likelihood, records = self.likelihood, self.setup.records
+        if not (likelihood == Bernoulli() or isinstance(likelihood, Gaussian)):
+            return False
+        if self.fits.coefficients.ndim > 2 or self.setup.folds.matrices is not None:
+            return False
+        most = 1.0 if isinstance(likelihood, Gaussian) else 0.25
+        for weights in (records.weights, self.fits.class_weights):
+            most *= 1.0 if weights is None else float(weights.max())
+        X = records.X if self.fits.rows is None else self.fits.rows
+        return Wide.suits(X, self.fits.penalty, most)
 
     @cached_property
     def _groups(self) -> Numbers:
@@ -281,6 +293,7 @@ class Sensitivity:
             class_weights=None if by_class is None else by_class[numbers],
             likelihood=self.likelihood,
             uncorrected=None if before is None else before[numbers],
+            by_records=self._by_records,
         )
         if self._learnt is not None or not self._groups.any():
             known = sum(len(other.numbers) for other in self._kept.values())

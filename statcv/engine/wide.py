@@ -23,6 +23,7 @@ Bools = NDArray[np.bool_]
 COLUMNS = 100  # with fewer, the information itself has an inverse soon enough
 SQUARE = 1.5  # records for each column, up to which those are fewer operations
 FREE = 8  # columns without a ridge, at most
+STRONG = 1e4  # the most that a record adds to the information over a ridge
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,22 +45,31 @@ class Wide:
     weights: Floats
 
     @staticmethod
-    def suits(shape: tuple[int, int], penalty: Floats) -> bool:
+    def suits(X: Floats, penalty: Floats, largest: float) -> bool:
         """Return whether products of the records are quicker than those of columns.
+
+        A weak ridge would cost them digits, as what is told of columns by records is
+        then the small difference of large numbers.
 
         Parameters
         ----------
-        shape : tuple of int
-            The number of records, and of columns.
+        X : numpy.ndarray, shape (n, p)
+            The rows.
         penalty : numpy.ndarray, shape (fits, p)
             The ridge of each fit.
+        largest : float
+            The largest weight of a row.
         """
-        n, p = shape
+        n, p = X.shape
         if p < COLUMNS or n > SQUARE * p:
             return False
         free, finite = penalty == 0, np.isfinite(penalty)
         alike = (free == free[0]).all() and (finite == finite[0]).all()
-        return bool(alike and np.count_nonzero(free[0]) <= FREE)
+        if not alike or np.count_nonzero(free[0]) > FREE:
+            return False
+        least = np.where(free[0], np.inf, penalty.min(axis=0))
+        reach = ((X - X.mean(axis=0)) ** 2 / least).sum(axis=1).max()
+        return bool(largest * reach <= STRONG)
 
     def along(self, targets: Floats) -> Floats:
         """Return x'H⁻¹g for each row x and vectors g of shape (m, fits, p).

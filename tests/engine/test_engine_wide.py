@@ -50,18 +50,39 @@ def test_columns_far_from_0_cost_no_digits():
     np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-8)
 
 
-def test_it_serves_fits_to_many_columns():
+def test_it_serves_fits_to_many_columns_with_strong_ridges():
+    X = np.random.default_rng(3).normal(10.0, 1.0, (200, 120))
     penalty = np.ones((2, 120))
     penalty[:, 0] = 0.0
-    assert Wide.suits((100, 120), penalty)
-    assert not Wide.suits((200, 120), penalty)
-    assert not Wide.suits((40, 50), penalty[:, :50])
-    assert Wide.suits((100, 120), penalty * [[1.0], [2.0]])
+    assert Wide.suits(X[:100], penalty, 0.25)
+    assert not Wide.suits(X, penalty, 0.25)
+    assert not Wide.suits(X[:40, :50], penalty[:, :50], 0.25)
+    assert Wide.suits(X[:100], penalty * [[1.0], [2.0]], 0.25)
+    assert not Wide.suits(X[:100], np.zeros((2, 120)), 0.25)
+    assert not Wide.suits(X[:100], penalty * 1e-3, 0.25)
+    assert not Wide.suits(X[:100], penalty, 250.0)
     for other in (0.0, np.inf):
         unlike = penalty.copy()
         unlike[1, 5] = other
-        assert not Wide.suits((100, 120), unlike)
-    assert not Wide.suits((100, 120), np.zeros((2, 120)))
+        assert not Wide.suits(X[:100], unlike, 0.25)
+
+
+@pytest.mark.parametrize("middle", [0.0, 100.0])
+def test_digits_suffice_where_it_serves(middle):
+    """The truth comes from orthogonal decompositions."""
+    rng = np.random.default_rng(4)
+    for n, p in ((100, 150), (150, 110)):
+        X = np.column_stack([np.ones(n), rng.normal(middle, 1.0, (n, p - 1))])
+        weights = rng.uniform(0.001, 0.25, n)
+        ridge = np.append(0.0, np.full(p - 1, 0.006))
+        assert Wide.suits(X, ridge[None], 0.25)
+        centred = X - np.average(X, axis=0, weights=weights)
+        centred[:, 0] = 1.0
+        root = np.sqrt(weights)[:, None]
+        tall = np.concatenate([root * centred, np.diag(np.sqrt(ridge))])
+        truth = (np.linalg.qr(tall)[0][:n] ** 2).sum(axis=1)
+        found = Wide(X, ridge[None], weights[None]).leverage[0]
+        np.testing.assert_allclose(found, truth, atol=1e-9)
 
 
 def many_columns():
