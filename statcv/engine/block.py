@@ -420,8 +420,12 @@ class Block:
 
         def add_to(fit: int) -> None:
             for some in self._parts(ends[fit], ends[fit + 1]):
-                for slope, target in zip(slopes, targets, strict=True):
-                    target[fit] += self.rows.some(fit, row[some], slope[some])
+                together = np.stack([slope[some] for slope in slopes], axis=1)
+                flat = together.reshape(len(together), -1)
+                sums = self.rows.some(fit, row[some], flat)
+                each = sums.reshape(-1, *together.shape[1:]).swapaxes(0, 1)
+                for target, own in zip(targets, each, strict=True):
+                    target[fit] += own
 
         shared(add_to, range(len(self.numbers)), RECORD * len(row) / len(self.numbers))
         return targets

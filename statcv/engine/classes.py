@@ -8,7 +8,7 @@ them near in few steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from statcv.engine.information import inverted, solve
 from statcv.engine.rows import Rows
-from statcv.threads import product, shared
+from statcv.models.batched import information_of
+from statcv.threads import product, ranges, shared
 
 Floats = NDArray[np.float64]
 
@@ -27,6 +28,8 @@ ALIKE = 8  # fits, the inverse of whose mean leaves little to do
 FEW, USUAL, MOST = 10, 60, 300  # steps that are then expected, and if not; and the most
 SOON = 0.4  # share of the steps that lead to a few digits
 APART = 1e-4  # share that makes matrices of two classes alike differ from others
+NARROW = 64  # columns, whose products are made once for all pairs of classes
+PIECE, SHARES = 2**12, 8  # records at once, and shares of them that threads take
 TOGETHER, ROOM = 8, 2**22  # functions side by side, at most, and numbers for each step
 
 
@@ -153,7 +156,7 @@ class InformationOfClasses:
         classes, p = self.shares.shape[1], self.penalty.shape[1]
         ridge = np.where(self._used.all(axis=0), self._ridge[:, 0].mean(axis=0), np.inf)
         if self._are_alike:
-            whole = self._put_together(self._mean)
+            whole = self._put_together(self._by_pair(self._mean))
             return inverted(whole, np.tile(ridge, classes)[None])
         made = np.empty((classes, p, p))
 
@@ -166,17 +169,46 @@ class InformationOfClasses:
     @cached_property
     def _matrices(self) -> Floats:
         """The information without the penalty, class by class, (fits, Kp, Kp)."""
-        return self._put_together(self._of_pair)
+        if self.penalty.shape[1] <= NARROW:
+            return self._put_together(self._of_all_pairs())
+        return self._put_together(self._by_pair(self._of_pair))
 
-    def _put_together(self, of: Callable[[int, int], Floats]) -> Floats:
+    @property
+    def _pairs(self) -> list[tuple[int, int]]:
+        """The pairs of classes."""
+        classes = self.shares.shape[1]
+        return [(a, b) for a in range(classes) for b in range(a, classes)]
+
+    def _put_together(self, found: Sequence[Floats]) -> Floats:
         """Return matrices of all classes, (m, Kp, Kp), from those of each two."""
         classes, p = self.shares.shape[1], self.penalty.shape[1]
-        pairs = [(a, b) for a in range(classes) for b in range(a, classes)]
-        found = shared(lambda pair: of(*pair), pairs, float(self.counts.size * p**2))
         made = np.empty((len(found[0]), classes, p, classes, p))
-        for (a, b), both in zip(pairs, found, strict=True):
+        for (a, b), both in zip(self._pairs, found, strict=True):
             made[:, a, :, b] = made[:, b, :, a] = both
         return made.reshape(-1, classes * p, classes * p)
+
+    def _by_pair(self, of: Callable[[int, int], Floats]) -> list[Floats]:
+        """Return what a function makes of each pair, (m, p, p) each."""
+        cost = float(self.counts.size * self.penalty.shape[1] ** 2)
+        return shared(lambda pair: of(*pair), self._pairs, cost)
+
+    def _of_all_pairs(self) -> list[Floats]:
+        """Return the sums of all pairs, whose few columns are multiplied once."""
+        (n, r), pairs = self.rows.basis.shape, self._pairs
+        shape = (len(pairs) * len(self.counts), r, r)
+
+        def add(share: range) -> Floats:
+            total = np.zeros(shape)
+            for start in share:
+                some = slice(start * PIECE, (start + 1) * PIECE)
+                weights = [self._weights(*pair, some) for pair in pairs]
+                total += information_of(self.rows.basis[some], np.concatenate(weights))
+            return total
+
+        shares = ranges(-(-n // PIECE), SHARES)
+        parts = shared(add, shares, float(n) / len(shares) * np.prod(shape))
+        each = np.split(np.sum(parts, axis=0), len(pairs))
+        return [self.rows.between(own) for own in each]
 
     def _of_pair(self, a: int, b: int) -> Floats:
         """Return the sums of products of columns for two classes, (fits, p, p)."""
@@ -187,9 +219,9 @@ class InformationOfClasses:
         weights = self._weights(a, b).mean(axis=0)[None]
         return self.rows.information(weights) * (1 + APART * (a == b))
 
-    def _weights(self, a: int, b: int) -> Floats:
-        share = self.counts * self.shares[:, a]
-        return np.asarray(share * ((a == b) - self.shares[:, b]))
+    def _weights(self, a: int, b: int, some: slice = slice(None)) -> Floats:
+        share = self.counts[:, some] * self.shares[:, a, some]
+        return np.asarray(share * ((a == b) - self.shares[:, b, some]))
 
     @cached_property
     def _used(self) -> NDArray[np.bool_]:

@@ -58,6 +58,14 @@ def test_products_are_those_with_the_matrices(case):
 
 
 @pytest.mark.parametrize("case", CASES)
+def test_matrices_are_those_of_each_pair_of_classes(case, monkeypatch):
+    found = information(*CASES[case])
+    monkeypatch.setattr(module, "PIECE", 7)
+    for made, pair in zip(found._of_all_pairs(), found._pairs, strict=True):
+        np.testing.assert_allclose(made, found._of_pair(*pair), rtol=1e-10, atol=1e-9)
+
+
+@pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("ridge", [0.0, 0.5, 100.0])
 def test_steps_lead_to_what_decompositions_give(case, ridge, monkeypatch):
     found = information(*CASES[case], ridge=ridge)
