@@ -101,9 +101,10 @@ class FewFits:
         return len(self.changed)
 
     def part(self, chosen: NDArray[Any]) -> FewFits:
-        """Return the problem of some of the fits."""
-        some = np.arange(len(self))[chosen]
-        times = self.times
+        """Return the problem of some of the fits; this one, without a copy, of all."""
+        some, times = np.arange(len(self))[chosen], self.times
+        if len(some) == len(self):
+            return self
         return replace(
             self,
             changed=tuple(self.changed[one] for one in some),
