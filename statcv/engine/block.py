@@ -435,7 +435,7 @@ class Block:
         totals: Floats,
         targets: Sequence[Floats],
         one_step: bool,
-        rough: Sequence[bool] = (),
+        rough: Sequence[bool],
     ) -> None:
         """Add, in place, derivatives by the weight of each record, over the fits.
 
@@ -447,7 +447,7 @@ class Block:
         """
         if self.is_firth:
             for total, moved in zip(
-                totals, self.changes(targets, one_step), strict=True
+                totals, self.changes(targets, one_step, rough), strict=True
             ):
                 total += moved.sum(axis=0)
             return
@@ -469,7 +469,7 @@ class Block:
         self._put(put)
 
     def changes(
-        self, targets: Sequence[Floats], one_step: bool, rough: Sequence[bool] = ()
+        self, targets: Sequence[Floats], one_step: bool, rough: Sequence[bool]
     ) -> Iterator[Floats]:
         """Yield the derivatives by the weight of each record in each fit, (fits, n).
 
@@ -481,7 +481,7 @@ class Block:
             Whether changes are as long as a Newton step without the record, of fits
             with one linear predictor.
         rough : sequence of bool
-            For which functions a few digits are enough; for none by default.
+            For which functions a few digits are enough.
         """
         if self.is_firth:
             for moved in self._changes_of_firth(targets):
@@ -537,9 +537,8 @@ class Block:
     def _solved_of_classes(
         self, targets: Sequence[Floats], rough: Sequence[bool]
     ) -> Floats:
-        few_digits = np.array(rough or [False] * len(targets))
         by_class = np.stack([one.swapaxes(1, 2) for one in targets])
-        return self._information_of_classes.solve(by_class, few_digits)
+        return self._information_of_classes.solve(by_class, np.array(rough))
 
     def _add_changes_of_classes(
         self, totals: Floats, targets: Sequence[Floats], rough: Sequence[bool]

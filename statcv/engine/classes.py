@@ -158,13 +158,12 @@ class InformationOfClasses:
         if self._are_alike:
             whole = self._put_together(self._by_pair(self._mean))
             return inverted(whole, np.tile(ridge, classes)[None])
-        made = np.empty((classes, p, p))
 
-        def put(own: int) -> None:
-            made[own] = self._of_pair(own, own).mean(axis=0)
+        def own(number: int) -> Floats:
+            return np.asarray(self._of_pair(number, number).mean(axis=0))
 
-        shared(put, range(classes), float(self.counts.size * p**2))
-        return inverted(made, np.tile(ridge, (classes, 1)))
+        made = shared(own, range(classes), float(self.counts.size * p**2))
+        return inverted(np.array(made), np.tile(ridge, (classes, 1)))
 
     @cached_property
     def _matrices(self) -> Floats:

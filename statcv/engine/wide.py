@@ -48,8 +48,8 @@ class Wide:
     def suits(X: Floats, penalty: Floats, largest: float) -> bool:
         """Return whether products of the records are quicker than those of columns.
 
-        A weak ridge would cost them digits, as what is told of columns by records is
-        then the small difference of large numbers.
+        A weak ridge would cost them digits, as results are then small differences of
+        large numbers.
 
         Parameters
         ----------
