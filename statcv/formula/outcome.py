@@ -66,9 +66,10 @@ class Outcome:
         >>> stage.named(["age[1]", "C(site)[T.2][2]"])
         ('age[mid]', 'C(site)[T.2][high]')
         """
-        if self.kind != "multiclass":
+        labels = enumerate(map(str, self.levels))
+        ends = {f"{code}]": f"{label}]" for code, label in labels if str(code) != label}
+        if self.kind != "multiclass" or not ends:
             return tuple(coefficients)
-        ends = {f"{code}]": f"{level}]" for code, level in enumerate(self.levels)}
         parts = ((name, name.rpartition("[")) for name in coefficients)
         return tuple(
             f"{stem}[{ends[code]}" if code in ends else name

@@ -80,7 +80,8 @@ def invert(matrix: Matrix) -> bool:
     """
     if not (_in_place("potrf", matrix) and _in_place("potri", matrix)):
         return False
-    matrix[:] = np.triu(matrix) + np.triu(matrix, 1).T
+    below = np.tri(len(matrix), k=-1, dtype=bool)
+    np.copyto(matrix, matrix.T, where=below)
     return True
 
 

@@ -206,10 +206,7 @@ class Logit:
             several = records.kind == "multiclass"
             regression = class_regression if several else _regression
             return fit_own_folds(self, regression(self, records, own), records, folds)
-        ridge, names = self.ridge(records), records.names
-        if records.kind == "multiclass":
-            names = class_names(names, free_classes(ridge, records.n_classes))
-        made = None
+        ridge, made = self.ridge(records), None
         if wide or (own is None and not self.has_firth):
             made = fit_by_multiples(records, folds, ridge, own)
         penalty = ridge if own is None else own
@@ -221,6 +218,7 @@ class Logit:
             return None  # they are fitted one by one
         if own is None:
             fit_rotated = partial(self.fit_folds, folds=folds)
+            names = partial(_names, records, ridge)
             smaller = in_row_space(records, folds, ridge, names, fit_rotated)
             if smaller is not None:
                 return smaller
@@ -284,6 +282,13 @@ def _fitted(
     if records.kind == "multiclass":
         return by_class(fits, records, folds, penalty)
     return by_linear_predictor(fits, records, folds, expit, penalty)
+
+
+def _names(records: TrainingSet, ridge: Matrix) -> tuple[str, ...]:
+    """Return the names of the coefficients, of each class that has some."""
+    if records.kind != "multiclass":
+        return records.names
+    return class_names(records.names, free_classes(ridge, records.n_classes))
 
 
 @lru_cache

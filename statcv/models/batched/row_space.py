@@ -291,7 +291,7 @@ def in_row_space(
     records: TrainingSet,
     folds: Folds,
     ridge: Matrix,
-    names: tuple[str, ...],
+    names: Callable[[], tuple[str, ...]],
     fit: Callable[[TrainingSet], FittedFolds | None],
 ) -> FittedFolds | None:
     """Fit in the space of the rows where that is smaller; None if it is not.
@@ -301,8 +301,8 @@ def in_row_space(
     records : TrainingSet
     folds : Folds
     ridge : numpy.ndarray, shape (p,)
-    names : tuple of str
-        Names of the coefficients.
+    names : callable
+        Function that returns the names of the coefficients.
     fit : callable
         Function that fits all folds of the rotated records.
     """
@@ -310,7 +310,7 @@ def in_row_space(
     fitted = None if space is None else fit(space.rotated)
     if space is None or fitted is None:
         return None
-    return space.back(fitted, folds, names)
+    return space.back(fitted, folds, names())
 
 
 def with_smaller(

@@ -11,7 +11,8 @@ h = (RSS'R + λ)⁻¹(R⁻¹a - RSZ'c/λ) has as many numbers as S has records.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -49,8 +50,8 @@ class ByFewRecords:
         The inverses of RSS'R/λ + 1, in single precision.
     rise : numpy.ndarray, shape (m, 1)
         By how much the intercept rises if its gradient is 1; 0 without intercept.
-    bent : numpy.ndarray, shape (m, n)
-        What is taken from the multiples as the intercept rises by 1.
+    bent : numpy.ndarray, shape (m, r)
+        What is taken from their multiples as the intercept rises by 1.
     """
 
     span: Span
@@ -104,7 +105,7 @@ class ByFewRecords:
             roots=roots,
             inverses=inverses,
             rise=np.zeros((len(left), 1)),
-            bent=np.zeros_like(variances),
+            bent=np.zeros_like(roots),
         )
         if not span.intercept:
             return found
@@ -115,42 +116,65 @@ class ByFewRecords:
 
     def times(self, gradients: Matrix) -> Matrix:
         """Multiply gradients, shape (m, q), each by its inverse."""
-        span, ridge, n = self.span, self.ridge, len(self.span.X)
-        pulled, step = gradients[:, :n], np.zeros_like(gradients)
-        np.divide(pulled, ridge, out=step[:, :n], where=self.left)
-        own = np.take_along_axis(pulled, self.records, axis=1) * (self.roots > 0)
-        right = np.divide(own, self.roots, out=own.copy(), where=self.roots > 0)
-        if step[:, :n].any():  # besides the records held out
-            along = span.with_products(step)[:, :n]
-            right -= self.roots * np.take_along_axis(along, self.records, axis=1)
+        span, n, fits = self.span, len(self.span.X), len(gradients)
+        step = np.zeros_like(gradients)
+        np.multiply(gradients[:, :n], self._share, out=step[:, :n])
+        own = gradients.take(self._places)
+        right = own * self._inverse_roots
+        if step.any():  # besides the records held out
+            along = span.multiplied(step).reshape(fits, -1)
+            right -= self.roots * along.take(self._rows)
         solved = self._solved(right)
-        step[:, :n] += solved
         if span.intercept:
-            lost = (own.sum(axis=1) - ridge[:, 0] * solved.sum(axis=1))[:, None]
-            step[:, n:] = (gradients[:, n:] - span.unit * lost) * self.rise
-            step[:, :n] -= step[:, n:] * self.bent
+            lost = np.einsum("mr,mr->m", own, self.roots > 0)
+            lost -= self.ridge[:, 0] * solved.sum(axis=1)
+            step[:, n] = (gradients[:, n] - span.unit * lost) * self.rise[:, 0]
+            solved -= step[:, n:] * self.bent
+        step.reshape(-1)[self._places] += solved
         return span.with_products(step)
 
     def _solved(self, right: Matrix) -> Matrix:
-        """Return Rh as multiples of all records, shape (m, n).
-
-        Single precision is enough for approximate inverses.
-        """
+        """Return Rh, shape (m, r). Single precision is enough for its purpose."""
         few: Any = right.astype(np.float32)
         found: Any = np.matmul(self.inverses, few[:, :, None])[:, :, 0]
-        every = np.zeros(self.left.shape)
-        np.put_along_axis(every, self.records, self.roots * found / self.ridge, axis=1)
-        return every
+        return np.asarray(self.roots * found / self.ridge)
 
     def part(self, chosen: NDArray[Any]) -> ByFewRecords:
         """Return the inverses of some of the fits."""
         some = np.arange(len(self.roots))[chosen]
-        own = {
-            name: value[some]
-            for name, value in vars(self).items()
-            if isinstance(value, np.ndarray)
-        }
+        values = ((field.name, getattr(self, field.name)) for field in fields(self))
+        own = {name: made[some] for name, made in values if name != "span"}
         return replace(self, span=self.span.part(chosen), **own)
+
+    @cached_property
+    def _share(self) -> Matrix:
+        """What multiplies the multiples of records that are left out, shape (m, n)."""
+        return self.left / self.ridge
+
+    @cached_property
+    def _inverse_roots(self) -> Matrix:
+        """1 over each root, and 0 where it is 0."""
+        return np.divide(1.0, self.roots, out=self.roots.copy(), where=self.roots > 0)
+
+    @cached_property
+    def _rows(self) -> Numbers:
+        """Where the records stand in numbers for all records of each fit."""
+        return _in_rows(self.records, len(self.span.X))
+
+    @cached_property
+    def _places(self) -> Numbers:
+        """Where they stand in all coordinates of each fit."""
+        return _in_rows(self.records, self.span.size)
+
+
+def _in_rows(columns: Numbers, width: int) -> Numbers:
+    """Return the places of some columns of each row in all rows, one after the other.
+
+    >>> _in_rows(np.array([[0, 2], [1, 2]]), 3)
+    array([[0, 2],
+           [4, 5]])
+    """
+    return columns + width * np.arange(len(columns))[:, None]
 
 
 def _least(variances: Matrix) -> NDArray[np.bool_]:

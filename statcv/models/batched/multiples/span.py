@@ -134,25 +134,32 @@ class Span:
 
         There are q for each of the c coefficients of a column.
         """
+        by_class = multiples.reshape(len(multiples), -1, self.size)
+        made, n = np.empty((len(multiples), 2, *by_class.shape[1:])), len(self.X)
+        made[:, 0, :, :n] = self.multiplied(multiples)
+        made[:, 0, :, n:], made[:, 1] = by_class[:, :, n:], by_class
+        return made.reshape(len(multiples), -1)
+
+    def multiplied(self, multiples: Matrix) -> Matrix:
+        """Return the products of all records with coordinates, (m, c, n).
+
+        They have single precision, and are without what the intercept adds.
+        """
         n, fits = len(self.X), len(multiples)
-        by_class = multiples.reshape(fits, -1, self.size)
-        made = np.empty((fits, 2, *by_class.shape[1:]))
-        some: Any = by_class[:, :, :n].astype(np.float32)
+        by_class = multiples.reshape(fits, -1, self.size)[:, :, :n]
+        some: Any = by_class.astype(np.float32)
+        if not self.common:
+            pairs = list(zip(some, self.products, strict=True))
+            cost = 2.0 * n * n * some.shape[1]
+            return np.stack(shared(lambda pair: product(*pair), pairs, cost))
         few = padded(some.reshape(-1, n))
+        made: Any = np.empty((len(few), n), dtype=np.float32)
 
         def put(part: slice) -> None:
-            found = (few @ self.products[0][:, part])[: fits * some.shape[1]]
-            made[:, 0, :, part] = found.reshape(*some.shape[:2], -1)
+            made[:, part] = few @ self.products[0][:, part]
 
-        def put_own(fit: int) -> None:
-            made[fit, 0, :, :n] = product(some[fit], self.products[fit])
-
-        if self.common:
-            shared(put, self._parts, 2.0 * n * n * len(few) / PARTS)
-        else:
-            shared(put_own, range(fits), 2.0 * n * n * some.shape[1])
-        made[:, 0, :, n:], made[:, 1] = by_class[:, :, n:], by_class
-        return made.reshape(fits, -1)
+        shared(put, self._parts, QUICK * 2 * n * n * len(few) / PARTS)
+        return np.asarray(made[: fits * some.shape[1]].reshape(some.shape))
 
     def _by_class(self, places: Matrix) -> Matrix:
         """Return places as their products and their multiples, (m, 2, c, q)."""
