@@ -33,7 +33,7 @@ Matrix = NDArray[np.float64]
 CELLS = 2**16  # of the rows that are read from all columns together, and
 LEAST = 2**11  # rows that are read from a column at once
 TALL, TOGETHER = 2**10, 2**9  # rows and columns of a table that are read together
-COPYING = 20.0  # operations that take as long as reading a number into a table
+COPYING = 8.0  # operations that take as long as reading a number into a table
 
 
 class Terms:
@@ -317,7 +317,8 @@ def _multiply(
                 look(put)
 
         corners = product(range(0, n, TALL), range(0, table.shape[1], TOGETHER))
-        shared(copy, list(corners), COPYING * min(n, TALL) * TOGETHER)
+        cells = min(n, TALL) * min(table.shape[1], TOGETHER)
+        shared(copy, list(corners), COPYING * cells)
         return matrix
     products = formula.products
     used = {name: columns[name].to_numpy() for names in products for name in names}
