@@ -492,11 +492,13 @@ class Block:
             return
         rate = self.reach if one_step else self.pull
         for target in targets:
-            if self._wide is not None:
-                yield self._wide.along(target[None])[0] * rate
-                continue
-            solved = np.einsum("bpq,bq->bp", self.inverse, target)
-            yield self.rows.along(solved) * rate
+            yield self._along_solved(target) * rate
+
+    def _along_solved(self, target: Floats) -> Floats:
+        """Return x'H⁻¹t for each row x and the target t of each fit, (fits, n)."""
+        if self._wide is not None:
+            return self._wide.along(target[None])[0]
+        return self.rows.along(np.einsum("bpq,bq->bp", self.inverse, target))
 
     def _changes_of_firth(self, targets: Sequence[Floats]) -> Iterator[Floats]:
         if self.rows.own is None:

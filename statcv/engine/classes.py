@@ -8,7 +8,7 @@ them near in few steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from statcv.engine.information import inverted, solve
 from statcv.engine.rows import Rows
-from statcv.models.batched import information_of
+from statcv.models.batched import information_of, of_all_classes
 from statcv.threads import product, ranges, shared
 
 Floats = NDArray[np.float64]
@@ -156,7 +156,7 @@ class InformationOfClasses:
         classes, p = self.shares.shape[1], self.penalty.shape[1]
         ridge = np.where(self._used.all(axis=0), self._ridge[:, 0].mean(axis=0), np.inf)
         if self._are_alike:
-            whole = self._put_together(self._by_pair(self._mean))
+            whole = of_all_classes(self._by_pair(self._mean), classes)
             return inverted(whole, np.tile(ridge, classes)[None])
 
         def own(number: int) -> Floats:
@@ -168,23 +168,15 @@ class InformationOfClasses:
     @cached_property
     def _matrices(self) -> Floats:
         """The information without the penalty, class by class, (fits, Kp, Kp)."""
-        if self.penalty.shape[1] <= NARROW:
-            return self._put_together(self._of_all_pairs())
-        return self._put_together(self._by_pair(self._of_pair))
+        narrow = self.penalty.shape[1] <= NARROW
+        found = self._of_all_pairs() if narrow else self._by_pair(self._of_pair)
+        return of_all_classes(found, self.shares.shape[1])
 
     @property
     def _pairs(self) -> list[tuple[int, int]]:
         """The pairs of classes."""
         classes = self.shares.shape[1]
         return [(a, b) for a in range(classes) for b in range(a, classes)]
-
-    def _put_together(self, found: Sequence[Floats]) -> Floats:
-        """Return matrices of all classes, (m, Kp, Kp), from those of each two."""
-        classes, p = self.shares.shape[1], self.penalty.shape[1]
-        made = np.empty((len(found[0]), classes, p, classes, p))
-        for (a, b), both in zip(self._pairs, found, strict=True):
-            made[:, a, :, b] = made[:, b, :, a] = both
-        return made.reshape(-1, classes * p, classes * p)
 
     def _by_pair(self, of: Callable[[int, int], Floats]) -> list[Floats]:
         """Return what a function makes of each pair, (m, p, p) each."""

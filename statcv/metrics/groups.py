@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 
 import numpy as np
 
@@ -60,8 +59,22 @@ def sums_by_group(group: Ints, values: Bools | Floats, groups: int) -> Floats:
     """
     if len(group) < LONG * groups or not is_rising(group):
         return np.asarray(np.bincount(group, values, groups), dtype=float)
-    ends = pairwise(_bounds(group, groups))
-    return np.array([values[start:stop].sum() for start, stop in ends], dtype=float)
+    return sums_between(values, np.array(_bounds(group, groups)))
+
+
+def sums_between(values: Bools | Floats, bounds: Ints) -> Floats:
+    """Return the sum of the values from each bound to the next, 0 of none.
+
+    Examples
+    --------
+    >>> sums_between(np.array([1.0, 2.0, 5.0]), np.array([0, 2, 2, 3]))
+    array([3., 0., 5.])
+    """
+    sums, filled = np.zeros(len(bounds) - 1), bounds[1:] > bounds[:-1]
+    if filled.any():
+        first = bounds[:-1][filled]
+        sums[filled] = np.add.reduceat(values[: bounds[-1]], first, dtype=float)
+    return sums
 
 
 def _bounds(group: Ints, groups: int) -> list[int]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, PlainFit, TrainingSet
+from statcv.models.batched.gram import of_all_classes
 from statcv.models.batched.row_space import row_space
 from statcv.models.likelihood import LinearFits
 from statcv.models.newton import (
@@ -216,13 +217,9 @@ def class_hessian(
     basis : numpy.ndarray, shape (classes, c)
         Coefficients of the classes are this times the c that are free.
     """
-    p, c = X.shape[1], basis.shape[1]
+    c = basis.shape[1]
     covariance = -probability[:, :, None] * probability[:, None, :]
     np.einsum("ikk->ik", covariance)[:] = probability * others
     curved = (basis.T @ covariance @ basis) * weights[:, None, None]
-    hessian = np.empty((c, p, c, p))
-    for a in range(c):
-        for b in range(a, c):
-            made = (X.T * curved[:, a, b]) @ X
-            hessian[a, :, b, :] = hessian[b, :, a, :] = made
-    return hessian.reshape(c * p, -1)
+    pairs = zip(*np.triu_indices(c), strict=True)
+    return of_all_classes([(X.T * curved[:, a, b]) @ X for a, b in pairs], c)

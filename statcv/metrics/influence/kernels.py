@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from statcv.metrics.discrimination.order import in_rising_order, is_rising
+from statcv.metrics.groups import sums_between
 from statcv.metrics.inputs import Floats, Ints
 from statcv.threads import RECORD, shared
 
@@ -206,12 +207,12 @@ class Grid:
         between = np.zeros((4, len(counts)))
         for nodes in _blocks(self.bounds):
             first, after = self.bounds[nodes.start], self.bounds[nodes.stop]
-            filled, begins = counts[nodes] > 0, self.bounds[nodes] - first
+            bounds = self.bounds[nodes.start : nodes.stop + 1] - first
             value, distance = values[first:after], points[first:after]
             moment = value * distance
             powers = (value, moment, moment * distance, value**2)
             for sums, one in zip(between[:, nodes], powers, strict=True):
-                sums[filled] = np.add.reduceat(one, begins[filled])
+                sums[:] = sums_between(one, bounds)
         windows = []
         for sums in between[:3]:
             through = np.append(0.0, np.cumsum(sums))

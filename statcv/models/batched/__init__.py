@@ -9,7 +9,7 @@ from statcv.models.batched.folds import (
     fit_all_folds,
     permuted_folds,
 )
-from statcv.models.batched.gram import information_of, quadratic_of
+from statcv.models.batched.gram import information_of, of_all_classes, quadratic_of
 
 __all__ = [
     "CELLS",
@@ -18,6 +18,7 @@ __all__ = [
     "Folds",
     "fit_all_folds",
     "information_of",
+    "of_all_classes",
     "permuted_folds",
     "quadratic_of",
     "symmetric_inverse",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -114,6 +115,29 @@ def information_of(X: Matrix, weights: Matrix) -> Matrix:
         part = X[start : start + step]
         sums += product(own, products_of(part, out=room[:, : len(part)]).T)
     return symmetric(sums, p)
+
+
+def of_all_classes(found: Sequence[Matrix], classes: int) -> Matrix:
+    """Put matrices for each two classes together, shape (…, c p, c p).
+
+    Parameters
+    ----------
+    found : sequence of numpy.ndarray, shape (…, p, p)
+        A symmetric matrix for each pair of classes, those of the first class first.
+    classes : int
+
+    Examples
+    --------
+    >>> one, two, three = (np.array([[number]]) for number in (1, 2, 3))
+    >>> of_all_classes([one, two, three], 2)
+    array([[1, 2],
+           [2, 3]])
+    """
+    (*fits, p, _), kind = found[0].shape, found[0].dtype
+    made = np.empty((*fits, classes, p, classes, p), kind)
+    for a, b, both in zip(*np.triu_indices(classes), found, strict=True):
+        made[..., a, :, b, :] = made[..., b, :, a, :] = both
+    return made.reshape(*fits, classes * p, classes * p)
 
 
 def quadratic_of(X: Matrix, matrix: Matrix) -> Matrix:

@@ -11,7 +11,7 @@ import numpy as np
 
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.folds import Numbers
-from statcv.models.batched.gram import grams, products_of
+from statcv.models.batched.gram import grams, of_all_classes, products_of
 from statcv.models.batched.passes.families import Family
 from statcv.models.batched.passes.triangles import Triangle
 from statcv.models.newton import column_units
@@ -322,13 +322,10 @@ class Passes:
             sums /= np.multiply.outer(self.unit, self.unit).astype(sums.dtype)
         if len(sums) == 1:
             return np.asarray(sums[0])
-        p, free = self.X.shape[1], self.family.basis.shape[1]
+        free = int(self.family.basis.shape[1])
         if len(sums) == free:
             return sums
-        whole = np.empty((free, p, free, p), sums.dtype)
-        for (a, b), own in zip(self.family.pairs, sums, strict=True):
-            whole[a, :, b] = whole[b, :, a] = own
-        return whole.reshape(free * p, free * p)
+        return of_all_classes(list(sums), free)
 
     def diagonal(self, theta: Matrix) -> Matrix:
         """Return the diagonal of the Hessian with the penalty, shape (q,)."""
