@@ -497,7 +497,7 @@ class Block:
     def _along_solved(self, target: Floats) -> Floats:
         """Return x'H⁻¹t for each row x and the target t of each fit, (fits, n)."""
         if self._wide is not None:
-            return self._wide.along(target[None])[0]
+            return np.asarray(self._wide.along(target[None])[0])
         return self.rows.along(np.einsum("bpq,bq->bp", self.inverse, target))
 
     def _changes_of_firth(self, targets: Sequence[Floats]) -> Iterator[Floats]:

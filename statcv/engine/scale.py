@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from statcv.engine.information import TINY
 from statcv.engine.rows import Rows
-from statcv.metrics.groups import sums_between
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -132,8 +131,12 @@ class Scale:
             The derivative by each standardised prediction, and its value.
         """
         ends = np.searchsorted(owner, np.arange(len(target) + 1))
-        sums = sums_between(slope, ends)[:, None]
-        moments = sums_between(slope * standardised, ends)[:, None]
+        filled = ends[1:] > ends[:-1]
+        sums, moments = np.zeros((2, len(target), 1))
+        if filled.any():
+            begins = ends[:-1][filled]
+            sums[filled, 0] = np.add.reduceat(slope, begins)
+            moments[filled, 0] = np.add.reduceat(slope * standardised, begins)
         rate = self.rate[:, None]
         shifted = (target - sums * self.centre) * rate
         return np.asarray(shifted - moments * self.along * rate**2)
