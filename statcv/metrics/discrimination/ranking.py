@@ -40,6 +40,7 @@ _DECIMALS = 12
 _TIE_TOL = 1e-12  # to which probabilities of 12 decimals are rounded already
 _DOUBLE_DIGITS = 16  # a double holds no more significant digits than these
 _IN_CACHE = 2**14  # numbers that are rounded while they stay in the cache
+_BESIDE = 2**15  # that are compared with the next one
 _AT_ONCE = 2**20  # scores ranked together: enough to be fast, few enough to fit
 _FEW = 64  # records of a group that is sorted together with others
 _WEIGHED = 2**16  # the same, with several arrays of weights beside them
@@ -126,15 +127,17 @@ def begins_value(rising: Floats, tie_tol: float = 1e-12) -> Bools:
     [True, True, False, True]
     """
     new = np.ones(len(rising), dtype=bool)
-    one, other = rising[:-1], rising[1:]
-    size = np.maximum(np.abs(one), np.abs(other))
     with np.errstate(invalid="ignore", over="ignore"):  # infinite numbers
-        size *= 40 * tie_tol  # more than a unit of the last digit that is kept
-        near = np.flatnonzero(~(other - one > size))
+        for start in range(0, len(rising) - 1, _BESIDE):
+            other = rising[start + 1 : start + 1 + _BESIDE]
+            one = rising[start : start + len(other)]
+            size = np.maximum(-one, other)  # of the larger one, as they rise
+            size *= 40 * tie_tol  # more than a unit of the last digit that is kept
+            np.greater(other - one, size, out=new[start + 1 : start + 1 + len(other)])
+    near = np.flatnonzero(~new)
     if len(near):
-        new[near + 1] = round_significant(one[near], tie_tol) != round_significant(
-            other[near], tie_tol
-        )
+        one, other = rising[near - 1], rising[near]
+        new[near] = round_significant(one, tie_tol) != round_significant(other, tie_tol)
     return new
 
 

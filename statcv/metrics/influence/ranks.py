@@ -42,7 +42,7 @@ def placements(positive: NDArray[np.bool_], x: Floats) -> Placements:
         ones = positive[order]
     n, high = len(x), int(np.count_nonzero(ones))
     hits = ones.astype(np.float64)
-    others = np.cumsum(hits)
+    others = np.cumsum(ones).astype(np.float64)  # a tenth of the time of numbers
     zeros = np.arange(1.0, n + 1)
     zeros -= others
     tied = 0.0
@@ -92,7 +92,9 @@ def auroc_derivative(
     ]
     placed, *_ = shared(lambda part: part(), parts, RECORD * len(x))
     weight = placed.share - placed.area
-    weight /= np.array([len(y) - ones, ones], dtype=np.float64).take(positive)
+    of_its_class = positive * float(2 * ones - len(y))  # beyond those of the other
+    of_its_class += len(y) - ones
+    weight /= of_its_class
     slope /= ones * (len(y) - ones)
     return Derivative(weight, slope, placed, placed.area)
 
