@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import ModelError
-from statcv.models.base import Matrix, Model, TrainingSet, refuse_missing
+from statcv.models.base import Matrix, Model, TrainingSet
 from statcv.models.batched.chord import ACCURACY, SINGULAR, STEPS
 from statcv.models.batched.downdate import Whole, inverted
 from statcv.models.batched.folds import Block, FoldFits, Folds
@@ -292,7 +292,6 @@ def sure_firth_fits(records: TrainingSet, folds: Folds) -> FoldFits:
     records, folds
         As in :func:`fit_firth_folds`.
     """
-    refuse_missing(records, "logistic regression")
     X, y = records.X, records.y.astype(float)
     fits = FoldFits.empty(len(folds), X.shape[1])
     weights = np.ones(len(X)) if records.weights is None else records.weights

@@ -196,6 +196,7 @@ class Logit:
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
         self.check(records.kind)
+        refuse_missing(records, "logistic regression")
         if self.flic:
             return self._fit_flic_folds(records, folds)
         own = self.own_ridges(records, folds)

@@ -292,6 +292,22 @@ def test_errors_of_the_package_keep_their_kind(data):
         cv("y ~ a", holes, na_action="pass", seed=1)
 
 
+@pytest.mark.parametrize("columns", [3, 35, 200])
+@pytest.mark.parametrize("outcome", ["two", "three", "number"])
+def test_missing_covariates_are_refused_whatever_the_size(columns, outcome):
+    rng = np.random.default_rng(columns)
+    X = rng.normal(size=(40, columns))
+    X[7, 1] = np.nan
+    y = {"two": X[:, 0] > 0, "three": np.digitize(X[:, 0], [-0.5, 0.5]).astype(str)}
+    frame = pd.DataFrame(X).add_prefix("x").assign(y=y.get(outcome, X[:, 0]))
+    models = ["linear", "neighbors"] if columns < 35 else ["neighbors"]
+    if outcome != "number":
+        models = [Logit(C=1.0), Logit(C=1.0, standardize=True), "neighbors"]
+    for model in models:
+        with pytest.raises(ModelError, match="cannot take missing"):
+            cv("y ~ .", frame, model=model, k=3, na_action="pass", seed=1)
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
 def test_interrupts_pass_through(data, error):
     with pytest.raises(error):

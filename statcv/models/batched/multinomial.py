@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.base import Matrix, RidgeModel, TrainingSet, refuse_missing
+from statcv.models.base import Matrix, RidgeModel, TrainingSet
 from statcv.models.batched.chord import ACCURACY, SINGULAR, approach
 from statcv.models.batched.downdate import (
     Downdate,
@@ -456,7 +456,6 @@ def sure_class_fits(
     model, records, folds, penalties, own
         As in :func:`statcv.models.batched.logit.sure_logit_fits`.
     """
-    refuse_missing(records, "logistic regression")
     ridge = model.ridge(records)
     free = free_classes(ridge, records.n_classes)
     columns = records.X.shape[1]

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.base import Matrix, RidgeModel, TrainingSet, refuse_missing
+from statcv.models.base import Matrix, RidgeModel, TrainingSet
 from statcv.models.batched.chord import (
     ACCURACY,
     FAR,
@@ -251,7 +251,6 @@ def sure_logit_fits(
     own : numpy.ndarray, shape (fits, p), optional
         Strength of the ridge on each column in each fit, in place of such matrices.
     """
-    refuse_missing(records, "logistic regression")
     fits = FoldFits.empty(len(folds), records.X.shape[1])
     made = None
     if own is not None:
