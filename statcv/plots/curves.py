@@ -384,15 +384,10 @@ def _clearer_side(ax: Axes) -> Place:
 
 def _clearest(ax: Axes) -> Place:
     """Return the corner that contains the least of the curves."""
-    x, y = (
-        np.concatenate([np.asarray(line.get_data()[axis]) for line in _curves(ax)])
-        for axis in (0, 1)
-    )
-    inner = np.linspace(0, 1, 101)
-    x = np.concatenate([x, *[inner for _ in _curves(ax)]])
-    y = np.concatenate(
-        [y, *[np.interp(inner, *line.get_data()) for line in _curves(ax)]]
-    )
+    drawn = [np.asarray(line.get_data(), dtype=float) for line in _curves(ax)]
+    curves, inner = [one for one in drawn if one.size], np.linspace(0, 1, 101)
+    along = [np.stack([inner, np.interp(inner, *one)]) for one in curves]
+    x, y = np.concatenate([*drawn, *along], axis=1)
     corners: dict[Place, NDArray[np.bool_]] = {
         "lower left": (x < 0.6) & (y < 0.2),
         "lower right": (x > 0.4) & (y < 0.2),

@@ -66,7 +66,8 @@ def plot_risk(
     ax, scores, outcome = new_axes(ax), result.scores, result.design.outcome
     finite = np.isfinite(records.predicted)
     y, predicted = records.y[finite], records.predicted[finite]
-    edges = _edges(predicted, scores.probabilities, bins)
+    risks = scores.probabilities and bool(((predicted >= 0) & (predicted <= 1)).all())
+    edges = _edges(predicted, risks, bins)
     ax.axhline(0, color="black", linewidth=0.8)
     tallest = 0.0
     for code, side in ((1, 1), (0, -1)):
@@ -89,7 +90,7 @@ def plot_risk(
     title = titled("Risk by outcome", records.how)
     if not finite.all():
         title += f"\n{int((~finite).sum())} without a finite prediction omitted"
-    what = "predicted risk" if scores.probabilities else "score"
+    what = "predicted risk" if risks else "score"
     ax.set(xlabel=f"held-out {what}", ylabel="share of the class", title=title)
     handles, labels = ax.get_legend_handles_labels()
     order = sorted(range(len(labels)), key=lambda k: "threshold" in labels[k])
@@ -103,10 +104,10 @@ def plot_risk(
     return ax
 
 
-def _edges(predicted: Floats, probabilities: bool, bins: int | None) -> Floats:
-    """Return the edges of the bars, which span 0 to 1 for probabilities."""
+def _edges(predicted: Floats, risks: bool, bins: int | None) -> Floats:
+    """Return the edges of the bars, which span 0 to 1 for risks."""
     count = bins or int(np.clip(np.sqrt(len(predicted)), 10, MOST_BINS))
-    if probabilities:
+    if risks:
         return np.linspace(0, 1, count + 1)
     if not len(predicted):
         return np.linspace(-1, 1, count + 1)

@@ -15,7 +15,15 @@ from statcv.errors import (
     OutcomeError,
     UndefinedMetricWarning,
 )
-from statcv.metrics import auprc, auroc, pr_band, roc_band, roc_curve, roc_difference
+from statcv.metrics import (
+    auprc,
+    auroc,
+    pr_band,
+    pr_curve,
+    roc_band,
+    roc_curve,
+    roc_difference,
+)
 
 mpl.use("Agg")
 SPECTOR = scv.load_data("spector")
@@ -205,6 +213,20 @@ def test_a_band_without_width_is_not_drawn():
         ax = plot(single, band=True)
         assert not ax.collections
         assert legend(ax)[1].startswith("no band: ")
+
+
+def test_repeats_that_hold_out_no_positive_record_have_no_curve():
+    few = pd.DataFrame({"y": [0, 0, 0, 0, 1, 1], "x": [3.0, 1, 4, 1, 5, 9]})
+    plan = {"scheme": "bootstrap", "repeats": 9, "seed": 1}
+    made = scv.cv("y ~ x", few, model="neighbors", **plan)
+    held = [made.scores.outcome[where].any() for where in made.scores.by_repeat]
+    assert not all(held)
+    for method in ("average_precision", "trapezoid"):
+        with pytest.warns(UndefinedMetricWarning, match=f"in {held.count(False)} of 9"):
+            ax = scv.plots.plot_pr(made, method=method)
+        _, *drawn = ax.lines  # the first is the share of positive records
+        assert [np.isfinite(line.get_xdata()).any() for line in drawn] == held
+    assert [len(part) for part in pr_curve([0, 0], [0.1, 0.2]).steps] == [0, 0]
 
 
 @pytest.mark.parametrize(("sign", "corner"), [(1, (1, 0)), (-1, (0, 1))])

@@ -307,6 +307,17 @@ def test_scores_are_drawn_on_their_own_scale(scored):
         scv.plots.plot_risk(scored, bins=0)
 
 
+def test_numbers_that_are_no_risks_are_drawn_as_scores():
+    result = scv.cv("GRADE ~ GPA", SPECTOR, model="negmean", k=4, seed=1)
+    assert (result.scores.predicted < 0).all()
+    ax = scv.plots.plot_risk(result)
+    assert ax.get_xlabel() == "held-out score"
+    for bars in ax.containers:
+        assert sum(bar.get_height() for bar in bars) == pytest.approx(
+            1.0 if "= 1" in bars.get_label() else -1.0
+        )
+
+
 class Unbounded(ClassifierMixin, BaseEstimator):
     """A classifier whose logits are infinite for some records."""
 

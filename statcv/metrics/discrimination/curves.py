@@ -92,7 +92,7 @@ class PrCurve:
 
         Each precision extends back to the previous recall. Points of recall 0 (the
         conventional one of precision 1, and those before the first true positive) are
-        not part of a step.
+        not part of a step. Without positive records there are no steps.
 
         Examples
         --------
@@ -102,7 +102,7 @@ class PrCurve:
         """
         found = self.recall > 0
         recall, precision = self.recall[found], self.precision[found]
-        return np.append(0.0, recall), np.append(precision[:1], precision)
+        return np.append(0.0 * recall[:1], recall), np.append(precision[:1], precision)
 
 
 def auprc(
