@@ -74,11 +74,11 @@ class Bernoulli:
 
     def pull_back(self, mean: Floats, slope: Floats) -> Floats:
         """Return the derivative by the log-odds."""
-        if mean.ndim == 1:
-            with np.errstate(invalid="ignore"):  # an infinite slope where p is 0 or 1
+        with np.errstate(invalid="ignore"):  # an infinite slope where p is 0 or 1
+            if mean.ndim == 1:
                 return np.asarray(slope * mean * (1 - mean))
-        mixed = (slope * mean).sum(axis=1, keepdims=True)
-        return np.asarray(mean * (slope - mixed))
+            mixed = (slope * mean).sum(axis=1, keepdims=True)
+            return np.asarray(mean * (slope - mixed))
 
     def residual(self, y: NDArray[Any], eta: Floats) -> Floats:
         """Return the outcome, which may be a share, minus its probability."""

@@ -6,8 +6,9 @@ import pytest
 from scipy import linalg
 
 import statcv as scv
-from statcv.inference.estimates.monte_carlo import residuals
+from statcv.inference.estimates.monte_carlo import monte_carlo_sd, residuals
 from statcv.inference.estimates.pairs import concordant_pairs
+from statcv.metrics import METRICS
 from statcv.models import Logit
 
 
@@ -207,3 +208,10 @@ def test_a_summary_says_that_averages_over_fits_compare_fits():
     for metrics, there in ((("auroc",), False), (("auroc", "auprc"), True)):
         result = scv.cv("y ~ x", data, metrics=metrics, **call)
         assert any(said in note for note in result.summary().notes) == there
+
+
+def test_infinite_and_huge_values_vary_without_limit():
+    scores, ratio = result("y ~ a", frame()).scores, METRICS["oe_ratio"]
+    huge, infinite = np.array([1e200, 1.0]), np.array([np.inf, 1.0])
+    assert monte_carlo_sd(scores, ratio, "per_fold", huge) == np.inf
+    assert np.isnan(monte_carlo_sd(scores, ratio, "per_fold", infinite))

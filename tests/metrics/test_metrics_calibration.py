@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from statcv.errors import MetricError
+from statcv.metrics import METRICS
 from statcv.metrics.probabilities.grouped import calibration_groups, spiegelhalter_test
 from statcv.metrics.probabilities.recalibration import (
     calibration,
@@ -501,3 +502,9 @@ def test_many_records_may_have_no_slope():
     assert calibration_slope(y, one_wrong) == pytest.approx(
         calibration(y, one_wrong).slope, rel=1e-9
     )
+
+
+def test_a_ratio_to_next_to_nothing_is_infinite():
+    ratio, y, p = METRICS["oe_ratio"], np.array([1, 0, 1]), np.array([1e-310, 0, 0.5])
+    assert ratio(y[:2], p[:2]) == np.inf
+    assert ratio.by_group(y, p, np.array([0, 0, 1]), 2).tolist() == [np.inf, 2.0]

@@ -269,6 +269,13 @@ def test_derivatives_of_the_likelihood_of_several_classes_are_differences():
     np.testing.assert_allclose(pulled, (moved * slope).sum(axis=1) / (2 * h), atol=1e-8)
 
 
+@pytest.mark.parametrize("p", [np.array([0.0, 0.5]), np.array([[0.0, 0.5, 0.5]])])
+def test_a_slope_without_limit_where_a_probability_is_0_has_no_value(p):
+    slope = np.where(p == 0, -np.inf, 1.0)
+    pulled = Bernoulli().pull_back(p, slope)
+    assert np.isnan(pulled).any()
+
+
 def test_residuals_keep_their_digits_and_outcomes_may_be_shares():
     far = Bernoulli().residual(np.array([1, 0]), np.array([40.0, -40.0]))
     np.testing.assert_allclose(far, [np.exp(-40), -np.exp(-40)], rtol=1e-12)

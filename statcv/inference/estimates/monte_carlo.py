@@ -47,7 +47,8 @@ def monte_carlo_sd(scores: Scores, metric: Metric, how: str, values: Floats) -> 
     """
     known = values[~np.isnan(values)]
     if len(known) > 1:
-        return float(known.std(ddof=1))
+        with np.errstate(over="ignore", invalid="ignore"):  # infinite values
+            return float(known.std(ddof=1))
     if how != "paired" or len(known) < 1 or not metric.rank:
         return math.nan
     return sampling_sd(scores, metric)

@@ -238,7 +238,8 @@ def calibration_slope_by_group(
 def _share(part: Floats, whole: Floats, odd: Bools) -> Floats:
     """Return ratios; NaN where the whole is 0 or a value is no probability."""
     found: Floats = np.full(len(whole), np.nan)
-    np.divide(part, whole, out=found, where=(whole > 0) & ~odd)
+    with np.errstate(over="ignore"):  # infinite where next to nothing is expected
+        np.divide(part, whole, out=found, where=(whole > 0) & ~odd)
     return found
 
 

@@ -561,6 +561,8 @@ def _observed_expected(
             "no record is positive, so the log of observed over expected is infinite"
         )
         return ratio, nan, nan, empty
+    if ratio == np.inf:
+        return ratio, nan, nan, "the sum of p is so near 0 that the ratio is infinite"
     residual = (positive - ratio * p)[:, None]
     se = float(np.sqrt(sum_of_squares(residual, codes)[0, 0])) / observed
     if not se > 1e-12:
