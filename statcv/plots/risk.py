@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 MOST_BINS = 40
+SAME = 1e-9  # share of the largest number, by which others hardly differ
 
 
 def plot_risk(
@@ -111,6 +112,9 @@ def _edges(predicted: Floats, risks: bool, bins: int | None) -> Floats:
         return np.linspace(0, 1, count + 1)
     if not len(predicted):
         return np.linspace(-1, 1, count + 1)
+    if np.ptp(predicted) <= SAME * np.abs(predicted).max():  # within one bar
+        around: Floats = (np.arange(count + 1) - count // 2 - 0.5) / count
+        return around + float(predicted.mean())
     return np.histogram_bin_edges(predicted, count)
 
 

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import statcv as scv
+from statcv.errors import UndefinedMetricWarning
 from statcv.metrics import auroc
 
 FOREIGN = {
@@ -138,3 +139,33 @@ def test_the_size_is_nominal(name, crossed):
         res = scv.cv("y ~ x + z", frame, scheme="kfold", k=5, seed=seed, **how)
         rejected += res.compare_groups(name, by="group")["p"].iloc[0] < 0.05
     assert 0.015 < rejected / times < 0.085
+
+
+@pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
+@pytest.mark.parametrize("outcome", ["two", "three", "number"])
+@pytest.mark.parametrize("scheme", ["montecarlo", "bootstrap"])
+def test_groups_of_which_no_record_is_held_out_have_no_value(scheme, outcome):
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=40)
+    y = {"two": x + rng.normal(size=40) > 0, "number": x + rng.normal(size=40)}
+    few = pd.DataFrame({"x": x, "g": np.where(np.arange(40) < 2, "few", "many")})
+    few["y"] = y.get(
+        outcome, np.digitize(x + rng.normal(size=40), [-0.5, 0.5]).astype(str)
+    )
+    plan = {"scheme": scheme, "repeats": 2, "model": "neighbors"}
+    for seed in range(50):
+        found = scv.cv("y ~ x", few, seed=seed, **plan)
+        if not np.isin([0, 1], found.scores.row).any():
+            break
+    else:
+        pytest.fail("the two records were always held out")
+    with pytest.warns(UndefinedMetricWarning, match="of groups of g have no value"):
+        table = found.metrics(by="g")
+    absent = table[table["g"] == "few"]
+    assert (absent["n"] == 0).all()
+    assert absent["estimate"].isna().all()
+    assert set(absent["interval"]) == {"none: no record is held out"}
+    for metric in found.metric_names:
+        (row,) = found.compare_groups(metric, by="g").to_dict("records")
+        assert np.isnan(row["p"])
+        assert "no record is held out, for few" in row["interval"]

@@ -163,6 +163,10 @@ def test_mean_interval_is_that_of_a_mean(losses):
             "a fold has an infinite value",
         ),
         (
+            corrected_t_interval(np.array([1, 1e200]), np.ones(2), np.ones(2), 0.95),
+            "the values of the folds vary without limit",
+        ),
+        (
             corrected_t_interval(np.full(4, 0.1), np.ones(4), np.ones(4), 0.95),
             "all folds have the same value, which measures no variation",
         ),

@@ -318,6 +318,15 @@ def test_numbers_that_are_no_risks_are_drawn_as_scores():
         )
 
 
+def test_scores_that_differ_by_rounding_are_drawn_as_one():
+    y = np.tile([0, 1], 20)
+    frame = pd.DataFrame({"y": y, "p": -3 * (1 + 1e-15 * np.arange(40))})
+    read = scv.from_predictions(frame, observed="y", predicted="p")
+    ax = scv.plots.plot_risk(read)
+    for bars in ax.containers:
+        assert np.abs([bar.get_height() for bar in bars]).max() == 1
+
+
 class Unbounded(ClassifierMixin, BaseEstimator):
     """A classifier whose logits are infinite for some records."""
 

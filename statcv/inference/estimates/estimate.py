@@ -210,6 +210,8 @@ def estimate(
     check_level(level, MetricError)
     if interval is not None:
         check_interval(scores, metric, how, interval)
+    if not len(scores.row):
+        return _of_nothing(metric, how, level)
     asked = Asked(scores, metric, how, level, seed)
     values, value = asked.values, asked.value
 
@@ -258,6 +260,8 @@ def estimates(
         Confidence level of the intervals.
     """
     stated = [(metric, resolve_how(scores, metric, how)) for metric, how in asked]
+    if not len(scores.row):
+        return [_of_nothing(*one, level) for one in stated]
     know_values(scores, [one for one in stated if is_listed(one[0])])
     made = [estimate(scores, metric, how, level) for metric, how in stated]
     defined = [
@@ -267,6 +271,21 @@ def estimates(
     ]
     know_intervals(scores, defined)
     return made
+
+
+def _of_nothing(metric: Metric, how: str, level: float) -> Estimate:
+    """Return the estimate of a metric where no record is held out, which is NaN."""
+    return Estimate(
+        metric=metric.name,
+        label=metric.label,
+        how=how,
+        value=math.nan,
+        level=level,
+        n_undefined=0,
+        n_values=0,
+        sd=math.nan,
+        make=lambda: Interval.none("no record is held out"),
+    )
 
 
 def resolve_how(scores: Scores, metric: Metric, how: str | None) -> str:

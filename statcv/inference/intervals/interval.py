@@ -275,7 +275,10 @@ def corrected_t_interval(
     if _constant(values):
         return Interval.none(f"all folds have the same value, {NOTHING}")
     overlap = float(np.mean(n_test / n_train))
-    se = float(np.sqrt((1 / len(values) + overlap) * values.var(ddof=1)))
+    with np.errstate(over="ignore"):
+        se = float(np.sqrt((1 / len(values) + overlap) * values.var(ddof=1)))
+    if se == np.inf:
+        return Interval.none("the values of the folds vary without limit")
     return symmetric(
         float(values.mean()),
         se,

@@ -226,6 +226,7 @@ def auprc_by_group(
     order = np.lexsort((-values, own))
     positive, values, own = positive[order], values[order], own[order]
     ends = np.append((own[1:] != own[:-1]) | (values[1:] != values[:-1]), True)
+    ends = ends[: len(own)]
     last, of = np.flatnonzero(ends), own[ends]
     begins = np.cumsum(size) - size
     true = np.cumsum(positive)[last] - (np.cumsum(ones) - ones)[of]
