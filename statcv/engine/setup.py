@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import FIT, FULL_FIT, fit_seeds
+from statcv.errors import FitError, StatcvError
 from statcv.folds import FoldPlan
 from statcv.formula import Design, Learnt, TrainingSets
 from statcv.models import Fit, Model, TrainingSet, with_given_weights
@@ -137,8 +138,23 @@ def fit_all(
     weights: Floats | None = None,
     strata: NDArray[np.intp] | None = None,
 ) -> Fit:
-    """Fit all rows of the design: the model itself, not cross-validated."""
-    return model.fit(_records(design, weights, strata, (seed, FULL_FIT)))
+    """Fit all rows of the design: the model itself, not cross-validated.
+
+    Raises
+    ------
+    FitError
+        If the model fails.
+    """
+    records = _records(design, weights, strata, (seed, FULL_FIT))
+    try:
+        return model.fit(records)
+    except StatcvError:
+        raise
+    except Exception as error:
+        raise FitError(
+            f"{model.label} failed on all {design.n} records: "
+            f"{type(error).__name__}: {error}"
+        ) from error
 
 
 def _records(

@@ -271,6 +271,15 @@ def test_a_failing_model_names_the_fold(data, n_jobs):
     assert isinstance(caught.value, RuntimeError)
 
 
+def test_a_model_that_fails_on_all_records_says_so(data):
+    model = failing(ZeroDivisionError("no"), lambda t: len(t.y) == len(data))
+    result = cv("y ~ a", data, model=model, k=5, seed=1)
+    message = r"^logger failed on all 50 records: ZeroDivisionError: no$"
+    for read in (lambda: result.model, lambda: result.apparent):
+        with pytest.raises(FitError, match=message):
+            read()
+
+
 def test_a_failing_model_names_the_repeat(data):
     calls = []
 

@@ -197,3 +197,15 @@ def test_records_there_twice_cost_no_digits(C, seed):
         alone = Logit(C=C).fit(folds.training_set(records, fit))
         expected = records.X @ list(alone.coefficients.values())
         np.testing.assert_allclose(records.X @ beta[fit], expected, atol=1e-8)
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_intercept_alone_is_the_mean_of_the_training_records():
+    y = np.array([0, 1, 1, 0, 1])
+    records = TrainingSet(np.ones((5, 1)), y, "binary", 2, ("one",), 0, None, seed=0)
+    folds = Folds.leaving_out([[0], [1, 3], [2]])
+    coefficients, converged = fitted(records, folds, C=1.0)
+    assert converged.all()
+    share = np.array([3 / 4, 2 / 3, 1 / 2])
+    logit = np.log(share / (1 - share))
+    np.testing.assert_allclose(coefficients[:, 0], logit, atol=1e-12)

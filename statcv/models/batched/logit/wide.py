@@ -298,7 +298,9 @@ class Wide:
         shares *= self.weights
         across = np.einsum("bk,bk->b", self._across(shares), shares) / 2
         mean = np.sqrt(ones * others)
-        length = mean * lambertw(across * mean).real / (across * mean)
+        far = across * mean
+        share = np.divide(lambertw(far).real, far, out=np.ones_like(far), where=far > 0)
+        length = mean * share
         length = np.minimum(length, np.minimum(ones, others) / 2)
         return np.asarray(shares * length[:, None])
 
