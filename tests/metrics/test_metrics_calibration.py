@@ -3,6 +3,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import statsmodels.api as sm
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
+import statcv as scv
 from statcv.errors import MetricError
 from statcv.metrics import METRICS
 from statcv.metrics.probabilities.grouped import calibration_groups, spiegelhalter_test
@@ -508,3 +510,13 @@ def test_a_ratio_to_next_to_nothing_is_infinite():
     ratio, y, p = METRICS["oe_ratio"], np.array([1, 0, 1]), np.array([1e-310, 0, 0.5])
     assert ratio(y[:2], p[:2]) == np.inf
     assert ratio.by_group(y, p, np.array([0, 0, 1]), 2).tolist() == [np.inf, 2.0]
+
+
+@pytest.mark.parametrize("size", [1e-160, 1e-310])
+def test_a_ratio_whose_change_has_no_limit_has_no_interval(size):
+    table = pd.DataFrame({"y": [0, 1, 0, 1], "p": size * np.array([1, 2, 3, 4])})
+    read = scv.from_predictions(table, observed="y", predicted="p", metrics="oe_ratio")
+    estimate = read.estimate("oe_ratio")
+    assert float(estimate) == METRICS["oe_ratio"](table["y"], table["p"])
+    assert np.isnan(estimate.lower)
+    assert "NaN" not in estimate.interval.assumes

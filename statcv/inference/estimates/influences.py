@@ -35,6 +35,7 @@ Numbers = NDArray[np.intp]
 TOGETHER = 2**22  # changes of records that are computed together, of many functions
 SIGNS = 12  # random ones for each record, which tell chance to about a sixth
 UNSEEN = 3e-5  # of a standard error, whose own error is twenty times as large
+HUGE = 1e140  # an influence, sums of whose squares may be too large for a number
 
 
 @dataclass(frozen=True, eq=False)
@@ -360,14 +361,14 @@ def _as_held_out(
         if sensitivity is not None:
             slope = by.by_prediction(found.prediction, left.row)
             slopes.append(slope if alone else slope / len(parts))
-    if not np.isfinite(held).all():
-        return "the loss of a record is infinite"
+    if not (np.abs(held) < HUGE).all():
+        return "the loss of a record is infinite, or nearly so"
     of_fits = Slopes(np.zeros(0))
     if sensitivity is not None:
         slope = slopes[0] if alone else np.concatenate(slopes)
         if not standardised:
             slope = sensitivity.likelihood.pull_back(left.predicted[pool.where], slope)
-        if not np.isfinite(slope).all():
+        if not (np.abs(slope) < HUGE).all():
             return "the loss of a record changes without limit"
         of_fits = Slopes(slope, pool.linear[pool.where] if standardised else None)
     units = pool.classes if ranks_classes(metric) else pool.one_sample

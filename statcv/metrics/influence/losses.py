@@ -138,7 +138,7 @@ def oe_derivative(
 ) -> Derivative:
     """Return the derivatives of the ratio of observed to expected events."""
     expected = p.sum()
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):  # infinite where next to nothing is expected
         ratio = y.sum() / expected
         weight = (y - ratio * p) / expected
         return Derivative(weight, np.full(len(p), -ratio / expected))
