@@ -169,6 +169,11 @@ def test_the_interval_covers():
     assert 930 <= inside <= 970
 
 
+def test_scores_have_no_net_benefit_whatever_the_threshold_on_their_scale():
+    values = casewise_net_benefit([0, 1, 1], [-0.5, -0.4, np.nan], -1.02)
+    assert np.isnan(values).all()
+
+
 def test_undefined_values_have_a_reason():
     for y, p in (([], []), ([0, 1], [0.2, np.nan]), ([0, 1], [-0.2, 0.4])):
         found = net_benefit(y, p, [0.2, 0.4])

@@ -330,14 +330,15 @@ def casewise_net_benefit(
     [0.0, -0.25, 1.0, 1.0]
     """
     positive, p = binary_probabilities(y, p)
-    if p.size and np.isnan(p).all():  # scores, whose thresholds are on another scale
-        return p
+    proper = (p >= 0) & (p <= 1)
+    if p.size and not proper.any():  # scores, whose thresholds are on another scale
+        return np.full(p.shape, np.nan)
     cuts = _cuts(threshold)
     if cuts.ndim:
         same_length(p.size, vector(cuts, "threshold").size, "threshold")
     treated = round_significant(p) >= round_significant(cuts)
     worth = treated * np.where(positive, 1.0, -cuts / (1 - cuts))
-    return np.where((p >= 0) & (p <= 1), worth + 0.0, np.nan)
+    return np.where(proper, worth + 0.0, np.nan)
 
 
 def _cuts(thresholds: ArrayLike) -> Floats:
