@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import permutation_test, rankdata
 
+import statcv as scv
 from statcv.inference.tests.sign_flips import auroc_terms, flip_signs, swap
 from statcv.metrics import auroc, casewise_brier
 
@@ -131,3 +132,12 @@ def test_swaps_without_a_value_count_as_extreme():
     found = swap(value, a, b, None, 99, RNG(1))
     assert (found.times, found.undefined) == (4, 2)
     assert found.p_value == 1
+
+
+def test_a_model_without_a_value_is_shown_beside_the_other():
+    plan = {"k": 4, "repeats": 2, "seed": 1}
+    mean = scv.cv("GRADE ~ GPA", scv.load_data("spector"), model="mean", **plan)
+    adversary = mean.update(model="negmean")  # its predictions are no probabilities
+    asked = {"metric": "brier", "test": "permutation", "seed": 1}
+    made = scv.compare(mean=mean, other=adversary, **asked)
+    assert "other        –" in str(made)

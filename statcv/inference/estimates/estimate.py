@@ -357,6 +357,8 @@ def _why_none(scores: Scores, metric: Metric, how: str, values: Floats) -> str:
 def _not_predicted(scores: Scores) -> str:
     """Return how many predictions and records are NaN in words; empty if none."""
     left = scores.left
+    if not len(left.row):
+        return ""
     table = left.predicted.reshape(len(left.row), -1)
     missing = np.flatnonzero(np.isnan(table).any(axis=1))
     if not missing.size:
