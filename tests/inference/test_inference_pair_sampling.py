@@ -7,7 +7,7 @@ from scipy import linalg
 
 import statcv as scv
 from statcv.inference.estimates.monte_carlo import monte_carlo_sd, residuals
-from statcv.inference.estimates.pairs import concordant_pairs
+from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
 from statcv.metrics import METRICS
 from statcv.models import Logit
 
@@ -215,3 +215,9 @@ def test_infinite_and_huge_values_vary_without_limit():
     huge, infinite = np.array([1e200, 1.0]), np.array([np.inf, 1.0])
     assert monte_carlo_sd(scores, ratio, "per_fold", huge) == np.inf
     assert np.isnan(monte_carlo_sd(scores, ratio, "per_fold", infinite))
+
+
+def test_pairs_of_one_repeat_move_the_mean_over_all_repeats():
+    one, nothing = np.array([0, 1, 2]), np.zeros(3, dtype=np.intp)
+    pairs = ConcordantPairs(one, one + 3, np.array([1, 0, 0.5]), nothing, 2, nothing)
+    np.testing.assert_allclose(pairs.moved, [0.5 / 6, -0.5 / 6, 0])

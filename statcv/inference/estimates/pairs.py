@@ -91,7 +91,8 @@ class ConcordantPairs:
     def moved(self) -> Floats:
         """The amount by which each pair moves the mean over repeats."""
         place = self.repeat, self.cell
-        weight = 1 / (self.sizes * self.cells * self.repeats)
+        with np.errstate(divide="ignore"):  # where there are no pairs
+            weight = 1 / (self.sizes * self.cells * self.repeats)
         return np.asarray((self.won - self.shares_by_cell[place]) * weight[place])
 
     def _by_cell(self, values: Floats | None) -> NDArray[Any]:
