@@ -34,7 +34,7 @@ def of_each_group(
     array([ 4., nan,  5.])
     """
     order = None if is_rising(group) else np.argsort(group, kind="stable")
-    bounds = _bounds(group if order is None else group[order], groups)
+    bounds = _bounds(group if order is None else group[order], groups).tolist()
     found = np.full(groups, np.nan)
 
     def put(number: int) -> None:
@@ -59,7 +59,7 @@ def sums_by_group(group: Ints, values: Bools | Floats, groups: int) -> Floats:
     """
     if len(group) < LONG * groups or not is_rising(group):
         return np.asarray(np.bincount(group, values, groups), dtype=float)
-    return sums_between(values, np.array(_bounds(group, groups)))
+    return sums_between(values, _bounds(group, groups))
 
 
 def sums_between(values: Bools | Floats, bounds: Ints) -> Floats:
@@ -77,7 +77,6 @@ def sums_between(values: Bools | Floats, bounds: Ints) -> Floats:
     return sums
 
 
-def _bounds(group: Ints, groups: int) -> list[int]:
+def _bounds(group: Ints, groups: int) -> Ints:
     """Return where each group begins, and the end of the last, if they are rising."""
-    bounds: list[int] = np.searchsorted(group, np.arange(groups + 1)).tolist()
-    return bounds
+    return np.searchsorted(group, np.arange(groups + 1))

@@ -203,8 +203,7 @@ class Grid:
 
         The last array has those of v² from each node to the next.
         """
-        counts = np.diff(self.bounds)
-        between = np.zeros((4, len(counts)))
+        between = np.zeros((4, len(self.bounds) - 1))
         for nodes in _blocks(self.bounds):
             first, after = self.bounds[nodes.start], self.bounds[nodes.stop]
             bounds = self.bounds[nodes.start : nodes.stop + 1] - first
