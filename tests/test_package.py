@@ -67,7 +67,6 @@ SUB_ROOMS = {
     "statcv.folds.strata",
     "statcv.folds.theory",
     "statcv.models.batched",
-    "statcv.models.firth_changes",
     "statcv.models.likelihood",
     "statcv.models.thresholds",
     "statcv.models.tuning",

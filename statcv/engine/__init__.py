@@ -10,9 +10,14 @@ from statcv.engine.parallel import (
     returns_as_they_end,
     threads_after_fits,
 )
-from statcv.engine.partition import Changes
 from statcv.engine.per_fit import FoldFit, Moments, prediction_moments, read_fits
-from statcv.engine.permuted import OF_THE_FITS, Permutations, PermutedFits, run_permuted
+from statcv.engine.permuted import (
+    OF_THE_FITS,
+    OF_THE_OUTCOME,
+    Permutations,
+    PermutedFits,
+    run_permuted,
+)
 from statcv.engine.predictions import (
     Held,
     Part,
@@ -20,28 +25,29 @@ from statcv.engine.predictions import (
     plain,
     warn_of_fits,
 )
+from statcv.engine.reference import Reference
 from statcv.engine.resampled import ResampledFits, run_resampled
 from statcv.engine.run import run
-from statcv.engine.sensitivity import Sensitivity, Slopes
+from statcv.engine.sensitivity import Sensitivity
 from statcv.engine.setup import Setup, fit_all
 from statcv.engine.tasks import TASKS, cut
 from statcv.engine.versions import PACKAGES, installed
 
 __all__ = [
     "OF_THE_FITS",
+    "OF_THE_OUTCOME",
     "PACKAGES",
     "TASKS",
-    "Changes",
     "FoldFit",
     "Held",
     "Moments",
     "Part",
     "Permutations",
     "PermutedFits",
+    "Reference",
     "ResampledFits",
     "Sensitivity",
     "Setup",
-    "Slopes",
     "check_jobs",
     "check_training_sets",
     "cut",

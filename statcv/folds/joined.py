@@ -59,9 +59,10 @@ def concat(plans: Mapping[str, FoldPlan]) -> FoldPlan:
     Notes
     -----
     A plan knows which of its own records are equal, but not their values. So records
-    of different sites are never of one cluster, even if they have one identifier: with
+    of different sites are not in one cluster, even if they have one identifier: with
     ``by_hash`` and ``by_quantile`` they share a fold all the same, with ``by_value``
-    they may not.
+    they may not. Intervals count them as different persons unless ``stratify=`` names
+    the identifier in the stacked data, beside ``scheme=joined``.
 
     Examples
     --------
@@ -284,6 +285,7 @@ def _strata(plans: Mapping[str, FoldPlan]) -> Strata | None:
         codes=np.concatenate(codes),
         count=int(offsets[-1]),
         bins=np.concatenate(bins) if len(bins) == len(strata) else None,
+        by_site=len(strata) > 1,
     )
     if first.made_by == VALUE and first.cuts:
         return replace(joined, cuts=(unknown_cut(joined),) * len(first.cuts), folds=())

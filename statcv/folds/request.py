@@ -10,7 +10,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import ArgumentError, SchemeError, plural, suggestion
+from statcv.errors import (
+    ArgumentError,
+    FoldWarning,
+    SchemeError,
+    plural,
+    suggestion,
+    warn,
+)
 from statcv.folds.audit import trained_on_equal
 from statcv.folds.plan import FoldPlan
 from statcv.folds.rebalance.balance import balance, rebalancing
@@ -98,6 +105,14 @@ def resolve_plan(
     plan = _given(scheme, response, frame, seed)
     if stratifier is not None:
         plan = _clustered(plan, stratifier, frame)
+    elif plan.strata is not None and plan.strata.by_site and plan.strata.identifies:
+        label = plan.strata.label
+        warn(
+            "the joined plan cannot tell whether records of different sites have the "
+            f"same {label}; intervals count them as different, and are too narrow if "
+            f"some are the same. Give stratify={label!r} to count them once.",
+            FoldWarning,
+        )
     how = rebalancing(rebalance)
     if how is None:
         return plan
@@ -141,11 +156,11 @@ def _clustered(plan: FoldPlan, stratifier: Stratifier, frame: pd.DataFrame) -> F
             f"{stratifier.made_by}({label!r}) makes folds, and means nothing where "
             f"they are given; stratify={label!r} says which records are one cluster."
         )
-    if plan.strata is not None:
+    codes = stratifier.values(frame)
+    if plan.strata is not None and not _holds(plan.strata, codes):
         raise ArgumentError(
             f"stratify={label!r}: the plan keeps {plan.strata.label} together already."
         )
-    codes = stratifier.values(frame)
     seen, tests = trained_on_equal(plan, codes), plan.tests
     if seen.any():
         values = pd.Series(codes[tests.values[seen]])
@@ -158,7 +173,14 @@ def _clustered(plan: FoldPlan, stratifier: Stratifier, frame: pd.DataFrame) -> F
             "stratify= make the folds, without scheme=."
         )
     strata = Strata(label, codes, int(codes.max()) + 1, made_by=stratifier.made_by)
-    return replace(plan, strata=strata, sentence=f"{plan.sentence}; {strata.sentence}")
+    said = f"{plan.sentence}; {strata.sentence}"
+    return replace(plan, strata=strata, sentence=said)
+
+
+def _holds(strata: Strata, codes: NDArray[np.intp]) -> bool:
+    """Return whether strata of a joined plan are parts of larger ones."""
+    pairs = np.unique(np.stack([strata.codes, codes]), axis=1)
+    return strata.by_site and pairs.shape[1] == strata.count
 
 
 def _check_balance(plan: FoldPlan, response: Response | None) -> None:

@@ -37,6 +37,7 @@ from statcv.inference.meta.effects import RandomEffects, random_effects
 from statcv.inference.operating_characteristics import (
     measured_comparison,
     measured_coverage,
+    measured_coverages,
     measured_size,
 )
 from statcv.inference.readable import Readable, metric_of
@@ -82,6 +83,7 @@ __all__ = [
     "mean_interval",
     "measured_comparison",
     "measured_coverage",
+    "measured_coverages",
     "measured_size",
     "metric_of",
     "monte_carlo",

@@ -8,6 +8,7 @@ covariates; each of two models that are compared has two of the covariates.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -31,8 +32,8 @@ CLUSTERS = 0.6  # least number of clusters per record; the study with duplicates
 CLUSTERED = "clusters"  # the population whose records come in clusters
 # The models of the study of defaults for which an interval is the default
 MODELS = {
-    "infinitesimal_jackknife": ("ridge", "unpenalised"),
-    "corrected_influence": ("boosted", "forest"),
+    "infinitesimal_jackknife": ("ridge", "unpenalised", "linear"),
+    "corrected_influence": ("boosted", "forest", "neighbors"),
 }
 # The schemes of that study, by name and whether they are repeated
 OF_DEFAULTS = {
@@ -109,6 +110,45 @@ def _of_defaults(plan: FoldPlan, how: str, interval: str, metric: str) -> str | 
         f"in {_range(rows['covers'])} of data sets (Monte Carlo error {error}), and "
         f"were {low:.2f} to {high:.2f} times as wide as the narrowest of constant "
         "width that contain it in 95%"
+    )
+
+
+def measured_coverages(
+    plan: FoldPlan, asked: Sequence[tuple[str, str, str]]
+) -> str | None:
+    """Say how often the default intervals of several metrics contained the truth.
+
+    Parameters
+    ----------
+    plan : FoldPlan
+        The folds of the result.
+    asked : sequence of tuple of str
+        The name of each metric, how it is computed, and the name of its interval.
+
+    Returns
+    -------
+    str or None
+        The sentence, which names metrics that the study does not have; None if it has
+        none of them.
+    """
+    said, lacking, errors = [], [], []
+    for metric, how, interval in asked:
+        label = METRICS[metric].label if metric in METRICS else metric
+        rows = None
+        if interval in MODELS:
+            rows = _default_rows("interval", plan, how, interval, metric)
+        if rows is None or not len(rows):
+            lacking.append(label)
+            continue
+        said.append(f"{label} {_range(rows['covers'])}")
+        errors.append(float(rows["covers_se"].max()))
+    if not said:
+        return None
+    unknown = f"; not measured: {', '.join(lacking)}" if lacking else ""
+    return (
+        "95% intervals of the other metrics contained the true value in so many of the "
+        f"data sets: {', '.join(said)} (Monte Carlo error up to "
+        f"{_points(max(errors))}{unknown})"
     )
 
 

@@ -327,7 +327,7 @@ class Scores:
         for ranks in a tournament, they are replaced by the share of its pairs that
         it won (Montoya Perez et al. 2019).
         """
-        if not self.overlapping:
+        if not (self.overlapping or self.apart):
             return self.row[where], self.predicted[where]
         scores = self.predicted[where]
         if rank and self.tournament:
@@ -359,6 +359,8 @@ class Scores:
         """Return the way in which a metric is best stated for these folds."""
         if self.compares(metric):
             return "paired"
+        if metric.pools_splits:
+            return "pooled"
         if self.apart:
             return "per_fold"
         if not metric.rank or self.overlapping or self.n_splits == 1:

@@ -24,6 +24,7 @@ from statcv.metrics.classification.classwise import (
     predicted_class,
 )
 from statcv.metrics.influence.tables import OfCasewise
+from statcv.metrics.influence.weighted import OfCasewise as WeightedCasewise
 from statcv.metrics.inputs import Bools, Floats, one_of, real_array, same_length
 from statcv.metrics.metric import Metric
 from statcv.metrics.registry import METRICS
@@ -251,10 +252,11 @@ def make_metric(
         raise ArgumentTypeError(
             f"casewise must be a function of (y, prediction), not {casewise!r}."
         )
-    one_by_one = derive = None
+    one_by_one = derive = weighted = None
     if casewise is not None:
         one_by_one = UserCasewise(f"casewise of {named}", casewise, read)
         derive = None if read == "order" else OfCasewise(one_by_one, read == "classes")
+        weighted = None if read == "order" else WeightedCasewise(one_by_one)
     return Metric(
         name=named,
         label=label or named,
@@ -264,6 +266,7 @@ def make_metric(
         reads=read,
         casewise=one_by_one,
         derive=derive,
+        weighted=weighted,
         limits=_limits(limits),
     )
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from statcv.errors import MetricError
 from statcv.metrics.discrimination.ranking import round_probabilities
 from statcv.metrics.influence.derivative import Derive
+from statcv.metrics.influence.weighted import Weighted
 from statcv.metrics.inputs import Floats
 
 Pairs = Literal["classes", "each two classes", "numbers", "slope"]
@@ -78,8 +79,11 @@ class Metric:
         records at once, NaN where it has no value, with ``baseline`` and ``threshold``
         as above. None if groups are computed one by one.
     derive : callable, optional
-        The function that returns the derivatives of the metric by the weights of the
-        records and by their predictions, from which intervals without refits are made.
+        The function that returns the derivative of the metric by the weight of each
+        record, from which intervals without refits are made.
+    weighted : callable, optional
+        The metric of weighted records, for many sets of weights and predictions at
+        once; see :mod:`statcv.metrics.influence.weighted`.
 
     Examples
     --------
@@ -109,6 +113,7 @@ class Metric:
     in_random_order: Callable[..., float] | None = None
     by_group: Callable[..., Floats] | None = None
     derive: Derive | None = None
+    weighted: Weighted | None = None
 
     def without_skill(self, classes: int) -> float | None:
         """Return the value without skill; None if it depends on the outcome.
@@ -160,6 +165,16 @@ class Metric:
         Pooled over folds, such a metric compares predictions of different fits.
         """
         return self.reads == "order"
+
+    @property
+    def pools_splits(self) -> bool:
+        """Whether overlapping splits are pooled, and folds always are.
+
+        The area under the precision-recall curve and measures of calibration are no
+        means over records or pairs, and have little meaning in a small fold.
+        """
+        of_all = self.rank and self.pairs is None and self.no_skill is None
+        return of_all or (self.target is not None and self.reads == "probabilities")
 
     def readable(
         self,
@@ -271,4 +286,5 @@ def _mean_over_orders(metric: Metric) -> Metric:
         in_random_order=None,
         by_group=None,
         derive=None,
+        weighted=None,
     )

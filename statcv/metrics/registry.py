@@ -49,6 +49,7 @@ from statcv.metrics.discrimination.curves import (
 )
 from statcv.metrics.discrimination.ranking import auroc, auroc_by_group
 from statcv.metrics.discrimination.several_classes import auroc_hand_till, auroc_ovr
+from statcv.metrics.influence import weighted
 from statcv.metrics.influence.concordance import concordance_derivative
 from statcv.metrics.influence.losses import (
     brier_derivative,
@@ -113,8 +114,10 @@ def _of_classes(
     name: str, label: str, function: Callable[..., float], *outcomes: str, **more: Any
 ) -> Metric:
     more = {"higher": True, "reads": "classes", **more}
+    of_table = more["derive"].of_table
     if "casewise" not in more:
-        more["by_group"] = OfGroups(more["derive"].of_table)
+        more["by_group"] = OfGroups(of_table)
+    more["weighted"] = weighted.OfTable(of_table)
     return _metric(name, label, function, *(outcomes or _CLASSES), **more)
 
 
@@ -172,6 +175,7 @@ _MSE = _metric(
     casewise=casewise_mse,
     perfect=0.0,
     derive=mse_derivative,
+    weighted=weighted.OfMean(weighted.squared),
 )
 _CLASSES = ("binary", "multiclass")
 _REAL = (-math.inf, math.inf)
@@ -185,6 +189,7 @@ _ALL = (
         no_skill=0.5,
         by_group=auroc_by_group,
         derive=auroc_derivative,
+        weighted=weighted.auroc,
     ),
     _ranks(
         "auprc",
@@ -194,6 +199,7 @@ _ALL = (
         in_random_order=auprc_in_random_order,
         by_group=auprc_by_group,
         derive=OfPrecision(),
+        weighted=weighted.average_precision,
     ),
     _ranks(
         "auprc_trapezoid",
@@ -202,6 +208,7 @@ _ALL = (
         "binary",
         in_random_order=_trapezoid_in_random_order,
         derive=OfPrecision("trapezoid"),
+        weighted=weighted.average_precision,
     ),
     _ranks(
         "auprc_interpolated",
@@ -210,6 +217,7 @@ _ALL = (
         "binary",
         in_random_order=_interpolated_in_random_order,
         derive=OfPrecision("interpolated"),
+        weighted=weighted.average_precision,
     ),
     _metric(
         "brier",
@@ -221,6 +229,7 @@ _ALL = (
         perfect=0.0,
         limits=_of_brier,
         derive=brier_derivative,
+        weighted=weighted.OfMean(weighted.squared),
     ),
     _metric(
         "log_loss",
@@ -231,6 +240,7 @@ _ALL = (
         reads="probabilities",
         perfect=0.0,
         derive=log_loss_derivative,
+        weighted=weighted.OfMean(weighted.surprise),
     ),
     _of_risks(
         "brier_skill",
@@ -243,6 +253,7 @@ _ALL = (
         perfect=1.0,
         by_group=brier_skill_by_group,
         derive=explained_derivative,
+        weighted=weighted.explained,
     ),
     _of_risks(
         "discrimination_slope",
@@ -254,6 +265,7 @@ _ALL = (
         perfect=1.0,
         by_group=discrimination_slope_by_group,
         derive=discrimination_derivative,
+        weighted=weighted.discrimination_slope,
     ),
     _of_risks(
         "calibration_slope",
@@ -264,6 +276,7 @@ _ALL = (
         pairs="slope",
         by_group=calibration_slope_by_group,
         derive=slope_derivative,
+        weighted=weighted.Recalibrated(slope=True),
     ),
     _of_risks(
         "calibration_intercept",
@@ -273,6 +286,7 @@ _ALL = (
         limits=_REAL,
         by_group=calibration_intercept_by_group,
         derive=intercept_derivative,
+        weighted=weighted.Recalibrated(slope=False),
     ),
     _of_risks(
         "oe_ratio",
@@ -282,6 +296,7 @@ _ALL = (
         limits=(0.0, math.inf),
         by_group=oe_ratio_by_group,
         derive=oe_derivative,
+        weighted=weighted.observed_expected,
     ),
     _of_risks(
         "net_benefit",
@@ -292,6 +307,7 @@ _ALL = (
         takes_threshold=True,
         limits=(-math.inf, 1.0),
         derive=net_benefit_derivative,
+        weighted=weighted.net_benefit,
     ),
     _of_classes(
         "accuracy",
@@ -360,6 +376,7 @@ _ALL = (
         "multiclass",
         no_skill=0.5,
         derive=ovr_derivative,
+        weighted=weighted.auroc_ovr,
     ),
     _ranks(
         "auroc_hand_till",
@@ -369,6 +386,7 @@ _ALL = (
         pairs="each two classes",
         no_skill=0.5,
         derive=hand_till_derivative,
+        weighted=weighted.auroc_hand_till,
     ),
     _metric(
         "rmse",
@@ -378,6 +396,7 @@ _ALL = (
         root_of=_MSE,
         perfect=0.0,
         derive=rmse_derivative,
+        weighted=weighted.OfMean(weighted.squared, root=True),
     ),
     _metric(
         "mae",
@@ -387,6 +406,7 @@ _ALL = (
         casewise=casewise_mae,
         perfect=0.0,
         derive=mae_derivative,
+        weighted=weighted.OfMean(weighted.absolute),
     ),
     _MSE,
     _metric(
@@ -401,6 +421,7 @@ _ALL = (
         against_mean=True,
         by_group=r2_by_group,
         derive=explained_derivative,
+        weighted=weighted.explained,
     ),
     _metric(
         "r2_training",
@@ -414,6 +435,7 @@ _ALL = (
         perfect=1.0,
         by_group=r2_by_group,
         derive=explained_derivative,
+        weighted=weighted.explained,
     ),
     _ranks(
         "concordance",
@@ -424,6 +446,7 @@ _ALL = (
         no_skill=0.5,
         by_group=_concordance_by_group,
         derive=concordance_derivative,
+        weighted=weighted.concordance,
     ),
 )
 

@@ -37,11 +37,8 @@ class Likelihood(Protocol):
     def link(self, mean: Floats) -> Floats:
         """Return the linear predictor of a prediction."""
 
-    def pull_back(self, mean: Floats, slope: Floats) -> Floats:
-        """Return the derivative by the linear predictor of a function of predictions.
-
-        ``slope`` is its derivative by the predictions.
-        """
+    def mean(self, eta: Floats) -> Floats:
+        """Return the prediction of a linear predictor, or of those of all classes."""
 
     def residual(self, y: NDArray[Any], eta: Floats) -> Floats:
         """Return the first derivative of the log-likelihood."""
@@ -52,6 +49,9 @@ class Likelihood(Protocol):
         With more than two classes these are the probabilities p, which determine the
         matrix diag(p) - pp'.
         """
+
+
+EDGE = 1e-15  # distance of a probability from 0 and 1
 
 
 @dataclass(frozen=True)
@@ -67,18 +67,17 @@ class Bernoulli:
     firth: bool = False
 
     def link(self, mean: Floats) -> Floats:
-        """Return the log-odds."""
-        from scipy.special import logit
+        """Return the log-odds, or the logarithms of several probabilities."""
+        p = np.clip(mean, EDGE, 1 - EDGE)
+        return np.asarray(np.log(p) - (np.log1p(-p) if mean.ndim == 1 else 0.0))
 
-        return np.asarray(logit(mean))
+    def mean(self, eta: Floats) -> Floats:
+        """Return the probabilities; of several classes along the last axis."""
+        from scipy.special import expit, softmax
 
-    def pull_back(self, mean: Floats, slope: Floats) -> Floats:
-        """Return the derivative by the log-odds."""
-        with np.errstate(invalid="ignore"):  # an infinite slope where p is 0 or 1
-            if mean.ndim == 1:
-                return np.asarray(slope * mean * (1 - mean))
-            mixed = (slope * mean).sum(axis=1, keepdims=True)
-            return np.asarray(mean * (slope - mixed))
+        if eta.shape[-1] == 1:
+            return np.asarray(expit(eta))
+        return np.asarray(softmax(eta, axis=-1))
 
     def residual(self, y: NDArray[Any], eta: Floats) -> Floats:
         """Return the outcome, which may be a share, minus its probability."""
@@ -111,9 +110,9 @@ class Gaussian:
         """Return the mean."""
         return mean
 
-    def pull_back(self, mean: Floats, slope: Floats) -> Floats:
-        """Return the derivative by the mean."""
-        return slope
+    def mean(self, eta: Floats) -> Floats:
+        """Return the mean."""
+        return eta
 
     def residual(self, y: NDArray[Any], eta: Floats) -> Floats:
         """Return the outcome minus its mean."""
@@ -153,9 +152,9 @@ class Generalized:
         """Return the linear predictor."""
         return np.asarray(self.family.link(mean))
 
-    def pull_back(self, mean: Floats, slope: Floats) -> Floats:
-        """Return the derivative by the linear predictor."""
-        return np.asarray(slope / self.family.link.deriv(mean))
+    def mean(self, eta: Floats) -> Floats:
+        """Return the mean."""
+        return np.asarray(self.family.link.inverse(eta))
 
     def residual(self, y: NDArray[Any], eta: Floats) -> Floats:
         """Return the derivative of the quasi-likelihood."""

@@ -9,8 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import plural
-from statcv.inference import Readable
-from statcv.metrics import calibration, calibration_curve, calibration_groups
+from statcv.inference import Readable, make_estimate
+from statcv.metrics import (
+    METRICS,
+    calibration,
+    calibration_curve,
+    calibration_groups,
+)
 from statcv.plots.base import (
     COLOURS,
     CURVE,
@@ -98,7 +103,7 @@ def plot_calibration(
     why = _draw_curve(ax, records, level, smooth)
     _draw_groups(ax, records, level, groups)
     _draw_histograms(ax, records, result)
-    lines = _numbers(records, level)
+    lines = _numbers(records, result, level)
     if why and why not in lines:
         lines.append(why)
     text = "\n".join(lines)
@@ -188,19 +193,19 @@ def _draw_histograms(ax: Axes, records: Records, result: Readable) -> None:
         )
 
 
-def _numbers(records: Records, level: float) -> list[str]:
-    """Return lines of text with slope, intercept, and observed over expected."""
-    found = calibration(
-        records.y, records.predicted, level=level, clusters=records.clusters
-    )
+def _numbers(records: Records, result: Readable, level: float) -> list[str]:
+    """Return lines of text with slope, intercept, and observed over expected.
+
+    They are the result's estimates, as the table of metrics has them.
+    """
     lines, missing = [], False
     for name, label in (
-        ("slope", "slope"),
-        ("intercept", "intercept"),
-        ("observed_expected", "observed / expected"),
+        ("calibration_slope", "slope"),
+        ("calibration_intercept", "intercept"),
+        ("oe_ratio", "observed / expected"),
     ):
-        value = getattr(found, name)
-        ends = [getattr(found, f"{name}_{end}") for end in ("lower", "upper")]
+        one = make_estimate(result.scores, METRICS[name], "pooled", level)
+        value, ends = one.value, (one.lower, one.upper)
         said = f"{label} –" if np.isnan(value) else f"{label} {written(value, 2)}"
         if np.isnan([value, *ends]).any():
             missing = True
@@ -208,5 +213,7 @@ def _numbers(records: Records, level: float) -> list[str]:
             said += f" ({written(ends[0], 2)} to {written(ends[1], 2)})"
         lines.append(said)
     if missing:
+        given = records.y, records.predicted
+        found = calibration(*given, level=level, clusters=records.clusters)
         lines.append(fill(found.reason, WIDTH))
     return lines

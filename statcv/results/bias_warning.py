@@ -31,21 +31,37 @@ def warn_of_bias(result: CVResult) -> None:
     if not result.suspect:
         return
     rows = result.without_predictors
-    if not any(row.material for row in rows):
+    if not any(row.material and _is_asked(result, row) for row in rows):
         return
     stated = [row for row in rows if row.told]
     warn(
-        "distributional bias: without its predictors this model would score "
-        f"{_joined(stated)}. {_cause(result)}{_advice(result)}.{_of_model(result)}",
+        f"distributional bias: {_without(result)} would score {_joined(stated)}. "
+        f"{_cause(result)}{_advice(result)}.{_of_model(result)}",
         DistributionalBiasWarning,
     )
+
+
+def _is_asked(result: CVResult, row: NoSkill) -> bool:
+    """Return whether a metric warrants a warning by itself.
+
+    The area under the precision-recall curve is pooled over any folds, and joins the
+    warning of others unless it was asked for.
+    """
+    return result.call.metrics is not None or not row.metric.pools_splits
+
+
+def _without(result: CVResult) -> str:
+    """Name the model without predictors, as it is scored."""
+    kind = result.design.outcome.kind
+    of = "class proportions" if kind == "multiclass" else "mean"
+    return f"a model that predicts the training {of}"
 
 
 def _of_model(result: CVResult) -> str:
     """Name the call that estimates the bias of the model with its predictors."""
     if not (result.learner.capabilities.refits and is_permutable(result.plan)):
         return ""
-    return " With its predictors its bias is another: result.null_bias() estimates it."
+    return " The bias of the model itself is another: result.null_bias() estimates it."
 
 
 def _joined(rows: list[NoSkill]) -> str:

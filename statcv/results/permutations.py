@@ -37,6 +37,7 @@ from statcv.inference.tests.htest import check_alternative
 from statcv.inference.tests.null_bias import make_null_bias
 from statcv.inference.tests.permutation import (
     Permuted,
+    exchange,
     few_permutations,
     few_permutations_caveat,
 )
@@ -197,6 +198,7 @@ def _null_biases(
             seed=seed,
             about=f"{about(result)}: {result.plan.sentence}",
             n_distinct=n_distinct,
+            among=exchange(result.plan, result.design.y),
         )
         for metric, how in wanted
     ]
@@ -407,8 +409,10 @@ def _by_permutation(
             found, [], alternative=side, about=about(result), reason=str(error)
         )
     test = permutation_test(found, values, alternative=side, about=about(result))
-    coarse = few_permutations_caveat(result.plan, result.design.y)
-    test = replace(test, notes=(*test.notes, *filter(None, [coarse])))
+    y = result.design.y
+    notes = exchange(result.plan, y), few_permutations_caveat(result.plan, y)
+    said = tuple(one.rstrip(".") for one in notes if one)
+    test = replace(test, notes=(*test.notes, *said))
     return _with_size(result, test, metric, found.how, "permutation")
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.arguments import resolve_seed
+from statcv.arguments import check_level, resolve_seed
 from statcv.engine import Held, Sensitivity, Setup
 from statcv.errors import ArgumentTypeError, CoefficientError, NotTunedError
 from statcv.folds import FoldPlan
@@ -38,7 +38,11 @@ from statcv.inference.estimates.no_skill import (
     no_skill_table,
 )
 from statcv.inference.refits.jackknife import Jackknife
-from statcv.inference.refits.optimism import OptimismCorrected, optimism_corrected
+from statcv.inference.refits.optimism import (
+    OptimismCorrected,
+    OptimismTable,
+    optimism_corrected,
+)
 from statcv.inference.refits.refitting import scores_of
 from statcv.metrics import Metric
 from statcv.models import Model
@@ -48,7 +52,7 @@ from statcv.results import estimates, permutations, tables
 from statcv.results.call import Call
 from statcv.results.refits import FullModel, Refits
 from statcv.results.summary import Summary
-from statcv.results.text import rows_in_words, short_text, summarise
+from statcv.results.text import rows_in_words, short_text, summarise, with_optimism
 
 UNCHANGED = object()
 
@@ -975,18 +979,51 @@ class CVResult:
         table = self.metrics().set_index("metric")["estimate"]
         return (self.apparent - table).rename("optimism")
 
+    @overload
     def optimism_corrected(
         self,
-        metric: str | Metric | None = None,
+        metric: str | Metric | None = ...,
+        *,
+        n_boot: int = ...,
+        level: float = ...,
+        interval: str = ...,
+        stratified: bool = ...,
+        seed: int | np.random.Generator | None = ...,
+        n_jobs: int | None = ...,
+        progress: bool | None = ...,
+    ) -> OptimismCorrected: ...
+
+    @overload
+    def optimism_corrected(
+        self,
+        metric: list[str] | list[Metric] | tuple[Metric, ...],
+        *,
+        n_boot: int = ...,
+        level: float = ...,
+        interval: str = ...,
+        stratified: bool = ...,
+        seed: int | np.random.Generator | None = ...,
+        n_jobs: int | None = ...,
+        progress: bool | None = ...,
+    ) -> OptimismTable: ...
+
+    def optimism_corrected(
+        self,
+        metric: str
+        | Metric
+        | list[str]
+        | list[Metric]
+        | tuple[Metric, ...]
+        | None = None,
         *,
         n_boot: int = 500,
         level: float = 0.95,
-        interval: str = "location_shifted",
+        interval: str = "cross_validated",
         stratified: bool = False,
         seed: int | np.random.Generator | None = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
-    ) -> OptimismCorrected:
+    ) -> OptimismCorrected | OptimismTable:
         """Return Harrell's bootstrap estimate: the apparent value minus the optimism.
 
         This is an alternative to cross-validation. The model is fitted to every
@@ -995,18 +1032,20 @@ class CVResult:
 
         Parameters
         ----------
-        metric : str, optional
-            Name of the metric; the headline metric unless given.
+        metric : str or list of str, optional
+            Name of the metric, or of several that are computed from the same fits; the
+            headline metric unless given.
         n_boot : int, default 500
             Number of bootstrap samples.
         level : float, default 0.95
             Confidence level of the interval.
-        interval : {"location_shifted", "two_stage"}
-            Method of the interval: the apparent interval shifted by the optimism, or a
-            bootstrap of the whole correction, which needs ``n_boot`` times as many
-            fits: 250,500 unless ``n_boot`` is given. Logistic and linear regression
-            fit the samples together, which takes some ten seconds for 200 records and
-            10 columns; models of other libraries are fitted one by one.
+        interval : {"cross_validated", "abcloc", "location_shifted", "two_stage"}
+            Method of the interval: the half-widths of the cross-validated metric's
+            default interval, on the logit scale for a metric between 0 and 1; the
+            limits of ``rms`` from version 8.1; the apparent interval shifted by the
+            optimism; or a bootstrap of the whole correction, which needs ``n_boot``
+            times as many fits: 250,500 unless ``n_boot`` is given. The last two are too
+            narrow and too high with few records for each predictor.
         stratified : bool, default False
             Whether each class is resampled separately.
         seed, n_jobs, progress
@@ -1014,8 +1053,14 @@ class CVResult:
 
         Returns
         -------
-        OptimismCorrected
-            The corrected estimate with its interval.
+        OptimismCorrected or OptimismTable
+            The corrected estimate with its interval; of a list of metrics a table, with
+            one row per metric.
+
+        Raises
+        ------
+        ArgumentError
+            If ``interval`` is unknown, or ``level`` does not lie between 0 and 1.
 
         References
         ----------
@@ -1030,10 +1075,24 @@ class CVResult:
         >>> one = res.optimism_corrected("auroc", n_boot=50, seed=1)
         >>> round(one.apparent, 3), round(float(one), 3)
         (0.879, 0.853)
+        >>> table = res.optimism_corrected(["auroc", "brier"], n_boot=50, seed=1)
+        >>> table.to_frame().round(3)[["apparent", "optimism", "corrected", "n"]]
+                apparent  optimism  corrected   n
+        metric
+        auroc      0.879     0.025      0.853  50
+        brier      0.144    -0.013      0.157  50
         """
-        return optimism_corrected(
+        one = metric is None or isinstance(metric, (str, Metric))
+        if metric is None or isinstance(metric, (str, Metric)):
+            metrics = [self._metric(metric)]
+        else:
+            metrics = [self._metric(name) for name in metric]
+        check_level(level)
+        moved = metrics if interval == "cross_validated" else []
+        found = optimism_corrected(
             self.refits.setup,
-            self._metric(metric),
+            metrics,
+            cross_validated=[self.estimate(own, level=level) for own in moved],
             n_boot=n_boot,
             level=level,
             interval=interval,
@@ -1043,6 +1102,7 @@ class CVResult:
             n_jobs=n_jobs,
             progress=progress,
         )
+        return found[0] if one else OptimismTable(found)
 
     # ---- update, audit and summary ----
 
@@ -1110,6 +1170,7 @@ class CVResult:
         monte_carlo_error: float | None = None,
         null_bias: int | None = None,
         digits: int | None = None,
+        optimism: bool = False,
     ) -> Summary:
         """Return a summary, which is text in a console and HTML in a notebook.
 
@@ -1128,6 +1189,9 @@ class CVResult:
         digits : int, optional
             Number of decimals in the tables; unless given, as many as the standard
             errors of a column warrant.
+        optimism : bool, default False
+            Whether to add the table of :meth:`optimism_corrected` for all metrics, from
+            500 bootstrap samples to which the model is fitted.
 
         Examples
         --------
@@ -1140,7 +1204,11 @@ class CVResult:
         ['auroc', 'auprc']
         """
         biases = [] if null_bias is None else permutations.biases_shown(self, null_bias)
-        return summarise(self, level, monte_carlo_error, biases, digits)
+        made = summarise(self, level, monte_carlo_error, biases, digits)
+        if not optimism:
+            return made
+        corrected = self.optimism_corrected(self.chosen_metrics, level=level)
+        return with_optimism(made, corrected)
 
     # ---- report ----
 

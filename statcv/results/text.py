@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,16 +18,27 @@ from statcv.inference import (
     NullBias,
     Readable,
     measured_coverage,
+    measured_coverages,
 )
 from statcv.inference.estimates.monte_carlo import MonteCarlo
+from statcv.inference.refits.optimism import OptimismTable
 from statcv.inference.tests.permutation import is_permutable
 from statcv.models import Logit
 from statcv.models.tuning import choices
 from statcv.results.estimates import is_bootstrap
 from statcv.results.summary import Summary, check_digits, column, first_of
 
-BEYOND = 0.02  # what the auPR without skill exceeds the share of positives by, to tell
 SAID_ABOVE = ("label_correlation", "negative_mean_auroc")  # as for the training mean
+
+
+def with_optimism(summary: Summary, corrected: OptimismTable) -> Summary:
+    """Return a summary with a table of metrics that are corrected for optimism."""
+    caption = "Corrected for optimism by the bootstrap"
+    return replace(
+        summary,
+        tables={**summary.tables, caption: corrected.to_frame()},
+        shown={**summary.shown, caption: corrected.shown},
+    )
 
 
 def summarise(
@@ -187,8 +199,9 @@ def _notes(
     else:
         notes.append(f"Interval of {name}: {headline.method}; {headline.assumes}.")
         notes += _measured(result, headline)
+        notes += _others_measured(result, table, headline)
     notes += _bootstrap(result, headline)
-    notes += _few_positives(result, table)
+    notes += _even_classes(result, table)
     for metric, words in table["interval"].items():
         if words.startswith("none") and metric != headline.metric:
             notes.append(f"No interval of {metric}{words[4:]}.")
@@ -291,6 +304,42 @@ def _measured(result: Readable, headline: Estimate) -> list[str]:
     return [f"{said[0].upper()}{said[1:]}."] if said else []
 
 
+def _others_measured(
+    result: Readable, table: pd.DataFrame, headline: Estimate
+) -> list[str]:
+    """State the measured coverage of the other metrics' intervals, if it is known."""
+    if headline.level != 0.95:
+        return []
+    asked = [
+        (str(metric), str(row["how"]), result.estimate(str(metric)).interval.name)
+        for metric, row in table.iterrows()
+        if metric != headline.metric and not np.isnan(row["lower"])
+    ]
+    said = measured_coverages(result.plan, asked)
+    return [f"{said[0].upper()}{said[1:]}."] if said else []
+
+
+LARGE = 500  # records, above which what equal class shares do is negligible
+
+
+def _even_classes(result: Readable, table: pd.DataFrame) -> list[str]:
+    """Say what folds with equal class shares do to losses and to calibration."""
+    plan, y = result.plan, result.design.y
+    scheme = plan.made_by
+    even = plan.rebalanced or (scheme is not None and scheme.spreads)
+    affected = {"brier", "oe_ratio", "calibration_intercept"} & set(table.index)
+    binary = result.design.outcome.kind == "binary"
+    if not (even and affected and binary and plan.n <= LARGE and plan.partition):
+        return []
+    p = float(y.mean())
+    return [
+        "Training and held-out sets have the same share of events, so that O:E is near "
+        "1 and the calibration intercept near 0 by construction, and the Brier score "
+        f"is too low by about 2p(1 - p)/n = {2 * p * (1 - p) / plan.n:.2g}; "
+        "scheme='kfold' avoids this."
+    ]
+
+
 def _ranks_pooled(result: Readable) -> bool:
     """Return whether a rank metric is computed from predictions of several fits."""
     return not result.scores.apart and any(
@@ -342,20 +391,6 @@ def _and_needed(
     if enough <= chance.repeats:
         return f"{text}, which is less than {what}."
     return f"{text}; {plural(enough, 'repeat')} would bring it below {what}."
-
-
-def _few_positives(result: Readable, table: pd.DataFrame) -> list[str]:
-    """Warn of the mean auPR over folds with few positive records."""
-    if "auprc" not in table.index or table["how"]["auprc"] != "per_fold":
-        return []
-    without, share = float(table["no_skill"]["auprc"]), float(result.design.y.mean())
-    if not without > share + BEYOND:
-        return []
-    return [
-        "The mean auPR over folds with few positive records is biased upwards, which "
-        f"its interval does not count: without skill it is {without:.3f}, and the "
-        f"share of positive records {share:.3f}."
-    ]
 
 
 def _bootstrap(result: Readable, headline: Estimate) -> list[str]:

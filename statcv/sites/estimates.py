@@ -14,7 +14,7 @@ from statcv.inference import Estimate, Interval
 from statcv.inference.intervals.infinitesimal import (
     CORRECTED,
     METHOD,
-    WITH_FITS,
+    is_ratio,
     wilson_limits,
 )
 from statcv.inference.intervals.interval import RECORDS_ONLY, symmetric
@@ -35,6 +35,10 @@ from statcv.sites.variation import Variation, shared_share, variations
 Floats = NDArray[np.float64]
 
 HOWS = ("per_fold", "pooled")
+WITH_FITS = (
+    "counts the variation of the records, and to first order half of what that of the "
+    "fits adds"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,7 +251,7 @@ def _check_interval(
     ranked = metric == "auroc"
     given, usual = "delong" if ranked else "records", "infinitesimal_jackknife"
     if grown:  # trees maximise no likelihood
-        usual = "corrected_influence" if ranked else "influence"
+        usual = "corrected_influence"
     available = [given] if how != headline else [usual, given]
     if interval is not None and interval not in available:
         raise MetricError(
@@ -267,6 +271,7 @@ def _interval(
 ) -> Interval:
     """Compute an interval by influences, or with fits as given."""
     ranked = metric == "auroc"
+    scale = "log" if is_ratio(get_metric(metric)) and value > 0 else "identity"
     if math.isnan(value):
         return Interval.none("it has no value")
     if ranked and value in (0.0, 1.0):
@@ -274,12 +279,11 @@ def _interval(
     if interval in ("delong", "records") or (interval is None and how != headline):
         method = "DeLong" if ranked else "records"
         se = some.se(metric, how)
-        return symmetric(value, se, level, method, RECORDS_ONLY)
+        return symmetric(value, se, level, method, RECORDS_ONLY, scale=scale)
     found = some.variations[metric]
-    method, assumes = METHOD, WITH_FITS.format(unit="records")
+    method, assumes = METHOD, WITH_FITS
     if some.plan.grown:
-        method = "corrected influence of records" if ranked else "influence of records"
-        assumes = CORRECTED if ranked else RECORDS_ONLY
+        method, assumes = "corrected influence of records", CORRECTED
     by_hash = some.plan.stratify["by"] == "hash"
     if by_hash and some.shared:
         assumes += (
@@ -292,7 +296,7 @@ def _interval(
         assumes += no_sign if by_hash else ""
     if not ranked:
         se = math.sqrt(found.total)
-        return symmetric(value, se, level, method, assumes, df=found.df)
+        return symmetric(value, se, level, method, assumes, df=found.df, scale=scale)
     rate = found.total / (found.area * (1 - found.area))
     rate += some.order_se(how) ** 2 / (value * (1 - value))
     assumes += "; the order of records that are counted together is taken as random"

@@ -16,7 +16,8 @@ from scipy.special import expit
 from statcv.arguments import check_level
 from statcv.errors import CoefficientError, MetricError, plural
 from statcv.inference import Estimate, HTest, RandomEffects, joined_groups
-from statcv.metrics import get_metric
+from statcv.inference.intervals.infinitesimal import is_ratio
+from statcv.metrics import Metric, get_metric
 from statcv.results.summary import Summary, column
 from statcv.sites.cells import order_in_words
 from statcv.sites.coordinator import Coordinator
@@ -182,10 +183,10 @@ class SitesResult:
             Confidence level.
         interval : str, optional
             Method of the interval: ``"infinitesimal_jackknife"`` unless given, which
-            counts the variation of the fits; or ``"delong"`` (of auROC) and
-            ``"records"``, which take them as given. For trees it is
-            ``"corrected_influence"`` of auROC, corrected for fits that share training
-            records, and ``"influence"`` of other metrics.
+            is computed to first order and counts half of what the variation of the fits
+            adds; or ``"delong"`` (of auROC) and ``"records"``, which take the fits as
+            given. For trees the usual one is ``"corrected_influence"``, corrected for
+            fits that share training records.
 
         Returns
         -------
@@ -293,7 +294,7 @@ class SitesResult:
             own = Some(self.run, (site,))
             rest = Some(self.run, tuple(s for s in self.all.sites if s != site))
             value, se = own.value(name, how), own.se(name, how)
-            limits = _limits(value, se, level, get_metric(name).bounds)
+            limits = _limits(value, se, level, get_metric(name))
             rows.append(
                 {
                     "site": site,
@@ -526,14 +527,14 @@ class SitesResult:
 
 
 def _limits(
-    value: float, se: float, level: float, bounds: tuple[float, float]
+    value: float, se: float, level: float, metric: Metric
 ) -> tuple[float, float]:
     from statcv.metrics.areas.placements import symmetric_limits
 
-    inside = bounds == (0.0, 1.0) and 0 < value < 1
-    lower, upper = symmetric_limits(
-        value, se, level, df=np.nan, scale="logit" if inside else "identity"
-    )
+    scale = "log" if is_ratio(metric) and value > 0 else "identity"
+    if metric.bounds == (0.0, 1.0) and 0 < value < 1:
+        scale = "logit"
+    lower, upper = symmetric_limits(value, se, level, scale=scale)
     return float(lower), float(upper)
 
 

@@ -398,7 +398,8 @@ class SumsResult:
             ratio = metric == "oe_ratio"
             method = "influence of records" if ratio else "mean over records"
             df = float(self.n - 1) if ratio else math.nan
-            return symmetric(value, se, level, method, RECORDS_ONLY, df=df)
+            scale = "log" if ratio else "identity"
+            return symmetric(value, se, level, method, RECORDS_ONLY, df=df, scale=scale)
         folds = self.fold_numbers if how == "per_fold" else (None,)
         each = [
             delong_variance(self._spread(1, fold), self._spread(0, fold))

@@ -2,9 +2,10 @@
 
 A record moves an estimate as a held-out record, and through the fits that it trained.
 Each site computes both for its own records from published numbers, and sends sums of
-their squares. The area under the ROC curve is compared within folds; its derivatives
-are those of linear predictors that are standardised in each training set, and whose
-distribution is known from the published counts.
+their squares. Influences through the fits are of first order, and half of what they
+add to the variance is counted. The area under the ROC curve is compared within folds;
+its derivatives are those of linear predictors that are standardised in each training
+set, and whose distribution is known from the published counts.
 """
 
 from __future__ import annotations
@@ -401,8 +402,8 @@ class Variation:
     given_fits : float
         Variance with the fits as given.
     total : float
-        Variance with half of what the fits add; that of an area by trees is corrected
-        for fits that share training records.
+        Variance with half of what the fits add; with trees it is corrected for fits
+        that share training records.
     df : float
         Degrees of freedom.
     area : float
@@ -449,9 +450,9 @@ def variations(
         if ranked:
             area = float(totals["shares"][0, 1] / sizes[1])
             total += _interaction(area, by_class, totals["shares"])
-            if plan.grown:  # fits share training records (Nadeau & Bengio 2003)
-                total *= 2 - 1 / plan.k
             df = min(df, 2 * (min(own) - 1))
+        if plan.grown:  # fits share training records (Nadeau & Bengio 2003)
+            total *= 2 - 1 / plan.k
         made[metric] = Variation(given, total * (1 + shared), df, area)
     return made
 

@@ -650,7 +650,7 @@ def test_wrong_input_exits_2_with_one_line(
 def test_any_metric_is_compared_without_the_name_of_a_test(run: Run) -> None:
     ran = run(*BOTH, "--models", "logit,mean", "--metrics", "auprc")
     assert ran.code == 0
-    assert "Differences of the auPR (per fold)" in ran.out
+    assert "Differences of the auPR (pooled)" in ran.out
 
 
 def test_a_formula_that_does_not_parse_is_pointed_at(run: Run) -> None:

@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from joblib import parallel_config
+from scipy.special import logit
+from scipy.stats import norm
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import log_loss, r2_score, roc_auc_score
@@ -39,6 +41,11 @@ def setup_of(formula, data, model, **arguments):
     return Setup(
         result.design, result.plan, result.learner, result.seed, result.weights
     )
+
+
+def shifted(setup, metric, *, interval="location_shifted", **given):
+    """Correct a single metric, with the interval of Noma unless another is given."""
+    return optimism_corrected(setup, [metric], interval=interval, **given)[0]
 
 
 def drawn(seed, *key):
@@ -79,7 +86,7 @@ def test_it_is_the_method_of_harrell_with_the_interval_of_noma(name):
     outcome, fit, value = METHODS[name]
     data, times = frame(), 25
     model = Linear() if outcome == "z" else Logit(C=1.0)
-    made = optimism_corrected(
+    made = shifted(
         setup_of(f"{outcome} ~ a + b + c", data, model),
         METRICS[name],
         n_boot=times,
@@ -115,9 +122,7 @@ def test_it_is_the_method_of_harrell_with_the_interval_of_noma(name):
 def test_two_stages_correct_every_sample_again():
     data, times = frame(30), 6
     setup = setup_of("y ~ a + b", data, Logit(C=1.0))
-    made = optimism_corrected(
-        setup, AUROC, n_boot=times, interval="two_stage", seed=7, level=0.5
-    )
+    made = shifted(setup, AUROC, n_boot=times, interval="two_stage", seed=7, level=0.5)
     X, y = data[["a", "b"]].to_numpy(), data["y"].to_numpy()
 
     def auroc(trained, rows):
@@ -133,7 +138,7 @@ def test_two_stages_correct_every_sample_again():
     np.testing.assert_allclose(
         [made.lower, made.upper], np.quantile(corrected, [0.25, 0.75]), atol=1e-9
     )
-    plain = optimism_corrected(setup, AUROC, n_boot=times, seed=7)
+    plain = shifted(setup, AUROC, n_boot=times, seed=7)
     assert plain.value == made.value
 
 
@@ -194,9 +199,7 @@ def test_two_stages_are_those_of_a_loop_of_single_fits(kind, metric):
     setup, times = setup_of("y ~ a + b", data, Logit()), 15
     corrected, separated = looped(setup, METRICS[metric], times, 7, one_by_one)
     assert (separated > 40) == (kind in ("separated", "both"))
-    made = optimism_corrected(
-        setup, METRICS[metric], n_boot=times, interval="two_stage", seed=7
-    )
+    made = shifted(setup, METRICS[metric], n_boot=times, interval="two_stage", seed=7)
     # with ties on the boundary, where a fit ends depends on the order of its rows: the
     # loop differs from itself by more than 1e-8
     atol = 1e-6 if kind == "both" else 1e-8
@@ -207,7 +210,7 @@ def test_two_stages_are_those_of_a_loop_of_single_fits(kind, metric):
 def test_penalties_are_those_of_a_loop_too(model):
     setup, metric = setup_of("y ~ a + b + c", frame(30), model), METRICS["log_loss"]
     corrected, _ = looped(setup, metric, 8, 7, one_by_one)
-    made = optimism_corrected(setup, metric, n_boot=8, interval="two_stage", seed=7)
+    made = shifted(setup, metric, n_boot=8, interval="two_stage", seed=7)
     np.testing.assert_allclose(spread(made), bounds(corrected), rtol=0, atol=1e-8)
 
 
@@ -216,7 +219,7 @@ def test_weights_of_the_records_are_those_of_a_loop_too():
     setup = setup_of("y ~ a + b", data, Logit(C=2.0), weights="weight")
     assert setup.records.weights is not None
     corrected, _ = looped(setup, AUROC, 8, 7, one_by_one)
-    made = optimism_corrected(setup, AUROC, n_boot=8, interval="two_stage", seed=7)
+    made = shifted(setup, AUROC, n_boot=8, interval="two_stage", seed=7)
     np.testing.assert_allclose(spread(made), bounds(corrected), rtol=0, atol=1e-8)
 
 
@@ -232,14 +235,14 @@ def test_clusters_drawn_twice_count_as_two():
         return np.column_stack([first, first + 1]).ravel()
 
     corrected, _ = looped(setup, AUROC, 9, 7, draw)
-    made = optimism_corrected(setup, AUROC, n_boot=9, interval="two_stage", seed=7)
+    made = shifted(setup, AUROC, n_boot=9, interval="two_stage", seed=7)
     np.testing.assert_allclose(spread(made), bounds(corrected), rtol=0, atol=1e-8)
 
 
 def test_two_stages_keep_the_classes_of_a_stratified_sample():
     data, times = frame(30), 8
     setup = setup_of("y ~ a", data, Logit(C=1.0))
-    study = module.Study(AUROC, True, None, 7, times)
+    study = module.Study((AUROC,), True, None, 7, times)
     resampling = module.Resampling(setup, study)
     samples, generators = resampling.samples(range(times))
     for sample, rng in zip(samples, generators, strict=True):
@@ -248,9 +251,7 @@ def test_two_stages_keep_the_classes_of_a_stratified_sample():
         assert (again[:, data["y"] == 1].sum(axis=1) == data["y"].sum()).all()
         assert (again.sum(axis=1) == 30).all()
         assert (again[:, sample == 0] == 0).all()
-    made = optimism_corrected(
-        setup, AUROC, n_boot=times, stratified=True, interval="two_stage"
-    )
+    made = shifted(setup, AUROC, n_boot=times, stratified=True, interval="two_stage")
     assert made.lower < made.upper
 
 
@@ -258,7 +259,7 @@ def test_models_that_are_fitted_one_by_one_have_two_stages_too():
     data = frame(30)
     estimator = LogisticRegression(tol=1e-12, solver="newton-cholesky")
     both = [
-        optimism_corrected(
+        shifted(
             setup_of(formula, data, model),
             METRICS["brier"],
             n_boot=6,
@@ -280,9 +281,9 @@ def test_models_that_are_fitted_one_by_one_have_two_stages_too():
 def test_threads_and_their_number_change_nothing(n_boot):
     setup = setup_of("y ~ a + b", frame(24), Logit())
     given = {"n_boot": n_boot, "interval": "two_stage"}
-    alone = optimism_corrected(setup, AUROC, **given)
+    alone = shifted(setup, AUROC, **given)
     with parallel_config(backend="threading", n_jobs=3):
-        assert optimism_corrected(setup, AUROC, **given) == alone
+        assert shifted(setup, AUROC, **given) == alone
 
 
 @SEPARATED
@@ -292,8 +293,8 @@ def test_processes_and_models_that_draw_change_nothing():
     for model in (forest, Logit()):
         setup = setup_of("y ~ a + b", frame(24), model)
         given = {"n_boot": 6, "interval": "two_stage"}
-        alone = optimism_corrected(setup, AUROC, **given)
-        assert optimism_corrected(setup, AUROC, **given, n_jobs=2) == alone
+        alone = shifted(setup, AUROC, **given)
+        assert shifted(setup, AUROC, **given, n_jobs=2) == alone
 
 
 @pytest.mark.slow
@@ -301,10 +302,10 @@ def test_processes_and_models_that_draw_change_nothing():
 def test_how_many_samples_are_fitted_together_changes_nothing(monkeypatch):
     setup = setup_of("y ~ a + b", frame(24), Logit())
     given = {"n_boot": 40, "interval": "two_stage"}
-    before = optimism_corrected(setup, AUROC, **given)
+    before = shifted(setup, AUROC, **given)
     monkeypatch.setattr(module, "TOGETHER", 1)
     monkeypatch.setattr(module, "PREDICTIONS", 24 * 7)
-    after = optimism_corrected(setup, AUROC, **given)
+    after = shifted(setup, AUROC, **given)
     np.testing.assert_allclose(spread(after), spread(before), rtol=0, atol=1e-10)
 
 
@@ -325,7 +326,7 @@ def test_the_bar_counts_every_fit(monkeypatch):
     data = frame(12).assign(y=[1, 1] + 10 * [0])
     setup = setup_of("y ~ a", data, Logit(C=1.0))
     with pytest.warns(UndefinedMetricWarning):
-        optimism_corrected(setup, AUROC, n_boot=40, interval="two_stage")
+        shifted(setup, AUROC, n_boot=40, interval="two_stage")
     assert sum(made) == 40 * 41
 
 
@@ -341,17 +342,17 @@ def test_an_interrupted_call_ends_and_can_be_repeated():
     metric = Metric("mine", "mine", interrupted, False, frozenset(["binary"]))
     before = warnings.filters.copy()
     with pytest.raises(KeyboardInterrupt):
-        optimism_corrected(setup, metric, n_boot=8, interval="two_stage")
+        shifted(setup, metric, n_boot=8, interval="two_stage")
     assert warnings.filters == before
     given = {"n_boot": 8, "interval": "two_stage"}
-    mine = optimism_corrected(setup, metric, **given)
-    brier = optimism_corrected(setup, METRICS["brier"], **given)
+    mine = shifted(setup, metric, **given)
+    brier = shifted(setup, METRICS["brier"], **given)
     np.testing.assert_allclose(spread(mine), spread(brier), rtol=0, atol=1e-12)
 
 
 def test_terms_learn_in_every_sample():
     data = frame()
-    made = optimism_corrected(
+    made = shifted(
         setup_of("y ~ scale(a) + b", data, Logit(C=1.0)),
         METRICS["brier"],
         n_boot=10,
@@ -376,21 +377,21 @@ def test_terms_learn_in_every_sample():
 def test_models_of_other_libraries_and_processes_give_the_same(monkeypatch):
     data = frame()
     estimator = LogisticRegression(tol=1e-12, solver="newton-cholesky")
-    together = optimism_corrected(
+    together = shifted(
         setup_of("y ~ a + b", data, Logit(C=1.0)), METRICS["brier"], n_boot=8
     )
     alone = setup_of("y ~ a + b", data, estimator)
-    apart = optimism_corrected(alone, METRICS["brier"], n_boot=8)
+    apart = shifted(alone, METRICS["brier"], n_boot=8)
     assert apart.value == pytest.approx(together.value, abs=1e-7)
     forest = RandomForestClassifier(n_estimators=2, max_depth=2)
     setup = setup_of("y ~ a + b", data, forest)
-    one = optimism_corrected(setup, AUROC, n_boot=6)
+    one = shifted(setup, AUROC, n_boot=6)
     monkeypatch.setattr(module, "PREDICTIONS", 80)
-    assert optimism_corrected(setup, AUROC, n_boot=6, n_jobs=2) == one
+    assert shifted(setup, AUROC, n_boot=6, n_jobs=2) == one
 
 
 def resampled(setup, stratified):
-    study = module.Study(AUROC, stratified, None, 1, 20)
+    study = module.Study((AUROC,), stratified, None, 1, 20)
     return module.Resampling(setup, study).samples(range(20))
 
 
@@ -406,21 +407,19 @@ def test_whole_clusters_are_drawn_with_their_classes():
     samples, _ = resampled(plain, stratified=True)
     assert (samples[:, data["y"] == 1].sum(axis=1) == data["y"].sum()).all()
     with pytest.raises(ArgumentError, match="clusters are drawn whole"):
-        optimism_corrected(whole, AUROC, stratified=True)
+        shifted(whole, AUROC, stratified=True)
     numbers = setup_of("z ~ a", data, Linear())
     with pytest.raises(ArgumentError, match="continuous"):
-        optimism_corrected(numbers, METRICS["mse"], stratified=True)
+        shifted(numbers, METRICS["mse"], stratified=True)
 
 
 def test_thresholds_are_used_fixed_or_chosen():
     data = frame()
     setup = setup_of("y ~ a", data, Logit(C=1.0))
-    half = optimism_corrected(setup, METRICS["accuracy"], n_boot=9)
-    given = optimism_corrected(setup, METRICS["accuracy"], n_boot=9, threshold=0.5)
+    half = shifted(setup, METRICS["accuracy"], n_boot=9)
+    given = shifted(setup, METRICS["accuracy"], n_boot=9, threshold=0.5)
     assert given == half
-    all_negative = optimism_corrected(
-        setup, METRICS["accuracy"], n_boot=9, threshold=1.0
-    )
+    all_negative = shifted(setup, METRICS["accuracy"], n_boot=9, threshold=1.0)
     assert all_negative.apparent == pytest.approx(1 - data["y"].mean())
 
 
@@ -430,7 +429,7 @@ def test_samples_without_a_class_are_omitted_and_counted():
     without = sum((drawn(7, b).integers(12, size=12) >= 2).all() for b in range(40))
     assert without > 0
     with pytest.warns(UndefinedMetricWarning, match=f"in {without} of 40 bootstrap"):
-        made = optimism_corrected(setup, AUROC, n_boot=40, seed=7)
+        made = shifted(setup, AUROC, n_boot=40, seed=7)
     assert made.n_undefined == without
     assert np.isfinite(made.value)
 
@@ -457,21 +456,243 @@ def test_an_apparent_value_that_cannot_vary_has_no_interval_to_move():
 
     metric = Metric("slope", "slope", slope, True, frozenset(["binary"]), "numbers")
     setup = setup_of("y ~ a + b", frame(60), Logit())
-    made = optimism_corrected(setup, metric, n_boot=20)
+    made = shifted(setup, metric, n_boot=20)
     assert made.apparent == pytest.approx(1, abs=1e-6)
     assert 0 < made.value < 1
     assert np.isnan([made.lower, made.upper, made.se]).all()
     assert made.method == "none"
     assert "interval='two_stage'" in made.assumes
-    twice = optimism_corrected(setup, metric, n_boot=8, interval="two_stage")
+    twice = shifted(setup, metric, n_boot=8, interval="two_stage")
     assert twice.lower < twice.upper
 
 
 def test_arguments_out_of_range_raise_an_error():
     setup = setup_of("y ~ a", frame(), Logit(C=1.0))
     with pytest.raises(ArgumentTypeError, match="n_boot"):
-        optimism_corrected(setup, AUROC, n_boot=2.5)
+        shifted(setup, AUROC, n_boot=2.5)
     with pytest.raises(ArgumentError, match="n_boot"):
-        optimism_corrected(setup, AUROC, n_boot=1)
-    with pytest.raises(ArgumentError, match="'location_shifted' or 'two_stage'"):
-        optimism_corrected(setup, AUROC, interval="percentile")
+        shifted(setup, AUROC, n_boot=1)
+    with pytest.raises(ArgumentError, match="'abcloc' or 'location_shifted' or 'two_"):
+        shifted(setup, AUROC, interval="percentile")
+
+
+# ---- the half-widths of the cross-validated interval, and the limits of rms ----
+
+
+def cross_validated(n=60, outcome="y"):
+    model = Linear() if outcome == "z" else Logit(C=1.0)
+    return scv.cv(f"{outcome} ~ a + b + c", frame(n), model=model, k=5, seed=1)
+
+
+def as_it_is(value):
+    return value
+
+
+SCALES = {
+    "auroc": ("y", logit),
+    "accuracy": ("y", logit),
+    "oe_ratio": ("y", np.log),
+    "rmse": ("z", np.log),
+    "calibration_slope": ("y", as_it_is),
+    "brier": ("y", as_it_is),  # which reaches 2 with several classes
+    "r2": ("z", as_it_is),
+}
+
+
+@pytest.mark.parametrize("level", [0.95, 0.8])
+@pytest.mark.parametrize("name", SCALES)
+def test_the_default_interval_has_the_half_widths_of_cross_validation(name, level):
+    outcome, scale = SCALES[name]
+    result = cross_validated(outcome=outcome)
+    made = result.optimism_corrected(name, n_boot=30, level=level)
+    around = result.estimate(name, level=level)
+    np.testing.assert_allclose(
+        scale(np.array([made.lower, made.upper])) - scale(float(made)),
+        scale(np.array([around.lower, around.upper])) - scale(float(around)),
+        rtol=1e-9,
+    )
+    assert made.lower < float(made) < made.upper
+    assert around.method in made.method
+    near = 1e-6  # the standard error is moved by the slopes of the scale
+    slope, other = (
+        (scale(value + near) - scale(value - near)) / (2 * near)
+        for value in (float(made), float(around))
+    )
+    assert made.se * slope == pytest.approx(around.se * other, rel=1e-6)
+
+
+def textbook_limits(own, whole, corrected, z):
+    """Return the limits of rms::predab.resample, with the sides of Hmisc::dualSD."""
+    index = [a - 1.25 * b for a, b in zip(own, whole, strict=True)]
+    centre = sum(index) / len(index)
+
+    def deviation(side):
+        return (sum((each - centre) ** 2 for each in side) / (len(side) - 1)) ** 0.5
+
+    if len(index) < 10:
+        below = above = deviation(index)
+    else:
+        below = deviation([each for each in index if each <= centre])
+        above = deviation([each for each in index if each >= centre])
+    return corrected - z * above, corrected + z * below
+
+
+@pytest.mark.parametrize("n_boot", [9, 10, 40])
+@pytest.mark.parametrize("name", ["auroc", "log_loss", "r2"])
+def test_the_abcloc_limits_are_those_of_rms(name, n_boot):
+    outcome, fit, value = METHODS[name]
+    data = frame()
+    model = Linear() if outcome == "z" else Logit(C=1.0)
+    setup = setup_of(f"{outcome} ~ a + b + c", data, model)
+    made = shifted(
+        setup, METRICS[name], interval="abcloc", n_boot=n_boot, level=0.8, seed=7
+    )
+    X, y = data[["a", "b", "c"]].to_numpy(), data[outcome].to_numpy()
+    own, whole = [], []
+    for b in range(n_boot):
+        rows = drawn(7, b).integers(len(y), size=len(y))
+        predict = fit(X[rows], y[rows])
+        own.append(value(y[rows], predict(X[rows]), None))
+        whole.append(value(y, predict(X), None))
+    lower, upper = textbook_limits(own, whole, float(made), norm.ppf(0.9))
+    least, most = METRICS[name].bounds
+    np.testing.assert_allclose(
+        [made.lower, made.upper], [max(lower, least), min(upper, most)], atol=1e-7
+    )
+    index = np.subtract(own, 1.25 * np.array(whole))
+    assert made.se == pytest.approx(index.std(ddof=1), abs=1e-8)
+    assert made.method == "ABCLOC bootstrap"
+
+
+def separated():
+    data = frame()
+    data["y"] = (data["a"] > 0).astype(int)
+    data["a"] += np.where(data["y"] == 1, 1, -1)
+    return scv.cv("y ~ a", data, model=Logit(C=1.0), k=5, seed=1)
+
+
+def test_an_interval_without_limits_says_why():
+    result = separated()
+    assert float(result.estimate("auroc")) == 1
+    area = result.optimism_corrected("auroc", n_boot=20)
+    assert (area.value, area.method) == (1, "none")
+    assert area.assumes == "its logit is infinite"
+    share = result.optimism_corrected("accuracy", n_boot=20)
+    why = result.estimate("accuracy").assumes
+    assert "measures no variation" in why
+    assert share.interval.assumes == f"the cross-validated estimate has none: {why}"
+    sides = result.optimism_corrected("auroc", n_boot=20, interval="abcloc")
+    assert sides.assumes == "its value is the same in every sample"
+    given = setup_of("y ~ a", frame(), Logit(C=1.0))
+    lacking = shifted(given, AUROC, n_boot=5, interval="cross_validated")
+    assert lacking.assumes.endswith("has none: it was not computed")
+    for made in (area, share, sides, lacking):
+        assert np.isnan([made.lower, made.upper, made.se]).all()
+        assert "–" in str(made)
+
+
+@pytest.mark.parametrize("value", [0.0, -0.2])
+def test_a_ratio_that_is_not_positive_has_no_interval(value):
+    around = cross_validated().estimate("oe_ratio")
+    made = module._moved(METRICS["oe_ratio"], value, around)
+    assert (made.method, made.assumes) == ("none", "its logarithm is infinite")
+
+
+def test_other_intervals_need_no_cross_validated_estimate(monkeypatch):
+    result = cross_validated()
+
+    def refused(*_, **__):
+        raise AssertionError
+
+    monkeypatch.setattr(type(result), "estimate", refused)
+    made = result.optimism_corrected("auroc", n_boot=5, interval="abcloc")
+    assert made.lower < made.upper
+
+
+# ---- several metrics of the same fits ----
+
+
+NAMES = ["auroc", "log_loss", "calibration_slope", "accuracy", "oe_ratio"]
+
+
+@pytest.mark.parametrize("interval", module.INTERVALS)
+def test_several_metrics_are_those_of_single_calls(interval):
+    result = cross_validated(40)
+    n_boot = 5 if interval == "two_stage" else 20
+    given = {"n_boot": n_boot, "interval": interval, "seed": 3, "level": 0.9}
+    table = result.optimism_corrected(NAMES, **given)
+    assert list(table) == NAMES
+    assert len(table) == len(NAMES)
+    for name in NAMES:
+        assert table[name] == result.optimism_corrected(name, **given)
+        fixed = name == "oe_ratio" and interval == "location_shifted"  # apparently 1
+        assert (table[name].method == "none") == fixed
+    metrics = [METRICS[name] for name in NAMES]
+    again = result.optimism_corrected(metrics, **given)
+    assert dict(again) == dict(table)
+
+
+def test_the_table_has_the_columns_of_rms():
+    data = frame(12).assign(y=[1, 1] + 10 * [0])
+    result = scv.cv("y ~ a", data, model=Logit(C=1.0), k=2, seed=3)
+    without = sum((drawn(7, b).integers(12, size=12) >= 2).all() for b in range(40))
+    with pytest.warns(UndefinedMetricWarning, match=f"in {without} of 40 bootstrap"):
+        table = result.optimism_corrected(["auroc", "brier"], n_boot=40, seed=7)
+    made = table.to_frame()
+    columns = ["apparent", "optimism", "corrected", "lower", "upper", "n"]
+    assert list(made.columns) == columns
+    assert made.index.tolist() == ["auroc", "brier"]
+    assert made.index.name == "metric"
+    assert made["n"].tolist() == [40 - without, 40 - without]
+    for name, one in table.items():
+        row = [one.apparent, one.optimism, one.value, one.lower, one.upper]
+        np.testing.assert_array_equal(made.loc[name, columns[:-1]], row)
+    np.testing.assert_allclose(made["apparent"] - made["optimism"], made["corrected"])
+
+
+def test_one_and_several_are_printed_within_80_columns():
+    result = cross_validated()
+    names = [metric.name for metric in METRICS.values() if "binary" in metric.outcomes]
+    table = result.optimism_corrected(names, n_boot=10, level=0.9)
+    one = table["auprc_trapezoid"]
+    for printed in (str(table), str(one), repr(table), repr(one)):
+        assert max(map(len, printed.splitlines())) <= 80
+        assert printed.startswith("Corrected for optimism by 10 bootstrap samples\n")
+        assert "90% interval" in printed
+        assert "auPR (trapezoid)" in printed
+    line = next(line for line in str(one).splitlines() if line.startswith("auPR"))
+    limits = f"{one.lower:.3f} to {one.upper:.3f}"
+    numbers = [f"{each:.3f}" for each in (one.apparent, one.optimism, one.value)]
+    assert line.split("(trapezoid)")[1].split() == [*numbers, *limits.split(), "10"]
+    assert f"Intervals: {one.method}" in " ".join(str(one).split())
+
+
+def test_the_summary_adds_the_table():
+    result = cross_validated(40)
+    plain, summary = result.summary(level=0.9), result.summary(0.9, optimism=True)
+    caption = "Corrected for optimism by the bootstrap"
+    assert list(summary.tables) == [*plain.tables, caption]
+    names = [metric.name for metric in result.chosen_metrics]
+    table = result.optimism_corrected(names, level=0.9)
+    pd.testing.assert_frame_equal(summary.tables[caption], table.to_frame())
+    text = str(summary)
+    assert table.shown.to_string() in text
+    assert caption in text
+    assert caption in summary._repr_html_()
+    assert caption not in str(plain)
+    assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("level", [-1, 0, 1, 95, None, float("nan")])
+def test_a_level_outside_of_0_to_1_is_refused(level):
+    with pytest.raises(ArgumentError, match="level must lie between 0 and 1"):
+        cross_validated(40).optimism_corrected("auroc", n_boot=5, level=level)
+    setup = setup_of("y ~ a", frame(), Logit(C=1.0))
+    with pytest.raises(ArgumentError, match="level must lie between 0 and 1"):
+        optimism_corrected(setup, [AUROC], n_boot=5, level=level)
+
+
+def test_an_unknown_interval_is_refused():
+    known = "'cross_validated' or 'abcloc' or 'location_shifted' or 'two_stage', not"
+    with pytest.raises(ArgumentError, match=f"{known} 'percentile'"):
+        cross_validated(40).optimism_corrected(["auroc"], interval="percentile")

@@ -219,5 +219,7 @@ def test_infinite_and_huge_values_vary_without_limit():
 
 def test_pairs_of_one_repeat_move_the_mean_over_all_repeats():
     one, nothing = np.array([0, 1, 2]), np.zeros(3, dtype=np.intp)
-    pairs = ConcordantPairs(one, one + 3, np.array([1, 0, 0.5]), nothing, 2, nothing)
+    places = np.stack([one, one + 3])
+    won = np.array([1, 0, 0.5])
+    pairs = ConcordantPairs(one, one + 3, won, nothing, 2, nothing, places)
     np.testing.assert_allclose(pairs.moved, [0.5 / 6, -0.5 / 6, 0])

@@ -104,7 +104,8 @@ def test_a_perfect_model_is_compared_though_no_deletion_moves_it():
     for test in ("corrected_jackknife", None):
         row = scv.compare(best=best, other=other, test=test).differences.iloc[0]
         assert (row["difference"], row["statistic"], row["p"]) == (0, 0, 1)
-        assert "no record influences the difference" in row["caveat"]
+        if test is not None:
+            assert "no record influences the difference" in row["caveat"]
 
 
 def test_models_fitted_one_by_one_are_compared_without_refits_by_default():

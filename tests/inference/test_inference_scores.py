@@ -212,10 +212,10 @@ TWO_FOLDS = ([0, 0, 1, 1], [0, 1, 2, 3])
 @pytest.mark.parametrize(
     ("split", "row", "repeat", "flags", "expected"),
     [
-        (*TWO_FOLDS, None, {}, ("per_fold", "per_fold", "pooled")),
-        (*TWO_FOLDS, None, {"pairwise": True}, ("paired", "per_fold", "pooled")),
+        (*TWO_FOLDS, None, {}, ("per_fold", "pooled", "pooled")),
+        (*TWO_FOLDS, None, {"pairwise": True}, ("paired", "pooled", "pooled")),
         ([0, 0, 1, 1], [0, 2, 1, 3], None, {}, ("pooled", "pooled", "pooled")),
-        (*TWO_FOLDS, [0, 1], {}, ("per_fold", "per_fold", "per_fold")),
+        (*TWO_FOLDS, [0, 1], {}, ("per_fold", "pooled", "per_fold")),
         ([0] * 4, range(4), None, {}, ("pooled", "pooled", "pooled")),
         (*all_pairs(4), None, {"pairwise": True}, ("paired", "pooled", "pooled")),
     ],

@@ -15,10 +15,8 @@ from statcv import cv
 from statcv.errors import ModelError
 from statcv.folds import make_plan
 from statcv.models import Logit, TrainingSet
-from statcv.models import firth_changes as changes
 from statcv.models.batched.folds import Folds
 from statcv.models.firth import fit_firth_folds
-from statcv.models.firth_changes import changes_of_one, firth_changes
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::statcv.errors.DistributionalBiasWarning"
@@ -268,21 +266,3 @@ def test_what_it_cannot_do_is_refused():
         FIRTH.fit(training)
     with pytest.raises(ModelError, match="missing covariates"):
         FIRTH.fit_folds(training, Folds.leaving_out([[0]]))
-
-
-@pytest.mark.parametrize("cells", [2, 2**18])
-@pytest.mark.parametrize("seed", range(4))
-def test_changes_of_all_fits_are_those_of_each_by_itself(monkeypatch, seed, cells):
-    """The second has no record of a level, so that its columns are dependent."""
-    rng = np.random.default_rng(seed)
-    X = np.column_stack([np.ones(60), rng.normal(size=(60, 2)), np.arange(60) < 9])
-    y = (X[:, 1] + rng.logistic(size=60) > 0).astype(float)
-    monkeypatch.setattr(changes, "CELLS", cells)
-    counts = rng.integers(3, size=(5, 60)) * rng.uniform(0.5, 2, size=60)
-    counts[1, :9] = 0.0
-    beta, targets = rng.normal(size=(5, 4)), rng.normal(size=(3, 5, 4))
-    beta[1, 3] = targets[:, 1, 3] = 0.0
-    found = np.stack(list(firth_changes(X, y, counts, beta, targets)), axis=1)
-    for fit, own in enumerate(found):
-        of = X, y, counts[fit], beta[fit], targets[:, fit]
-        np.testing.assert_allclose(own, changes_of_one(*of), rtol=1e-9, atol=1e-11)

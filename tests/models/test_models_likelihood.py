@@ -243,15 +243,14 @@ def test_derivatives_of_the_likelihood_are_differences(likelihood, family):
     )
     mean = family.link.inverse(eta)
     np.testing.assert_allclose(likelihood.link(mean), eta, rtol=1e-9)
-    steep = (family.link.inverse(eta + h) - family.link.inverse(eta - h)) / (2 * h)
-    pulled = likelihood.pull_back(mean, np.full(40, 3.0))
-    np.testing.assert_allclose(pulled, 3 * steep, rtol=1e-6)
+    found = likelihood.mean(eta[:, None])  # along the last axis there is one class
+    np.testing.assert_allclose(found, mean[:, None], rtol=1e-12)
 
 
 def test_derivatives_of_the_likelihood_of_several_classes_are_differences():
     rng = np.random.default_rng(1)
     eta, y = rng.normal(size=(20, 3)), rng.integers(0, 3, 20)
-    own, slope = rng.normal(size=(20, 3)), rng.normal(size=(20, 3))
+    own = rng.normal(size=(20, 3))
     like, h = Bernoulli(), 1e-6
 
     def log(at):
@@ -264,16 +263,28 @@ def test_derivatives_of_the_likelihood_of_several_classes_are_differences():
     curved = (p * own**2).sum(axis=1) - (p * own).sum(axis=1) ** 2
     bend = like.residual(y, eta - h * own) - like.residual(y, eta + h * own)
     np.testing.assert_allclose(curved, (bend * own).sum(axis=1) / (2 * h), atol=1e-8)
-    moved = softmax(eta + h * own, axis=1) - softmax(eta - h * own, axis=1)
-    pulled = (like.pull_back(p, slope) * own).sum(axis=1)
-    np.testing.assert_allclose(pulled, (moved * slope).sum(axis=1) / (2 * h), atol=1e-8)
+    np.testing.assert_allclose(like.mean(eta), p, rtol=1e-12)
+    np.testing.assert_allclose(like.mean(like.link(p)), p, rtol=1e-12)
 
 
-@pytest.mark.parametrize("p", [np.array([0.0, 0.5]), np.array([[0.0, 0.5, 0.5]])])
-def test_a_slope_without_limit_where_a_probability_is_0_has_no_value(p):
-    slope = np.where(p == 0, -np.inf, 1.0)
-    pulled = Bernoulli().pull_back(p, slope)
-    assert np.isnan(pulled).any()
+@pytest.mark.parametrize("shape", [(7,), (4, 7), (2, 4, 7)])
+@pytest.mark.parametrize("classes", [1, 3])
+def test_means_of_many_linear_predictors_have_their_shape(classes, shape):
+    eta = np.random.default_rng(1).normal(size=(*shape, classes))
+    mean = Bernoulli().mean(eta)
+    assert mean.shape == eta.shape
+    expected = softmax(eta, axis=-1) if classes > 1 else expit(eta)
+    np.testing.assert_allclose(mean, expected, rtol=1e-12)
+    for other in (Gaussian(), Generalized(FAMILIES.Gaussian())):
+        np.testing.assert_allclose(other.mean(eta), eta)
+
+
+@pytest.mark.parametrize("p", [np.array([0.0, 1.0]), np.array([[0.0, 0.0, 1.0]])])
+def test_probabilities_of_0_and_1_have_finite_linear_predictors(p):
+    eta = Bernoulli().link(p)
+    assert np.isfinite(eta).all()
+    back = Bernoulli().mean(eta if p.ndim > 1 else eta[:, None])
+    np.testing.assert_allclose(back.reshape(p.shape), p, atol=1e-14)
 
 
 def test_residuals_keep_their_digits_and_outcomes_may_be_shares():

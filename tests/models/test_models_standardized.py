@@ -162,33 +162,36 @@ def test_units_of_columns_do_not_matter():
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
-def test_the_influence_takes_standard_deviations_as_given():
-    setup = setup_of("two", "kfold", k=3)
+def test_the_influence_takes_standard_deviations_as_given(monkeypatch):
+    """A strong ridge, whose strengths would else change much with each record."""
+    monkeypatch.setattr("statcv.engine.reference.MAX_LEVERAGE", 0.0)  # derivatives
+    setup = setup_of("two", "loocv", C=0.05)
     held = run(setup.design, setup.plan, setup.model, seed=1)
-    fit, row = np.array([0, 1, 2]), np.array([3, 4, 5])
-    found = Sensitivity.of(setup, held).influence(fit, row, np.ones(3))
-    strengths = held.linear.penalty
+    reference = Sensitivity.of(setup, held).reference
+    strengths = held.linear.penalty[0]
 
     class Given(Logit):
         def ridge(self, training):
-            return self.given
+            return strengths
 
-    step, expected = 1e-5, np.zeros(N)
-    for number, record in ((f, r) for f in range(3) for r in (0, 11, 30)):
-        moved = []
-        for sign in (-1, 1):
-            weights = np.ones(N)
-            weights[record] += sign * step
-            training = replace(setup, weights=weights).folds.training_set(
-                replace(setup.records, weights=weights), number
-            )
-            model = Given(1.0)
-            object.__setattr__(model, "given", strengths[number])
-            beta = np.array(list(model.fit(training).coefficients.values()))
-            moved.append(setup.records.X[row[number]] @ beta)
-        expected[record] += (moved[1] - moved[0]) / (2 * step)
-    some = [0, 11, 30]
-    np.testing.assert_allclose(found[some], expected[some], rtol=1e-4, atol=1e-7)
+    def predictors(model, record, step):
+        weights = np.full(N, 1 - 1 / N)  # of which each fit lacks one
+        weights[record] *= 1 + step
+        fit = model.fit(replace(setup.records, weights=weights))
+        return setup.records.X @ np.array(list(fit.coefficients.values()))
+
+    def slope(model, record):
+        ends = [predictors(model, record, step) for step in (1e-4, -1e-4)]
+        return (ends[0] - ends[1]) / 2e-4
+
+    start = reference.predictors(np.zeros((1, N)))
+    for record in (0, 11, 30):
+        moved = reference.predictors(np.eye(N)[[record]]) - start
+        expected = slope(Given(0.05), record)
+        size = np.abs(expected).max()
+        np.testing.assert_allclose(moved[0, :, 0], expected, atol=1e-3 * size)
+        away = slope(Logit(0.05, standardize=True), record) - expected
+        assert np.abs(away).max() > 0.05 * size
 
 
 def test_labels_and_what_is_refused():

@@ -16,7 +16,6 @@ from statcv.errors import (
     OutcomeError,
 )
 from statcv.metrics import (
-    calibration,
     calibration_curve,
     calibration_groups,
     net_benefit,
@@ -117,16 +116,13 @@ def test_groups_have_wilson_s_intervals(result):
     assert f"4 groups of {found.count.min()}" in " ".join(legend(ax))
 
 
-def test_the_text_gives_slope_intercept_and_ratio(result):
-    found = calibration(*averaged(result))
+def test_the_text_gives_slope_intercept_and_ratio_as_the_table_does(result):
     (text,) = scv.plots.plot_calibration(result).texts
-    wanted = [
-        f"slope {found.slope:.2f} ({found.slope_lower:.2f} to {found.slope_upper:.2f})",
-        f"intercept {found.intercept:.2f} ({found.intercept_lower:.2f} to "
-        f"{found.intercept_upper:.2f})",
-        f"observed / expected {found.observed_expected:.2f} "
-        f"({found.observed_expected_lower:.2f} to {found.observed_expected_upper:.2f})",
-    ]
+    names = ("slope", "calibration_slope"), ("intercept", "calibration_intercept")
+    wanted = []
+    for label, metric in (*names, ("observed / expected", "oe_ratio")):
+        one = result.estimate(metric, "pooled")
+        wanted.append(f"{label} {one.value:.2f} ({one.lower:.2f} to {one.upper:.2f})")
     assert text.get_text().replace("−", "-").splitlines() == wanted
 
 

@@ -93,14 +93,24 @@ def test_requests_for_latex_that_mean_nothing_are_errors(result):
         summary.to_latex("A table.", table="coefs")
 
 
-def test_a_mean_aupr_over_few_positives_is_told_of():
-    data = scv.load_data("ehr")
-    few = scv.cv("y ~ x1", data[:150], metrics=["auprc"], seed=1)
-    many = scv.cv("y ~ x1", data, metrics=["auprc"], seed=1)
-    said = "mean auPR over folds with few positive records is biased upwards"
-    told = [said in " ".join(one.summary().notes) for one in (few, many)]
-    assert told == [True, False]
-    share = few.design.y.mean()
-    without = float(few.metrics()["no_skill"].item())
-    assert without > share + 0.02
-    assert f"without skill it is {without:.3f}" in " ".join(few.summary().notes)
+def test_the_summary_and_the_curve_have_one_aupr():
+    result = scv.cv("y ~ x1", scv.load_data("ehr")[:150], seed=1)
+    found = result.estimate("auprc")
+    assert found.how == "pooled"
+    assert result.metrics().set_index("metric")["estimate"]["auprc"] == found.value
+    held = result.predictions
+    assert found.value == scv.metrics.auprc(held["observed"], held["predicted"])
+    assert f"auPR {found.value:.3f}" in legend_of(scv.plots.plot_pr(result))
+
+
+def legend_of(ax):
+    return " ".join(text.get_text() for text in ax.get_legend().get_texts())
+
+
+@pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
+def test_equal_class_shares_are_told_of_where_they_matter():
+    data = scv.load_data("spector")
+    said = "have the same share of events"
+    for scheme, told in (("stratified_kfold", 1), ("kfold", 0), ("rloocv", 1)):
+        result = scv.cv("GRADE ~ GPA", data, scheme=scheme, seed=1)
+        assert (said in " ".join(result.summary().notes)) == told

@@ -8,6 +8,7 @@ from hospitals import FORMULA, agreed, by_person, hospital, hospitals, pooled, r
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.special import stdtrit
 
 import statcv as scv
 from statcv import sites
@@ -43,23 +44,50 @@ def errors():
 
 
 SUMS = ["brier", "log_loss", "calibration_slope", "calibration_intercept", "oe_ratio"]
+ERRORS = ["rmse", "mae", "mse", "r2"]
+ALL = [(name, "both") for name in SUMS] + [(name, "errors") for name in ERRORS]
 
 
-@pytest.mark.parametrize("metric", SUMS)
-def test_metrics_that_are_sums_are_exact(both, metric):
-    here, there = (result.estimate(metric) for result in both)
+@pytest.fixture
+def pair(request):
+    """One of the pairs of results, by its name."""
+    return request.getfixturevalue(request.param)
+
+
+@pytest.mark.parametrize(("metric", "pair"), ALL, indirect=["pair"])
+def test_metrics_that_are_sums_are_exact(pair, metric):
+    """The sites' limits with the fits as given have no degrees of freedom."""
+    result, one = pair
+    here = result.estimate(metric, interval="records")
+    there = one.estimate(metric, interval="influence")
     assert here.value == pytest.approx(there.value, abs=1e-9)
-    assert here.method == there.method.removesuffix(" summed by cluster")
+    assert here.se == pytest.approx(there.se, rel=1e-6)
+    assert here.interval.scale == there.interval.scale
     limits = np.array([here.lower - there.lower, here.upper - there.upper])
     assert np.abs(limits).max() < 0.002 * (there.upper - there.lower)
 
 
-@pytest.mark.parametrize("metric", ["rmse", "mae", "mse", "r2"])
-def test_errors_of_a_continuous_outcome_are_exact(errors, metric):
-    here, there = (result.estimate(metric) for result in errors)
-    assert here.value == pytest.approx(there.value, rel=1e-9)
-    width = there.upper - there.lower
-    assert abs(here.upper - here.lower - width) < 0.002 * width
+@pytest.mark.filterwarnings("ignore::statcv.errors.CostWarning")
+@pytest.mark.parametrize(("metric", "pair"), ALL, indirect=["pair"])
+def test_half_of_what_refits_add_is_counted(pair, metric):
+    """The reference refits without each record; cv weights records at random."""
+    here, there = (result.estimate(metric) for result in pair)
+    given, refitted = (
+        pair[1].estimate(metric, interval=name).se ** 2
+        for name in ("influence", "jackknife")
+    )
+    half = max(refitted - given, 0) / 2
+    assert here.se == pytest.approx(np.sqrt(given + half), rel=0.005)
+    assert 1 / 1.3 < here.se / there.se < 1.3
+    assert here.method == there.method
+    assert here.interval.scale == there.interval.scale
+    quantile = stdtrit(here.interval.df, 0.975)
+    ends = np.array([here.lower, here.upper])
+    if metric in ("oe_ratio", "rmse"):
+        distances = np.log(ends / here.value) * here.value
+    else:
+        distances = ends - here.value
+    assert distances == pytest.approx(np.array([-1, 1]) * quantile * here.se)
 
 
 @pytest.mark.parametrize("how", ["per_fold", "pooled"])
@@ -197,6 +225,9 @@ def test_sites_are_those_of_the_pooled_predictions(both):
     assert np.allclose(own["estimate"], by["estimate"], atol=1e-9)
     found, known = here.heterogeneity("brier"), there.heterogeneity("brier", by=site)
     assert found.estimate == pytest.approx(known.estimate, abs=0.002)
+    ratio = here.by_site("oe_ratio")
+    ends = ratio[["lower", "upper"]].prod(axis=1)  # of limits on the log scale
+    assert np.allclose(ends, ratio["estimate"] ** 2)
     auroc_by = there.metrics(by=site).query("metric == 'auroc'").set_index("group")
     assert np.allclose(here.by_site()["estimate"], auroc_by["estimate"], atol=0.02)
 

@@ -203,6 +203,13 @@ def test_estimates_are_those_of_cv_on_numbers_of_bins(ran):
         assert abs(here.value - there.value) < 1e-4  # records of rare bins
         rate = 1 + result.all.shared
         assert abs((here.se / there.se) ** 2 / rate - 1) < 0.02
+        assert here.interval.scale == there.interval.scale
+        assert (here.method, here.assumes.partition(";")[0]) == (
+            there.method,
+            there.assumes.partition(";")[0],
+        )
+        width = np.sqrt(rate) * (there.upper - there.lower)
+        assert here.upper - here.lower == pytest.approx(width, rel=0.01)
     here, there = result.estimate("auroc"), one.estimate("auroc")
     assert abs(here.value - there.value) < result.bound()
     assert (here.method, here.assumes.partition(";")[0]) == (
@@ -242,6 +249,8 @@ def test_the_result_reads_as_another(ran, tmp_path):
             getattr(result, name)
     with pytest.raises(MetricError, match="corrected_influence or delong is"):
         result.estimate("auroc", interval="infinitesimal_jackknife")
+    with pytest.raises(MetricError, match="corrected_influence or records is"):
+        result.estimate("brier", interval="influence")
     assert result.estimate("auroc", interval="delong").lower > 0.6
     assert result.by_site("brier")["n"].sum() == result.n == 1200
     text = str(result.summary())

@@ -355,19 +355,22 @@ def test_all_metrics_of_resampled_schemes_hold_their_estimate(spector):
     for scheme in ("montecarlo", "bootstrap"):
         result = scv.cv("GRADE ~ GPA", spector, scheme=scheme, seed=3)
         table = result.metrics()
-        assert (table["how"] == "per_fold").all()
-        ranks = table["metric"].isin(["auroc", "auprc"])
-        lower, value, upper = table[["lower", "estimate", "upper"]].to_numpy().T
-        inside = (lower > 0) & (upper < 1)
-        assert (inside & ~ranks).sum() >= 1
-        assert (inside & ranks).sum() == 2
-        own, others = inside & ranks, inside & ~ranks
-        np.testing.assert_allclose((lower + upper)[others] / 2, value[others])
-        below, above = (  # of Wilson's shape
-            (value[own] - limit[own]) ** 2 / (limit[own] * (1 - limit[own]))
-            for limit in (lower, upper)
-        )
-        np.testing.assert_allclose(below, above)
+        pooled = table.loc[table["how"] == "pooled", "metric"].tolist()
+        calibration = ["calibration_slope", "calibration_intercept", "oe_ratio"]
+        assert pooled == ["auprc", *calibration]
+        assert table["lower"].notna().all()
+        assert (table["lower"] < table["estimate"]).all()
+        assert (table["estimate"] < table["upper"]).all()
+
+
+def test_calibration_of_random_splits_is_that_of_mean_held_out_predictions(spector):
+    result = scv.cv("GRADE ~ GPA", spector, scheme="montecarlo", seed=3)
+    mean = result.predictions.groupby("row")[["observed", "predicted"]].mean()
+    y, p = mean["observed"].astype(int), mean["predicted"]
+    for name in ("calibration_slope", "calibration_intercept", "oe_ratio", "auprc"):
+        found = result.estimate(name)
+        assert found.how == "pooled"
+        assert found.value == pytest.approx(getattr(scv.metrics, name)(y, p))
 
 
 def test_resampled_schemes_are_updated_and_compared(spector):

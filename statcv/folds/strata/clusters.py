@@ -50,6 +50,9 @@ class Strata:
         For each repeat, the names of all k folds, also of those without a record.
     bins : numpy.ndarray of int, shape (n,), or None
         The unit of each record, if units are bins between thresholds.
+    by_site : bool
+        Whether equal values at different sites are counted as different, since plans
+        were joined that do not hold the values.
     """
 
     label: str
@@ -61,6 +64,7 @@ class Strata:
     made_by: str = ""
     labels: tuple[Sequence[Any], ...] = ()
     bins: NDArray[np.intp] | None = None
+    by_site: bool = False
 
     @property
     def sentence(self) -> str:

@@ -217,7 +217,9 @@ def estimate(
 
     def make() -> Interval:
         name = interval or default_interval(scores, metric, how)
-        if name is None:
+        if not (asked.has_folds or np.isnan(values).all()):
+            made = Interval.none("fewer than two different folds have a value")
+        elif name is None:
             made = Interval.none(_why_none(scores, metric, how, values))
         else:
             made = _interval(name, asked)

@@ -328,7 +328,7 @@ def _compared(metric: Metric, how: str, rivals: Rivals) -> NoSkill:
         counted = rivals.counted or rivals.counted_classes
         both = None if counted is None else counted.values(metric)
         if both is not None:
-            found, value = both
+            found, value = both[0], _or_known(metric, both[1], scores)
             found = value if constants.same else found
             return NoSkill(metric, how, value, found, perfect, rivals.n)
     found = value = math.nan
@@ -336,12 +336,22 @@ def _compared(metric: Metric, how: str, rivals: Rivals) -> NoSkill:
         # a constant ties all pairs; they have no value if a class is absent
         tied = metric.is_auroc
         at_all = perfect / 2 if tied else _value(metric, constant, "pooled")
+        at_all = _or_known(metric, at_all, scores)
         here = at_all
         if not (_ties_all(metric, how) or constants.same):
             here = _value(metric, under_folds, how)
         if math.isnan(found) or abs(here - at_all) > abs(found - value):
             found, value = here, at_all
     return NoSkill(metric, how, value, found, perfect, rivals.n)
+
+
+def _or_known(metric: Metric, value: float, scores: Scores) -> float:
+    """Return the value of a constant prediction, or of no skill where it has none.
+
+    The Matthews correlation of a constant class is 0/0.
+    """
+    known = metric.without_skill(scores.n_classes)
+    return value if known is None or not math.isnan(value) else known
 
 
 def _perfect(metric: Metric, rivals: Rivals) -> float:

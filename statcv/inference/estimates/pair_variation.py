@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.inference.estimates.influences import Influences
+from statcv.inference.estimates.influences import Influences, Ranked
 from statcv.inference.estimates.pairs import concordant_pairs
 from statcv.inference.estimates.values import values_by_split
 from statcv.inference.scores import Scores
@@ -24,9 +24,11 @@ from statcv.metrics.influence.derivative import Placements
 from statcv.metrics.influence.ranks import placements
 
 Floats = NDArray[np.float64]
+Numbers = NDArray[np.intp]
 Sides = tuple[int, int]
 
 NUMBERS: Sides = (-1, -1)  # stands for pairs of records with different numbers
+MAX_RECORDS = 500  # of a class, whose pairs with others are listed
 
 
 def pair_variation(
@@ -58,11 +60,69 @@ def pair_variation(
     for sides in kinds:
         each = [
             _interaction(y, read, sides, placed)
-            for (y, read), placed in zip(found.ranked, found.placed, strict=True)
+            for (_, y, read), placed in zip(found.ranked, found.placed, strict=True)
         ]
         weights = max(_concentration(scores, metric, how, sides), 0.0)
         total += float(np.mean(each)) * weights
     return total / len(kinds) ** 2
+
+
+def pair_covariance(
+    scores: Scores, metric: Metric, how: str, first: Influences, second: Influences
+) -> float:
+    """Return the covariance of two estimates that :func:`pair_variation` leaves out.
+
+    Parameters
+    ----------
+    scores : Scores
+        The held-out predictions of the first, in the same folds as the second.
+    metric : Metric
+    how : {"pooled", "per_fold", "paired"}
+    first, second : Influences
+        With one numbering of the records.
+    """
+    if how == "pooled" or metric.pairs is None:
+        return 0.0
+    kinds, total = _kinds(scores, metric), 0.0
+    for sides in kinds:
+        each = [
+            _interaction_of_both(one, other, sides)
+            for one, other in zip(first.ranked, second.ranked, strict=True)
+        ]
+        weights = max(_concentration(scores, metric, how, sides), 0.0)
+        total += float(np.mean(each)) * weights
+    return total / len(kinds) ** 2
+
+
+def _interaction_of_both(one: Ranked, other: Ranked, sides: Sides) -> float:
+    """Return the covariance of the interactions in two models, from some records."""
+    orders = [np.argsort(row) for row, _, _ in (one, other)]
+    y = one[1][orders[0]]
+    both = [one[2][orders[0]], other[2][orders[1]]]
+    if sides == NUMBERS:
+        high = low = _some(np.arange(len(y)))
+    else:
+        high, low = (_some(np.flatnonzero(y == side)) for side in sides[::-1])
+    parts = []
+    for read in both:
+        table = np.zeros((len(high), len(low)))
+        columns = [read] if read.ndim == 1 else list(read[:, sides].T)
+        for sign, column in zip((1, -1), columns, strict=False):
+            apart = sign * (column[high, None] - column[low])
+            table += (np.sign(apart) + 1) / 2 / len(columns)
+        if sides == NUMBERS:
+            side = np.sign(y[high, None] - y[low])
+            table = np.where(side > 0, table, np.where(side < 0, 1 - table, 0.5))
+        rows, everyone = table.mean(axis=1, keepdims=True), table.mean()
+        parts.append(table - rows - table.mean(axis=0) + everyone)
+    return float((parts[0] * parts[1]).mean())
+
+
+def _some(records: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return all records, or a sample of many that is the same every time."""
+    if len(records) <= MAX_RECORDS:
+        return records
+    return np.random.default_rng(0).choice(records, MAX_RECORDS, replace=False)
 
 
 def _kinds(scores: Scores, metric: Metric) -> list[Sides]:
@@ -129,8 +189,10 @@ def _concentration(scores: Scores, metric: Metric, how: str, sides: Sides) -> fl
             cell = 0 if listed.cells == 1 else sides[1] * (sides[1] - 1) // 2 + sides[0]
             some = listed.cell == cell
             weight = 1 / (listed.sizes[listed.repeat[some], cell] * listed.repeats)
-            pair = listed.first[some].astype(np.int64) * len(scores.y)
-            pair += listed.second[some]
+            first, second = listed.first[some], listed.second[some]
+            if scores.clusters is not None:  # copies of a pair are one pair
+                first, second = scores.clusters[first], scores.clusters[second]
+            pair = first.astype(np.int64) * len(scores.y) + second
             of_pair = np.bincount(np.unique(pair, return_inverse=True)[1], weight)
             return float((of_pair**2).sum() - 1 / every)
     number = _pairs_by_split(scores, sides)
@@ -146,19 +208,51 @@ def _concentration(scores: Scores, metric: Metric, how: str, sides: Sides) -> fl
 
 
 def _all_pairs(scores: Scores, sides: Sides) -> float:
-    y = scores.y[np.bincount(scores.row, minlength=len(scores.y)) > 0]
-    if sides == NUMBERS:
-        return float(concordance_by_group(y, y, np.zeros(len(y), dtype=int), 1)[1][0])
-    return float((y == sides[0]).sum()) * float((y == sides[1]).sum())
+    row = np.flatnonzero(np.bincount(scores.row, minlength=len(scores.y)))
+    return float(_pairs(scores, row, np.zeros(len(row), dtype=np.intp), 1, sides)[0])
 
 
 def _pairs_by_split(scores: Scores, sides: Sides) -> Floats:
     """Return how many pairs each split holds out."""
+    return _pairs(scores, scores.row, scores.split, scores.n_splits, sides)
+
+
+def _pairs(
+    scores: Scores, row: Numbers, group: Numbers, groups: int, sides: Sides
+) -> Floats:
+    """Return the number of pairs of records, or clusters, in each group.
+
+    Of clusters it is one over the sum of the squared weights of their pairs, so that
+    copies of a record do not count.
+    """
+    y = scores.y[row]
     if sides == NUMBERS:
-        y = scores.outcome
-        return concordance_by_group(y, y, scores.split, scores.n_splits)[1]
-    low, high = scores.class_counts[list(sides)].astype(float)
+        found = concordance_by_group(y, y, group, groups)[1]
+        share = _of_units(scores, row, group, groups, np.ones(len(row), dtype=bool))
+        size = np.bincount(group, minlength=groups)
+        return np.asarray(found * (share / np.maximum(size, 1)) ** 2)
+    low, high = (_of_units(scores, row, group, groups, y == one) for one in sides)
     return np.asarray(low * high)
+
+
+def _of_units(
+    scores: Scores,
+    row: Numbers,
+    group: Numbers,
+    groups: int,
+    some: NDArray[np.bool_],
+) -> Floats:
+    """Return the effective number of units among some of the records of each group."""
+    size = np.bincount(group[some], minlength=groups).astype(float)
+    if scores.clusters is None:
+        return size
+    clusters = scores.clusters
+    cell = group[some].astype(np.int64) * (int(clusters.max()) + 1)
+    cells, each = np.unique(cell + clusters[row[some]], return_counts=True)
+    squares = np.bincount(cells // (int(clusters.max()) + 1), each**2.0, groups)
+    made = np.zeros(groups)
+    np.divide(size**2, squares, out=made, where=squares > 0)
+    return made
 
 
 # ---- rank metrics that are not shares of pairs ----

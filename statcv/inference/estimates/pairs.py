@@ -59,6 +59,8 @@ class ConcordantPairs:
     cell : numpy.ndarray of int, shape (m,)
         The number of the two classes of each pair; 0 if there are only two classes, or
         none.
+    places : numpy.ndarray of int, shape (2, m)
+        Where both records of each pair are in ``scores.left``.
     cells : int
         The number of cells, over which the value is the mean.
     """
@@ -69,6 +71,7 @@ class ConcordantPairs:
     repeat: Numbers
     repeats: int
     cell: Numbers
+    places: Numbers
     cells: int = 1
 
     @cached_property
@@ -134,7 +137,8 @@ def concordant_pairs(scores: Scores, metric: Metric = AUROC) -> ConcordantPairs 
         cell = high * (high - 1) // 2 + low
         cells = scores.n_classes * (scores.n_classes - 1) // 2
     rows = left.row[first], left.row[second]
-    return ConcordantPairs(*rows, won, repeat, repeats, cell, cells)
+    places = np.stack([first, second])
+    return ConcordantPairs(*rows, won, repeat, repeats, cell, places, cells)
 
 
 def paired_values(scores: Scores, metric: Metric) -> Floats:

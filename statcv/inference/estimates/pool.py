@@ -1,4 +1,4 @@
-"""The predictions that a metric pools, and its derivatives by them."""
+"""The predictions that a metric pools, and the influence of each record on it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from statcv.threads import RECORD, shared
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
-
-EDGE = 1e-15  # the least distance of a probability from 0 and 1 on the link scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,20 +82,6 @@ class Pool:
         within = metric.rank and how != "pooled" and self.scores.predicted.ndim == 1
         known = within and self.sensitivity is not None
         return self.standardised if known else self.predicted
-
-    @cached_property
-    def where(self) -> Numbers | slice:
-        """The positions in ``scores.left`` of the predictions of all parts."""
-        if len(self._repeats) == 1:
-            return self._repeats[0][1]
-        place = np.arange(len(self.scores.left.row))
-        return np.concatenate([place[fitted] for _, fitted in self._repeats])
-
-    @property
-    def places(self) -> tuple[Numbers, Numbers]:
-        """The fit and the record of the predictions of all parts."""
-        left = self.scores.left
-        return left.fit[self.where], left.row[self.where]
 
     @cached_property
     def _repeats(self) -> list[tuple[Numbers | slice, Numbers | slice]]:
@@ -203,28 +187,6 @@ class Pooled:
         """Return the thresholds, if there are any and the metric depends on them."""
         return self.beside(self.scores.threshold) if metric.cuts else None
 
-    def by_prediction(self, slope: Floats, row: Numbers) -> Floats:
-        """Return the derivatives by the prediction of each fit.
-
-        Parameters
-        ----------
-        slope : numpy.ndarray, shape (m,) or (m, classes)
-            The derivatives by what is pooled of each record.
-        row : numpy.ndarray of int
-            The records of ``scores.left``.
-        """
-        if self.alone:
-            if self.order is None:
-                return slope
-            back = np.empty_like(slope)
-            back[self.order] = slope
-            return back
-        own, n = row[self.fitted], len(self.scores.y)
-        every = np.zeros((n, *slope.shape[1:]))
-        times = np.bincount(own, None, n)[self.row]
-        every[self.row] = slope / times.reshape(-1, *[1] * (slope.ndim - 1))
-        return np.asarray(every[own])
-
     def read(self, metric: Metric) -> Floats:
         """Return the predictions in the form that a metric reads."""
         if self.standardised:
@@ -237,44 +199,13 @@ class Pooled:
         cut, base = self.threshold(metric), self.baseline(metric)
         return float(metric(self.y, self.read(metric), base, cut))
 
-    def derivative(self, metric: Metric, sensitivity: Sensitivity | None) -> Derivative:
-        """Return the derivatives by the weights and by the predictions."""
-        read, rate = self.predicted, None
-        cut = self.threshold(metric)
-        if metric.reads in ("order", "classes") and not self.standardised:
-            read, cut, rate = self._on_link_scale(metric, cut, sensitivity)
+    def derivative(self, metric: Metric) -> Derivative:
+        """Return the derivatives of the metric by the weights of the records."""
         assert metric.derive is not None
+        read, cut = self.predicted, self.threshold(metric)
+        if metric.rank and not self.standardised:
+            read = metric.readable(read, self.scores.probabilities)
+        if metric.reads == "classes" and cut is None and not self.scores.probabilities:
+            cut = np.zeros(len(self.y))  # of scores
         named = {} if cut is None else {"threshold": cut}
-        found = metric.derive(self.y, read, self.baseline(metric), **named)
-        if rate is None:
-            return found
-        return replace(found, prediction=found.prediction * rate)
-
-    def _on_link_scale(
-        self, metric: Metric, cut: Floats | None, sensitivity: Sensitivity | None
-    ) -> tuple[Floats, Floats | None, Floats]:
-        """Return predictions and thresholds on the link scale, and its slope."""
-        p = self.predicted
-        probabilities = self.scores.probabilities
-        if metric.rank:
-            p = metric.readable(p, probabilities)
-        if not probabilities or (p.ndim == 1 and _has_numbers(metric)):
-            if sensitivity is None:
-                return p, cut, np.ones_like(p)
-            like = sensitivity.likelihood
-            return like.link(p), cut, 1 / like.pull_back(p, np.ones_like(p))
-        p = np.clip(p, EDGE, 1 - EDGE)
-        if p.ndim == 2 and metric.reads == "classes":
-            return np.log(p), cut, 1 / p
-        if p.ndim == 2 or sensitivity is None:
-            from scipy.special import logit
-
-            cut = None if cut is None else logit(cut)
-            return logit(p), cut, 1 / (p * (1 - p))
-        like = sensitivity.likelihood
-        half = np.full(len(p), 0.5) if cut is None else cut
-        return like.link(p), like.link(half), 1 / like.pull_back(p, np.ones_like(p))
-
-
-def _has_numbers(metric: Metric) -> bool:
-    return "continuous" in metric.outcomes
+        return metric.derive(self.y, read, self.baseline(metric), **named)

@@ -81,6 +81,19 @@ def values_by(scores: Scores, metric: Metric, how: str) -> Floats:
     return values_by_repeat(scores, metric, how)
 
 
+def folds_differ(scores: Scores, values: Floats) -> bool:
+    """Return whether at least two folds that hold out different records have a value.
+
+    A single split is not a mean over folds, and counts as it is.
+    """
+    if scores.n_splits == 1:
+        return True
+    known = np.flatnonzero(~np.isnan(values)).tolist()
+    held = (np.sort(scores.row[scores.starts[k] : scores.starts[k + 1]]) for k in known)
+    first = next(held, np.empty(0))
+    return any(not np.array_equal(first, other) for other in held)
+
+
 # ---- the predictions, in the form that a metric uses ----
 
 
@@ -186,7 +199,7 @@ def pooled_part(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> Part
     are its baselines and thresholds: class 1 is predicted if the mean prediction is
     above the mean threshold.
     """
-    if not scores.overlapping:
+    if not (scores.overlapping or scores.apart):
         every = len(where) == len(scores.row)
         return part(scores, metric, slice(None) if every else where)
     rows, predicted = scores.by_record(where, metric.rank)
@@ -233,7 +246,14 @@ def by_group(
 
 
 def pooled_values(scores: Scores, metric: Metric) -> Floats:
-    """Return the metric over all held-out predictions of each repeat."""
+    """Return the metric over all held-out predictions of each repeat.
+
+    Overlapping splits are pooled together for metrics that need it: the predictions of
+    a record are averaged.
+    """
+    if scores.apart and metric.pools_splits:
+        every = pooled_part(scores, metric, np.arange(len(scores.row)))
+        return np.array([every.value(metric)])
     if metric.by_group is not None and not scores.overlapping:
         return by_group(scores, metric, scores.repeat_number, len(scores.by_repeat))
     if metric.casewise is not None:

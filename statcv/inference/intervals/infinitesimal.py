@@ -1,8 +1,7 @@
-"""The interval from the influence of each record, as held out and on the fits.
+"""The interval from the influence of held-out records, and of weights on the fits.
 
-The infinitesimal jackknife counts what deleting a record changes, to first order and
-without refits: the estimate loses a held-out record, and the fits lose a training
-record.
+The variance of records is that of their influences as held-out records. What the fits
+add is found without refits from random weights, with which the coefficients move.
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ from statcv.inference.intervals.interval import (
     NOTHING,
     RECORDS_ONLY,
     Interval,
-    symmetric,
 )
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
+from statcv.metrics.areas.placements import symmetric_limits
 
 METHOD = "infinitesimal jackknife"
 WITH_FITS = (
-    "counts the variation of the {unit} and half of the variation of the fits, to "
-    "first order"
+    "counts the variation of the {unit}, and that of the fits when the {unit} are "
+    "weighted at random"
 )
 CORRECTED = (
     "takes the fits as given, and the correlation of two folds as n_test/n since their "
@@ -54,7 +53,7 @@ def infinitesimal_serves(scores: Scores, metric: Metric, how: str) -> bool:
     if scores.sensitivity is None or metric.derive is None:
         return False
     if how == "pooled":
-        return not scores.apart
+        return not scores.apart or metric.pools_splits
     return metric.rank and not (how == "paired" and is_mirrored(scores, metric))
 
 
@@ -69,7 +68,9 @@ def influence_serves(scores: Scores, metric: Metric, how: str) -> bool:
     """
     if metric.is_auroc:
         return True
-    return how == "pooled" and metric.derive is not None and not scores.apart
+    if how != "pooled" or metric.derive is None:
+        return False
+    return not scores.apart or metric.pools_splits
 
 
 def corrected_serves(scores: Scores, metric: Metric, how: str) -> bool:
@@ -81,9 +82,11 @@ def corrected_serves(scores: Scores, metric: Metric, how: str) -> bool:
     metric : Metric
     how : {"pooled", "per_fold", "paired"}
     """
-    ranked = metric.rank and metric.derive is not None
-    mirrored = how == "paired" and is_mirrored(scores, metric)
-    return ranked and not (scores.external or scores.apart or mirrored)
+    if metric.derive is None or scores.external:
+        return False
+    if scores.apart or not metric.rank:
+        return how == "pooled" and (not scores.apart or metric.pools_splits)
+    return not (how == "paired" and is_mirrored(scores, metric))
 
 
 def shared_training(scores: Scores) -> float:
@@ -111,13 +114,14 @@ def infinitesimal_interval(
 ) -> Interval:
     """Compute an interval from the influence of each record, or cluster.
 
-    The variance is that of the influences of the records as held-out records, plus one
-    half of what their influences on the fits add, and for a mean over folds or pairs
-    the variance of the interaction of pairs. For a metric between 0 and 1 that ranks
+    The variance is that of the influences of the records as held-out records, plus
+    what the fits add to it when records are weighted at random (:class:`Draws`), for
+    errors above and below 0 separately; for a mean over folds or pairs, also the
+    variance of the interaction of pairs. For a metric between 0 and 1 that ranks
     or counts records the limits have the shape of Wilson's: the variance for a
-    parameter θ is proportional to θ(1 - θ). Student's t has the degrees of freedom of
-    two samples as large as the smaller class. For other metrics the limits are
-    symmetric.
+    parameter θ is proportional to θ(1 - θ). For a ratio, and the root of a mean square,
+    they are computed on the logarithmic scale. Student's t has the degrees of freedom
+    of two samples as large as the smaller class.
 
     Parameters
     ----------
@@ -135,11 +139,10 @@ def infinitesimal_interval(
 
     References
     ----------
-    Efron & Stein (1981), Annals of Statistics 9:586; Wager, Hastie & Efron (2014),
-    Journal of Machine Learning Research 15:1625 (the infinitesimal jackknife);
-    Pregibon (1981), Annals of Statistics 9:705 (one step without a record); DeLong,
-    DeLong & Clarke-Pearson (1988), Biometrics 44:837; Nadeau & Bengio (2003), Machine
-    Learning 52:239; Wilson (1927), JASA 22:209.
+    Rubin (1981), Annals of Statistics 9:130 (exponential weights); Pregibon (1981),
+    Annals of Statistics 9:705 (one step without a record); DeLong, DeLong &
+    Clarke-Pearson (1988), Biometrics 44:837; Nadeau & Bengio (2003), Machine Learning
+    52:239; Wilson (1927), JASA 22:209.
     """
     if math.isnan(value):
         return Interval.none(_why_undefined(metric, how))
@@ -150,22 +153,52 @@ def infinitesimal_interval(
     )
     if isinstance(moved, str):
         return Interval.none(moved)
-    found, variance = moved.value, moved.variance
+    found, sides = moved.value, moved.sides
     tied = metric.rank and how == "per_fold" and _ties_within_splits(scores)
-    if tied or not variance > LEAST * max(value**2, 1.0):
+    if tied or not moved.variance > LEAST * max(value**2, 1.0):
         return Interval.none(f"no {moved.kind} moves the estimate, {NOTHING}")
     method, assumes = moved.words
+    inflated = 1.0
     if fits == "correlated":
-        variance *= shared_training(scores)
+        inflated = shared_training(scores)
         method, assumes = f"corrected {method}", CORRECTED
+    se = math.sqrt(moved.variance * inflated)
+    below, above = (math.sqrt(one * inflated) for one in sides)
     spread, own = found * (1 - found), value * (1 - value)
-    if metric.reads not in ("order", "classes") or metric.bounds != SHARE or not spread:
-        se = math.sqrt(variance)
-        return symmetric(value, se, level, method, assumes, df=moved.df)
-    rate = variance / spread
-    limits = wilson_limits(value, rate, level, moved.df)
-    se = math.sqrt(rate * own)
-    return Interval(*limits, se, method, assumes, moved.df, "wilson", spread=own)
+    if metric.reads in ("order", "classes") and metric.bounds == SHARE and spread:
+        lower, upper = (
+            wilson_limits(value, one**2 / spread, level, moved.df)[number]
+            for number, one in enumerate((below, above))
+        )
+        turned = math.sqrt(own / spread)
+        return Interval(
+            lower=lower,
+            upper=upper,
+            se=se * turned,
+            method=method,
+            assumes=assumes,
+            df=moved.df,
+            scale="wilson",
+            spread=own,
+            sides=(below * turned, above * turned),
+        )
+    scale = "log" if is_ratio(metric) and value > 0 else "identity"
+    lower, upper = (
+        symmetric_limits(value, one, level, df=moved.df, scale=scale)[number]
+        for number, one in enumerate((below, above))
+    )
+    limits = lower, upper, se, method, assumes, moved.df, scale
+    return Interval(*limits, sides=(below, above))
+
+
+def is_ratio(metric: Metric) -> bool:
+    """Return whether a metric is positive, and its error relative to its size.
+
+    >>> from statcv.metrics import METRICS
+    >>> [is_ratio(METRICS[name]) for name in ("oe_ratio", "rmse", "brier")]
+    [True, True, False]
+    """
+    return metric.root_of is not None or (metric.target == 1 and metric.bounds[0] == 0)
 
 
 def _ties_within_splits(scores: Scores) -> bool:
@@ -186,6 +219,8 @@ class _Variation:
     value : float
         The metric of the pooled predictions.
     variance, df : float
+    sides : tuple of float
+        The variances for the distance of the lower and of the upper limit.
     kind : {"record", "cluster"}
         What varies.
     words : tuple of str
@@ -194,6 +229,7 @@ class _Variation:
 
     value: float
     variance: float
+    sides: tuple[float, float]
     df: float
     kind: str
     words: tuple[str, str]
@@ -215,7 +251,7 @@ def know_variations(scores: Scores, asked: Sequence[tuple[Metric, str, float]]) 
         for metric, how, value in asked
         if not (math.isnan(value) or at_end(metric, value))
     ]
-    found = influences_on(scores, some, nearly=True)
+    found = influences_on(scores, some)
     for (metric, how), one in zip(some, found, strict=True):
         make = partial(_from_influences, scores, metric, how, "varied", one)
         scores.once(metric, ("variation", how, "varied"), make)
@@ -231,7 +267,7 @@ def _influences(
     scores: Scores, metric: Metric, how: str, fits: str
 ) -> Influences | str:
     asked, of_fits = [(metric, how)], fits == "varied"
-    return influences_on(scores, asked, of_fits=of_fits, nearly=True)[0]
+    return influences_on(scores, asked, of_fits=of_fits)[0]
 
 
 def _from_influences(
@@ -241,11 +277,18 @@ def _from_influences(
         found = _influences(scores, metric, "pooled", fits)  # which may misrank some
     if isinstance(found, str):
         return found
-    variance = found.total
+    known, draws = found.given_fits, found.draws
     if metric.rank:
-        variance += pair_variation(scores, metric, how, found)
-    words = _in_words(scores, metric, found)
-    return _Variation(found.value, variance, found.units.df, found.units.kind, words)
+        known += pair_variation(scores, metric, how, found)
+    excess, sides = (0.0, (0.0, 0.0)) if draws is None else (draws.excess, draws.sides)
+    return _Variation(
+        value=found.value,
+        variance=known + excess,
+        sides=(known + sides[0], known + sides[1]),
+        df=found.units.df,
+        kind=found.units.kind,
+        words=_in_words(scores, metric, found),
+    )
 
 
 def wilson_limits(
@@ -293,7 +336,7 @@ def _in_words(scores: Scores, metric: Metric, found: Influences) -> tuple[str, s
     """Return the method and its assumptions in words."""
     by_cluster = found.units.kind == "cluster"
     summed = " summed by cluster" if by_cluster else ""
-    if found.fits is None:
+    if found.draws is None:
         method = f"influence of records{summed}"
         return method, CLUSTERS_ONLY if by_cluster else RECORDS_ONLY
     assumes = WITH_FITS.format(unit="clusters" if by_cluster else "records")

@@ -29,7 +29,7 @@ class Interval:
         The conditions for its nominal level, or the reason why there is no interval.
     df : float
         Degrees of freedom of the t distribution; NaN for other intervals.
-    scale : {"identity", "logit", "wilson"}
+    scale : {"identity", "logit", "log", "wilson"}
         The scale on which it is symmetric; limits of Wilson's shape have a variance
         that is proportional to θ(1 - θ).
     name : str
@@ -39,6 +39,9 @@ class Interval:
         bound is based; 0 for other intervals.
     spread : float
         The θ(1 - θ) to which the standard error belongs, for limits of Wilson's shape.
+    sides : tuple of float
+        The standard errors of the lower and of the upper limit if they differ, since
+        errors are larger on one side; NaN if both have ``se``.
 
     Examples
     --------
@@ -59,6 +62,7 @@ class Interval:
     name: str = ""
     pairs: int = 0
     spread: float = np.nan
+    sides: tuple[float, float] = (np.nan, np.nan)
 
     @property
     def takes_fits_as_given(self) -> bool:
@@ -69,6 +73,11 @@ class Interval:
     def none(cls, why: str) -> Interval:
         """Return an interval without limits, with the reason why it has no limits."""
         return cls(np.nan, np.nan, np.nan, "none", why)
+
+    def se_towards(self, distance: float) -> float:
+        """Return the standard error of a distance of the estimate from a value."""
+        side = self.sides[0 if distance > 0 else 1]
+        return self.se if np.isnan(side) else side
 
 
 def symmetric(
@@ -91,9 +100,10 @@ def symmetric(
         The method and the assumptions, in words.
     df : float
         Degrees of freedom of the t distribution; NaN for the normal distribution.
-    scale : {"identity", "logit"}
-        The scale on which the interval is symmetric. The logit scale uses the delta
-        method, and needs a value between 0 and 1.
+    scale : {"identity", "logit", "log"}
+        The scale on which the interval is symmetric. The logit scale, for a value
+        between 0 and 1, and the logarithmic one, for a positive value, use the delta
+        method.
     """
     lower, upper = symmetric_limits(value, se, level, df=df, scale=scale)
     return Interval(lower, upper, se, method, assumes, df, scale)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from statcv.engine import Setup
 from statcv.errors import MetricError, suggestion
-from statcv.inference.estimates.values import values_by
+from statcv.inference.estimates.values import folds_differ, values_by
 from statcv.inference.intervals.at_boundary import at_end, interval_at_end
 from statcv.inference.intervals.bootstrap import bootstrap_interval, why_not_resampled
 from statcv.inference.intervals.given_fits import (
@@ -92,7 +92,12 @@ class Asked:
     def value(self) -> float:
         """The estimate; NaN if it has no value in any fold or repeat."""
         known = self.values[~np.isnan(self.values)]
-        return float(known.mean()) if len(known) else np.nan
+        return float(known.mean()) if len(known) and self.has_folds else np.nan
+
+    @cached_property
+    def has_folds(self) -> bool:
+        """Whether a mean over folds is one over at least two different folds."""
+        return self.how != "per_fold" or folds_differ(self.scores, self.values)
 
     @property
     def undefined(self) -> int:
@@ -381,7 +386,7 @@ def default_interval(scores: Scores, metric: Metric, how: str) -> str | None:
     >>> default_interval(res.scores, scv.metrics.get_metric("auroc"), "pooled")
     'infinitesimal_jackknife'
     """
-    if how == "pooled" and scores.apart:
+    if how == "pooled" and scores.apart and not metric.pools_splits:
         return None
     for method in INTERVALS.values():
         if how in method.default_hows and method.serves(scores, metric, how):

@@ -25,9 +25,11 @@ from statcv.errors import (
     plural,
     suggestion,
 )
+from statcv.inference.estimates.draws import Draws
 from statcv.inference.estimates.estimate import HOWS, Estimate
 from statcv.inference.estimates.estimate import estimate as make_estimate
-from statcv.inference.estimates.influences import Influences, influences
+from statcv.inference.estimates.influences import Influences, influences_on
+from statcv.inference.estimates.pair_variation import pair_covariance, pair_variation
 from statcv.inference.estimates.values import share_by_record, values_by_split
 from statcv.inference.intervals.infinitesimal import (
     corrected_serves,
@@ -324,31 +326,67 @@ class Contrasts:
         return np.asarray(shares[1][where[1]] - shares[0][where[0]])
 
     def _by_influence(self, first: str, second: str, difference: float) -> PairedTest:
+        units = self.records.units(first, second)
         both = []
         for name in (first, second):
-            found = self._influences(name)
+            found = self._influences(name, units)
             if isinstance(found, str):
                 return PairedTest.unavailable(difference, f"{found} for {name}")
-            units = self.records.units(first, second)
-            both.append(found.renumbered(self.records.numbers(name), units))
+            both.append(found)
         inflated = 1.0
         if self.method.name == "corrected_influence":
             each = [shared_training(self.records.scores[n]) for n in (first, second)]
             inflated = max(each)
         bounds = self.metric.bounds_with(self.records.first.scores.n_classes)
         return paired_influence(
-            both[0], both[1], difference, self.level, bounds, inflated
+            self._renumbered(first, second, both),
+            difference,
+            self.level,
+            bounds,
+            of_pairs=self._of_pairs(first, second, both),
+            inflated=inflated,
         )
 
-    def _influences(self, name: str) -> Influences | str:
-        """Return the influences of the records on the pooled metric of a result."""
-        of_fits = self.method.name == "infinitesimal_jackknife"
-        found = influences(
-            self.records.scores[name], self.metric, self.how, of_fits=of_fits
+    def _of_pairs(self, first: str, second: str, both: list[Influences]) -> float:
+        """Return the variance of the difference that comes from comparing few pairs."""
+        if not self.metric.rank:
+            return 0.0
+        own = [self.records.scores[name] for name in (first, second)]
+        variance = sum(
+            pair_variation(scores, self.metric, self.how, one)
+            for scores, one in zip(own, both, strict=True)
         )
-        if isinstance(found, str) or not of_fits or found.fits is not None:
+        if same_folds(self.results[first], self.results[second]):
+            alike = self._renumbered(first, second, both)
+            variance -= 2 * pair_covariance(own[0], self.metric, self.how, *alike)
+        return max(variance, 0.0)
+
+    def _renumbered(
+        self, first: str, second: str, both: list[Influences]
+    ) -> list[Influences]:
+        """Return the influences with one numbering of the records of both results."""
+        units = self.records.units(first, second)
+        return [
+            one.renumbered(self.records.numbers(name), units)
+            for name, one in zip((first, second), both, strict=True)
+        ]
+
+    def _influences(self, name: str, units: NDArray[np.intp]) -> Influences | str:
+        """Return the influences of the records on the pooled metric of a result.
+
+        Records are weighted alike for both results, by their numbered units.
+        """
+        of_fits = self.method.name == "infinitesimal_jackknife"
+        found = influences_on(
+            self.records.scores[name],
+            [(self.metric, self.how)],
+            of_fits=of_fits,
+            unit=units[self.records.numbers(name)],
+            units=int(units.max()) + 1,
+        )[0]
+        if isinstance(found, str) or not of_fits or found.draws is not None:
             return found
-        return replace(found, fits=np.zeros_like(found.held))  # no fit, or the mean's
+        return replace(found, draws=Draws.none())  # no fit, or the mean's
 
     def _delong(
         self, first: str, second: str, how: str, difference: float

@@ -112,8 +112,8 @@ def compare_pair(first: Group, second: Group, metric: Metric) -> PairedTest:
 
     The variance of the difference is the sum of the variances of both default
     intervals less twice the covariance of the estimates. The covariance is that of the
-    influences of the records, summed by cluster, on the two estimates; of what their
-    influences through the fits add to it one half is taken, as in the variances.
+    influences of the records, summed by cluster, on the two estimates, and what the
+    fits that both groups share add to it.
     Student's t has the degrees of freedom of Welch and Satterthwaite.
 
     Parameters
@@ -211,13 +211,9 @@ def _covariance(first: Group, second: Group, metric: Metric, units: int) -> floa
     held = [_by_unit(one.held, one, metric, codes) for one in known]
     factor = units / max(units - 1, 1)
     shared = float(held[0] @ held[1])
-    if of_fits:
-        with_fits = [
-            _by_unit(one.held + one.fits, one, metric, codes)
-            for one in known
-            if one.fits is not None
-        ]
-        shared = (shared + float(with_fits[0] @ with_fits[1])) / 2
+    draws = [one.draws for one in known]
+    if of_fits and draws[0] is not None and draws[1] is not None:
+        shared += draws[0].shared(draws[1])
     if CORRECTED in methods:
         factor *= max(shared_training(group.scores) for group in (first, second))
     return factor * shared * _rescaled(first, name) * _rescaled(second, name)

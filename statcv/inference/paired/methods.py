@@ -47,9 +47,9 @@ METHODS = {
             "infinitesimal_jackknife",
             "infinitesimal jackknife",
             "t",
-            "the infinitesimal jackknife counts the variation of the records and half "
-            "of the variation of both fits, to first order; tuning parameters are "
-            "taken as given",
+            "the infinitesimal jackknife counts the variation of the records, and that "
+            "of both fits when the records are weighted at random; tuning parameters "
+            "are taken as given",
         ),
         PairedMethod(
             "corrected_influence",
@@ -189,10 +189,6 @@ def paired_method(test: str, metric: Metric) -> PairedMethod:
     if test in ("delong", "corrected_jackknife") and metric.name != "auroc":
         named = "DeLong's test" if test == "delong" else "The corrected jackknife"
         raise ComparisonError(f"{named} is for auROC, not for {metric.label}.")
-    if test == "corrected_influence" and not metric.rank:
-        raise ComparisonError(
-            f"test={test!r} is for rank metrics, not for {metric.label}."
-        )
     if test in BY_INFLUENCE and metric.derive is None:
         raise ComparisonError(
             f"test={test!r} needs the derivatives of the metric, which are unknown for "

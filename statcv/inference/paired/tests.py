@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -265,31 +265,36 @@ def joined_clusters(first: Clusters, second: Clusters) -> Clusters:
 
 
 def paired_influence(
-    first: Influences,
-    second: Influences,
+    both: Sequence[Influences],
     difference: float,
     level: float,
     limits: tuple[float, float],
+    *,
+    of_pairs: float = 0.0,
     inflated: float = 1.0,
 ) -> PairedTest:
     """Compare two estimates by the influence of each record on their difference.
 
     Parameters
     ----------
-    first, second : Influences
-        The influences on both estimates, with one numbering of the records.
+    both : sequence of Influences
+        The influences on the two estimates, with one numbering of the records.
     difference : float
         The second estimate minus the first.
     level : float
         Confidence level of the interval.
     limits : tuple of float
         The least and the largest possible value of the metric.
+    of_pairs : float
+        The variance of the interaction of pairs.
     inflated : float
         By how much the variance is larger, if folds are correlated.
     """
-    found = second.minus(first)
-    se, df = math.sqrt(found.total * inflated), found.units.df
-    size = max(float(np.abs(one.held).max()) for one in (first, second))
+    found = both[1].minus(both[0])
+    draws, df = found.draws, found.units.df
+    excess = 0.0 if draws is None else draws.excess
+    se = math.sqrt((found.given_fits + of_pairs + excess) * inflated)
+    size = max(float(np.abs(one.held).max()) for one in both)
     if se <= _ALIKE * max(size, _ALIKE):
         difference = 0.0 if abs(difference) <= ROUNDING else difference
         return PairedTest(

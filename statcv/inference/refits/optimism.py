@@ -8,16 +8,19 @@ as the records relate to the population.
 from __future__ import annotations
 
 import math
+import textwrap
 import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.arguments import RESAMPLE, is_whole
+from statcv.arguments import RESAMPLE, check_level, is_whole
 from statcv.engine import (
     OF_THE_FITS,
     TASKS,
@@ -35,11 +38,14 @@ from statcv.errors import (
     UndefinedMetricWarning,
     warn,
 )
+from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.estimates.values import score
+from statcv.inference.intervals.infinitesimal import is_ratio
 from statcv.inference.intervals.interval import Interval
 from statcv.inference.refits.refitting import warn_of_refits
 from statcv.inference.scores import clusters_of
 from statcv.metrics import Metric, auroc_by_weight
+from statcv.metrics.areas.placements import normal_quantile
 from statcv.models.thresholds import NAME
 
 Floats = NDArray[np.float64]
@@ -75,7 +81,7 @@ class Study:
 
     Attributes
     ----------
-    metric : Metric
+    metrics : tuple of Metric
     stratified : bool
         Whether records of each class are drawn by themselves.
     threshold : float or None
@@ -85,7 +91,7 @@ class Study:
         Number of samples, and of samples of each sample.
     """
 
-    metric: Metric
+    metrics: tuple[Metric, ...]
     stratified: bool
     threshold: float | None
     seed: int
@@ -99,7 +105,7 @@ class Resampling:
     """
 
     def __init__(self, setup: Setup, study: Study) -> None:
-        self.setup, self.study, self.metric = setup, study, study.metric
+        self.setup, self.study = setup, study
         self.y = setup.design.y
         self.every = np.arange(setup.design.n)
         self.by_class = study.stratified
@@ -178,8 +184,8 @@ class Resampling:
         numbers: Rows,
         n_jobs: int | None = 1,
         bar: Any = None,
-    ) -> ResampledValues:
-        """Fit each sample; return the metric on it and on what it was drawn from.
+    ) -> list[ResampledValues]:
+        """Fit each sample; return each metric on it and on what it was drawn from.
 
         Parameters
         ----------
@@ -190,7 +196,8 @@ class Resampling:
         n_jobs, bar
             As :func:`statcv.engine.run_resampled` takes them.
         """
-        found = np.full((2, len(times)), np.nan)
+        metrics = self.study.metrics
+        found = np.full((len(metrics), 2, len(times)), np.nan)
         able = self._enough(times)
         if bar is not None:
             bar.update(int((~able).sum()))
@@ -201,8 +208,9 @@ class Resampling:
             made = run_resampled(self.setup, times[batch], numbers[batch], n_jobs, bar)
             self.failed += made.failed
             both = np.stack([times[batch], source[batch]])
-            found[:, batch] = self._of_fits(made, both)
-        return ResampledValues(*found)
+            for place, metric in enumerate(metrics):
+                found[place][:, batch] = self._of_fits(metric, made, both)
+        return [ResampledValues(*one) for one in found]
 
     def _enough(self, times: Counts) -> NDArray[np.bool_]:
         """Return which samples have all classes, or different numbers.
@@ -222,9 +230,9 @@ class Resampling:
             enough &= (units == 0) | (units >= self.apart)
         return np.asarray(enough & (present >= self.least))
 
-    def _of_fits(self, made: ResampledFits, both: Counts) -> Floats:
-        """Return the metric of each fit where both tables count, shape (2, fits)."""
-        metric, (_, fits, n) = self.metric, both.shape
+    def _of_fits(self, metric: Metric, made: ResampledFits, both: Counts) -> Floats:
+        """Return a metric of each fit where both tables count, shape (2, fits)."""
+        _, fits, n = both.shape
         if metric.is_auroc:
             read = metric.readable(made.predicted.reshape(-1), made.probabilities)
             # readable probabilities have 12 digits, and are not rounded again
@@ -237,7 +245,9 @@ class Resampling:
             return np.array(
                 [
                     [
-                        self._score(table[fit], made, fit, cuts[fit], both[0, fit])
+                        self._score(
+                            metric, table[fit], made, fit, cuts[fit], both[0, fit]
+                        )
                         for fit in range(fits)
                     ]
                     for table in both
@@ -255,6 +265,7 @@ class Resampling:
 
     def _score(
         self,
+        metric: Metric,
         times: Counts,
         made: ResampledFits,
         fit: int,
@@ -263,26 +274,27 @@ class Resampling:
     ) -> float:
         rows, mean = np.repeat(self.every, times), np.repeat(self.y, trained).mean()
         predicted = made.predicted[fit, rows]
-        return self._value(rows, predicted, made.probabilities, threshold, mean)
+        given = rows, predicted, made.probabilities, threshold, mean
+        return self._value(metric, *given)
 
     def _value(
         self,
+        metric: Metric,
         rows: Rows,
         predicted: Floats,
         probabilities: bool,
         threshold: float | None,
         mean: float,
     ) -> float:
-        """Return the metric of predictions of rows by a fit with that mean outcome."""
-        metric = self.metric
+        """Return a metric of predictions of rows by a fit with that mean outcome."""
         threshold = threshold if metric.cuts else None
         read = metric.readable(predicted, probabilities, threshold)
         baseline = np.full(len(rows), mean) if metric.uses_baseline else None
         cuts = None if threshold is None else np.full(len(rows), threshold)
         return score(metric, self.y[rows], read, baseline, cuts)
 
-    def apparent(self) -> float:
-        """Return the metric of the fit to all records, on those same records."""
+    def apparent(self) -> list[float]:
+        """Return the metrics of the fit to all records, on those same records."""
         setup, strata = self.setup, self.setup.plan.strata
         fit = fit_all(
             setup.design,
@@ -294,15 +306,19 @@ class Resampling:
         predicted = np.asarray(fit.predict(setup.design.matrix), dtype=float)
         threshold = (fit.chosen or {}).get(NAME, self.study.threshold)
         mean = float(self.y.mean())
-        return self._value(self.every, predicted, fit.probabilities, threshold, mean)
+        given = self.every, predicted, fit.probabilities, threshold, mean
+        return [self._value(metric, *given) for metric in self.study.metrics]
 
     def optimisms(self, numbers: range) -> Floats:
-        """Return the optimism of each sample, as if it were the data; NaN without one.
+        """Return the optimisms of each sample, as if it were the data; NaN without one.
+
+        Shape (metrics, samples).
 
         The samples of several samples are fitted together if these are small.
         """
         times, generators = self.samples(numbers)
-        n_boot, found = self.study.n_boot, np.full(len(numbers), np.nan)
+        n_boot = self.study.n_boot
+        found = np.full((len(self.study.metrics), len(numbers)), np.nan)
         size = max(1, TOGETHER // (n_boot * len(self.every)))
         for some in cut(len(numbers), size):
             drawn = [
@@ -316,8 +332,9 @@ class Resampling:
             made = self.values(np.concatenate(drawn), source, places)
             for k, b in enumerate(some):
                 own = slice(k * n_boot, (k + 1) * n_boot)
-                optimism = ResampledValues(made.own[own], made.whole[own]).optimism
-                found[b] = optimism.mean() if len(optimism) else np.nan
+                for place, one in enumerate(made):
+                    optimism = ResampledValues(one.own[own], one.whole[own]).optimism
+                    found[place, b] = optimism.mean() if len(optimism) else np.nan
         return found
 
     def _units(self, times: Counts) -> Rows:
@@ -334,8 +351,20 @@ def _optimisms(study: Study, setup: Setup, numbers: range) -> tuple[Floats, int]
 # ---- the apparent value of a metric minus its optimism ----
 
 
-INTERVALS = ("location_shifted", "two_stage")
+INTERVALS = ("cross_validated", "abcloc", "location_shifted", "two_stage")
+SHRUNK = 1.25  # weight of the original records in the index of ABCLOC
+TWO_SIDED = 10  # samples from which its two sides have a standard deviation each
 ASSUMES = {
+    "cross_validated": (
+        "assumes that the corrected value varies as the cross-validated one does, "
+        "whose default interval is moved to it: on the logit scale of a share, and on "
+        "the logarithmic scale of a ratio"
+    ),
+    "abcloc": (
+        "takes the standard deviations above and below the mean of the value in the "
+        "bootstrap sample minus 1.25 times that on all records; is too narrow when n "
+        "is small and the predictors carry little information"
+    ),
     "location_shifted": (
         "assumes that the corrected value varies as the apparent one does, shifted by "
         "the optimism; is too high and too narrow when n is small and the predictors "
@@ -349,7 +378,7 @@ ASSUMES = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OptimismCorrected:
     """A metric corrected for optimism; ``float()`` gives the corrected value.
 
@@ -400,39 +429,145 @@ class OptimismCorrected:
     def __float__(self) -> float:
         return self.value
 
+    def __str__(self) -> str:
+        return _printed([self])
+
+    def __repr__(self) -> str:
+        return str(self)
+
     @property
     def interval(self) -> Interval:
         """The interval alone."""
         return Interval(self.lower, self.upper, self.se, self.method, self.assumes)
 
 
+class OptimismTable(Mapping[str, OptimismCorrected]):
+    """Several metrics corrected for optimism by the same bootstrap samples.
+
+    Printed, it has one row per metric, with the columns of ``rms::validate`` and an
+    interval.
+
+    Parameters
+    ----------
+    corrected : sequence of OptimismCorrected
+    """
+
+    def __init__(self, corrected: Sequence[OptimismCorrected]) -> None:
+        self._by_name = {one.metric: one for one in corrected}
+
+    def __getitem__(self, metric: str) -> OptimismCorrected:
+        return self._by_name[metric]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name)
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per metric: apparent, optimism, corrected, limits, n."""
+        return pd.DataFrame(
+            {
+                "apparent": [one.apparent for one in self.values()],
+                "optimism": [one.optimism for one in self.values()],
+                "corrected": [one.value for one in self.values()],
+                "lower": [one.lower for one in self.values()],
+                "upper": [one.upper for one in self.values()],
+                "n": [one.n_boot - one.n_undefined for one in self.values()],
+            },
+            index=pd.Index(list(self), name="metric"),
+        )
+
+    @property
+    def shown(self) -> pd.DataFrame:
+        """The table as text, rounded for reading."""
+        return _shown(list(self.values()))
+
+    def __str__(self) -> str:
+        return _printed(list(self.values()))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _shown(corrected: Sequence[OptimismCorrected]) -> pd.DataFrame:
+    """Return a table of corrected metrics, as text."""
+    first = corrected[0]
+
+    def stated(value: float) -> str:
+        return "–" if math.isnan(value) else f"{value:.3f}"
+
+    return pd.DataFrame(
+        {
+            "apparent": [stated(one.apparent) for one in corrected],
+            "optimism": [stated(one.optimism) for one in corrected],
+            "corrected": [stated(one.value) for one in corrected],
+            f"{100 * first.level:g}% interval": [
+                "–"
+                if math.isnan(one.lower)
+                else f"{stated(one.lower)} to {stated(one.upper)}"
+                for one in corrected
+            ],
+            "n": [str(one.n_boot - one.n_undefined) for one in corrected],
+        },
+        index=[one.label for one in corrected],
+    )
+
+
+def _way(one: OptimismCorrected) -> str:
+    """Return the method of an interval, or why there is none."""
+    return (
+        one.method if one.method != "none" else f"none for {one.label}: {one.assumes}"
+    )
+
+
+def _printed(corrected: Sequence[OptimismCorrected]) -> str:
+    """Return a table of corrected metrics with its caption, as text."""
+    if not corrected:
+        return "No metric was corrected for optimism."
+    methods = list(dict.fromkeys(_way(one) for one in corrected))
+    caption = f"Corrected for optimism by {corrected[0].n_boot} bootstrap samples"
+    intervals = textwrap.fill(f"Intervals: {', '.join(methods)}", 79)
+    return f"{caption}\n\n{_shown(corrected).to_string()}\n\n{intervals}"
+
+
 def optimism_corrected(
     setup: Setup,
-    metric: Metric,
+    metrics: Sequence[Metric],
     *,
+    cross_validated: Sequence[Estimate] = (),
     n_boot: int = 500,
     level: float = 0.95,
-    interval: str = "location_shifted",
+    interval: str = "cross_validated",
     stratified: bool = False,
     threshold: float | None = None,
     seed: int | None = None,
     n_jobs: int | None = None,
     progress: bool | None = None,
-) -> OptimismCorrected:
-    """Correct the apparent value of a metric for optimism by the bootstrap.
+) -> list[OptimismCorrected]:
+    """Correct the apparent values of metrics for optimism by the bootstrap.
 
     Parameters
     ----------
     setup : Setup
         Design, model and weights. Only the clusters of its plan are used: clusters are
         drawn as a whole.
-    metric : Metric
+    metrics : sequence of Metric
+        The metrics, which are computed from the same fits.
+    cross_validated : sequence of Estimate
+        The cross-validated estimate of each metric, with its interval at the same
+        level; needed for ``interval="cross_validated"``.
     n_boot : int, default 500
         Number of bootstrap samples.
     level : float, default 0.95
         Confidence level of the interval.
-    interval : {"location_shifted", "two_stage"}
-        Method of the interval. "location_shifted" takes the percentiles of the
+    interval : {"cross_validated", "abcloc", "location_shifted", "two_stage"}
+        Method of the interval. "cross_validated" moves the default interval of the
+        cross-validated estimate to the corrected value, on the logit scale for a metric
+        between 0 and 1. "abcloc" is the interval of ``rms`` from version 8.1: the
+        corrected value minus z·s₁ and plus z·s₀, where s₁ and s₀ are the standard
+        deviations above and below the mean of the value in a sample minus 1.25 times
+        that of its fit on all records. "location_shifted" takes the percentiles of the
         samples' apparent values, minus the optimism; "two_stage" takes the percentiles
         of the samples' corrected values, each from ``n_boot`` samples of the sample,
         which needs ``n_boot`` times as many fits (see Notes).
@@ -449,8 +584,8 @@ def optimism_corrected(
 
     Returns
     -------
-    OptimismCorrected
-        Its values are NaN, with a warning, if the metric has no value in half of the
+    list of OptimismCorrected
+        Values are NaN, with a warning, if the metric has no value in half of the
         samples or more.
 
     Raises
@@ -483,39 +618,44 @@ def optimism_corrected(
     Noma, Shinozaki, Iba, Teramukai & Furukawa (2021), Statistics in Medicine 40:5691.
     """
     _check(n_boot, interval)
+    check_level(level)
     stream = setup.seed if seed is None else seed
-    study = Study(metric, bool(stratified), threshold, stream, n_boot)
+    study = Study(tuple(metrics), bool(stratified), threshold, stream, n_boot)
     resampling = Resampling(setup, study)
     times, _ = resampling.samples(range(n_boot))
     fits = n_boot * (1 + n_boot * (interval == "two_stage"))
+    again = np.full((len(metrics), n_boot), np.nan)
     with progress_bar(fits, progress, "fit") as bar:
         source = np.broadcast_to(np.int32(1), times.shape)
         numbers = np.arange(n_boot)
         found = resampling.values(times, source, numbers, n_jobs, bar)
         apparent = resampling.apparent()
-        spread = found.own[found.known]
         if interval == "two_stage":
             again, failed = _again(study, setup, n_jobs, bar)
-            spread = (found.own - again)[found.known & np.isfinite(again)]
             resampling.failed += failed
     warn_of_refits(resampling.failed, fits)
-    return _finish(metric, apparent, found, spread, interval, n_boot, level)
+    none: list[Estimate | None] = [None] * len(metrics)
+    around = cross_validated or none
+    return [
+        _finish(*one, interval, level)
+        for one in zip(metrics, apparent, found, again, around, strict=True)
+    ]
 
 
 def _again(
     study: Study, setup: Setup, n_jobs: int | None, bar: Any
 ) -> tuple[Floats, int]:
-    """Return the optimism of every sample, and how many fits failed."""
+    """Return the optimisms of every sample, and how many fits failed."""
     size = max(1, study.n_boot // TASKS) if setup.fits_together else 1
     ranges = cut(study.n_boot, size)
-    found, failed = np.empty(study.n_boot), 0
+    found, failed = np.empty((len(study.metrics), study.n_boot)), 0
     with warnings.catch_warnings():
         for category in OF_THE_FITS:  # counted
             warnings.simplefilter("ignore", category)
         doing = do_tasks(partial(_optimisms, study), setup, ranges, n_jobs)
         with closing(doing):
             for samples, (optimism, missed) in doing:
-                found[samples.start : samples.stop] = optimism
+                found[:, samples.start : samples.stop] = optimism
                 failed += missed
                 bar.update(len(samples) * study.n_boot)
     return found, failed
@@ -536,52 +676,125 @@ def _finish(
     metric: Metric,
     apparent: float,
     found: ResampledValues,
-    spread: Floats,
+    again: Floats,
+    around: Estimate | None,
     interval: str,
-    n_boot: int,
     level: float,
 ) -> OptimismCorrected:
+    n_boot = len(found.own)
     undefined = n_boot - int(found.known.sum())
-    label = metric.label
     if undefined:
         warn(
-            f"{label} has no value in {undefined} of {n_boot} bootstrap samples"
+            f"{metric.label} has no value in {undefined} of {n_boot} bootstrap samples"
             f"{'' if 2 * undefined >= n_boot else '; these are ignored'}.",
             UndefinedMetricWarning,
         )
-    optimism, moved, flat = np.nan, 0.0, False
-    lower, upper, se, error = np.nan, np.nan, np.nan, np.nan
-    if 2 * undefined < n_boot and len(spread) > 1:
+    optimism, error = np.nan, np.nan
+    if 2 * undefined < n_boot and len(found.optimism) > 1:
         optimism = float(found.optimism.mean())
         error = float(found.optimism.std(ddof=1) / math.sqrt(len(found.optimism)))
-        moved = optimism if interval == "location_shifted" else 0.0
-        tails = ((1 - level) / 2, (1 + level) / 2)
-        lower, upper = (np.quantile(spread, tails) - moved).tolist()
-        se = float(spread.std(ddof=1))
-        flat = se <= 1e-7 * max(1.0, abs(apparent))  # such as a slope fitted to be 1
-        least, most = metric.bounds
-        lower, upper = max(lower, least), min(upper, most)
-    method, assumes = f"{interval.replace('_', '-')} bootstrap", ASSUMES[interval]
-    if math.isnan(se):
-        method, assumes = "none", "it has no value in too many bootstrap samples"
-    elif flat:
-        lower = upper = se = np.nan
-        method, assumes = "none", "its apparent value is the same in every sample"
-        if interval == "location_shifted":
-            assumes += "; interval='two_stage' does not depend on it"
+    value = apparent - optimism
+    if math.isnan(value):
+        made = Interval.none("it has no value in too many bootstrap samples")
+    elif interval == "cross_validated":
+        made = _moved(metric, value, around)
+    elif interval == "abcloc":
+        made = _abcloc(value, found, level)
+    else:
+        spread = found.own[found.known] - optimism
+        if interval == "two_stage":
+            spread = (found.own - again)[found.known & np.isfinite(again)]
+        made = _percentiles(apparent, spread, interval, level)
+    least, most = metric.bounds
     return OptimismCorrected(
         metric=metric.name,
-        label=label,
+        label=metric.label,
         apparent=apparent,
         optimism=optimism,
-        value=apparent - optimism,
-        lower=lower,
-        upper=upper,
-        se=se,
+        value=value,
+        lower=max(made.lower, least),
+        upper=min(made.upper, most),
+        se=made.se,
         level=level,
-        method=method,
-        assumes=assumes,
+        method=made.method,
+        assumes=made.assumes,
         n_boot=n_boot,
         n_undefined=undefined,
         optimism_se=error,
     )
+
+
+def _moved(metric: Metric, value: float, around: Estimate | None) -> Interval:
+    """Return the interval of a cross-validated estimate, moved to another value."""
+    if around is None or math.isnan(around.lower):
+        why = "it was not computed" if around is None else around.assumes
+        return Interval.none(f"the cross-validated estimate has none: {why}")
+    given = np.array([around.lower, around.value, around.upper])
+    scaled, back, se = given, value, around.se
+    if metric.bounds == (0.0, 1.0):
+        if not (0 < value < 1 and 0 < around.value < 1):
+            return Interval.none("its logit is infinite")
+        with np.errstate(divide="ignore"):
+            scaled, back = np.log(given / (1 - given)), math.log(value / (1 - value))
+        se *= value * (1 - value) / (around.value * (1 - around.value))
+    elif is_ratio(metric):
+        if not (value > 0 and around.value > 0):
+            return Interval.none("its logarithm is infinite")
+        with np.errstate(divide="ignore"):
+            scaled, back = np.log(given), math.log(value)
+        se *= value / around.value
+    lower, upper = back + scaled[0] - scaled[1], back + scaled[2] - scaled[1]
+    if metric.bounds == (0.0, 1.0):
+        lower, upper = 1 / (1 + np.exp(-lower)), 1 / (1 + np.exp(-upper))
+    elif is_ratio(metric):
+        lower, upper = np.exp(lower), np.exp(upper)
+    method = f"half-widths of the cross-validated interval ({around.method})"
+    assumes = ASSUMES["cross_validated"]
+    return Interval(float(lower), float(upper), float(se), method, assumes)
+
+
+def _is_constant(se: float, value: float) -> bool:
+    """Return whether values with that standard error are equal, but for rounding."""
+    return se <= 1e-7 * max(1.0, abs(value))
+
+
+def _abcloc(value: float, found: ResampledValues, level: float) -> Interval:
+    """Return asymmetric limits from both sides of the bootstrap's distribution.
+
+    As in ``Hmisc::dualSD``, the deviations of a side are from the mean of all, the sum
+    of their squares is divided by one less than their number, and fewer than ten
+    samples have one standard deviation.
+    """
+    index = (found.own - SHRUNK * found.whole)[found.known]
+    away, se = index - index.mean(), float(index.std(ddof=1))
+    if _is_constant(se, value):
+        return Interval.none("its value is the same in every sample")
+    bottom = top = se
+    if len(index) >= TWO_SIDED:
+        top, bottom = (
+            float(np.sqrt((side**2).sum() / max(len(side) - 1, 1)))
+            for side in (away[away >= 0], away[away <= 0])
+        )
+    z = normal_quantile(level)
+    return Interval(
+        value - z * top,
+        value + z * bottom,
+        se,
+        "ABCLOC bootstrap",
+        ASSUMES["abcloc"],
+    )
+
+
+def _percentiles(
+    apparent: float, spread: Floats, interval: str, level: float
+) -> Interval:
+    """Return the percentiles of values in bootstrap samples."""
+    se = float(spread.std(ddof=1))
+    if _is_constant(se, apparent):  # such as a slope fitted to be 1
+        why = "its apparent value is the same in every sample"
+        if interval == "location_shifted":
+            why += "; interval='two_stage' does not depend on it"
+        return Interval.none(why)
+    lower, upper = np.quantile(spread, ((1 - level) / 2, (1 + level) / 2)).tolist()
+    method = f"{interval.replace('_', '-')} bootstrap"
+    return Interval(lower, upper, se, method, ASSUMES[interval])

@@ -149,19 +149,26 @@ def wald_test(
     if np.isnan(estimate.se):
         reason = estimate.assumes
     else:
-        distance, se = estimate.value - null, estimate.se
+        distance = estimate.value - null
+        se = estimate.interval.se_towards(distance)
         on_logits = estimate.interval.scale == "logit"
+        on_logs = estimate.interval.scale == "log"
         of_wilson = estimate.interval.scale == "wilson"
         if on_logits and not 0 < null < 1:
             reason = f"the logit of the null value {null:g} is infinite or undefined"
         elif of_wilson and not 0 < null < 1:
             reason = f"the standard error at the null value {null:g} is 0"
+        elif on_logs and not null > 0:
+            reason = f"the logarithm of the null value {null:g} is undefined"
         else:
             if of_wilson:
                 se *= math.sqrt(null * (1 - null) / estimate.interval.spread)
             if on_logits:
                 distance = _logit(estimate.value) - _logit(null)
                 se /= estimate.value * (1 - estimate.value)
+            if on_logs:
+                distance = math.log(estimate.value / null)
+                se /= estimate.value
             statistic = ratio(distance, se)
             p = tail(statistic, estimate.interval.df, alternative)
         if np.isinf(statistic):

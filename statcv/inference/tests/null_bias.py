@@ -77,6 +77,7 @@ class NullBias:
     seed: int
     n_distinct: float = math.inf
     in_order: bool = False
+    among: str = ""
 
     @property
     def clear(self) -> bool:
@@ -93,6 +94,8 @@ class NullBias:
         text = f"{named}: {self._stated(known)}, {self._compared()}"
         if self.n_undefined:
             text += f" {self.n_undefined} of {self._permutations} gave no value."
+        if self.among:
+            text += f" {self.among}"
         if math.isfinite(self.n_distinct):
             text += (
                 " Outcomes can be permuted among the clusters in only "
@@ -159,6 +162,7 @@ def make_null_bias(
     seed: int,
     about: str,
     n_distinct: float = math.inf,
+    among: str = "",
 ) -> NullBias:
     """Return the bias of values under permuted outcomes.
 
@@ -178,6 +182,8 @@ def make_null_bias(
     n_distinct : float
         Number of distinct permutations of the outcomes among the clusters if these are
         few; otherwise infinite.
+    among : str
+        Among which clusters outcomes were permuted, in a sentence.
     """
     reference = np.broadcast_to(np.asarray(no_skill, dtype=float), values.shape)
     off = values - reference
@@ -200,4 +206,5 @@ def make_null_bias(
         seed=seed,
         n_distinct=n_distinct,
         in_order=metric.in_random_order is not None,
+        among=among,
     )

@@ -9,7 +9,8 @@ Other folds stay with the records.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,12 +18,15 @@ from numpy.typing import NDArray
 
 from statcv.arguments import PERMUTATION
 from statcv.engine import (
+    OF_THE_FITS,
+    OF_THE_OUTCOME,
     Held,
     Permutations,
     PermutedFits,
     Setup,
     check_training_sets,
     progress_bar,
+    run,
     run_permuted,
 )
 from statcv.errors import (
@@ -33,7 +37,7 @@ from statcv.errors import (
     plural,
     warn,
 )
-from statcv.folds import SCHEMES, FoldPlan
+from statcv.folds import SCHEMES, FoldPlan, Ragged
 from statcv.folds.audit import training_means
 from statcv.inference.estimates.values import values_by_repeat
 from statcv.inference.refits.refitting import scores_of
@@ -42,6 +46,41 @@ from statcv.metrics import Metric
 
 Numbers = NDArray[np.intp]
 FEW = 100  # distinct permutations, below which p is coarse
+AMONG_ALL = "Outcomes are exchanged among all clusters."
+AMONG_EQUAL = "Outcomes are permuted among clusters with the same number of records."
+
+
+def exchanged_clusters(plan: FoldPlan, y: NDArray[np.generic]) -> Numbers | None:
+    """Return the cluster of each record if outcomes are exchanged among all clusters.
+
+    They are if clusters differ in size, the outcome is constant within each of them,
+    and the folds are a plain partition, which can go with the outcome of a cluster.
+    """
+    strata = plan.strata
+    if strata is None or not strata.identifies:
+        return None
+    sizes, codes = np.bincount(strata.codes), strata.codes
+    lists = plan.dropped, plan.kept_out, plan.copied
+    plain = plan.partition and plan.weighting is None
+    plain = plain and not any(len(one.values) for one in lists)
+    if not plain or np.ptp(sizes) == 0:
+        return None
+    return codes if (_by_cluster(codes, y)[codes] == y).all() else None
+
+
+def _by_cluster(clusters: Numbers, y: NDArray[np.generic]) -> NDArray[np.generic]:
+    """Return the outcome of the first record of each cluster."""
+    return y[np.unique(clusters, return_index=True)[1]]
+
+
+def exchange(plan: FoldPlan, y: NDArray[np.generic]) -> str:
+    """Return among which clusters outcomes are permuted; empty without clusters."""
+    strata = plan.strata
+    if strata is None or not strata.identifies:
+        return ""
+    if exchanged_clusters(plan, y) is not None:
+        return AMONG_ALL
+    return "" if np.ptp(np.bincount(strata.codes)) == 0 else AMONG_EQUAL
 
 
 def permuted_clusters(plan: FoldPlan, y: NDArray[np.generic]) -> Numbers | None:
@@ -96,6 +135,11 @@ def distinct_permutations(clusters: Numbers, y: NDArray[np.generic]) -> float:
 
 def few_permutations(plan: FoldPlan, y: NDArray[np.generic]) -> float:
     """Count the distinct permutations among clusters; infinite unless they are few."""
+    exchanged = exchanged_clusters(plan, y)
+    if exchanged is not None:
+        own = _by_cluster(exchanged, y)
+        count = distinct_permutations(np.arange(len(own)), own)
+        return count if count < FEW else math.inf
     clusters = permuted_clusters(plan, y)
     count = math.inf if clusters is None else distinct_permutations(clusters, y)
     return count if count < FEW else math.inf
@@ -192,6 +236,11 @@ def permuted_values(
             f"bins of {plan.strata.label} as well; use scheme='kfold', or a stratifier "
             "by value or by hash."
         )
+    exchanged = exchanged_clusters(plan, design.y)
+    if exchanged is not None:
+        numbers = range(first, times)
+        draws = _exchanged(setup, exchanged, numbers, seed, n_jobs, progress)
+        return _values_of(draws, wanted, threshold, len(numbers))
     clusters = permuted_clusters(plan, design.y)
     scores = scores_of(plan, held, design.y, threshold)
     cost = plan.n_fits * plan.n * design.matrix.shape[1]
@@ -232,6 +281,88 @@ def permuted_values(
             bar.update(len(places))
     _warn_of_fits(failed, (times - first) * plan.n_fits)
     return Permuted(values[:, first:], why)
+
+
+Exchanged = tuple[Setup, Held | None, str]
+
+
+def _exchanged(
+    setup: Setup,
+    clusters: Numbers,
+    numbers: range,
+    seed: int,
+    n_jobs: int | None,
+    progress: bool | None,
+) -> Iterator[Exchanged]:
+    """Yield cross-validations with outcomes exchanged among all clusters, one by one.
+
+    Folds that were made for the outcome go with it, cluster by cluster.
+    """
+    plan, design = setup.plan, setup.design
+    y, fold = _by_cluster(clusters, design.y), plan.held_out
+    own_fold = fold[:, np.unique(clusters, return_index=True)[1]]
+    with progress_bar(len(numbers), progress, "permutation") as bar:
+        for number in numbers:
+            stream = np.random.SeedSequence(seed, spawn_key=(PERMUTATION, number))
+            taken = np.random.default_rng(stream).permutation(len(y))
+            outcome = replace(design.outcome, y=y[taken][clusters])
+            moved = plan
+            if made_for_outcome(plan):
+                moved = _with_folds(plan, own_fold[:, taken][:, clusters])
+            other = replace(setup, design=replace(design, outcome=outcome), plan=moved)
+            yield other, *_run(other, n_jobs)
+            bar.update(1)
+
+
+def _with_folds(plan: FoldPlan, fold: NDArray[np.int32]) -> FoldPlan:
+    """Return a plain partition with other folds, shape (repeats, n)."""
+    first = plan.fits.first_split
+    parts = [
+        Ragged.grouped(own.astype(np.intp), int(stop - start))
+        for own, start, stop in zip(fold, first[:-1], first[1:], strict=True)
+    ]
+    return replace(plan, tests=Ragged.joined(parts))
+
+
+def _run(setup: Setup, n_jobs: int | None) -> tuple[Held | None, str]:
+    """Return what the fits predict, or why there are none."""
+    try:
+        check_training_sets(setup.design, setup.plan)
+        with warnings.catch_warnings():
+            for category in OF_THE_FITS:  # counted by the caller
+                warnings.simplefilter("ignore", category)
+            held = run(
+                setup.design,
+                setup.plan,
+                setup.model,
+                seed=setup.seed,
+                weights=setup.weights,
+                n_jobs=n_jobs,
+                progress=False,
+            )
+    except OF_THE_OUTCOME as error:
+        return None, str(error)
+    return held, ""
+
+
+def _values_of(
+    draws: Iterator[Exchanged],
+    wanted: Sequence[tuple[Metric, str]],
+    threshold: float | None,
+    times: int,
+) -> Permuted:
+    values, failed, fits, first = np.full((len(wanted), times), np.nan), 0, 0, ""
+    for number, (setup, held, why) in enumerate(draws):
+        first, fits = first or why, fits + setup.plan.n_fits
+        if held is None:
+            continue
+        failed += int((~held.converged | held.separated).sum())
+        scores = scores_of(setup.plan, held, setup.design.y, threshold)
+        for place, (metric, how) in enumerate(wanted):
+            found = values_by_repeat(scores, metric, how)
+            values[place, number] = _mean_over_repeats(found, 1)[0]
+    _warn_of_fits(failed, fits)
+    return Permuted(values, first)
 
 
 def warn_of_undefined(values: Floats, metric: Metric, how: str, why: str) -> None:

@@ -363,6 +363,9 @@ def _area_interval(
     return float(np.clip(lower, 0, 1)), float(np.clip(upper, 0, 1))
 
 
+LARGEST_LOG = 700.0  # whose exponential is a number
+
+
 def symmetric_limits(
     value: float,
     se: float,
@@ -379,9 +382,9 @@ def symmetric_limits(
         Estimate, its standard error on the identity scale, and confidence level.
     df : float
         Degrees of freedom of Student's t; NaN for the normal distribution.
-    scale : {"identity", "logit"}
-        Scale of the symmetry. The logit, for a value between 0 and 1, uses the delta
-        method.
+    scale : {"identity", "logit", "log"}
+        Scale of the symmetry. The logit, for a value between 0 and 1, and the
+        logarithm, for a positive one, use the delta method.
     """
     from scipy.special import expit, logit, stdtrit
 
@@ -391,6 +394,9 @@ def symmetric_limits(
     half = quantile * se
     if scale == "identity":
         return value - half, value + half
+    if scale == "log":
+        factor = math.exp(min(half / value, LARGEST_LOG))
+        return value / factor, value * factor
     half /= value * (1 - value)
     return float(expit(logit(value) - half)), float(expit(logit(value) + half))
 

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.metrics.discrimination.ranking import round_significant
-from statcv.metrics.influence.derivative import Derivative, bandwidth
-from statcv.metrics.influence.kernels import kernel, kernel_sums
+from statcv.metrics.influence.derivative import Derivative
 from statcv.metrics.inputs import Floats
 
 FEW = 256  # records that are compared in a square table
@@ -27,18 +26,14 @@ class Counts:
         The number of concordant pairs; one half for tied predictions.
     rivals, tied : numpy.ndarray, shape (n,)
         The number of pairs, and of those whose predictions tie.
-    slope : numpy.ndarray, shape (n,)
-        The derivative of the number of concordant pairs by the prediction, with a
-        smoothed step.
     """
 
     won: Floats
     rivals: Floats
     tied: Floats
-    slope: Floats
 
 
-def concordance_counts(y: NDArray[Any], x: Floats, width: float = 0.0) -> Counts:
+def concordance_counts(y: NDArray[Any], x: Floats) -> Counts:
     """Count the concordant pairs of each record.
 
     Records in the order of the outcome are halved again and again, and each half is
@@ -48,8 +43,6 @@ def concordance_counts(y: NDArray[Any], x: Floats, width: float = 0.0) -> Counts
     ----------
     y, x : numpy.ndarray, shape (n,)
         Outcomes and predictions.
-    width : float
-        The half-width of the kernel that smooths the step; 0 for no derivative.
 
     Examples
     --------
@@ -61,7 +54,7 @@ def concordance_counts(y: NDArray[Any], x: Floats, width: float = 0.0) -> Counts
     _, place, same = np.unique(y, return_inverse=True, return_counts=True)
     order, rounded = np.argsort(place, kind="stable"), round_significant(x)
     starts = np.append(0, np.cumsum(same))
-    won, tied, slope = np.zeros(len(x)), np.zeros(len(x)), np.zeros(len(x))
+    won, tied = np.zeros(len(x)), np.zeros(len(x))
 
     def compare(own: NDArray[np.intp], other: NDArray[np.intp], side: float) -> None:
         rivals = np.sort(rounded[other])
@@ -70,8 +63,6 @@ def concordance_counts(y: NDArray[Any], x: Floats, width: float = 0.0) -> Counts
         higher = (below + reached) / 2
         won[own] += higher if side > 0 else len(other) - higher
         tied[own] += reached - below
-        each = np.ones(len(other))
-        slope[own] += side * kernel_sums(x[own], x[other], each, width)
 
     for first, middle, last in _halves(starts):
         if middle == first:  # few records, all compared with each other
@@ -80,14 +71,12 @@ def concordance_counts(y: NDArray[Any], x: Floats, width: float = 0.0) -> Counts
             sign = np.sign(rounded[own, None] - rounded[own])
             won[own] += (np.abs(side) * (1 + side * sign) / 2).sum(axis=1)
             tied[own] += (np.abs(side) * (sign == 0)).sum(axis=1)
-            if width > 0:
-                slope[own] += (side * kernel(x[own, None] - x[own], width)).sum(axis=1)
         else:
             low = order[starts[first] : starts[middle]]
             high = order[starts[middle] : starts[last]]
             compare(high, low, 1.0)
             compare(low, high, -1.0)
-    return Counts(won, (len(x) - same[place]).astype(float), tied, slope)
+    return Counts(won, (len(x) - same[place]).astype(float), tied)
 
 
 def _halves(starts: NDArray[np.intp]) -> Iterator[tuple[int, int, int]]:
@@ -117,9 +106,9 @@ def concordance_derivative(
     threshold: Floats | float | None = None,
 ) -> Derivative:
     """Return the derivatives of the share of concordant pairs."""
-    counts = concordance_counts(y, x, bandwidth(np.asarray(x, dtype=float)))
+    counts = concordance_counts(y, x)
     total = counts.rivals.sum() / 2
     with np.errstate(divide="ignore", invalid="ignore"):  # no two outcomes differ
         share = counts.won.sum() / 2 / total
         moved = counts.won - share * counts.rivals
-        return Derivative(moved / total, counts.slope / total)
+        return Derivative(moved / total)

@@ -1,4 +1,4 @@
-"""Derivatives of means over records, of their ratios, and of calibration."""
+"""Derivatives by weights of means over records, their ratios, and calibration."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def brier_derivative(
     """Return the derivatives of the Brier score."""
     apart = p - _observed(y, p)
     loss = apart**2 if p.ndim == 1 else (apart**2).sum(axis=1)
-    return Derivative(_of_mean(loss), 2 * apart / len(p))
+    return Derivative(_of_mean(loss))
 
 
 def log_loss_derivative(
@@ -36,13 +36,7 @@ def log_loss_derivative(
     threshold: Floats | float | None = None,
 ) -> Derivative:
     """Return the derivatives of the log-loss."""
-    observed = _observed(y, p)
-    with np.errstate(divide="ignore", over="ignore"):
-        if p.ndim == 1:
-            slope = 1 / ((1 - observed) - p)  # -1/p for 1, and 1/(1 - p) for 0
-        else:
-            slope = -observed / np.where(observed == 1, p, 1.0)
-    return Derivative(_of_mean(casewise_log_loss(y, p)), slope / len(p))
+    return Derivative(_of_mean(casewise_log_loss(y, p)))
 
 
 def mse_derivative(
@@ -52,7 +46,7 @@ def mse_derivative(
     threshold: Floats | float | None = None,
 ) -> Derivative:
     """Return the derivatives of the mean squared error."""
-    return Derivative(_of_mean((p - y) ** 2), 2 * (p - y) / len(p))
+    return Derivative(_of_mean((p - y) ** 2))
 
 
 def rmse_derivative(
@@ -65,7 +59,7 @@ def rmse_derivative(
     squared = mse_derivative(y, p)
     twice = 2 * np.sqrt(((p - y) ** 2).mean())
     with np.errstate(invalid="ignore"):  # a perfect prediction
-        return Derivative(squared.weight / twice, squared.prediction / twice)
+        return Derivative(squared.weight / twice)
 
 
 def mae_derivative(
@@ -75,7 +69,7 @@ def mae_derivative(
     threshold: Floats | float | None = None,
 ) -> Derivative:
     """Return the derivatives of the mean absolute error."""
-    return Derivative(_of_mean(np.abs(p - y)), np.sign(p - y) / len(p))
+    return Derivative(_of_mean(np.abs(p - y)))
 
 
 def explained_derivative(
@@ -94,7 +88,7 @@ def explained_derivative(
     total = removable.sum()
     with np.errstate(divide="ignore", invalid="ignore"):  # nothing to explain
         ratio = remaining.sum() / total
-        return Derivative((ratio * removable - remaining) / total, -2 * (p - y) / total)
+        return Derivative((ratio * removable - remaining) / total)
 
 
 def _observed(y: Outcomes, p: Floats) -> Floats:
@@ -118,13 +112,12 @@ def discrimination_derivative(
     threshold: Floats | float | None = None,
 ) -> Derivative:
     """Return the derivatives of the difference between the mean probabilities."""
-    weight, slope = np.full(len(p), np.nan), np.full(len(p), np.nan)
+    weight = np.full(len(p), np.nan)
     positive = np.asarray(y) == 1
     if positive.any() and not positive.all():
         for own, sign in ((positive, 1.0), (~positive, -1.0)):
             weight[own] = sign * (p[own] - p[own].mean()) / own.sum()
-            slope[own] = sign / own.sum()
-    return Derivative(weight, slope)
+    return Derivative(weight)
 
 
 # ---- calibration ----
@@ -140,8 +133,7 @@ def oe_derivative(
     expected = p.sum()
     with np.errstate(all="ignore"):  # infinite where next to nothing is expected
         ratio = y.sum() / expected
-        weight = (y - ratio * p) / expected
-        return Derivative(weight, np.full(len(p), -ratio / expected))
+        return Derivative((y - ratio * p) / expected)
 
 
 def intercept_derivative(
@@ -168,20 +160,11 @@ def _recalibration(y: Outcomes, p: Floats, slope: bool) -> Derivative:
     """Differentiate the equations that the maximum of the likelihood solves."""
     fit = recalibration(y == 1, p, slope=slope)
     if np.isnan(fit.intercept):
-        return Derivative(np.full(len(p), np.nan), np.full(len(p), np.nan))
+        return Derivative(np.full(len(p), np.nan))
     logit = np.log(p / (1 - p))
     fitted = probability_of(fit.intercept + fit.slope * logit)
     residual, variance = y - fitted, fitted * (1 - fitted)
-    total, rate = variance.sum(), p * (1 - p)  # of change of p with its logit
     if not slope:
-        return Derivative(residual / total, -variance / total / rate)
-    logit -= (variance @ logit) / total  # orthogonal to the intercept
-    heavy = variance * logit
-    level = 1 / (heavy @ logit)
-    rate /= level
-    logit *= level
-    logit *= residual
-    heavy *= fit.slope
-    residual -= heavy
-    residual /= rate
-    return Derivative(logit, residual)
+        return Derivative(residual / variance.sum())
+    logit -= (variance @ logit) / variance.sum()  # orthogonal to the intercept
+    return Derivative(logit * residual / ((variance * logit) @ logit))

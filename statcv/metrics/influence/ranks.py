@@ -1,10 +1,8 @@
-"""Derivatives of metrics that depend on the order of the predictions."""
+"""Derivatives by weights of metrics of the order of the predictions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from itertools import permutations
 from typing import Any
 
@@ -13,10 +11,8 @@ from numpy.typing import NDArray
 
 from statcv.metrics.discrimination.order import Ties, in_rising_order, is_rising
 from statcv.metrics.discrimination.ranking import begins_value
-from statcv.metrics.influence.derivative import Derivative, Placements, bandwidth
-from statcv.metrics.influence.kernels import kernel_sums
+from statcv.metrics.influence.derivative import Derivative, Placements
 from statcv.metrics.inputs import Floats, Ints
-from statcv.threads import RECORD, shared
 
 # ---- areas under ROC curves ----
 
@@ -77,26 +73,10 @@ def auroc_derivative(
     positive = y == 1
     ones = int(positive.sum())
     if ones in (0, len(y)):
-        nan = np.full(len(y), np.nan)
-        return Derivative(nan, nan)
-    width, slope = bandwidth(x), np.empty(len(x))
-    low, high = np.flatnonzero(~positive), np.flatnonzero(positive)
-
-    def put(own: Ints, others: Ints, sign: float) -> None:
-        slope[own] = kernel_sums(x[own], x[others], np.full(len(others), sign), width)
-
-    parts: list[Callable[[], Any]] = [
-        partial(placements, positive, x),
-        partial(put, high, low, 1.0),
-        partial(put, low, high, -1.0),
-    ]
-    placed, *_ = shared(lambda part: part(), parts, RECORD * len(x))
-    weight = placed.share - placed.area
-    of_its_class = positive * float(2 * ones - len(y))  # beyond those of the other
-    of_its_class += len(y) - ones
-    weight /= of_its_class
-    slope /= ones * (len(y) - ones)
-    return Derivative(weight, slope, placed, placed.area)
+        return Derivative(np.full(len(y), np.nan))
+    placed = placements(positive, x)
+    size = np.where(positive, ones, len(y) - ones)
+    return Derivative((placed.share - placed.area) / size, placed, placed.area)
 
 
 def hand_till_derivative(
@@ -107,14 +87,13 @@ def hand_till_derivative(
 ) -> Derivative:
     """Return the derivatives of Hand and Till's mean area."""
     classes = x.shape[1]
-    weight, slope = np.zeros(len(x)), np.zeros_like(x)
+    weight = np.zeros(len(x))
     pairs = list(permutations(range(classes), 2))
     for a, b in pairs:
         own = np.flatnonzero((y == a) | (y == b))
         found = auroc_derivative(y[own] == a, x[own, a])
         weight[own] += found.weight / len(pairs)
-        slope[own, a] += found.prediction / len(pairs)
-    return Derivative(weight, slope)
+    return Derivative(weight)
 
 
 def ovr_derivative(
@@ -126,9 +105,7 @@ def ovr_derivative(
     """Return the derivatives of the mean area of each class against the rest."""
     classes = x.shape[1]
     found = [auroc_derivative(y == a, x[:, a]) for a in range(classes)]
-    weight = np.mean([one.weight for one in found], axis=0)
-    slope = np.column_stack([one.prediction for one in found]) / classes
-    return Derivative(weight, slope)
+    return Derivative(np.mean([one.weight for one in found], axis=0))
 
 
 # ---- the area under the precision-recall curve ----
@@ -141,9 +118,7 @@ class OfPrecision:
     Attributes
     ----------
     method : {"average_precision", "trapezoid", "interpolated"}
-        As in :func:`statcv.metrics.auprc`. Ties are not interpolated, and predictions
-        are smoothed as for the average precision, from which the other areas differ by
-        about 1/n.
+        As in :func:`statcv.metrics.auprc`. Ties are not interpolated.
     """
 
     method: str = "average_precision"
@@ -166,8 +141,7 @@ class OfPrecision:
         positive = (y == 1).astype(float)
         ones = positive.sum()
         if not ones:
-            nan = np.full(len(x), np.nan)
-            return Derivative(nan, nan)
+            return Derivative(np.full(len(x), np.nan))
         places = places_of(x)
         values = int(places.max()) + 1
         place: Ints | slice
@@ -199,9 +173,8 @@ class OfPrecision:
             moved = np.append(0.0, np.cumsum(rate))
             lost = np.append(0.0, np.cumsum(rate * level))
             weight += positive * moved[reach] - lost[reach]
-        slope = _of_average_precision(positive, x, precision[place], above[place])
         value = area if self.method == "average_precision" else None
-        return Derivative(weight / ones, slope / ones, value=value)
+        return Derivative(weight / ones, value=value)
 
 
 def places_of(x: Floats) -> NDArray[np.intp]:
@@ -212,28 +185,3 @@ def places_of(x: Floats) -> NDArray[np.intp]:
     place = np.empty(len(x), dtype=np.intp)
     place[order] = np.cumsum(begins_value(rising)) - 1
     return place
-
-
-def _of_average_precision(
-    positive: Floats, x: Floats, found: Floats, count: Floats
-) -> Floats:
-    """Return the derivatives of the sum of precisions by each prediction.
-
-    Parameters
-    ----------
-    positive, x : numpy.ndarray, shape (n,)
-    found, count : numpy.ndarray, shape (n,)
-        The precision, and the number of records, at the rank of each record.
-    """
-    values = np.ones((4, len(x)))
-    np.divide(positive, count, out=values[0])
-    np.multiply(values[0], found, out=values[1])
-    values[2] = positive
-    gain, loss, ones, all_ = kernel_sums(x, x, values, bandwidth(x))
-    all_ *= found
-    ones -= all_
-    ones /= count
-    gain -= ones
-    gain *= positive
-    gain -= loss
-    return np.asarray(gain)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ from statcv.inference.paired.records import (
 )
 from statcv.metrics import Metric
 from statcv.models import resolve_model
+from statcv.results.comparison.likelihood_ratio import LikelihoodRatio, likelihood_ratio
 from statcv.results.result import CVResult
 from statcv.results.summary import Summary, check_digits, decimals, number, p_value
 
@@ -147,6 +149,28 @@ class Comparison:
         """
         return self.contrasts.differences
 
+    @cached_property
+    def likelihood_ratios(self) -> list[LikelihoodRatio]:
+        """The likelihood-ratio tests of nested models, one for each such pair.
+
+        They are made for models that maximise a likelihood of two classes or of a
+        normal outcome without a penalty, by the fits to all rows.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+        >>> both = scv.compare(full=res, less=res.update(". ~ . - PSI"))
+        >>> one = both.likelihood_ratios[0]
+        >>> one.df, round(one.statistic, 2), round(one.p_value, 3)
+        (1, 6.2, 0.013)
+        """
+        pairs = self.contrasts.pairs
+        found = [
+            likelihood_ratio(self.results[a], self.results[b], (a, b)) for a, b in pairs
+        ]
+        return [one for one in found if one is not None]
+
     def summary(self, digits: int | None = None) -> Summary:
         """Return the comparison as tables with notes.
 
@@ -164,7 +188,8 @@ class Comparison:
         >>> list(both.summary().tables)
         ['Estimates', 'Differences of the auROC (per fold)']
         """
-        return summarise_comparison(self.contrasts, self.adjust, self.left_out, digits)
+        made = summarise_comparison(self.contrasts, self.adjust, self.left_out, digits)
+        return replace(made, notes=(*made.notes, *map(str, self.likelihood_ratios)))
 
     def report(self, path: str | Path, *, style: str | None = None) -> Path:
         """Write the comparison as a report, in HTML or Markdown.

@@ -26,7 +26,7 @@ import pandas as pd
 from statcv.errors import ArgumentError, StatcvError, StatcvWarning
 from statcv.folds import by_value
 from statcv.metrics import METRICS
-from statcv.models import Logit
+from statcv.models import Linear, Logit, Neighbors
 from statcv.results.result import CVResult
 from statcv.studies.inference.draws import LEVEL
 from statcv.studies.inference.rivals import (
@@ -36,7 +36,13 @@ from statcv.studies.inference.rivals import (
     cv_tmle_interval,
 )
 from statcv.studies.inference.run import ALPHA, share
-from statcv.studies.inference.shapes import COMPARED, SHAPES, Shape, large_sample
+from statcv.studies.inference.shapes import (
+    COMPARED,
+    CONTINUOUS,
+    SHAPES,
+    Shape,
+    large_sample,
+)
 from statcv.studies.running import Arrays, Directory, claim, fill, parts_of, read_part
 from statcv.verbs.compare import compare
 from statcv.verbs.cv import cv
@@ -53,7 +59,13 @@ OTHERS = (
     "brier_skill",
     "log_loss",
     "balanced_accuracy",
+    "calibration_intercept",
+    "oe_ratio",
+    "accuracy",
+    "sensitivity",
+    "specificity",
 )
+OF_NUMBERS = ("rmse", "mae", "r2")
 SCHEMES: dict[str, dict[str, Any]] = {
     "stratified_kfold": {"scheme": "stratified_kfold"},
     "repeated_kfold": {"scheme": "stratified_kfold", "k": 5, "repeats": 5},
@@ -73,12 +85,19 @@ def _boosted() -> Any:
     return GradientBoostingClassifier(n_estimators=30, max_depth=2, random_state=0)
 
 
+def _neighbors() -> Any:
+    return Neighbors(15)
+
+
 MODELS: dict[str, Callable[[], Any]] = {
     "ridge": lambda: Logit(C=1.0),
     "unpenalised": Logit,
     "boosted": _boosted,
     "forest": _forest,
+    "neighbors": _neighbors,
+    "linear": Linear,
 }
+WITH_CLASSES = ("ridge", "unpenalised", "boosted", "forest", "neighbors")
 SLOW = ("boosted", "forest")
 OF_TREES = ("binary", "mixture", "interaction", "skewed")
 
@@ -112,8 +131,9 @@ class Cell:
     @property
     def shape(self) -> Shape:
         """The population."""
-        among = SHAPES if self.question == "interval" else COMPARED
-        return among[self.population]
+        if self.question != "interval":
+            return COMPARED[self.population]
+        return (SHAPES | CONTINUOUS)[self.population]
 
     def drawn(self, seed: int, number: int) -> pd.DataFrame:
         """Return the data set of that number, the same for all models and schemes."""
@@ -130,8 +150,9 @@ class Cell:
             held_out = {"scheme": plan}
         elif self.shape.clustered:
             held_out["stratify"] = by_value("id")
-            if held_out["scheme"] == "stratified_kfold":
-                held_out["scheme"] = "kfold"
+        divided = self.shape.clustered or self.shape.continuous
+        if divided and held_out["scheme"] == "stratified_kfold":
+            held_out["scheme"] = "kfold"
         formula = f"y ~ {' + '.join(names)}"
         return cv(formula, data, model=MODELS[self.model](), seed=seed, **held_out)
 
@@ -140,12 +161,15 @@ def cells() -> list[Cell]:
     """Return the cells of the study."""
     made = []
     for population, shape in SHAPES.items():
-        for model in MODELS:
+        for model in WITH_CLASSES:
             for scheme in SCHEMES:
-                trees = population in OF_TREES and scheme == "stratified_kfold"
+                others = population in OF_TREES and scheme == "stratified_kfold"
                 fits = scheme != "rloocv" or shape.n <= LARGEST
-                if trees if model in SLOW else fits:
+                if others if model in (*SLOW, "neighbors") else fits:
                     made.append(Cell("interval", population, model, scheme))
+    for population in CONTINUOUS:
+        for model in ("linear", "neighbors"):
+            made.append(Cell("interval", population, model, "stratified_kfold"))
     for population in COMPARED:
         for question in ("equal", "nested"):
             for model in ("ridge", "unpenalised", "forest"):
@@ -174,9 +198,13 @@ def _intervals(cell: Cell, data: pd.DataFrame, number: int) -> list[dict[str, An
     large = large_sample(cell.shape)
     predicted = np.asarray(result.predict(large), dtype=float)
     slow = cell.shape.n <= LARGEST and cell.model not in SLOW
-    others = OTHERS if cell.scheme == "stratified_kfold" else ()
+    metrics: tuple[str, ...] = ("auroc",)
+    if cell.scheme == "stratified_kfold":
+        metrics = ("auroc", *OTHERS)
+    if cell.shape.continuous:
+        metrics = OF_NUMBERS
     rows = []
-    for metric in ("auroc", *others):
+    for metric in metrics:
         baseline = None
         if METRICS[metric].uses_baseline:
             baseline = np.full(len(large), data["y"].mean())

@@ -1,8 +1,9 @@
 """Populations that no interval was made for, whose truth is that of a large sample.
 
 The two normal classes of :class:`~statcv.studies.inference.Population` are a mild case.
-These have skewed, heavy-tailed, correlated, binary or counted covariates, few events,
-many covariates, unequal variances, an interaction that the model lacks, or clusters.
+These have skewed, heavy-tailed, correlated, binary or counted covariates, a single
+marker, few events, many covariates, unequal variances, an interaction that the model
+lacks, or clusters. Others have a continuous outcome with errors of several shapes.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ LEAST = 3  # records, or clusters, of either class
 
 @dataclass(frozen=True)
 class Shape:
-    """A population of two classes.
+    """A population of two classes, or with a continuous outcome.
 
     Attributes
     ----------
@@ -35,6 +36,8 @@ class Shape:
     draw : callable
         ``draw(rng, n)`` → covariates, shape (n, p), log-odds of class 1, shape (n,),
         and the cluster of each record, or None.
+    continuous : bool
+        Whether the second array is the outcome itself.
 
     Examples
     --------
@@ -44,6 +47,7 @@ class Shape:
 
     n: int
     draw: Callable[[np.random.Generator, int], Drawn]
+    continuous: bool = False
 
     def sample(self, rng: np.random.Generator, n: int | None = None) -> pd.DataFrame:
         """Draw a sample with a few records, or clusters, of either class.
@@ -62,6 +66,9 @@ class Shape:
         """
         while True:
             X, odds, cluster = self.draw(rng, n or self.n)
+            if self.continuous:
+                y = odds
+                break
             y = (rng.random(len(X)) < 1 / (1 + np.exp(-odds))).astype(int)
             unit = np.arange(len(X)) if cluster is None else cluster
             if min(len(np.unique(unit[y == code])) for code in (0, 1)) >= LEAST:
@@ -165,6 +172,18 @@ def _clusters(rng: np.random.Generator, n: int) -> Drawn:
     return X, -0.3 + 0.7 * X[:, 0] + 0.5 * X[:, 1] + own, cluster
 
 
+def _marker(rng: np.random.Generator, n: int) -> Drawn:
+    return _linear(rng, rng.standard_normal((n, 1)), 0.0, 0.0)
+
+
+def _binary_marker(rng: np.random.Generator, n: int) -> Drawn:
+    return _linear(rng, (rng.random((n, 1)) < 0.4).astype(float), -0.4, 0.0)
+
+
+def _good_marker(rng: np.random.Generator, n: int) -> Drawn:
+    return _linear(rng, rng.standard_normal((n, 1)), -0.3, 0.6)
+
+
 SHAPES = {
     "uniform": Shape(40, _uniform),
     "noise": Shape(50, _noise),
@@ -182,8 +201,54 @@ SHAPES = {
     "noise, large": Shape(300, _noise),
     "skewed, large": Shape(1000, _skewed),
     "rare, large": Shape(3000, _rare),
+    "useless marker": Shape(60, _marker),
+    "useless marker, large": Shape(300, _marker),
+    "useless binary marker": Shape(60, _binary_marker),
+    "marker": Shape(80, _good_marker),
 }
-"""The populations of intervals by name, the smallest first."""
+"""The populations of intervals by name."""
+
+
+# ---- populations with a continuous outcome ----
+
+
+def _numbers(
+    error: Callable[[np.random.Generator, Floats], Floats],
+) -> Callable[[np.random.Generator, int], Drawn]:
+    def drawn(rng: np.random.Generator, n: int) -> Drawn:
+        X = rng.standard_normal((n, 4))
+        return X, 0.7 * X[:, 0] - 0.4 * X[:, 1] + error(rng, X[:, 0]), None
+
+    return drawn
+
+
+def _of_normal(rng: np.random.Generator, x: Floats) -> Floats:
+    return rng.standard_normal(len(x))
+
+
+def _of_skewed(rng: np.random.Generator, x: Floats) -> Floats:
+    return rng.gamma(1.5, 1.0, len(x)) - 1.5
+
+
+def _of_heavy(rng: np.random.Generator, x: Floats) -> Floats:
+    return rng.standard_t(5, len(x))
+
+
+def _of_unequal(rng: np.random.Generator, x: Floats) -> Floats:
+    return rng.standard_normal(len(x)) * np.exp(0.4 * x)
+
+
+CONTINUOUS = {
+    f"{name}, n = {n}": Shape(n, _numbers(error), continuous=True)
+    for n in (50, 200, 1000)
+    for name, error in (
+        ("normal errors", _of_normal),
+        ("skewed errors", _of_skewed),
+        ("heavy-tailed errors", _of_heavy),
+        ("unequal errors", _of_unequal),
+    )
+}
+"""The populations with a continuous outcome by name."""
 
 
 # ---- populations for a comparison, whose covariates are exchangeable ----
@@ -214,6 +279,10 @@ def _equicorrelated(rng: np.random.Generator, n: int) -> Floats:
     return np.asarray(np.sqrt(0.4) * shared + np.sqrt(0.6) * own)
 
 
+def _two_markers(rng: np.random.Generator, n: int) -> Drawn:
+    return _linear(rng, rng.standard_normal((n, 2)), 0.0, 0.0)
+
+
 COMPARED = {
     "normal": Shape(80, _exchangeable(_normal)),
     "exponential": Shape(80, _exchangeable(_exponential)),
@@ -221,5 +290,8 @@ COMPARED = {
     "noise": Shape(80, _exchangeable(_exponential, 0.0)),
     "normal, large": Shape(400, _exchangeable(_normal, 0.35)),
     "exponential, large": Shape(400, _exchangeable(_exponential, 0.35)),
+    "few": Shape(40, _exchangeable(_normal)),
+    "two useless markers": Shape(80, _two_markers),
+    "two useless markers, large": Shape(300, _two_markers),
 }
-"""The populations of comparisons by name: four covariates with one coefficient."""
+"""The populations of comparisons by name: covariates with one coefficient."""

@@ -1,0 +1,297 @@
+"""The fit to all records, and how its coefficients change with each of them.
+
+A fit by (penalised) maximum likelihood changes with the weight of its training record j
+by H⁻¹ x_j r_j, where x_j is the row of the record, r_j the derivative of its
+log-likelihood by the linear predictor, and H the penalised information. What terms of
+the formula, scalers and imputers learn in a training set is taken as given.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.engine.information import inverted
+from statcv.models.batched import Folds, information_of, of_all_classes
+from statcv.models.likelihood import Likelihood
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.intp]
+
+LEAST = 1e-300  # total weight of a class
+MAX_LEVERAGE = 0.8  # so that a step without a record is at most five times as long
+DECIMALS = 9  # to which combinations of the columns of equal rows agree
+SOME_FITS = 32  # whose weights are averaged
+MAX_CHANGES = 32  # records that a fit lacks or repeats, for which each is looked up
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """The fit to all records, one Newton step from a fit to most of them.
+
+    Attributes
+    ----------
+    X : numpy.ndarray, shape (n, p)
+    eta : numpy.ndarray, shape (n, classes)
+        The linear predictors; one column unless there are several classes.
+    influence : numpy.ndarray, shape (n, classes, p)
+        The change of the coefficients with the training weight of each record, as long
+        as that of a Newton step without it (Pregibon 1981).
+    curvature : numpy.ndarray, shape (n,)
+        The weight of each record in the information, for a training weight of 1.
+    folds : Folds
+        The training sets of the fits.
+    likelihood : Likelihood
+    """
+
+    X: Floats
+    eta: Floats
+    influence: Floats
+    curvature: Floats
+    folds: Folds
+    likelihood: Likelihood
+
+    @classmethod
+    def of(
+        cls,
+        X: Floats,
+        y: NDArray[np.generic],
+        beta: Floats,
+        penalty: Floats,
+        given: Floats,
+        trained: Floats,
+        folds: Folds,
+        likelihood: Likelihood,
+        by_class: NDArray[np.intp] | None,
+        clusters: NDArray[np.intp] | None,
+    ) -> Reference:
+        """Step from one fit to the fit to all records.
+
+        Parameters
+        ----------
+        X : numpy.ndarray, shape (n, p)
+            The matrix of the fit.
+        y : numpy.ndarray, shape (n,)
+            The coded outcome.
+        beta : numpy.ndarray, shape (p,) or (p, classes)
+            The coefficients of the fit.
+        penalty : numpy.ndarray, shape (p,)
+            The ridge of each coefficient; infinite for one that is 0.
+        given, trained : numpy.ndarray, shape (n,)
+            The weight of each record, and by what the fit multiplied it.
+        folds : Folds
+        likelihood : Likelihood
+        by_class : numpy.ndarray of int, shape (n,), or None
+            The class of each record, if every class has a fixed total weight.
+        clusters : numpy.ndarray of int, shape (n,), or None
+            The cluster of each record, whose leverages are summed.
+        """
+        start = (X @ beta).reshape(len(X), -1)
+        X, penalty = _fewer_columns(X, penalty)
+        times = _mean_times(folds, len(X))
+        pull, curved = _slopes(likelihood, y, start, given)
+        inverse = _inverse(X, curved * times[:, None], penalty)
+        influence = _solved(inverse, X, pull)
+        step = np.einsum("j,jcp->cp", times - trained, influence)
+        eta = start + X @ step.T
+        pull, curved = _slopes(likelihood, y, eta, given)
+        inverse = _inverse(X, curved * times[:, None], penalty)
+        weight = curved if curved.shape[1] == 1 else given[:, None]
+        if curved.shape[1] == 1:
+            leverage = np.einsum("np,pq,nq->n", X, inverse, X) * (curved[:, 0] * times)
+            if clusters is not None:
+                leverage = _of_clusters(X, leverage, clusters)
+            pull = pull / (1 - np.clip(leverage, 0, MAX_LEVERAGE))[:, None]
+        influence = _solved(inverse, X, pull)
+        if by_class is not None:  # a record takes weight from others of its class
+            for code in np.unique(by_class):
+                own = by_class == code
+                share = given[own] / max(given[own] @ times[own], LEAST)
+                total = np.einsum("j,jcp->cp", times[own], influence[own])
+                influence[own] -= share[:, None, None] * total
+        return cls(X, eta, influence, weight[:, 0], folds, likelihood)
+
+    @property
+    def classes(self) -> int:
+        """The number of linear predictors."""
+        return int(self.eta.shape[1])
+
+    @cached_property
+    def _flat(self) -> Floats:
+        return self.influence.reshape(len(self.X), -1)
+
+    def predictors(self, change: Floats) -> Floats:
+        """Return the linear predictors of the fit with other weights of all records.
+
+        Parameters
+        ----------
+        change : numpy.ndarray, shape (m, n)
+            The changes of the weights of the records, relative to 1.
+
+        Returns
+        -------
+        numpy.ndarray, shape (m, n, classes)
+        """
+        return self.eta + self._along(change * _mean_times(self.folds, len(self.X)))
+
+    def shifts(self, change: Floats, fit: Numbers, row: Numbers) -> Floats:
+        """Return by how much linear predictors of the fits change with the weights.
+
+        Parameters
+        ----------
+        change : numpy.ndarray, shape (m, n)
+        fit, row : numpy.ndarray of int, shape (k,)
+            The fit, in rising order, and the record of each prediction.
+
+        Returns
+        -------
+        numpy.ndarray, shape (m, k, classes)
+        """
+        lists, times = self.folds.changes
+        width = int(lists.sizes.max(initial=0))
+        if self.folds.weights is not None or width > MAX_CHANGES:
+            return self._one_by_one(change, fit, row)
+        made, own = self._along(change)[:, row], self.X[row]
+        for place in range(width):  # what each change of a training set moves
+            known = lists.sizes[fit] > place
+            at = np.where(known, lists.starts[fit] + place, 0)
+            moved = lists.values[at]
+            rate = np.einsum("kp,kcp->kc", own, self.influence[moved])
+            rate *= ((times[at] - 1.0) * known)[:, None]
+            made += change[:, moved, None] * rate
+        return np.asarray(made * self._scale(fit)[:, None])
+
+    def _along(self, change: Floats) -> Floats:
+        """Return changes of the linear predictors of all records, (m, n, classes)."""
+        moved = (change @ self._flat).reshape(len(change), self.classes, -1)
+        return np.asarray(np.einsum("mcp,np->mnc", moved, self.X, optimize=True))
+
+    def _one_by_one(self, change: Floats, fit: Numbers, row: Numbers) -> Floats:
+        """Return the shifts of fits whose training sets differ in many records."""
+        lists, times = self.folds.changes
+        every = change @ self._flat
+        made = np.empty((len(change), len(row), self.classes))
+        begins = np.flatnonzero(np.diff(fit, prepend=-1))
+        for begin, end in zip(begins, [*begins[1:], len(fit)], strict=True):
+            number, some = int(fit[begin]), slice(begin, end)
+            if self.folds.weights is not None:
+                weights = self._times(number)
+                moved = (change * weights) @ self._flat
+            else:
+                changed = lists[number]
+                more = times[lists.starts[number] :][: len(changed)] - 1.0
+                moved = every + (change[:, changed] * more) @ self._flat[changed]
+            moved = moved.reshape(len(change), self.classes, -1)
+            made[:, some] = np.einsum(
+                "mcp,kp->mkc", moved, self.X[row[some]], optimize=True
+            )
+        return made * self._scale(fit)[:, None]
+
+    def _times(self, number: int) -> Floats:
+        """Return by what a fit multiplies the weights of all records."""
+        lists, times = self.folds.changes
+        made = np.ones(len(self.X))
+        made[lists[number]] = times[lists.starts[number] :][: len(lists[number])]
+        if self.folds.weights is not None:
+            made *= self.folds.weights(np.array([number]))[0]
+        return made
+
+    def _scale(self, fit: Numbers) -> Floats:
+        """Return how much less information each fit has than the mean, (k,)."""
+        lists, times = self.folds.changes
+        mean = float(self.curvature @ _mean_times(self.folds, len(self.X)))
+        fits = np.unique(fit)
+        if self.folds.weights is None:
+            more = (times - 1.0) * self.curvature[lists.values]
+            own = np.bincount(lists.owners, more, len(lists))[fits]
+            own += self.curvature.sum()
+        else:
+            own = np.array([self.curvature @ self._times(int(one)) for one in fits])
+        scale = np.ones(len(lists))
+        scale[fits] = np.divide(mean, own, out=np.ones(len(fits)), where=own > 0)
+        return scale[fit]
+
+
+def _of_clusters(X: Floats, leverage: Floats, clusters: Numbers) -> Floats:
+    """Return the mean leverage of the directions that the rows of a cluster span, (n,).
+
+    Copies of a row have the leverage of all copies together.
+    """
+    key = np.round(X @ np.cos(np.arange(X.shape[1])), DECIMALS)
+    distinct = np.unique(
+        np.stack([clusters, np.unique(key, return_inverse=True)[1]]), axis=1
+    )
+    rank = np.minimum(np.bincount(distinct[0]), X.shape[1])
+    return np.asarray((np.bincount(clusters, leverage) / np.maximum(rank, 1))[clusters])
+
+
+def _mean_times(folds: Folds, n: int) -> Floats:
+    """Return by what fits multiply the weight of each record, on average."""
+    lists, times = folds.changes
+    mean = 1 + np.bincount(lists.values, times - 1.0, n) / max(len(folds), 1)
+    if folds.weights is not None:
+        some = np.unique(np.linspace(0, len(folds) - 1, SOME_FITS).astype(np.intp))
+        mean = mean * folds.weights(some).mean(axis=0)
+    return np.asarray(mean)
+
+
+def _slopes(
+    likelihood: Likelihood, y: NDArray[np.generic], eta: Floats, given: Floats
+) -> tuple[Floats, Floats]:
+    """Return the residuals, and the weights in the information, (n, classes).
+
+    Of several classes, the weights of single classes are the probabilities.
+    """
+    if eta.shape[1] > 1:
+        pull, curved = likelihood.residual(y, eta), likelihood.curvature(y, eta)
+        return pull * given[:, None], curved * given[:, None]
+    pull = likelihood.residual(y, eta[:, 0]) * given
+    curved = likelihood.curvature(y, eta[:, 0]) * given
+    return pull[:, None], np.maximum(curved, 0.0)[:, None]
+
+
+def _inverse(X: Floats, curved: Floats, penalty: Floats) -> Floats:
+    """Return the inverse information, with rows for each column of each class."""
+    classes = curved.shape[1]
+    if classes == 1:
+        return inverted(information_of(X, curved.T)[0], penalty)
+    total = np.maximum(curved.sum(axis=1), LEAST)
+    pairs = [
+        curved[:, a] * ((a == b) - curved[:, b] / total)
+        for a, b in zip(*np.triu_indices(classes), strict=True)
+    ]
+    found = [information_of(X, own[None])[0] for own in pairs]
+    matrix = of_all_classes(found, classes)
+    for column in np.flatnonzero(penalty == 0):  # free up to a constant in all classes
+        own = column + len(penalty) * np.arange(classes)
+        matrix[np.ix_(own, own)] += matrix[own, own].mean()
+    return inverted(matrix, np.tile(penalty, classes))
+
+
+def _solved(inverse: Floats, X: Floats, pull: Floats) -> Floats:
+    """Return H⁻¹ of the product of each row and its residuals, (n, classes, p)."""
+    if pull.shape[1] == 1:
+        return np.asarray(((X @ inverse) * pull)[:, None])
+    products = (pull[:, :, None] * X[:, None]).reshape(len(X), -1)
+    return np.asarray((products @ inverse).reshape(len(X), pull.shape[1], -1))
+
+
+def _fewer_columns(X: Floats, penalty: Floats) -> tuple[Floats, Floats]:
+    """Return columns that serve penalised fits as well, at most about one per record.
+
+    Columns with a ridge enter a fit through their products alone.
+    """
+    penalised = np.isfinite(penalty) & (penalty > 0)
+    if np.count_nonzero(penalised) <= len(X):
+        return X, penalty
+    shrunk = X[:, penalised] / np.sqrt(penalty[penalised])
+    values, vectors = np.linalg.eigh(shrunk @ shrunk.T)
+    kept = values > values[-1] * len(X) * np.finfo(float).eps
+    few = vectors[:, kept] * np.sqrt(values[kept])
+    columns = np.column_stack([X[:, penalty == 0], few])
+    ridge = np.zeros(columns.shape[1])
+    ridge[-few.shape[1] :] = 1.0
+    return columns, ridge

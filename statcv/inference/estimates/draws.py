@@ -1,0 +1,424 @@
+"""How an estimate varies when records are weighted at random, and its truth with it.
+
+Every draw gives each record, or cluster, an exponential weight (Rubin 1981), both where
+it is held out and where it trains: the coefficients of all fits move by one Newton
+step. The performance of the model itself is that of the moved fit to all records, whose
+records are then all counted alike. By how much an estimate and its truth differ from
+draw to draw shows what its error owes to the records and to the fits together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.engine import Reference
+from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
+from statcv.inference.estimates.values import lacks_a_class
+from statcv.inference.scores import Scores
+from statcv.metrics import Metric
+from statcv.metrics.influence.weighted import won
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.intp]
+
+DRAWS = 200  # which tell a standard error to 5 %, and limits to 2.5 % of their distance
+CELLS = 2**22  # numbers in the arrays of some draws
+MAX_PAIRS = 2**18  # listed pairs that are compared in every draw; a sample of more
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """What the draws make of an estimate.
+
+    Attributes
+    ----------
+    error : numpy.ndarray, shape (DRAWS,)
+        The estimate less the performance of the model, with the weights of each draw.
+    held : numpy.ndarray, shape (DRAWS,)
+        The estimate with weighted held-out records and the fits as given.
+    share : float
+        The share of what the draws add to the variance that is due to the fits. Of a
+        smooth function of the coefficients it is one half, since a term that depends
+        on a held-out record and a training record is counted as well by the influence
+        of held-out records on other fits (Efron & Stein 1981). Of ranks it is all, as
+        the sign of a coefficient is no smooth function of it.
+    """
+
+    error: Floats
+    held: Floats
+    share: float = 1.0
+
+    @classmethod
+    def none(cls) -> Draws:
+        """Return the draws of an estimate that does not vary with the fits."""
+        return cls(np.zeros(DRAWS), np.zeros(DRAWS))
+
+    def minus(self, other: Draws) -> Draws:
+        """Return the draws of the difference of two estimates."""
+        return replace(
+            self, error=self.error - other.error, held=self.held - other.held
+        )
+
+    @property
+    def excess(self) -> float:
+        """The variance that is due to the fits."""
+        return self.share * max(float(self.error.var() - self.held.var()), 0.0)
+
+    @property
+    def sides(self) -> tuple[float, float]:
+        """The same, if errors on both sides were as large as those above and below 0.
+
+        Errors above 0 call for a lower limit that is further away.
+        """
+        away, held = self.error - self.error.mean(), float(self.held.var())
+        above, below = (
+            2 * float(np.mean(np.maximum(sign * away, 0.0) ** 2)) for sign in (1, -1)
+        )
+        return self.share * max(above - held, 0.0), self.share * max(below - held, 0.0)
+
+    def shared(self, other: Draws) -> float:
+        """Return the covariance with another estimate that is due to the fits."""
+        with_fits = np.cov(self.error, other.error, bias=True)[0, 1]
+        given = np.cov(self.held, other.held, bias=True)[0, 1]
+        return self.share * float(with_fits - given)
+
+
+def draw(
+    scores: Scores,
+    asked: Sequence[tuple[Metric, str]],
+    unit: Numbers | None = None,
+    units: int = 0,
+) -> list[Draws | None]:
+    """Return the draws of several estimates, or None for one that has none.
+
+    Parameters
+    ----------
+    scores : Scores
+        The held-out predictions of fits whose sensitivity is known.
+    asked : sequence of (Metric, str)
+        The metrics, and the way in which each is stated.
+    unit : numpy.ndarray of int, shape (n,), optional
+        What is drawn for each record; its cluster, or the record itself, by default.
+    units : int
+        How many units there are, if they are given.
+    """
+    if unit is None:
+        unit = np.arange(len(scores.y)) if scores.clusters is None else scores.clusters
+        units = int(unit.max()) + 1
+    moving = _Moving(scores)
+    forms = [_form(scores, metric, how) for metric, how in asked]
+    found = np.full((len(asked), 2, DRAWS), np.nan)
+    start = 0
+    for weights in _weights(unit, units, moving.step):
+        some = slice(start, start + len(weights))
+        moved, model = moving.predictions(weights - 1), moving.model(weights - 1)
+        given = scores.predicted[None], scores.left.predicted[None]
+        for made, form in zip(found, forms, strict=True):
+            made[0, some] = form.value(*moved, weights) - form.of_model(model)
+            made[1, some] = form.value(*given, weights)
+        start = some.stop
+    return [
+        Draws(one[0], one[1], 1.0 if metric.rank else 0.5)
+        if np.isfinite(one).all()
+        else None
+        for one, (metric, _) in zip(found, asked, strict=True)
+    ]
+
+
+def _weights(unit: Numbers, units: int, step: int) -> Iterator[Floats]:
+    """Yield exponential weights of some draws, (m, n), the same for any step."""
+    rng = np.random.default_rng(0)
+    for start in range(0, DRAWS, step):
+        some = min(step, DRAWS - start)
+        yield rng.standard_exponential((some, units))[:, unit]
+
+
+# ---- predictions with moved fits ----
+
+
+@dataclass(frozen=True, eq=False)
+class _Moving:
+    """Held-out predictions, and those of the model, as functions of the weights.
+
+    Attributes
+    ----------
+    scores : Scores
+    """
+
+    scores: Scores
+
+    @cached_property
+    def reference(self) -> Reference:
+        """The fit to all records."""
+        assert self.scores.sensitivity is not None
+        return self.scores.sensitivity.reference
+
+    @property
+    def step(self) -> int:
+        """How many draws are made at a time."""
+        cells = max(len(self.scores.left.row), len(self.scores.y))
+        return max(1, min(DRAWS, CELLS // (cells * self.reference.classes)))
+
+    @cached_property
+    def _linear(self) -> Floats:
+        """The linear predictors of ``scores.left``, (k, classes)."""
+        left = self.scores.left
+        eta = self.reference.likelihood.link(left.predicted)
+        return np.asarray(eta.reshape(len(left.row), -1))
+
+    def predictions(self, change: Floats) -> tuple[Floats, Floats]:
+        """Return predictions in the order of ``scores``, and in that of its ``left``.
+
+        Parameters
+        ----------
+        change : numpy.ndarray, shape (m, n)
+            The change of the weight of each record.
+
+        Returns
+        -------
+        numpy.ndarray, shape (m, k) or (m, k, classes)
+        """
+        left = self.scores.left
+        shifts = self.reference.shifts(change, left.fit, left.row)
+        every = self._read(self._linear + shifts)
+        return self._by_split(every), every
+
+    def model(self, change: Floats) -> Floats:
+        """Return predictions of the fit to all records, (m, n) or (m, n, classes)."""
+        return self._read(self.reference.predictors(change))
+
+    def _read(self, eta: Floats) -> Floats:
+        made = self.reference.likelihood.mean(eta)
+        return np.asarray(made[..., 0] if made.shape[-1] == 1 else made)
+
+    def _by_split(self, every: Floats) -> Floats:
+        """Average the predictions of the fits of each split."""
+        held, place = self._places
+        some = every if len(held) == every.shape[1] else every[:, held]
+        if place is None:
+            return some
+        return mean_along(some, place, len(self.scores.row))
+
+    @cached_property
+    def _places(self) -> tuple[Numbers, Numbers | None]:
+        """The held-out records of ``left``, and where they are in ``scores``."""
+        scores, left = self.scores, self.scores.left
+        held = np.flatnonzero(left.held)
+        if np.array_equal(left.row[held], scores.row):
+            return held, None
+        assert scores.sensitivity is not None
+        split = scores.sensitivity.setup.plan.fits.split_of[left.fit[held]]
+        wanted, found = (
+            np.unique(one, return_inverse=True)[1] * len(scores.y) + row
+            for one, row in ((scores.split, scores.row), (split, left.row[held]))
+        )
+        known = np.isin(found, wanted)  # a pair of a tournament may be cut
+        order = np.argsort(wanted, kind="stable")
+        place = order[np.searchsorted(wanted, found[known], sorter=order)]
+        return held[known], place
+
+
+def mean_along(values: Floats, place: Numbers, places: int) -> Floats:
+    """Return the means along the second axis of values with the same place."""
+    from scipy.sparse import csr_array
+
+    share = 1 / np.bincount(place, minlength=places)[place]
+    table = csr_array(
+        (share, (place, np.arange(len(place)))), shape=(places, len(place))
+    )
+    flat = np.moveaxis(values, 1, 0).reshape(len(place), -1)
+    made = (table @ flat).reshape(places, len(values), *values.shape[2:])
+    return np.asarray(np.moveaxis(made, 0, 1))
+
+
+# ---- the forms of an estimate ----
+
+
+def _form(scores: Scores, metric: Metric, how: str) -> _Form:
+    """Return how an estimate is made from predictions and weights."""
+    if how == "paired":
+        listed = concordant_pairs(scores, metric)
+        if listed is not None:
+            return _Listed(scores, metric, [], np.empty(0), listed)
+    if how == "pooled":
+        groups = scores.by_repeat
+        if scores.apart:
+            groups = [np.arange(len(scores.row))]
+        share = np.ones(len(groups))
+    else:
+        starts = scores.starts
+        groups = list(map(np.arange, starts[:-1], starts[1:]))
+        known = [_has_value(scores, metric, where) for where in groups]
+        groups = [where for where, one in zip(groups, known, strict=True) if one]
+        share = np.ones(len(groups))
+        if how == "paired":  # weighted by the numbers of their pairs
+            share = np.array([_n_pairs(scores, metric, where) for where in groups])
+    parts = [_Part.of(scores, where) for where in groups]
+    return _Form(scores, metric, parts, share / share.sum())
+
+
+def _has_value(scores: Scores, metric: Metric, where: Numbers) -> bool:
+    if len(where) == 0:
+        return False
+    y = scores.y[scores.row[where]]
+    if metric.pairs == "numbers":
+        return bool(y.min() < y.max())
+    return not lacks_a_class(y, scores.n_classes)
+
+
+def _n_pairs(scores: Scores, metric: Metric, where: Numbers) -> float:
+    counts = np.unique(scores.y[scores.row[where]], return_counts=True)[1]
+    return float(counts.sum() ** 2 - (counts**2).sum()) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Some predictions that are compared with each other.
+
+    Attributes
+    ----------
+    where : numpy.ndarray of int
+        Their positions in ``scores``.
+    row : numpy.ndarray of int
+        The records, each once.
+    place : numpy.ndarray of int, or None
+        The position in ``row`` of each prediction, if records have several.
+    """
+
+    where: Numbers
+    row: Numbers
+    place: Numbers | None = None
+
+    @classmethod
+    def of(cls, scores: Scores, where: Numbers) -> _Part:
+        """Take the predictions at some positions."""
+        row = scores.row[where]
+        if np.bincount(row).max(initial=0) <= 1:
+            return cls(where, row)
+        return cls(where, *np.unique(row, return_inverse=True))
+
+    def gather(self, values: Floats) -> Floats:
+        """Return the mean value of each record along the second axis."""
+        some = values[:, self.where]
+        if self.place is None:
+            return some
+        return mean_along(some, self.place, len(self.row))
+
+
+@dataclass(frozen=True, eq=False)
+class _Form:
+    """An estimate that is a mean over repeats or folds.
+
+    Attributes
+    ----------
+    scores : Scores
+    metric : Metric
+    parts : list of _Part
+        The repeats or folds.
+    shares : numpy.ndarray, shape (parts,)
+        Their weights in the mean.
+    """
+
+    scores: Scores
+    metric: Metric
+    parts: list[_Part]
+    shares: Floats
+
+    def value(self, predicted: Floats, listed: Floats, weights: Floats) -> Floats:
+        """Return the estimate for some draws.
+
+        Parameters
+        ----------
+        predicted, listed : numpy.ndarray, shape (m, k) or (1, k), and more for classes
+            Predictions in the order of ``scores``, and in that of its ``left``.
+        weights : numpy.ndarray, shape (m, n)
+        """
+        total = np.zeros(len(weights))
+        for part, share in zip(self.parts, self.shares, strict=True):
+            total += share * self._weighted(
+                part, part.gather(predicted), weights[:, part.row]
+            )
+        return total
+
+    def of_model(self, model: Floats) -> Floats:
+        """Return the metric of the model, with all held-out records counted alike."""
+        row = self._every.row
+        return self._weighted(self._every, model[:, row], np.ones((1, len(row))))
+
+    @cached_property
+    def _every(self) -> _Part:
+        return _Part.of(self.scores, np.arange(len(self.scores.row)))
+
+    def _weighted(self, part: _Part, x: Floats, weights: Floats) -> Floats:
+        assert self.metric.weighted is not None
+        sets = max(len(x), len(weights))
+        x = np.broadcast_to(x, (sets, *x.shape[1:]))
+        weights = np.broadcast_to(weights, (sets, weights.shape[1]))
+        cut, base = (
+            None if one is None else part.gather(one[None])[0]
+            for one in (self._threshold, self._baseline)
+        )
+        named = {} if cut is None else {"threshold": cut}
+        return self.metric.weighted(self.scores.y[part.row], x, weights, base, **named)
+
+    @cached_property
+    def _threshold(self) -> Floats | None:
+        """The threshold of each prediction; of scores 0 if there is none."""
+        scores = self.scores
+        if not self.metric.cuts:
+            return None
+        if scores.threshold is None and not scores.probabilities:
+            return np.zeros(len(scores.row))
+        return scores.threshold
+
+    @cached_property
+    def _baseline(self) -> Floats | None:
+        scores = self.scores
+        if not self.metric.uses_baseline:
+            return None
+        return np.asarray(scores.baseline[scores.split])
+
+
+@dataclass(frozen=True, eq=False)
+class _Listed(_Form):
+    """The share of pairs ranked right, of those that the same fit predicts.
+
+    Attributes
+    ----------
+    pairs : ConcordantPairs
+    """
+
+    pairs: ConcordantPairs
+
+    def value(self, predicted: Floats, listed: Floats, weights: Floats) -> Floats:
+        """Return the estimate for some draws."""
+        (first, second), (one, other), begins = self._sorted
+        each = weights[:, one] * weights[:, other]
+        if listed.ndim == 2:
+            right = won(listed[:, first], listed[:, second])
+        else:
+            codes = self.scores.y.astype(np.intp)
+            high, low = codes[one], codes[other]
+            right = won(listed[:, first, high], listed[:, second, high])
+            right = right + won(listed[:, second, low], listed[:, first, low])
+            right /= 2
+        shares = np.add.reduceat(each * right, begins, axis=1)
+        shares /= np.add.reduceat(each, begins, axis=1)
+        return np.asarray(shares.mean(axis=1))
+
+    @cached_property
+    def _sorted(self) -> tuple[Numbers, tuple[Numbers, Numbers], Numbers]:
+        """The pairs by repeat and classes: their places, records, and beginnings."""
+        pairs = self.pairs
+        cell = pairs.repeat * pairs.cells + pairs.cell
+        some = np.arange(len(cell))
+        if len(cell) > MAX_PAIRS:
+            some = np.random.default_rng(0).choice(len(cell), MAX_PAIRS, replace=False)
+        some = some[np.argsort(cell[some], kind="stable")]
+        begins = np.flatnonzero(np.diff(cell[some], prepend=-1))
+        return pairs.places[:, some], (pairs.first[some], pairs.second[some]), begins

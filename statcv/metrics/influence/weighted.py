@@ -1,0 +1,387 @@
+"""Metrics of weighted records, for many sets of weights and predictions at once.
+
+Every function takes the outcomes ``y``, shape (n,), predictions ``x``, shape (m, n) or
+(m, n, K), and weights, shape (m, n), of the same records, and returns m values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.metrics.inputs import Floats
+
+Outcomes = NDArray[Any]
+
+MAX_EXACT = 2**14  # records whose predictions are sorted; more are counted in bins
+BINS = 2**16  # of equal width, between the least and the largest prediction
+DIGITS = 2.0**40  # predictions that agree to so many parts of the largest one tie
+MAX_PAIRS = 2**13  # pairs of records with different numbers, a sample if there are more
+NEWTON_STEPS = 12  # of a calibration that begins at a constant
+MAX_STEP = 3.0  # of its intercept, and of its slope by the sd of the log-odds
+ALIKE = 1e-12  # relative difference of predictions that are equal up to rounding
+SURE = float(np.finfo(float).eps)  # distance of a probability from 0 and 1
+
+
+class Weighted(Protocol):
+    """A metric of weighted records."""
+
+    def __call__(
+        self,
+        y: Outcomes,
+        x: Floats,
+        weights: Floats,
+        baseline: Floats | None = None,
+        threshold: Floats | float | None = None,
+    ) -> Floats:
+        """Return the metric for each set of weights and predictions, shape (m,)."""
+
+
+def mean(values: Floats, weights: Floats) -> Floats:
+    """Return weighted means along the last axis."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray((values * weights).sum(axis=-1) / weights.sum(axis=-1))
+
+
+# ---- means over records, and functions of them ----
+
+
+@dataclass(frozen=True)
+class OfMean:
+    """The weighted mean of a loss, or its root.
+
+    Attributes
+    ----------
+    loss : callable
+        Function of outcomes and predictions, which may have axes before that of the
+        records.
+    root : bool
+        Whether the metric is the square root of the mean.
+    """
+
+    loss: Callable[[Outcomes, Floats], Floats]
+    root: bool = False
+
+    def __call__(
+        self,
+        y: Outcomes,
+        x: Floats,
+        weights: Floats,
+        baseline: Floats | None = None,
+        threshold: Floats | float | None = None,
+    ) -> Floats:
+        """Return the metric."""
+        found = mean(self.loss(y, x), weights)
+        return np.sqrt(found) if self.root else found
+
+
+@dataclass(frozen=True)
+class OfCasewise:
+    """The weighted mean of a caller's function of single records.
+
+    Attributes
+    ----------
+    casewise : callable
+        Function of outcomes and predictions, shapes (n,) and (n,) or (n, K).
+    """
+
+    casewise: Callable[..., Floats]
+
+    def __call__(
+        self,
+        y: Outcomes,
+        x: Floats,
+        weights: Floats,
+        baseline: Floats | None = None,
+        threshold: Floats | float | None = None,
+    ) -> Floats:
+        """Return the metric, with all sets of records in one call of the function."""
+        sets, n = x.shape[:2]
+        named = {} if threshold is None else {"threshold": _tiled(threshold, sets, n)}
+        flat = x.reshape(sets * n, *x.shape[2:])
+        values = self.casewise(np.tile(y, sets), flat, **named)
+        return mean(values.reshape(sets, n), weights)
+
+
+def _tiled(threshold: Floats | float, sets: int, n: int) -> Floats:
+    return np.tile(np.broadcast_to(threshold, n), sets)
+
+
+def squared(y: Outcomes, x: Floats) -> Floats:
+    """Return squared errors; of several classes, their sums over the classes."""
+    if x.ndim == 2:
+        return np.asarray((x - y) ** 2)
+    observed = y[:, None] == np.arange(x.shape[-1])
+    return np.asarray(((x - observed) ** 2).sum(axis=-1))
+
+
+def absolute(y: Outcomes, x: Floats) -> Floats:
+    """Return absolute errors."""
+    return np.asarray(np.abs(x - y))
+
+
+def surprise(y: Outcomes, x: Floats) -> Floats:
+    """Return minus the logarithm of the probability of what was observed."""
+    if x.ndim == 2:
+        found = np.where(y == 1, x, 1 - x)
+    else:
+        found = np.take_along_axis(x, y.astype(np.intp)[None, :, None], axis=2)[..., 0]
+    return np.asarray(-np.log(np.clip(found, SURE, 1 - SURE)))
+
+
+def explained(
+    y: Outcomes,
+    x: Floats,
+    weights: Floats,
+    baseline: Floats | None = None,
+    threshold: Floats | float | None = None,
+) -> Floats:
+    """Return the share of squared errors that is explained."""
+    centre = mean(y, weights)[:, None] if baseline is None else baseline
+    with np.errstate(divide="ignore", invalid="ignore"):  # nothing to explain
+        return 1 - mean((x - y) ** 2, weights) / mean((y - centre) ** 2, weights)
+
+
+def discrimination_slope(
+    y: Outcomes,
+    x: Floats,
+    weights: Floats,
+    baseline: Floats | None = None,
+    threshold: Floats | float | None = None,
+) -> Floats:
+    """Return the difference between the mean probabilities of the classes."""
+    return mean(x, weights * (y == 1)) - mean(x, weights * (y != 1))
+
+
+def observed_expected(
+    y: Outcomes,
+    x: Floats,
+    weights: Floats,
+    baseline: Floats | None = None,
+    threshold: Floats | float | None = None,
+) -> Floats:
+    """Return the ratio of observed to expected events."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray((weights * y).sum(axis=1) / (weights * x).sum(axis=1))
+
+
+@dataclass(frozen=True)
+class Recalibrated:
+    """The calibration slope, or the intercept with a slope of 1.
+
+    Attributes
+    ----------
+    slope : bool
+    """
+
+    slope: bool
+
+    def __call__(
+        self,
+        y: Outcomes,
+        x: Floats,
+        weights: Floats,
+        baseline: Floats | None = None,
+        threshold: Floats | float | None = None,
+    ) -> Floats:
+        """Return the coefficient, by Newton steps of limited length."""
+        from scipy.special import expit, logit
+
+        eta = logit(np.clip(x, SURE, 1 - SURE))
+        start = logit(np.clip(mean(y, weights), SURE, 1 - SURE))[:, None]
+        a, b = (start, 0 * start) if self.slope else (0 * start, 1 + 0 * start)
+        spread = np.maximum(eta.std(axis=1, keepdims=True), SURE)
+        for _ in range(NEWTON_STEPS):
+            p = expit(a + b * eta)
+            pull, curved = weights * (y - p), weights * p * (1 - p)
+            total = np.maximum(curved.sum(axis=1, keepdims=True), SURE)
+            a = a + _limited(pull.sum(axis=1, keepdims=True) / total)
+            if self.slope:
+                centre = (curved * eta).sum(axis=1, keepdims=True) / total
+                away = eta - centre
+                square = (curved * away**2).sum(axis=1, keepdims=True)
+                turn = (pull * away).sum(axis=1, keepdims=True)
+                turn = _limited(turn / np.maximum(square, SURE**2) * spread) / spread
+                a, b = a - turn * centre, b + turn
+        return np.asarray((b if self.slope else a)[:, 0])
+
+
+def _limited(step: Floats) -> Floats:
+    return np.clip(step, -MAX_STEP, MAX_STEP)
+
+
+# ---- predicted classes ----
+
+
+@dataclass(frozen=True)
+class OfTable:
+    """A metric of the table of observed and predicted classes.
+
+    Attributes
+    ----------
+    of_table : callable
+        The metric as a function of a table of shares, shape (K, K).
+    """
+
+    of_table: Callable[[Floats], float]
+
+    def __call__(
+        self,
+        y: Outcomes,
+        x: Floats,
+        weights: Floats,
+        baseline: Floats | None = None,
+        threshold: Floats | float | None = None,
+    ) -> Floats:
+        """Return the metric."""
+        sets, classes = len(weights), 2 if x.ndim == 2 else x.shape[2]
+        if x.ndim == 2:
+            cut = 0.5 if threshold is None else threshold
+            chosen = x - cut > ALIKE * np.abs(cut)
+        else:
+            chosen = (x >= (1 - ALIKE) * x.max(axis=2, keepdims=True)).argmax(axis=2)
+        observed = y.astype(np.intp)
+        cell = (np.arange(sets)[:, None] * classes + observed) * classes + chosen
+        table = np.bincount(cell.ravel(), weights.ravel(), sets * classes**2)
+        tables = np.asarray(table, dtype=float).reshape(sets, classes, classes)
+        return np.array([self.of_table(one) for one in tables])
+
+
+def net_benefit(
+    y: Outcomes,
+    x: Floats,
+    weights: Floats,
+    baseline: Floats | None = None,
+    threshold: Floats | float | None = None,
+) -> Floats:
+    """Return the net benefit at a threshold."""
+    cut = np.broadcast_to(0.5 if threshold is None else threshold, x.shape[1:])
+    worth = np.where(y == 1, 1.0, -cut / (1 - cut))
+    return mean(worth * (x - cut >= -ALIKE * cut), weights)
+
+
+# ---- the order of the predictions ----
+
+
+def auroc(
+    y: Outcomes,
+    x: Floats,
+    weights: Floats,
+    baseline: Floats | None = None,
+    threshold: Floats | float | None = None,
+) -> Floats:
+    """Return the area under the ROC curve: the weighted share of pairs ranked right."""
+    high, low = _by_value(y == 1, x, weights)
+    below = np.cumsum(low, axis=1) - low / 2
+    with np.errstate(invalid="ignore"):
+        pairs = high.sum(axis=1) * low.sum(axis=1)
+        return np.asarray((high * below).sum(axis=1) / pairs)
+
+
+def average_precision(
+    y: Outcomes,
+    x: Floats,
+    weights: Floats,
+    baseline: Floats | None = None,
+    threshold: Floats | float | None = None,
+) -> Floats:
+    """Return the average precision, which other areas under the curve vary like."""
+    high, low = (np.flip(one, axis=1) for one in _by_value(y == 1, x, weights))
+    found, false = np.cumsum(high, axis=1), np.cumsum(low, axis=1)
+    precision = np.zeros_like(found)
+    np.divide(found, found + false, out=precision, where=high > 0)
+    with np.errstate(invalid="ignore"):
+        return np.asarray((high * precision).sum(axis=1) / high.sum(axis=1))
+
+
+def _by_value(
+    positive: NDArray[np.bool_], x: Floats, weights: Floats
+) -> tuple[Floats, Floats]:
+    """Return the weights of both classes by prediction, in rising order, (m, values).
+
+    Many predictions are counted in bins, which is ten times as fast as sorting them.
+    """
+    (sets, n), size = x.shape, float(np.abs(x).max(initial=0.0)) or 1.0
+    if n > MAX_EXACT:
+        least = x.min(axis=1, keepdims=True)
+        reach = np.maximum(x.max(axis=1, keepdims=True) - least, size / DIGITS)
+        place, values = ((x - least) * ((BINS - 1) / reach)).astype(np.intp), BINS
+        ones, own = np.broadcast_to(positive, x.shape), weights
+    else:
+        rounded = np.rint(x * (DIGITS / size))
+        order = np.argsort(rounded, axis=1)
+        rising = np.take_along_axis(rounded, order, axis=1)
+        place, values = np.zeros(x.shape, dtype=np.intp), n
+        np.cumsum(rising[:, 1:] != rising[:, :-1], axis=1, out=place[:, 1:])
+        ones, own = positive[order], np.take_along_axis(weights, order, axis=1)
+    cell = (place + values * np.arange(sets)[:, None]).ravel()
+    high, low = (
+        np.asarray(np.bincount(cell, (own * some).ravel(), sets * values), dtype=float)
+        for some in (ones, ~ones)
+    )
+    return high.reshape(sets, values), low.reshape(sets, values)
+
+
+def auroc_hand_till(
+    y: Outcomes,
+    x: Floats,
+    weights: Floats,
+    baseline: Floats | None = None,
+    threshold: Floats | float | None = None,
+) -> Floats:
+    """Return Hand and Till's mean area over every two classes."""
+    areas = []
+    for a, b in permutations(range(x.shape[2]), 2):
+        own = np.flatnonzero((y == a) | (y == b))
+        areas.append(auroc(y[own] == a, x[:, own, a], weights[:, own]))
+    return np.asarray(np.mean(areas, axis=0))
+
+
+def auroc_ovr(
+    y: Outcomes,
+    x: Floats,
+    weights: Floats,
+    baseline: Floats | None = None,
+    threshold: Floats | float | None = None,
+) -> Floats:
+    """Return the mean area of each class against the rest."""
+    classes = range(x.shape[2])
+    return np.asarray(np.mean([auroc(y == a, x[..., a], weights) for a in classes], 0))
+
+
+def concordance(
+    y: Outcomes,
+    x: Floats,
+    weights: Floats,
+    baseline: Floats | None = None,
+    threshold: Floats | float | None = None,
+) -> Floats:
+    """Return the share of pairs with different numbers that are ranked alike."""
+    first, second = _pairs(len(y))
+    higher = y[first] > y[second]
+    differ = y[first] != y[second]
+    one = np.where(higher, first, second)[differ]
+    other = np.where(higher, second, first)[differ]
+    return mean(won(x[:, one], x[:, other]), weights[:, one] * weights[:, other])
+
+
+def won(one: Floats, other: Floats) -> Floats:
+    """Return whether the first of each two predictions is higher; ½ for a tie."""
+    size = float(np.abs(one).max(initial=0.0)) or 1.0
+    return np.asarray((np.sign(np.rint((one - other) * (DIGITS / size))) + 1) / 2)
+
+
+def _pairs(n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return all pairs of n records, or the same sample of them every time."""
+    if n * (n - 1) // 2 <= MAX_PAIRS:
+        first, second = np.triu_indices(n, 1)
+        return first, second
+    rng = np.random.default_rng(0)
+    first = rng.integers(n, size=MAX_PAIRS)
+    second = (first + rng.integers(1, n, size=MAX_PAIRS)) % n
+    return first, second

@@ -1,0 +1,118 @@
+"""The likelihood-ratio test of terms that one of two nested models adds.
+
+It is a test of association within all rows, beside the difference in performance on
+held-out records, which is another question.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from statcv.models.likelihood import Bernoulli, Gaussian
+
+if TYPE_CHECKING:
+    from statcv.results.result import CVResult
+
+ANOTHER_QUESTION = (
+    "It asks whether the added terms are associated with the outcome at all, while the "
+    "difference in performance asks by how much a model fitted to so many records "
+    "predicts others better, which can be 0 or negative for terms that are associated"
+)
+
+
+@dataclass(frozen=True)
+class LikelihoodRatio:
+    """A likelihood-ratio test of the terms that the larger of two models adds.
+
+    Attributes
+    ----------
+    smaller, larger : str
+        The names of the two results.
+    statistic : float
+        Twice the difference of the maximised log-likelihoods of all rows.
+    df : int
+        The number of coefficients that are added.
+    p_value : float
+        By the chi-squared distribution.
+    """
+
+    smaller: str
+    larger: str
+    statistic: float
+    df: int
+    p_value: float
+
+    def __str__(self) -> str:
+        p = "p < 0.0001" if self.p_value < 1e-4 else f"p = {self.p_value:.4f}"
+        return (
+            f"Likelihood-ratio test of the terms that {self.larger} adds to "
+            f"{self.smaller}, on all rows: chi-squared({self.df}) = "
+            f"{self.statistic:.2f}, {p}. {ANOTHER_QUESTION}."
+        )
+
+
+def likelihood_ratio(
+    first: CVResult, second: CVResult, names: tuple[str, str]
+) -> LikelihoodRatio | None:
+    """Return the test if one model is nested in the other; None if it does not apply.
+
+    It applies to models that maximise the same likelihood of independent records, of
+    two classes or normal, without a penalty.
+
+    Parameters
+    ----------
+    first, second : CVResult
+        Results for the same records.
+    names : tuple of str
+    """
+    from scipy.special import chdtrc
+
+    both = first, second
+    if not all(map(_has_likelihood, both)):
+        return None
+    if _likelihood(first) != _likelihood(second):
+        return None
+    if not np.array_equal(first.design.y, second.design.y):
+        return None
+    matrices = [one.design.matrix for one in both]
+    ranks = [int(np.linalg.matrix_rank(X)) for X in matrices]
+    joint = int(np.linalg.matrix_rank(np.column_stack(matrices)))
+    if joint > max(ranks) or ranks[0] == ranks[1]:
+        return None
+    less, more = (0, 1) if ranks[0] < ranks[1] else (1, 0)
+    statistic = 2 * (_log_likelihood(both[more]) - _log_likelihood(both[less]))
+    df = ranks[more] - ranks[less]
+    p = float(chdtrc(df, max(statistic, 0.0)))
+    return LikelihoodRatio(names[less], names[more], float(statistic), df, p)
+
+
+def _likelihood(result: CVResult) -> Any:
+    return result.learner.capabilities.likelihood
+
+
+def _has_likelihood(result: CVResult) -> bool:
+    """Return whether the fit to all rows maximises a likelihood without a penalty."""
+    likelihood = _likelihood(result)
+    if likelihood not in (Bernoulli(), Gaussian()) or result.weights is not None:
+        return False
+    if result.scores.clusters is not None or result.scores.n_classes > 2:
+        return False
+    sensitivity = result.scores.sensitivity
+    if sensitivity is None:
+        return False
+    penalty = sensitivity.fits.penalty
+    if not (penalty[np.isfinite(penalty)] == 0).all():
+        return False
+    fit = result.refits.all_rows
+    return fit.converged and not fit.separated
+
+
+def _log_likelihood(result: CVResult) -> float:
+    """Return the log-likelihood of all rows, maximised over a common variance."""
+    y, predicted = result.design.y, result.refits.fitted
+    if _likelihood(result) == Gaussian():
+        return float(-len(y) / 2 * np.log(np.mean((y - predicted) ** 2)))
+    return float(np.log(np.where(y == 1, predicted, 1 - predicted)).sum())
