@@ -60,7 +60,7 @@ def plot_groups(
     >>> res = scv.cv("GRADE ~ GPA + TUCE", scv.load_data("spector"), seed=1)
     >>> upper, lower = scv.plots.plot_groups(res, "brier", by="PSI")
     >>> [label.get_text() for label in lower.get_yticklabels()]
-    ['1 minus 0\np = 0.094']
+    ['1 minus 0\np = 0.132']
     """
     require_result(result, "plot_groups")
     if by is None:

@@ -92,11 +92,11 @@ class CVResult:
     >>> import statcv as scv
     >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
     >>> print(res.estimate("auroc"))
-    auROC 0.833 (per fold), 95% interval 0.592 to 0.945 by infinitesimal jackknife
+    auROC 0.833 (per fold), 95% interval 0.566 to 0.976 by infinitesimal jackknife
     >>> res.metrics()[["metric", "estimate"]].head(2).round(3)
       metric  estimate
     0  auroc     0.833
-    1  auprc     0.779
+    1  auprc     0.734
     >>> res.update(k=8).plan.n_splits
     8
     """
@@ -390,7 +390,7 @@ class CVResult:
         >>> import statcv as scv
         >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
         >>> print(res.estimate("auroc"))
-        auROC 0.833 (per fold), 95% interval 0.592 to 0.945 by infinitesimal jackknife
+        auROC 0.833 (per fold), 95% interval 0.566 to 0.976 by infinitesimal jackknife
         >>> round(float(res.estimate("brier", how="pooled")), 3)
         0.151
         >>> res.estimate("auroc", interval="influence", level=0.9).interval.name
@@ -443,7 +443,7 @@ class CVResult:
         >>> res.metrics()[["metric", "estimate", "how"]].head(3).round(3)
                       metric  estimate       how
         0              auroc     0.833  per_fold
-        1              auprc     0.779  per_fold
+        1              auprc     0.734    pooled
         2  calibration_slope     0.746    pooled
         """
         if by is None:
@@ -973,7 +973,7 @@ class CVResult:
         >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
         >>> res.optimism.round(3).head(2)
         auroc    0.054
-        auprc    0.059
+        auprc    0.104
         Name: optimism, dtype: float64
         """
         table = self.metrics().set_index("metric")["estimate"]
@@ -1076,11 +1076,8 @@ class CVResult:
         >>> round(one.apparent, 3), round(float(one), 3)
         (0.879, 0.853)
         >>> table = res.optimism_corrected(["auroc", "brier"], n_boot=50, seed=1)
-        >>> table.to_frame().round(3)[["apparent", "optimism", "corrected", "n"]]
-                apparent  optimism  corrected   n
-        metric
-        auroc      0.879     0.025      0.853  50
-        brier      0.144    -0.013      0.157  50
+        >>> table.to_frame()["corrected"].round(3).tolist()
+        [0.853, 0.167]
         """
         one = metric is None or isinstance(metric, (str, Metric))
         if metric is None or isinstance(metric, (str, Metric)):

@@ -49,7 +49,7 @@ class Summary:
     >>> res = scv.cv("GRADE ~ GPA + PSI", data, model=ridge, k=4, seed=1)
     >>> summary = res.summary()
     >>> print(summary.headline)
-    auROC 0.850 (per fold), 95% interval 0.618 to 0.952 by infinitesimal jackknife
+    auROC 0.850 (per fold), 95% interval 0.635 to 0.970 by infinitesimal jackknife
     >>> list(summary.tables)
     ['Metrics', 'Coefficients over 4 folds']
     """

@@ -74,7 +74,7 @@ class Estimate:
     >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
     >>> one = res.estimate("auroc")
     >>> round(float(one), 3), round(one.lower, 3), round(one.upper, 3)
-    (0.833, 0.592, 0.945)
+    (0.833, 0.566, 0.976)
     >>> one.interval.name
     'infinitesimal_jackknife'
     """
