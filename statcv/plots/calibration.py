@@ -94,7 +94,7 @@ def plot_calibration(
     >>> ax.get_title()
     'Calibration, held-out predictions pooled'
     >>> print(ax.texts[0].get_text().splitlines()[0])
-    slope 0.60 (−0.23 to 2.07)
+    slope 0.60 (−0.24 to 1.73)
     """
     require_result(result, "plot_calibration")
     records = records_of(result, "a calibration curve", probabilities=True)

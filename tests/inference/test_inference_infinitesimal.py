@@ -160,7 +160,7 @@ def test_draws_are_near_to_refits_with_the_same_weights(metric, scheme):
     moved = draw(res.scores, [asked])[0].error
     form = _form(res.scores, *asked)
     slow = []
-    for weights in next(_weights(np.arange(80), 80, DRAWS))[:40]:
+    for weights in next(_weights(np.arange(80), 80, DRAWS, DRAWS))[:40]:
         again = res.update(scheme=res.plan, k=None, repeats=None, weights=weights)
         given = again.scores.predicted[None], again.scores.left.predicted[None]
         full = again.predict(data).to_numpy()[None]
@@ -237,7 +237,8 @@ def test_the_degrees_of_freedom_are_those_of_the_smaller_class():
     zeros = int((data["y"] == 0).sum())
     assert 5 < zeros < 16
     res = scv.cv("y ~ a + b", data, model=Logit(C=1.0), k=4, seed=1)
-    for metric, df in {"auroc": 2 * (zeros - 1), "brier": 32}.items():
+    heavy = influences(res.scores, BRIER).heavy_df
+    for metric, df in {"auroc": 2 * (zeros - 1), "brier": min(32, heavy)}.items():
         assert res.estimate(metric, "pooled").interval.df == df
     balanced = scv.cv("y ~ a", simulated(60), k=4, seed=1).estimate("auroc")
     assert balanced.interval.df <= 59
@@ -246,7 +247,8 @@ def test_the_degrees_of_freedom_are_those_of_the_smaller_class():
     found = sites.estimate("auroc", "pooled")
     assert found.interval.df == 2 * (with_zeros - 1)
     assert found.method == "infinitesimal jackknife summed by cluster"
-    assert sites.estimate("brier", "pooled").interval.df == 10
+    heavy = influences(sites.scores, BRIER).heavy_df
+    assert sites.estimate("brier", "pooled").interval.df == min(10, heavy)
 
 
 def test_the_variance_of_clusters_is_that_of_their_totals():

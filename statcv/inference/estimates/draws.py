@@ -27,7 +27,10 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
 DRAWS = 200  # which tell a standard error to 5 %, and limits to 2.5 % of their distance
+FEWEST_DRAWS, RECORDS = 50, 10**6  # of many records, whose fits add less
 CELLS = 2**22  # numbers in the arrays of some draws
+MAX_SDS = 4.0  # of a normal distribution, from its median, that an error counts as
+QUARTILES = 1.349  # standard deviations of a normal distribution between its quartiles
 MAX_PAIRS = 2**18  # listed pairs that are compared in every draw; a sample of more
 
 
@@ -37,9 +40,9 @@ class Draws:
 
     Attributes
     ----------
-    error : numpy.ndarray, shape (DRAWS,)
+    error : numpy.ndarray, shape (draws,)
         The estimate less the performance of the model, with the weights of each draw.
-    held : numpy.ndarray, shape (DRAWS,)
+    held : numpy.ndarray, shape (draws,)
         The estimate with weighted held-out records and the fits as given.
     share : float
         The share of what the draws add to the variance that is due to the fits. Of a
@@ -54,9 +57,9 @@ class Draws:
     share: float = 1.0
 
     @classmethod
-    def none(cls) -> Draws:
+    def none(cls, units: int) -> Draws:
         """Return the draws of an estimate that does not vary with the fits."""
-        return cls(np.zeros(DRAWS), np.zeros(DRAWS))
+        return cls(np.zeros(n_draws(units)), np.zeros(n_draws(units)))
 
     def minus(self, other: Draws) -> Draws:
         """Return the draws of the difference of two estimates."""
@@ -110,11 +113,12 @@ def draw(
     if unit is None:
         unit = np.arange(len(scores.y)) if scores.clusters is None else scores.clusters
         units = int(unit.max()) + 1
+    draws = n_draws(units)
     moving = _Moving(scores)
     forms = [_form(scores, metric, how) for metric, how in asked]
-    found = np.full((len(asked), 2, DRAWS), np.nan)
+    found = np.full((len(asked), 2, draws), np.nan)
     start = 0
-    for weights in _weights(unit, units, moving.step):
+    for weights in _weights(unit, units, draws, moving.step):
         some = slice(start, start + len(weights))
         moved, model = moving.predictions(weights - 1), moving.model(weights - 1)
         given = scores.predicted[None], scores.left.predicted[None]
@@ -123,18 +127,42 @@ def draw(
             made[1, some] = form.value(*given, weights)
         start = some.stop
     return [
-        Draws(one[0], one[1], 1.0 if metric.rank else 0.5)
+        Draws(one[0] if metric.rank else _limited(one[0]), one[1], _share(metric))
         if np.isfinite(one).all()
         else None
         for one, (metric, _) in zip(found, asked, strict=True)
     ]
 
 
-def _weights(unit: Numbers, units: int, step: int) -> Iterator[Floats]:
+def _share(metric: Metric) -> float:
+    """Return the share of what draws add that is due to the fits; see `Draws`."""
+    return 1.0 if metric.rank else 0.5
+
+
+def _limited(error: Floats) -> Floats:
+    """Return errors that are at most a few standard deviations from the median.
+
+    A calibration slope has no variance where a draw may leave no signal at all.
+    """
+    low, middle, high = np.quantile(error, (0.25, 0.5, 0.75))
+    reach = MAX_SDS * (high - low) / QUARTILES
+    return np.clip(error, middle - reach, middle + reach)
+
+
+def n_draws(units: int) -> int:
+    """Return the number of draws of that many records or clusters.
+
+    >>> n_draws(100), n_draws(10_000), n_draws(1_000_000)
+    (200, 100, 50)
+    """
+    return min(DRAWS, max(FEWEST_DRAWS, RECORDS // max(units, 1)))
+
+
+def _weights(unit: Numbers, units: int, draws: int, step: int) -> Iterator[Floats]:
     """Yield exponential weights of some draws, (m, n), the same for any step."""
     rng = np.random.default_rng(0)
-    for start in range(0, DRAWS, step):
-        some = min(step, DRAWS - start)
+    for start in range(0, draws, step):
+        some = min(step, draws - start)
         yield rng.standard_exponential((some, units))[:, unit]
 
 
@@ -356,9 +384,6 @@ class _Form:
 
     def _weighted(self, part: _Part, x: Floats, weights: Floats) -> Floats:
         assert self.metric.weighted is not None
-        sets = max(len(x), len(weights))
-        x = np.broadcast_to(x, (sets, *x.shape[1:]))
-        weights = np.broadcast_to(weights, (sets, weights.shape[1]))
         cut, base = (
             None if one is None else part.gather(one[None])[0]
             for one in (self._threshold, self._baseline)

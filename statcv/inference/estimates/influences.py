@@ -32,6 +32,7 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 Ranked = tuple[Numbers, NDArray[Any], Floats]
 
+TINY = 1e-9  # kurtosis beyond that of two equal values
 HUGE = 1e140  # an influence, sums of whose squares may be too large for a number
 
 
@@ -67,6 +68,21 @@ class Influences:
     def given_fits(self) -> float:
         """The variance of the estimate with the fits as given."""
         return self.units.variance(self.held)
+
+    @cached_property
+    def heavy_df(self) -> float:
+        """The degrees of freedom of a variance of such influences (Satterthwaite).
+
+        Few units with large influences determine it where their kurtosis is high.
+        """
+        moved = np.bincount(self.units.unit, self.held)
+        moved = moved[np.bincount(self.units.unit, self.units.counted) > 0]
+        squares = (moved - moved.mean()) ** 2
+        total = float((squares**2).sum())
+        if not total > 0:
+            return self.units.df
+        kurtosis = len(moved) * total / float(squares.sum()) ** 2
+        return min(self.units.df, 2 * len(moved) / max(kurtosis - 1, TINY))
 
     @property
     def excess(self) -> float:

@@ -121,7 +121,8 @@ def infinitesimal_interval(
     or counts records the limits have the shape of Wilson's: the variance for a
     parameter θ is proportional to θ(1 - θ). For a ratio, and the root of a mean square,
     they are computed on the logarithmic scale. Student's t has the degrees of freedom
-    of two samples as large as the smaller class.
+    of two samples as large as the smaller class, or for losses and calibration fewer
+    than records if a few of them determine the variance (Satterthwaite).
 
     Parameters
     ----------
@@ -142,7 +143,8 @@ def infinitesimal_interval(
     Rubin (1981), Annals of Statistics 9:130 (exponential weights); Pregibon (1981),
     Annals of Statistics 9:705 (one step without a record); DeLong, DeLong &
     Clarke-Pearson (1988), Biometrics 44:837; Nadeau & Bengio (2003), Machine Learning
-    52:239; Wilson (1927), JASA 22:209.
+    52:239; Wilson (1927), JASA 22:209; Satterthwaite (1946), Biometrics Bulletin
+    2:110.
     """
     if math.isnan(value):
         return Interval.none(_why_undefined(metric, how))
@@ -280,12 +282,15 @@ def _from_influences(
     known, draws = found.given_fits, found.draws
     if metric.rank:
         known += pair_variation(scores, metric, how, found)
+        if metric.pairs is None and how == "pooled" and draws is not None:
+            known = max(known, float(draws.held.var()))  # not to first order alone
     excess, sides = (0.0, (0.0, 0.0)) if draws is None else (draws.excess, draws.sides)
+    is_of_counts = metric.reads in ("order", "classes")
     return _Variation(
         value=found.value,
         variance=known + excess,
         sides=(known + sides[0], known + sides[1]),
-        df=found.units.df,
+        df=found.units.df if is_of_counts else found.heavy_df,
         kind=found.units.kind,
         words=_in_words(scores, metric, found),
     )

@@ -386,7 +386,8 @@ class Contrasts:
         )[0]
         if isinstance(found, str) or not of_fits or found.draws is not None:
             return found
-        return replace(found, draws=Draws.none())  # no fit, or the mean's
+        none = Draws.none(int(units.max()) + 1)  # no fit, or the mean's
+        return replace(found, draws=none)
 
     def _delong(
         self, first: str, second: str, how: str, difference: float

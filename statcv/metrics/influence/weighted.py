@@ -1,7 +1,8 @@
 """Metrics of weighted records, for many sets of weights and predictions at once.
 
 Every function takes the outcomes ``y``, shape (n,), predictions ``x``, shape (m, n) or
-(m, n, K), and weights, shape (m, n), of the same records, and returns m values.
+(m, n, K), and weights, shape (m, n), of the same records, and returns m values. Either
+predictions or weights may be the same in all sets, with a first axis of length 1.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from statcv.metrics.inputs import Floats
 
 Outcomes = NDArray[Any]
 
-MAX_EXACT = 2**14  # records whose predictions are sorted; more are counted in bins
-BINS = 2**16  # of equal width, between the least and the largest prediction
+MAX_EXACT = 2**11  # records whose predictions are sorted; more are counted in bins
+BINS = 2**13  # of equal width, between the least and the largest prediction
 DIGITS = 2.0**40  # predictions that agree to so many parts of the largest one tie
 MAX_PAIRS = 2**13  # pairs of records with different numbers, a sample if there are more
 NEWTON_STEPS = 12  # of a calibration that begins at a constant
@@ -193,6 +194,8 @@ class Recalibrated:
         from scipy.special import expit, logit
 
         eta = logit(np.clip(x, SURE, 1 - SURE))
+        if len(y) > MAX_EXACT:
+            eta, y, weights = _in_bins(eta, y, weights)
         start = logit(np.clip(mean(y, weights), SURE, 1 - SURE))[:, None]
         a, b = (start, 0 * start) if self.slope else (0 * start, 1 + 0 * start)
         spread = np.maximum(eta.std(axis=1, keepdims=True), SURE)
@@ -209,6 +212,29 @@ class Recalibrated:
                 turn = _limited(turn / np.maximum(square, SURE**2) * spread) / spread
                 a, b = a - turn * centre, b + turn
         return np.asarray((b if self.slope else a)[:, 0])
+
+
+def _in_bins(x: Floats, y: Outcomes, weights: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the mean prediction and outcome, and the weight, in each bin of x."""
+    sets = max(len(x), len(weights))
+    place = np.arange(sets)[:, None] * BINS + _bins(x)
+    weights = np.broadcast_to(weights, place.shape)
+
+    def sums(values: Floats) -> Floats:
+        found = np.bincount(place.ravel(), values.ravel(), sets * BINS)
+        return np.asarray(found, dtype=float).reshape(sets, BINS)
+
+    total = sums(weights)
+    share = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+    return sums(weights * x) * share, sums(weights * y) * share, total
+
+
+def _bins(x: Floats) -> NDArray[np.intp]:
+    """Return the bin of each prediction, from 0."""
+    least = x.min(axis=1, keepdims=True)
+    size = float(np.abs(x).max(initial=0.0)) or 1.0
+    reach = np.maximum(x.max(axis=1, keepdims=True) - least, size / DIGITS)
+    return np.asarray((x - least) * ((BINS - 1) / reach), dtype=np.intp)
 
 
 def _limited(step: Floats) -> Floats:
@@ -239,7 +265,7 @@ class OfTable:
         threshold: Floats | float | None = None,
     ) -> Floats:
         """Return the metric."""
-        sets, classes = len(weights), 2 if x.ndim == 2 else x.shape[2]
+        sets, classes = max(len(x), len(weights)), 2 if x.ndim == 2 else x.shape[2]
         if x.ndim == 2:
             cut = 0.5 if threshold is None else threshold
             chosen = x - cut > ALIKE * np.abs(cut)
@@ -247,7 +273,8 @@ class OfTable:
             chosen = (x >= (1 - ALIKE) * x.max(axis=2, keepdims=True)).argmax(axis=2)
         observed = y.astype(np.intp)
         cell = (np.arange(sets)[:, None] * classes + observed) * classes + chosen
-        table = np.bincount(cell.ravel(), weights.ravel(), sets * classes**2)
+        each = np.broadcast_to(weights, cell.shape)
+        table = np.bincount(cell.ravel(), each.ravel(), sets * classes**2)
         tables = np.asarray(table, dtype=float).reshape(sets, classes, classes)
         return np.array([self.of_table(one) for one in tables])
 
@@ -306,23 +333,24 @@ def _by_value(
 
     Many predictions are counted in bins, which is ten times as fast as sorting them.
     """
-    (sets, n), size = x.shape, float(np.abs(x).max(initial=0.0)) or 1.0
+    sets, n = max(len(x), len(weights)), x.shape[1]
     if n > MAX_EXACT:
-        least = x.min(axis=1, keepdims=True)
-        reach = np.maximum(x.max(axis=1, keepdims=True) - least, size / DIGITS)
-        place, values = ((x - least) * ((BINS - 1) / reach)).astype(np.intp), BINS
-        ones, own = np.broadcast_to(positive, x.shape), weights
+        place, values, ones = _bins(x), BINS, positive
     else:
+        size = float(np.abs(x).max(initial=0.0)) or 1.0
         rounded = np.rint(x * (DIGITS / size))
         order = np.argsort(rounded, axis=1)
         rising = np.take_along_axis(rounded, order, axis=1)
         place, values = np.zeros(x.shape, dtype=np.intp), n
         np.cumsum(rising[:, 1:] != rising[:, :-1], axis=1, out=place[:, 1:])
-        ones, own = positive[order], np.take_along_axis(weights, order, axis=1)
+        ones = positive[order]
+        weights = np.take_along_axis(np.broadcast_to(weights, (sets, n)), order, axis=1)
     cell = (place + values * np.arange(sets)[:, None]).ravel()
     high, low = (
-        np.asarray(np.bincount(cell, (own * some).ravel(), sets * values), dtype=float)
-        for some in (ones, ~ones)
+        np.asarray(np.bincount(cell, own.ravel(), sets * values), dtype=float)
+        for own in (
+            np.broadcast_to(weights * some, (sets, n)) for some in (ones, ~ones)
+        )
     )
     return high.reshape(sets, values), low.reshape(sets, values)
 
