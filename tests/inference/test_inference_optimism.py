@@ -1,12 +1,13 @@
 """The optimism-corrected bootstrap, compared with a loop of scikit-learn fits."""
 
 import warnings
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from joblib import parallel_config
+from numpy.testing import assert_equal
 from scipy.special import logit
 from scipy.stats import norm
 from sklearn.ensemble import RandomForestClassifier
@@ -624,12 +625,14 @@ def test_several_metrics_are_those_of_single_calls(interval):
     assert list(table) == NAMES
     assert len(table) == len(NAMES)
     for name in NAMES:
-        assert table[name] == result.optimism_corrected(name, **given)
+        alone = result.optimism_corrected(name, **given)
+        assert_equal(asdict(table[name]), asdict(alone))
         fixed = name == "oe_ratio" and interval == "location_shifted"  # apparently 1
         assert (table[name].method == "none") == fixed
     metrics = [METRICS[name] for name in NAMES]
     again = result.optimism_corrected(metrics, **given)
-    assert dict(again) == dict(table)
+    for name in NAMES:  # of a limit that is not known, too
+        assert_equal(asdict(again[name]), asdict(table[name]))
 
 
 def test_the_table_has_the_columns_of_rms():
