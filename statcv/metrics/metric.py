@@ -83,7 +83,7 @@ class Metric:
         record, from which intervals without refits are made.
     weighted : callable, optional
         The metric of weighted records, for many sets of weights and predictions at
-        once; see :mod:`statcv.metrics.influence.weighted`.
+        once; see ``statcv.metrics.influence.weighted``.
 
     Examples
     --------
