@@ -483,10 +483,14 @@ INTERVALS_OF = {
     ("auroc", "paired"): ["corrected_influence", "influence", "bootstrap", "bca"],
     ("auprc", "pooled"): ["corrected_influence", "influence", "bootstrap", "bca"],
     ("auprc", "per_fold"): ["corrected_influence", "corrected_t", "bootstrap", "bca"],
-    ("brier", "pooled"): ["records", "influence", "bootstrap", "bca"],
+    ("brier", "pooled"): [
+        *("corrected_influence", "records", "influence", "bootstrap", "bca"),
+    ],
     ("brier", "per_fold"): ["corrected_t", "bootstrap", "bca"],
-    ("rmse", "pooled"): ["records", "influence", "bootstrap", "bca"],
-    ("r2", "pooled"): ["influence", "bootstrap", "bca"],
+    ("rmse", "pooled"): [
+        *("corrected_influence", "records", "influence", "bootstrap", "bca"),
+    ],
+    ("r2", "pooled"): ["corrected_influence", "influence", "bootstrap", "bca"],
 }
 WITH_FITS = "infinitesimal_jackknife"
 ONLY_FOLDS = [("brier", "per_fold")]  # a mean over folds that does not rank
@@ -496,10 +500,10 @@ DEFAULTS = {
     ("auroc", "paired"): "corrected_influence",
     ("auprc", "pooled"): "corrected_influence",
     ("auprc", "per_fold"): "corrected_influence",
-    ("brier", "pooled"): "records",
+    ("brier", "pooled"): "corrected_influence",
     ("brier", "per_fold"): "corrected_t",
-    ("rmse", "pooled"): "records",
-    ("r2", "pooled"): "influence",
+    ("rmse", "pooled"): "corrected_influence",
+    ("r2", "pooled"): "corrected_influence",
 }
 
 
