@@ -42,6 +42,8 @@ class Reference:
         as that of a Newton step without it (Pregibon 1981).
     curvature : numpy.ndarray, shape (n,)
         The weight of each record in the information, for a training weight of 1.
+    times : numpy.ndarray, shape (n,)
+        By what the fits multiply the weight of each record, on average.
     folds : Folds
         The training sets of the fits.
     likelihood : Likelihood
@@ -51,6 +53,7 @@ class Reference:
     eta: Floats
     influence: Floats
     curvature: Floats
+    times: Floats
     folds: Folds
     likelihood: Likelihood
 
@@ -112,7 +115,7 @@ class Reference:
                 share = given[own] / max(given[own] @ times[own], LEAST)
                 total = np.einsum("j,jcp->cp", times[own], influence[own])
                 influence[own] -= share[:, None, None] * total
-        return cls(X, eta, influence, weight[:, 0], folds, likelihood)
+        return cls(X, eta, influence, weight[:, 0], times, folds, likelihood)
 
     @property
     def classes(self) -> int:
@@ -135,7 +138,7 @@ class Reference:
         -------
         numpy.ndarray, shape (m, n, classes)
         """
-        return self.eta + self._along(change * _mean_times(self.folds, len(self.X)))
+        return self.eta + self._along(change * self.times)
 
     def shifts(self, change: Floats, fit: Numbers, row: Numbers) -> Floats:
         """Return by how much linear predictors of the fits change with the weights.
@@ -162,7 +165,7 @@ class Reference:
             rate = np.einsum("kp,kcp->kc", own, self.influence[moved])
             rate *= ((times[at] - 1.0) * known)[:, None]
             made += change[:, moved, None] * rate
-        return np.asarray(made * self._scale(fit)[:, None])
+        return np.asarray(made * self._scale[fit, None])
 
     def _along(self, change: Floats) -> Floats:
         """Return changes of the linear predictors of all records, (m, n, classes)."""
@@ -188,7 +191,7 @@ class Reference:
             made[:, some] = np.einsum(
                 "mcp,kp->mkc", moved, self.X[row[some]], optimize=True
             )
-        return made * self._scale(fit)[:, None]
+        return made * self._scale[fit, None]
 
     def _times(self, number: int) -> Floats:
         """Return by what a fit multiplies the weights of all records."""
@@ -199,20 +202,19 @@ class Reference:
             made *= self.folds.weights(np.array([number]))[0]
         return made
 
-    def _scale(self, fit: Numbers) -> Floats:
-        """Return how much less information each fit has than the mean, (k,)."""
+    @cached_property
+    def _scale(self) -> Floats:
+        """How much less information each fit has than the mean, (fits,)."""
         lists, times = self.folds.changes
-        mean = float(self.curvature @ _mean_times(self.folds, len(self.X)))
-        fits = np.unique(fit)
         if self.folds.weights is None:
             more = (times - 1.0) * self.curvature[lists.values]
-            own = np.bincount(lists.owners, more, len(lists))[fits]
-            own += self.curvature.sum()
+            own = np.bincount(lists.owners, more, len(lists)) + self.curvature.sum()
         else:
-            own = np.array([self.curvature @ self._times(int(one)) for one in fits])
-        scale = np.ones(len(lists))
-        scale[fits] = np.divide(mean, own, out=np.ones(len(fits)), where=own > 0)
-        return scale[fit]
+            each = range(len(self.folds))
+            own = np.array([self.curvature @ self._times(one) for one in each])
+        mean = float(self.curvature @ self.times)
+        found = np.divide(mean, own, out=np.ones(len(own)), where=own > 0)
+        return np.asarray(found)
 
 
 def _of_clusters(X: Floats, leverage: Floats, clusters: Numbers) -> Floats:
