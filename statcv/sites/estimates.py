@@ -14,7 +14,7 @@ from statcv.inference import Estimate, Interval
 from statcv.inference.intervals.infinitesimal import (
     CORRECTED,
     METHOD,
-    is_ratio,
+    scale_of,
     wilson_limits,
 )
 from statcv.inference.intervals.interval import RECORDS_ONLY, symmetric
@@ -271,7 +271,7 @@ def _interval(
 ) -> Interval:
     """Compute an interval by influences, or with fits as given."""
     ranked = metric == "auroc"
-    scale = "log" if is_ratio(get_metric(metric)) and value > 0 else "identity"
+    scale = scale_of(get_metric(metric), value)
     if math.isnan(value):
         return Interval.none("it has no value")
     if ranked and value in (0.0, 1.0):

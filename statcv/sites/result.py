@@ -16,7 +16,7 @@ from scipy.special import expit
 from statcv.arguments import check_level
 from statcv.errors import CoefficientError, MetricError, plural
 from statcv.inference import Estimate, HTest, RandomEffects, joined_groups
-from statcv.inference.intervals.infinitesimal import is_ratio
+from statcv.inference.intervals.infinitesimal import scale_of
 from statcv.metrics import Metric, get_metric
 from statcv.results.summary import Summary, column
 from statcv.sites.cells import order_in_words
@@ -531,7 +531,7 @@ def _limits(
 ) -> tuple[float, float]:
     from statcv.metrics.areas.placements import symmetric_limits
 
-    scale = "log" if is_ratio(metric) and value > 0 else "identity"
+    scale = scale_of(metric, value)
     if metric.bounds == (0.0, 1.0) and 0 < value < 1:
         scale = "logit"
     lower, upper = symmetric_limits(value, se, level, scale=scale)

@@ -13,7 +13,11 @@ from functools import partial
 
 import numpy as np
 
-from statcv.inference.estimates.influences import Influences, influences_on
+from statcv.inference.estimates.influences import (
+    Influences,
+    influences,
+    influences_on,
+)
 from statcv.inference.estimates.pair_variation import pair_variation
 from statcv.inference.estimates.pairs import NO_PAIRS, is_mirrored
 from statcv.inference.intervals.at_boundary import at_end
@@ -184,7 +188,7 @@ def infinitesimal_interval(
             spread=own,
             sides=(below * turned, above * turned),
         )
-    scale = "log" if is_ratio(metric) and value > 0 else "identity"
+    scale = scale_of(metric, value)
     lower, upper = (
         symmetric_limits(value, one, level, df=moved.df, scale=scale)[number]
         for number, one in enumerate((below, above))
@@ -201,6 +205,11 @@ def is_ratio(metric: Metric) -> bool:
     [True, True, False]
     """
     return metric.root_of is not None or (metric.target == 1 and metric.bounds[0] == 0)
+
+
+def scale_of(metric: Metric, value: float) -> str:
+    """Return the scale on which the limits of an estimate are symmetric."""
+    return "log" if is_ratio(metric) and value > 0 else "identity"
 
 
 def _ties_within_splits(scores: Scores) -> bool:
@@ -261,22 +270,15 @@ def know_variations(scores: Scores, asked: Sequence[tuple[Metric, str, float]]) 
 
 def _variation(scores: Scores, metric: Metric, how: str, fits: str) -> _Variation | str:
     """Return the variance of an estimate, or the reason why it has none."""
-    found = _influences(scores, metric, how, fits)
+    found = influences(scores, metric, how, of_fits=fits == "varied")
     return _from_influences(scores, metric, how, fits, found)
-
-
-def _influences(
-    scores: Scores, metric: Metric, how: str, fits: str
-) -> Influences | str:
-    asked, of_fits = [(metric, how)], fits == "varied"
-    return influences_on(scores, asked, of_fits=of_fits)[0]
 
 
 def _from_influences(
     scores: Scores, metric: Metric, how: str, fits: str, found: Influences | str
 ) -> _Variation | str:
     if not isinstance(found, str) and how != "pooled" and found.value in SHARE:
-        found = _influences(scores, metric, "pooled", fits)  # which may misrank some
+        found = influences(scores, metric, of_fits=fits == "varied")  # may misrank some
     if isinstance(found, str):
         return found
     known, draws = found.given_fits, found.draws
