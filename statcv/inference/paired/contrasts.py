@@ -333,22 +333,35 @@ class Contrasts:
             if isinstance(found, str):
                 return PairedTest.unavailable(difference, f"{found} for {name}")
             both.append(found)
+        alike = [
+            one.renumbered(self.records.numbers(name), units)
+            for name, one in zip((first, second), both, strict=True)
+        ]
         inflated = 1.0
         if self.method.name == "corrected_influence":
             each = [shared_training(self.records.scores[n]) for n in (first, second)]
             inflated = max(each)
         bounds = self.metric.bounds_with(self.records.first.scores.n_classes)
         return paired_influence(
-            self._renumbered(first, second, both),
+            alike,
             difference,
             self.level,
             bounds,
-            of_pairs=self._of_pairs(first, second, both),
+            of_pairs=self._of_pairs(first, second, both, alike),
             inflated=inflated,
         )
 
-    def _of_pairs(self, first: str, second: str, both: list[Influences]) -> float:
-        """Return the variance of the difference that comes from comparing few pairs."""
+    def _of_pairs(
+        self,
+        first: str,
+        second: str,
+        both: list[Influences],
+        alike: list[Influences],
+    ) -> float:
+        """Return the variance of the difference that comes from comparing few pairs.
+
+        The influences have the numbers of each result's records, and one numbering.
+        """
         if not self.metric.rank:
             return 0.0
         own = [self.records.scores[name] for name in (first, second)]
@@ -357,19 +370,8 @@ class Contrasts:
             for scores, one in zip(own, both, strict=True)
         )
         if same_folds(self.results[first], self.results[second]):
-            alike = self._renumbered(first, second, both)
             variance -= 2 * pair_covariance(own[0], self.metric, self.how, *alike)
         return max(variance, 0.0)
-
-    def _renumbered(
-        self, first: str, second: str, both: list[Influences]
-    ) -> list[Influences]:
-        """Return the influences with one numbering of the records of both results."""
-        units = self.records.units(first, second)
-        return [
-            one.renumbered(self.records.numbers(name), units)
-            for name, one in zip((first, second), both, strict=True)
-        ]
 
     def _influences(self, name: str, units: NDArray[np.intp]) -> Influences | str:
         """Return the influences of the records on the pooled metric of a result.
