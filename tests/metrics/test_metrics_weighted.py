@@ -46,9 +46,8 @@ def data(kind, tied=False, n=N, seed=3):
 def more_of(metric, kind, n=N):
     """Return the baseline and the threshold that a metric takes."""
     rng = np.random.default_rng(8)
-    base = rng.uniform(0.3, 0.5, n) if metric.uses_baseline else None
-    cut = CUT if metric.cuts and kind == "binary" else None
-    return {"baseline": base, "threshold": cut}
+    more = {"baseline": rng.uniform(0.3, 0.5, n)} if metric.uses_baseline else {}
+    return more | ({"threshold": CUT} if metric.cuts and kind == "binary" else {})
 
 
 def plain(metric, y, x, kind, copies=None):
@@ -56,7 +55,7 @@ def plain(metric, y, x, kind, copies=None):
     n = len(y)
     copies = np.ones((len(x), n), dtype=int) if copies is None else copies
     more = more_of(metric, kind, n)
-    base = np.zeros(n) if more["baseline"] is None else more["baseline"]
+    base = more.get("baseline", np.zeros(n))
     metric, found = BY_STEPS.get(metric.name, metric), []
     for own, times in zip(x, copies, strict=True):
         if metric.uses_baseline:

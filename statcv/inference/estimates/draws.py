@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from statcv.engine import Reference
 from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
-from statcv.inference.estimates.values import lacks_a_class
+from statcv.inference.estimates.values import thresholds, values_by_split
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 from statcv.metrics.influence.weighted import won
@@ -281,22 +281,13 @@ def _form(scores: Scores, metric: Metric, how: str) -> _Form:
     else:
         starts = scores.starts
         groups = list(map(np.arange, starts[:-1], starts[1:]))
-        known = [_has_value(scores, metric, where) for where in groups]
+        known = ~np.isnan(values_by_split(scores, metric))
         groups = [where for where, one in zip(groups, known, strict=True) if one]
         share = np.ones(len(groups))
         if how == "paired":  # weighted by the numbers of their pairs
             share = np.array([_n_pairs(scores, metric, where) for where in groups])
     parts = [_Part.of(scores, where) for where in groups]
     return _Form(scores, metric, parts, share / share.sum())
-
-
-def _has_value(scores: Scores, metric: Metric, where: Numbers) -> bool:
-    if len(where) == 0:
-        return False
-    y = scores.y[scores.row[where]]
-    if metric.pairs == "numbers":
-        return bool(y.min() < y.max())
-    return not lacks_a_class(y, scores.n_classes)
 
 
 def _n_pairs(scores: Scores, metric: Metric, where: Numbers) -> float:
@@ -384,29 +375,23 @@ class _Form:
 
     def _weighted(self, part: _Part, x: Floats, weights: Floats) -> Floats:
         assert self.metric.weighted is not None
-        cut, base = (
-            None if one is None else part.gather(one[None])[0]
-            for one in (self._threshold, self._baseline)
-        )
-        named = {} if cut is None else {"threshold": cut}
-        return self.metric.weighted(self.scores.y[part.row], x, weights, base, **named)
+        more = {
+            name: part.gather(one[None])[0] for name, one in self._by_prediction.items()
+        }
+        return self.metric.weighted(self.scores.y[part.row], x, weights, **more)
 
     @cached_property
-    def _threshold(self) -> Floats | None:
-        """The threshold of each prediction; of scores 0 if there is none."""
-        scores = self.scores
-        if not self.metric.cuts:
-            return None
-        if scores.threshold is None and not scores.probabilities:
-            return np.zeros(len(scores.row))
-        return scores.threshold
-
-    @cached_property
-    def _baseline(self) -> Floats | None:
-        scores = self.scores
-        if not self.metric.uses_baseline:
-            return None
-        return np.asarray(scores.baseline[scores.split])
+    def _by_prediction(self) -> dict[str, Floats]:
+        """What else the metric uses of each prediction."""
+        scores, more = self.scores, {}
+        if self.metric.uses_baseline:
+            more["baseline"] = scores.baseline[scores.split]
+        cuts = thresholds(scores, self.metric)
+        if self.metric.cuts and cuts is None and not scores.probabilities:
+            cuts = np.zeros(len(scores.row))
+        if cuts is not None:
+            more["threshold"] = cuts
+        return more
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,8 @@
 
 Every function takes the outcomes ``y``, shape (n,), predictions ``x``, shape (m, n) or
 (m, n, K), and weights, shape (m, n), of the same records, and returns m values. Either
-predictions or weights may be the same in all sets, with a first axis of length 1.
+predictions or weights may be the same in all sets, with a first axis of length 1. A
+metric that depends on baselines or a threshold takes them by name.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from statcv.metrics.inputs import Floats
 
 Outcomes = NDArray[Any]
+Weighted = Callable[..., Floats]
 
 MAX_EXACT = 2**11  # records whose predictions are sorted; more are counted in bins
 BINS = 2**13  # of equal width, between the least and the largest prediction
@@ -27,20 +29,6 @@ NEWTON_STEPS = 12  # of a calibration that begins at a constant
 MAX_STEP = 3.0  # of its intercept, and of its slope by the sd of the log-odds
 ALIKE = 1e-12  # relative difference of predictions that are equal up to rounding
 SURE = float(np.finfo(float).eps)  # distance of a probability from 0 and 1
-
-
-class Weighted(Protocol):
-    """A metric of weighted records."""
-
-    def __call__(
-        self,
-        y: Outcomes,
-        x: Floats,
-        weights: Floats,
-        baseline: Floats | None = None,
-        threshold: Floats | float | None = None,
-    ) -> Floats:
-        """Return the metric for each set of weights and predictions, shape (m,)."""
 
 
 def mean(values: Floats, weights: Floats) -> Floats:
@@ -73,8 +61,6 @@ class OfMean:
         y: Outcomes,
         x: Floats,
         weights: Floats,
-        baseline: Floats | None = None,
-        threshold: Floats | float | None = None,
     ) -> Floats:
         """Return the metric."""
         found = mean(self.loss(y, x), weights)
@@ -98,7 +84,6 @@ class OfCasewise:
         y: Outcomes,
         x: Floats,
         weights: Floats,
-        baseline: Floats | None = None,
         threshold: Floats | float | None = None,
     ) -> Floats:
         """Return the metric, with all sets of records in one call of the function."""
@@ -140,7 +125,6 @@ def explained(
     x: Floats,
     weights: Floats,
     baseline: Floats | None = None,
-    threshold: Floats | float | None = None,
 ) -> Floats:
     """Return the share of squared errors that is explained."""
     centre = mean(y, weights)[:, None] if baseline is None else baseline
@@ -152,8 +136,6 @@ def discrimination_slope(
     y: Outcomes,
     x: Floats,
     weights: Floats,
-    baseline: Floats | None = None,
-    threshold: Floats | float | None = None,
 ) -> Floats:
     """Return the difference between the mean probabilities of the classes."""
     return mean(x, weights * (y == 1)) - mean(x, weights * (y != 1))
@@ -163,8 +145,6 @@ def observed_expected(
     y: Outcomes,
     x: Floats,
     weights: Floats,
-    baseline: Floats | None = None,
-    threshold: Floats | float | None = None,
 ) -> Floats:
     """Return the ratio of observed to expected events."""
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -187,8 +167,6 @@ class Recalibrated:
         y: Outcomes,
         x: Floats,
         weights: Floats,
-        baseline: Floats | None = None,
-        threshold: Floats | float | None = None,
     ) -> Floats:
         """Return the coefficient, by Newton steps of limited length."""
         from scipy.special import expit, logit
@@ -261,7 +239,6 @@ class OfTable:
         y: Outcomes,
         x: Floats,
         weights: Floats,
-        baseline: Floats | None = None,
         threshold: Floats | float | None = None,
     ) -> Floats:
         """Return the metric."""
@@ -283,7 +260,6 @@ def net_benefit(
     y: Outcomes,
     x: Floats,
     weights: Floats,
-    baseline: Floats | None = None,
     threshold: Floats | float | None = None,
 ) -> Floats:
     """Return the net benefit at a threshold."""
@@ -299,8 +275,6 @@ def auroc(
     y: Outcomes,
     x: Floats,
     weights: Floats,
-    baseline: Floats | None = None,
-    threshold: Floats | float | None = None,
 ) -> Floats:
     """Return the area under the ROC curve: the weighted share of pairs ranked right."""
     high, low = _by_value(y == 1, x, weights)
@@ -314,8 +288,6 @@ def average_precision(
     y: Outcomes,
     x: Floats,
     weights: Floats,
-    baseline: Floats | None = None,
-    threshold: Floats | float | None = None,
 ) -> Floats:
     """Return the average precision, which other areas under the curve vary like."""
     high, low = (np.flip(one, axis=1) for one in _by_value(y == 1, x, weights))
@@ -359,8 +331,6 @@ def auroc_hand_till(
     y: Outcomes,
     x: Floats,
     weights: Floats,
-    baseline: Floats | None = None,
-    threshold: Floats | float | None = None,
 ) -> Floats:
     """Return Hand and Till's mean area over every two classes."""
     areas = []
@@ -374,8 +344,6 @@ def auroc_ovr(
     y: Outcomes,
     x: Floats,
     weights: Floats,
-    baseline: Floats | None = None,
-    threshold: Floats | float | None = None,
 ) -> Floats:
     """Return the mean area of each class against the rest."""
     classes = range(x.shape[2])
@@ -386,8 +354,6 @@ def concordance(
     y: Outcomes,
     x: Floats,
     weights: Floats,
-    baseline: Floats | None = None,
-    threshold: Floats | float | None = None,
 ) -> Floats:
     """Return the share of pairs with different numbers that are ranked alike."""
     first, second = _pairs(len(y))
