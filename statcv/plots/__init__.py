@@ -1,7 +1,7 @@
 """Plots of results and fold plans; each takes ``ax=None`` and returns the Axes."""
 
 from statcv.plots.bias import plot_bias
-from statcv.plots.calibration import plot_calibration
+from statcv.plots.calibration import plot_calibration, plot_corrected_calibration
 from statcv.plots.composition import plot_composition
 from statcv.plots.curves import plot_pr, plot_roc
 from statcv.plots.decision import plot_decision
@@ -20,6 +20,7 @@ __all__ = [
     "plot_bias",
     "plot_calibration",
     "plot_composition",
+    "plot_corrected_calibration",
     "plot_decision",
     "plot_difference",
     "plot_folds",

@@ -32,6 +32,8 @@ from statcv.plots.splits import legend_below
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from statcv.inference.refits.corrected_calibration import CorrectedCalibration
+
 Floats = NDArray[np.float64]
 FEW = 100  # with fewer records there are five groups
 LINE, HEIGHT = -0.12, 0.08  # base line of the histograms, and height of the tallest bar
@@ -129,6 +131,57 @@ def plot_calibration(
     return ax
 
 
+def plot_corrected_calibration(
+    curve: CorrectedCalibration, ax: Axes | None = None
+) -> Axes:
+    """Draw a calibration curve corrected for optimism, with its band.
+
+    On the dotted diagonal the probabilities are correct. The dashed line is the
+    apparent curve, and the ticks below are the predictions of the fit to all records.
+
+    Parameters
+    ----------
+    curve : CorrectedCalibration
+        What :meth:`statcv.results.result.CVResult.corrected_calibration` returns.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; those of a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The Axes.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), seed=1)
+    >>> curve = res.corrected_calibration(n_boot=20)
+    >>> scv.plots.plot_corrected_calibration(curve).get_title()
+    'Calibration, corrected for optimism'
+    """
+    ax = new_axes(ax)
+    ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
+    at, colour = curve.predicted, COLOURS[2]
+    ax.plot(at, curve.apparent, color="black", linewidth=1, ls="--", label="apparent")
+    (line,) = ax.plot(at, curve.corrected, color=colour, linewidth=1.8)
+    line.set(gid=CURVE, label=f"corrected, {curve.method}")
+    shade(ax, at, curve.lower, curve.upper, colour, _band(curve.level))
+    ax.vlines(curve.predictions, -0.05, -0.02, color="black", linewidth=0.4)
+    ax.set(
+        xlim=(-0.02, 1.02),
+        ylim=(-0.06, 1.02),
+        xlabel="predicted probability",
+        ylabel="observed share",
+        title="Calibration, corrected for optimism",
+    )
+    legend_below(ax, ax.get_legend_handles_labels()[0])
+    return ax
+
+
+def _band(level: float) -> str:
+    return f"{100 * level:g}% band, pointwise"
+
+
 def _draw_curve(
     ax: Axes, records: Records, level: float, smooth: Literal["spline", "loess"]
 ) -> str:
@@ -145,8 +198,7 @@ def _draw_curve(
     colour = COLOURS[2]
     (line,) = ax.plot(curve.predicted, curve.observed, color=colour, linewidth=1.8)
     line.set(gid=CURVE, label=curve.method)
-    named = f"{100 * level:g}% band, pointwise"
-    shade(ax, curve.predicted, curve.lower, curve.upper, colour, named)
+    shade(ax, curve.predicted, curve.lower, curve.upper, colour, _band(level))
     return ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 import pandas as pd
@@ -36,6 +36,10 @@ from statcv.inference.estimates.no_skill import (
     is_suspect,
     no_skill,
     no_skill_table,
+)
+from statcv.inference.refits.corrected_calibration import (
+    CorrectedCalibration,
+    corrected_calibration,
 )
 from statcv.inference.refits.jackknife import Jackknife
 from statcv.inference.refits.optimism import (
@@ -1100,6 +1104,73 @@ class CVResult:
             progress=progress,
         )
         return found[0] if one else OptimismTable(found)
+
+    def corrected_calibration(
+        self,
+        *,
+        n_boot: int = 500,
+        level: float = 0.95,
+        smooth: Literal["spline", "loess"] = "spline",
+        seed: int | np.random.Generator | None = None,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+    ) -> CorrectedCalibration:
+        """Return the calibration curve of the fit to all rows, less its optimism.
+
+        The curve of a bootstrap sample's fit on that sample, minus that on all records,
+        is averaged over samples, at 50 probabilities between the fifth smallest and the
+        fifth largest prediction. This is an alternative to the curve of held-out
+        predictions, which ``plot("calibration")`` draws.
+
+        Parameters
+        ----------
+        n_boot : int, default 500
+            Number of bootstrap samples.
+        level : float, default 0.95
+            Confidence level of the pointwise band, whose limits are those of ``rms``
+            from version 8.1 (ABCLOC), as in :meth:`optimism_corrected`.
+        smooth : {"spline", "loess"}
+            The smoother, as in :func:`statcv.metrics.calibration_curve`.
+        seed, n_jobs, progress
+            Seed, number of processes and progress bar, as in :meth:`estimate`.
+
+        Returns
+        -------
+        CorrectedCalibration
+            The apparent and the corrected curve, and the band.
+            :func:`statcv.plots.plot_corrected_calibration` draws them.
+
+        Raises
+        ------
+        OutcomeError
+            If the outcome does not have two classes.
+        MetricError
+            If the predictions are not probabilities.
+
+        References
+        ----------
+        Harrell (2015), Regression Modeling Strategies, section 10.11.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> data, ridge = scv.load_data("spector"), scv.models.Logit(C=1.0)
+        >>> res = scv.cv("GRADE ~ GPA + PSI", data, model=ridge, k=4, seed=1)
+        >>> curve = res.corrected_calibration(n_boot=50, seed=1)
+        >>> curve.to_frame().iloc[[0, 25], :4].round(3)
+            predicted  apparent  optimism  corrected
+        0       0.146     0.030    -0.073      0.103
+        25      0.384     0.423    -0.025      0.447
+        """
+        return corrected_calibration(
+            self.refits.setup,
+            n_boot=n_boot,
+            level=level,
+            smooth=smooth,
+            seed=self._seed(seed),
+            n_jobs=n_jobs,
+            progress=progress,
+        )
 
     # ---- update, audit and summary ----
 

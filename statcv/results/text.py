@@ -333,10 +333,10 @@ def _even_classes(result: Readable, table: pd.DataFrame) -> list[str]:
         return []
     p = float(y.mean())
     return [
-        "Training and held-out sets have the same share of events, so that O:E is near "
-        "1 and the calibration intercept near 0 by construction, and the Brier score "
-        f"is too low by about 2p(1 - p)/n = {2 * p * (1 - p) / plan.n:.2g}; "
-        "scheme='kfold' avoids this."
+        "Every training set has the same share of events, whatever it holds out, so "
+        "that O:E is near 1 and the calibration intercept near 0 by construction, and "
+        "the Brier score is too low by about 2p(1 - p)/n = "
+        f"{2 * p * (1 - p) / plan.n:.2g}; scheme='kfold' avoids this."
     ]
 
 

@@ -7,21 +7,28 @@ import numpy as np
 import pandas as pd
 import pytest
 from joblib import parallel_config
-from numpy.testing import assert_equal
+from numpy.testing import assert_allclose, assert_equal
 from scipy.special import logit
 from scipy.stats import norm
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import log_loss, r2_score, roc_auc_score
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
 import statcv as scv
 from statcv.arguments import RESAMPLE
 from statcv.engine import Setup
-from statcv.errors import ArgumentError, ArgumentTypeError, UndefinedMetricWarning
+from statcv.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    MetricError,
+    OutcomeError,
+    UndefinedMetricWarning,
+)
 from statcv.inference.refits import optimism as module
 from statcv.inference.refits.optimism import optimism_corrected
-from statcv.metrics import METRICS, Metric
+from statcv.metrics import METRICS, Metric, calibration_curve
 from statcv.models import Linear, Logit
 
 AUROC = METRICS["auroc"]
@@ -699,3 +706,65 @@ def test_an_unknown_interval_is_refused():
     known = "'cross_validated' or 'abcloc' or 'location_shifted' or 'two_stage', not"
     with pytest.raises(ArgumentError, match=f"{known} 'percentile'"):
         cross_validated(40).optimism_corrected(["auroc"], interval="percentile")
+
+
+# ---- the calibration curve ----
+
+
+@pytest.mark.parametrize("smooth", ["spline", "loess"])
+def test_the_corrected_calibration_curve_is_that_of_a_loop(smooth):
+    data, n_boot = frame(80), 20
+    result = scv.cv("y ~ a + b + c", data, model=Logit(C=1.0), k=2, seed=3)
+    made = result.corrected_calibration(n_boot=n_boot, level=0.8, smooth=smooth, seed=7)
+    X, y = data[["a", "b", "c"]].to_numpy(), data["y"].to_numpy()
+    p = ridge(X, y)(X)
+    assert_allclose(made.predictions, p, atol=1e-7)
+    at = np.linspace(np.sort(p)[4], np.sort(p)[-5], 50)
+    assert_allclose(made.predicted, at, atol=1e-7)
+
+    def curve(rows, fitted):
+        return calibration_curve(y[rows], fitted[rows], at=at, smooth=smooth).observed
+
+    own, whole, every = [], [], np.arange(80)
+    for b in range(n_boot):
+        rows = drawn(7, b).integers(80, size=80)
+        fitted = ridge(X[rows], y[rows])(X)
+        own.append(curve(rows, fitted))
+        whole.append(curve(every, fitted))
+    own, whole, apparent = np.array(own), np.array(whole), curve(every, p)
+    assert_allclose(made.apparent, apparent, atol=1e-6)
+    for point in (10, 25, 40):  # within the range of every fit
+        optimism = (own[:, point] - whole[:, point]).mean()
+        corrected = apparent[point] - optimism
+        limits = textbook_limits(
+            own[:, point], whole[:, point], corrected, norm.ppf(0.9)
+        )
+        assert made.optimism[point] == pytest.approx(optimism, abs=1e-6)
+        assert made.corrected[point] == pytest.approx(corrected, abs=1e-6)
+        found = made.lower[point], made.upper[point]
+        assert_allclose(found, np.clip(limits, 0, 1), atol=1e-6)
+    off = np.abs(np.interp(p, at, made.corrected) - p)[(p >= at[0]) & (p <= at[-1])]
+    assert made.distance == pytest.approx(off.mean(), abs=1e-6)
+    assert list(made.to_frame()) == [
+        *("predicted", "apparent", "optimism", "corrected", "lower", "upper")
+    ]
+
+
+def test_points_where_few_samples_have_a_curve_have_no_band():
+    data = frame(30)
+    data["a"] = [*np.zeros(24), *np.arange(1, 7) / 10]  # few predictions are extreme
+    result = scv.cv("y ~ a", data, model=Logit(C=1.0), k=2, seed=3)
+    with pytest.warns(UndefinedMetricWarning, match=r"no value in half.* of 50 points"):
+        made = result.corrected_calibration(n_boot=20, seed=1)
+    assert_equal(np.isnan(made.lower), np.isnan(made.optimism))
+
+
+def test_a_calibration_curve_needs_probabilities_of_two_classes():
+    continuous = scv.cv("z ~ a", frame(), k=2, seed=3)
+    with pytest.raises(OutcomeError, match="two classes"):
+        continuous.corrected_calibration()
+    scores = scv.cv("y ~ a", frame(), model=LinearSVC(), k=2, seed=3)
+    with pytest.raises(MetricError, match="probabilities"):
+        scores.corrected_calibration()
+    with pytest.raises(ArgumentError, match="n_boot must be 2 or more"):
+        scv.cv("y ~ a", frame(), k=2, seed=3).corrected_calibration(n_boot=1)

@@ -110,7 +110,7 @@ def legend_of(ax):
 @pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
 def test_equal_class_shares_are_told_of_where_they_matter():
     data = scv.load_data("spector")
-    said = "have the same share of events"
+    said = "Every training set has the same share of events"
     for scheme, told in (("stratified_kfold", 1), ("kfold", 0), ("rloocv", 1)):
         result = scv.cv("GRADE ~ GPA", data, scheme=scheme, seed=1)
         assert (said in " ".join(result.summary().notes)) == told

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,7 @@ from statcv.inference.refits.refitting import warn_of_refits
 from statcv.inference.scores import clusters_of
 from statcv.metrics import Metric, auroc_by_weight
 from statcv.metrics.areas.placements import normal_quantile
+from statcv.models import Fit
 from statcv.models.thresholds import NAME
 
 Floats = NDArray[np.float64]
@@ -198,6 +199,19 @@ class Resampling:
         """
         metrics = self.study.metrics
         found = np.full((len(metrics), 2, len(times)), np.nan)
+        for batch, made in self.fits(times, numbers, n_jobs, bar):
+            both = np.stack([times[batch], source[batch]])
+            for place, metric in enumerate(metrics):
+                found[place][:, batch] = self._of_fits(metric, made, both)
+        return [ResampledValues(*one) for one in found]
+
+    def fits(
+        self, times: Counts, numbers: Rows, n_jobs: int | None = 1, bar: Any = None
+    ) -> Iterator[tuple[Rows, ResampledFits]]:
+        """Yield the positions of some samples, and their fits, where there are any.
+
+        The arguments are those of :meth:`values`.
+        """
         able = self._enough(times)
         if bar is not None:
             bar.update(int((~able).sum()))
@@ -207,10 +221,7 @@ class Resampling:
             batch = fitting[start : start + size]
             made = run_resampled(self.setup, times[batch], numbers[batch], n_jobs, bar)
             self.failed += made.failed
-            both = np.stack([times[batch], source[batch]])
-            for place, metric in enumerate(metrics):
-                found[place][:, batch] = self._of_fits(metric, made, both)
-        return [ResampledValues(*one) for one in found]
+            yield batch, made
 
     def _enough(self, times: Counts) -> NDArray[np.bool_]:
         """Return which samples have all classes, or different numbers.
@@ -293,8 +304,9 @@ class Resampling:
         cuts = None if threshold is None else np.full(len(rows), threshold)
         return score(metric, self.y[rows], read, baseline, cuts)
 
-    def apparent(self) -> list[float]:
-        """Return the metrics of the fit to all records, on those same records."""
+    @cached_property
+    def of_all(self) -> tuple[Fit, Floats]:
+        """The fit to all records, and its predictions of them."""
         setup, strata = self.setup, self.setup.plan.strata
         fit = fit_all(
             setup.design,
@@ -303,7 +315,11 @@ class Resampling:
             weights=setup.weights,
             strata=None if strata is None else strata.codes,
         )
-        predicted = np.asarray(fit.predict(setup.design.matrix), dtype=float)
+        return fit, np.asarray(fit.predict(setup.design.matrix), dtype=float)
+
+    def apparent(self) -> list[float]:
+        """Return the metrics of the fit to all records, on those same records."""
+        fit, predicted = self.of_all
         threshold = (fit.chosen or {}).get(NAME, self.study.threshold)
         mean = float(self.y.mean())
         given = self.every, predicted, fit.probabilities, threshold, mean
@@ -661,11 +677,22 @@ def _again(
     return found, failed
 
 
-def _check(n_boot: object, interval: str) -> None:
+def check_samples(n_boot: object) -> None:
+    """Check a number of bootstrap samples.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If it is not an integer of 2 or more.
+    """
     if not is_whole(n_boot):
         raise ArgumentTypeError(f"n_boot must be an integer, not {n_boot!r}.")
     if n_boot < 2:
         raise ArgumentError(f"n_boot must be 2 or more, not {n_boot}.")
+
+
+def _check(n_boot: object, interval: str) -> None:
+    check_samples(n_boot)
     if interval not in INTERVALS:
         raise ArgumentError(
             f"interval must be {' or '.join(map(repr, INTERVALS))}, not {interval!r}."
@@ -699,7 +726,7 @@ def _finish(
     elif interval == "cross_validated":
         made = _moved(metric, value, around)
     elif interval == "abcloc":
-        made = _abcloc(value, found, level)
+        made = abcloc(value, found, level)
     else:
         spread = found.own[found.known] - optimism
         if interval == "two_stage":
@@ -758,7 +785,7 @@ def _is_constant(se: float, value: float) -> bool:
     return se <= 1e-7 * max(1.0, abs(value))
 
 
-def _abcloc(value: float, found: ResampledValues, level: float) -> Interval:
+def abcloc(value: float, found: ResampledValues, level: float) -> Interval:
     """Return asymmetric limits from both sides of the bootstrap's distribution.
 
     As in ``Hmisc::dualSD``, the deviations of a side are from the mean of all, the sum
