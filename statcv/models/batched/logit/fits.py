@@ -30,7 +30,6 @@ from statcv.models.batched.chord import (
 )
 from statcv.models.batched.downdate import Factored, Inverse
 from statcv.models.batched.folds import CELLS, Block, FoldFits, Folds
-from statcv.models.batched.logit.few_coefficients import climb, is_small
 from statcv.models.batched.logit.left_out import fit_left_out
 from statcv.models.batched.logit.newton import refit_logit
 from statcv.models.batched.logit.problem import (
@@ -292,8 +291,6 @@ def _fit_block(
     weighted = block.counts is not None and block.few(q)  # which it leaves aside
     bound = np.full(len(block), np.inf) if weighted else inverse.norm
     if series is None or block.counts is not None:
-        if is_small(problem):
-            return _climb(problem, theta, gradient, inverse, bound)
         here = theta, gradient, inverse, bound
         if len(problem) <= ALONE:
             here = _moved(problem, *here)
@@ -334,23 +331,6 @@ def _moved(
         gradient, hessian = problem.hessian(theta)
         own = Factored.of(hessian, bound)
         return theta, gradient, own, own.norm
-
-
-def _climb(
-    problem: Problem, theta: Matrix, gradient: Matrix, inverse: Inverse, bound: Matrix
-) -> tuple[Matrix, NDArray[np.bool_]]:
-    """Search for the optima of few coefficients, and settle those not found."""
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        step, enough = inverse.times(gradient), _precision(problem)[0]
-        found, sure, at, near = climb(problem, theta, step, inverse, enough)
-        for some in problem.batches(sure):
-            part = problem.part(some)
-            sure[some] = _not_separated(part, found[some], at[some], near[some])
-    for left in problem.batches(~sure):
-        rest = problem.part(left)
-        start = theta[left], gradient[left], inverse.part(left), bound[left]
-        found[left], sure[left], _ = settle(rest, *start)
-    return found, sure
 
 
 def settle(
