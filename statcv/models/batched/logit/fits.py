@@ -21,19 +21,16 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix, RidgeModel, TrainingSet
 from statcv.models.batched.chord import (
     ACCURACY,
-    FAR,
     SINGULAR,
     approach,
     follow,
-    shortened,
     squares_of,
 )
-from statcv.models.batched.downdate import Factored, Inverse
+from statcv.models.batched.downdate import Inverse
 from statcv.models.batched.folds import CELLS, Block, FoldFits, Folds
 from statcv.models.batched.logit.left_out import fit_left_out
 from statcv.models.batched.logit.newton import refit_logit
 from statcv.models.batched.logit.problem import (
-    ALONE,
     Centre,
     Penalties,
     Problem,
@@ -291,10 +288,7 @@ def _fit_block(
     weighted = block.counts is not None and block.few(q)  # which it leaves aside
     bound = np.full(len(block), np.inf) if weighted else inverse.norm
     if series is None or block.counts is not None:
-        here = theta, gradient, inverse, bound
-        if len(problem) <= ALONE:
-            here = _moved(problem, *here)
-        return settle(problem, *here)[:2]
+        return settle(problem, theta, gradient, inverse, bound)[:2]
     near = NearCentre.of(problem, series)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         step = inverse.times(gradient)
@@ -311,26 +305,6 @@ def _fit_block(
         from_there = start, rest.gradient(start), inverse.part(left), bound[left]
         found[left], sure[left], _ = settle(rest, *from_there)
     return found, sure
-
-
-def _moved(
-    problem: Problem, theta: Matrix, gradient: Matrix, inverse: Inverse, bound: Matrix
-) -> tuple[Matrix, Matrix, Inverse, Matrix]:
-    """Take a first step where it goes far, and return what :func:`settle` takes there.
-
-    The Hessians of few fits take less time than the steps that they save. On the way,
-    they change at most by a factor of exp(the change of a linear predictor).
-    """
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        step = inverse.times(gradient)
-        far = squares_of(step) * problem.reach**2 > FAR**2
-        if not far.any() or not (bound <= SINGULAR).all():
-            return theta, gradient, inverse, bound
-        shortened(problem, theta, gradient, step, far)
-        theta, bound = theta + step, bound * np.exp(problem.furthest(step))
-        gradient, hessian = problem.hessian(theta)
-        own = Factored.of(hessian, bound)
-        return theta, gradient, own, own.norm
 
 
 def settle(
