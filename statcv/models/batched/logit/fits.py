@@ -28,7 +28,6 @@ from statcv.models.batched.chord import (
 )
 from statcv.models.batched.downdate import Inverse
 from statcv.models.batched.folds import CELLS, Block, FoldFits, Folds
-from statcv.models.batched.logit.left_out import fit_left_out
 from statcv.models.batched.logit.newton import refit_logit
 from statcv.models.batched.logit.problem import (
     Centre,
@@ -254,10 +253,9 @@ def sure_logit_fits(
         made = fit_by_passes(records, folds, model.ridge(records), own)
     elif penalties is None:
         ridge = model.ridge(records)
-        for fit in (fit_wide, fit_left_out):
-            made = fit(records, folds, ridge)
-            if made is not None and made[1].all():
-                return replace(fits, coefficients=made[0], converged=made[1])
+        made = fit_wide(records, folds, ridge)
+        if made is not None and made[1].all():
+            return replace(fits, coefficients=made[0], converged=made[1])
         made = fit_by_passes(records, folds, ridge)
     if made is not None:
         fits.coefficients[:], fits.converged[:] = made[0][:, 0], made[1]
