@@ -53,49 +53,6 @@ class Whole:
 
 
 @dataclass(frozen=True, eq=False)
-class Factored:
-    """Inverses of few matrices, each as its triangular factor, without inversion.
-
-    Attributes
-    ----------
-    factors : list of numpy.ndarray
-        Upper triangles of Cholesky's decomposition, shape (p, p); NaN without one.
-    norm : numpy.ndarray, shape (m,)
-        A bound on the largest eigenvalue of each; infinite if unbounded.
-    """
-
-    factors: list[Matrix]
-    norm: Matrix
-
-    @classmethod
-    def of(cls, matrices: Matrix, bound: Matrix) -> Factored:
-        """Decompose matrices whose inverses have eigenvalues of ``bound`` at most."""
-        from scipy.linalg import lapack
-
-        factors, norm = [], bound.copy()
-        for place, one in enumerate(matrices):
-            factor, failed = lapack.dpotrf(one.T)  # it is its own transpose
-            if failed:
-                factor, norm[place] = np.full_like(one, np.nan), np.inf
-            factors.append(factor)
-        return cls(factors, norm)
-
-    def times(self, vectors: Matrix) -> Matrix:
-        """Multiply vectors, shape (m, p), each by its matrix."""
-        from scipy.linalg import lapack
-
-        made = np.empty_like(vectors)
-        for place, factor in enumerate(self.factors):
-            made[place] = lapack.dpotrs(factor, vectors[place])[0]
-        return made
-
-    def part(self, chosen: NDArray[Any]) -> Factored:
-        """Return some of the matrices."""
-        places = np.arange(len(self.factors))[chosen].tolist()
-        return Factored([self.factors[place] for place in places], self.norm[chosen])
-
-
-@dataclass(frozen=True, eq=False)
 class Shared:
     """One inverse for m fits.
 

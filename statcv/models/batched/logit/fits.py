@@ -36,7 +36,6 @@ from statcv.models.batched.logit.problem import (
     find_centre,
     logistic,
 )
-from statcv.models.batched.logit.wide import fit_wide
 from statcv.models.batched.passes import fit_by_passes
 from statcv.models.newton import LARGE, is_steep
 from statcv.models.spread import diagonal
@@ -252,11 +251,7 @@ def sure_logit_fits(
         penalties = partial(diagonal, own)
         made = fit_by_passes(records, folds, model.ridge(records), own)
     elif penalties is None:
-        ridge = model.ridge(records)
-        made = fit_wide(records, folds, ridge)
-        if made is not None and made[1].all():
-            return replace(fits, coefficients=made[0], converged=made[1])
-        made = fit_by_passes(records, folds, ridge)
+        made = fit_by_passes(records, folds, model.ridge(records))
     if made is not None:
         fits.coefficients[:], fits.converged[:] = made[0][:, 0], made[1]
     centre = None if made is not None else find_centre(model, records)

@@ -333,10 +333,6 @@ class Problem:
         """Return the gradient of each fit's log-likelihood, less the penalty's."""
         return self._gradient(theta, self._against(theta))
 
-    def furthest(self, step: Matrix) -> Matrix:
-        """Return by how much a step moves some linear predictor at most, (m,)."""
-        return np.asarray(np.abs(step @ self.centre.across).max(axis=1, initial=0.0))
-
     def _against(self, theta: Matrix) -> Matrix:
         """Return the probabilities of the classes that were not observed.
 
@@ -374,12 +370,6 @@ class Problem:
 
     def own_hessian(self, theta: Matrix) -> tuple[Matrix, Whole]:
         """Return the gradient and the inverse Hessian of each fit at theta."""
-        gradient, made = self.hessian(theta)
-        with np.errstate(invalid="ignore", over="ignore"):
-            return gradient, Whole(symmetric_inverse(made))
-
-    def hessian(self, theta: Matrix) -> tuple[Matrix, Matrix]:
-        """Return the gradient and the Hessian, (m, q, q), of each fit at theta."""
         centre, q = self.centre, theta.shape[1]
         against = self._against(theta)
         variance = against * (1 - against)
@@ -398,4 +388,4 @@ class Problem:
         if self.ridge is not None:
             made += self.ridge
         with np.errstate(invalid="ignore", over="ignore"):
-            return self._gradient(theta, against), made
+            return self._gradient(theta, against), Whole(symmetric_inverse(made))

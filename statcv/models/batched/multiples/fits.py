@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.folds import FoldFits, Folds
-from statcv.models.batched.logit.wide import are_few_and_small
 from statcv.models.batched.multiples.by_few_records import ByFewRecords
 from statcv.models.batched.multiples.by_records import ByRecords
 from statcv.models.batched.multiples.span import Span
@@ -259,10 +258,7 @@ def _are_spanned(records: TrainingSet, folds: Folds, ridge: Matrix) -> bool:
 
 def _suits(records: TrainingSet, folds: Folds, ridge: Matrix) -> bool:
     n, p = records.X.shape
-    smaller = min(n, p)
-    if not are_few_and_large(folds, (n, smaller), records.n_classes):
-        return False
-    if records.kind == "binary" and are_few_and_small(folds, n, smaller):
+    if not are_few_and_large(folds, (n, min(n, p)), records.n_classes):
         return False
     return _are_spanned(records, folds, ridge)
 
