@@ -19,7 +19,6 @@ from statcv.models import Logit, TrainingSet
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.multiples import by_records
 from statcv.models.batched.multiples import fits as multiples
-from statcv.models.batched.multiples.by_few_records import ByFewRecords
 from statcv.models.batched.multiples.by_records import ByRecords
 from statcv.models.batched.multiples.fits import fit_by_multiples
 from statcv.models.batched.multiples.span import Span
@@ -188,59 +187,6 @@ def test_inverses_by_records_are_those_of_hessians(free, p, intercept, monkeypat
         assert gap < 1e-4 * np.abs(exact).max()
     some = inverses.part(np.array([2, 0])).times(flat[[2, 0]])
     np.testing.assert_allclose(span.coefficients(some), steps[[2, 0]], rtol=1e-6)
-
-
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("p", [90, 260])
-def test_inverses_by_few_records_are_those_of_hessians_without_the_others(p, intercept):
-    records, n = sample(p, 100, p, intercept=intercept), 100
-    ridge = Logit(C=1.0).ridge(records)
-    span, rng = Span.of(records, ridge), np.random.default_rng(p)
-    variances = rng.uniform(0.05, 0.25, size=(3, n))
-    variances[:, ::2] *= 1e-4
-    variances[1, :20] = 0.0  # with fewer records
-    inverses = ByFewRecords.of(span, variances)
-    assert (inverses.left[:, ::2].all(axis=1) & ~inverses.left[:, -1]).all()
-    gradients = rng.normal(size=(3, span.size)) * 0.1
-    gradients[:, :n] *= variances > 0
-    places = inverses.times(gradients)
-    steps = span.coefficients(places)[:, 0]
-    along, exact = span.along(places), span.predictors(places)
-    assert np.abs(along - exact).max() < 1e-4 * np.abs(exact).max()
-    columns = records.X - span.middle
-    if intercept:
-        columns[:, 0] = 1.0
-    for fit in range(3):
-        left = inverses.left[fit]
-        own = columns[~left] * np.sqrt(variances[fit, ~left])[:, None]
-        hessian = own.T @ own + np.diag(ridge) * inverses.ridge[fit] / span.strength
-        target = gradients[fit, :n] @ columns
-        if intercept:  # whose variance is that of all records
-            hessian[0, 0] += variances[fit, left].sum()
-            target[0] = gradients[fit, n] / span.unit
-        expected = np.linalg.solve(hessian, target)
-        if intercept:
-            expected[0] -= expected[1:] @ span.middle[1:]
-        assert np.abs(steps[fit] - expected).max() < 1e-4 * np.abs(expected).max()
-    some = inverses.part(np.array([2, 0])).times(gradients[[2, 0]])
-    np.testing.assert_allclose(some, places[[2, 0]], rtol=1e-6, atol=1e-9)
-
-
-def test_records_that_bend_little_are_left_out_if_there_are_many():
-    records = sample(3, 100, 120)
-    span = Span.of(records, Logit(C=1.0).ridge(records))
-    variances = np.full((2, 100), 0.2)
-    assert ByFewRecords.of(span, variances) is None
-    variances[:, 50:] = 0.025  # little of all, but more than the ridge
-    assert ByFewRecords.of(span, variances) is None
-    variances[:, 50:] = 1e-5
-    found = ByFewRecords.of(span, variances)
-    assert found.records.shape == (2, 50)
-    assert found.left[:, 50:].all()
-    found = ByFewRecords.of(span, np.zeros((2, 100)))  # of a class that is sure
-    assert found.records.shape == (2, 0)
-    gradients = np.random.default_rng(1).normal(size=(2, span.size))
-    assert np.isfinite(found.times(gradients)).all()
 
 
 def farthest(made, model, records, folds, fits):

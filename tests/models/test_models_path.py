@@ -11,7 +11,7 @@ from statcv.errors import ModelError
 from statcv.folds.ragged import Ragged
 from statcv.models import Logit, TrainingSet
 from statcv.models.batched import folds as together
-from statcv.models.batched.downdate import Factored, symmetric_inverse
+from statcv.models.batched.downdate import symmetric_inverse
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.logit.fits import fit_logit_folds
 from statcv.models.tuning import tuned
@@ -252,21 +252,6 @@ def test_inverses_keep_their_digits_where_columns_have_a_factor_in_common(q):
     grams = np.matmul(rows.transpose(0, 2, 1), rows)
     made = np.matmul(symmetric_inverse(grams), grams)
     np.testing.assert_allclose(made, np.tile(np.eye(q), (3, 1, 1)), atol=1e-9)
-
-
-def test_positive_definite_matrices_are_not_inverted_where_factors_serve():
-    rng = np.random.default_rng(1)
-    rows, vectors = rng.normal(size=(4, 40, 30)), rng.normal(size=(4, 30))
-    grams = np.matmul(rows.transpose(0, 2, 1), rows)
-    grams[2, 5] = grams[2, :, 5] = 0.0  # singular
-    bound = np.arange(1.0, 5.0)
-    made = Factored.of(grams, bound)
-    np.testing.assert_array_equal(made.norm, [1, 2, np.inf, 4])
-    for some in (np.array([0, 3]), np.array([True, False, False, True])):
-        part = made.part(some)
-        solved = np.linalg.solve(grams[some], vectors[some, :, None])[:, :, 0]
-        np.testing.assert_allclose(part.times(vectors[some]), solved, atol=1e-10)
-        np.testing.assert_array_equal(part.norm, [1, 4])
 
 
 @pytest.mark.parametrize("q", [30, 210])

@@ -1,10 +1,8 @@
 """Binary logistic regression in all folds of a plan together.
 
-``fits`` tells which way is taken: ``wide`` serves few folds of few records,
-``left_out`` many folds that leave out few of these, and the passes of another room few
-large folds; all others step from the fit to all records by matrices that ``problem``
-derives from its Hessian, or by Newton's method where there are ``few_coefficients``.
-``newton`` fits again what is in doubt.
+``fits`` tells which way is taken: few large folds go through the passes of another
+room, all others step from the fit to all records by matrices that ``problem`` derives
+from its Hessian. ``newton`` fits again what is in doubt.
 """
 
 from statcv.models.batched.logit.fits import fit_logit_folds, sure_logit_fits

@@ -333,6 +333,10 @@ class Problem:
         """Return the gradient of each fit's log-likelihood, less the penalty's."""
         return self._gradient(theta, self._against(theta))
 
+    def furthest(self, step: Matrix) -> Matrix:
+        """Return by how much a step moves some linear predictor at most, (m,)."""
+        return np.asarray(np.abs(step @ self.centre.across).max(axis=1, initial=0.0))
+
     def _against(self, theta: Matrix) -> Matrix:
         """Return the probabilities of the classes that were not observed.
 

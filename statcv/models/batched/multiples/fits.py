@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.folds import FoldFits, Folds
-from statcv.models.batched.multiples.by_few_records import ByFewRecords
 from statcv.models.batched.multiples.by_records import ByRecords
 from statcv.models.batched.multiples.span import Span
 from statcv.models.batched.passes import are_few_and_large, family_of
@@ -159,9 +158,7 @@ class Multiples:
             return ByRecords.of(self.span, curved, self.often > 0)
         owner = np.repeat(np.arange(len(eta)), family.width)
         span, variances = self.span.part(owner), curved.reshape(-1, n)
-        each: Inverses | None = ByFewRecords.of(span, variances)
-        if each is None:
-            each = ByRecords.of(span, variances[:, None], self.often[owner] > 0)
+        each = ByRecords.of(span, variances[:, None], self.often[owner] > 0)
         return each and ByClass(each, self.family.basis, len(eta))
 
 
