@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix
 from statcv.models.batched.passes.quasi_newton import Identity, Until, climb
 from statcv.models.batched.passes.sums import Passes
-from statcv.models.batched.passes.triangles import Triangle
 
 HEAVY = 64  # coefficients whose products cost more than some gradients
 SAMPLE = 40  # records of the sample for each coefficient, and
@@ -31,16 +30,10 @@ class Anchor:
     theta : numpy.ndarray, shape (1, q)
     scale : numpy.ndarray, shape (q,)
         The roots of the diagonal of a Hessian.
-    triangle : Triangle or None
-        That of a Hessian nearby, if it was computed.
-    rate : float
-        By how much a step by that Hessian shortens the distance to the optimum.
     """
 
     theta: Matrix
     scale: Matrix
-    triangle: Triangle | None = None
-    rate: float = 1.0
 
 
 def find_anchor(passes: Passes) -> Anchor | None:
@@ -109,11 +102,10 @@ def _by_hessians(passes: Passes, theta: Matrix) -> Anchor | None:
             distance = float(np.sqrt(max((step @ gradient.T).item(), 0.0)))
             if not np.isfinite(distance) or distance > FARTHER * before:
                 return None
-            rate = distance / before
-            if distance <= near or (number and rate > SLOW):
+            if distance <= near or (number and distance > SLOW * before):
                 break
             theta, before = theta + step, distance
             gradient = passes.gradient(theta)
         if distance <= near:
-            return Anchor(theta, triangle.scale, triangle, rate)
+            return Anchor(theta, triangle.scale)
     return None

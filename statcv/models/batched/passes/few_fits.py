@@ -21,7 +21,6 @@ from statcv.models.batched.passes.families import (
     negligible,
 )
 from statcv.models.batched.passes.quasi_newton import (
-    BROYDEN,
     NEARBY,
     REMEMBERED,
     STEPS,
@@ -32,7 +31,7 @@ from statcv.models.batched.passes.quasi_newton import (
     climb,
 )
 from statcv.models.batched.passes.sums import Passes, padded
-from statcv.models.batched.passes.triangles import Triangle, Triangles
+from statcv.models.batched.passes.triangles import Triangles
 from statcv.models.newton import is_steep
 from statcv.threads import product, shared
 
@@ -45,11 +44,9 @@ MOST, ROOM = 256, 2**26  # fits whose gradients are summed at once, and their re
 HESSIANS = 20  # of its own that a fold gets, as long as its way
 ANEW = 2  # times that new Hessians may come before the steps with others end
 GAIN = 0.5  # becomes so much shorter with each, where it is short
-FLOPS = 18e9  # operations of a pass in a second, about; those of products of columns,
-FLOPS_OF_PRODUCTS = 40e9
+FLOPS = 18e9  # operations of a pass in a second, about
 RATE_OF_PRODUCTS, RATE_OF_TRIANGLES = 7e10, 4e10  # those of many columns
 EACH = 2.5e-9  # seconds for the residual of a record
-ENOUGH = 2e-10  # a share of a distance, about
 ALONE = 3.2  # records for each coefficient, below which folds have little in common,
 STRONG = 0.05  # unless the ridge is so large a share of the information
 FEW_ROWS = 250  # that tell of it
@@ -172,14 +169,6 @@ class FewFits:
         total = passes.summed(fits, sums)[: fits * width]
         gradient = (passes.gathered(total) - there * self.penalty) / self.scale
         return np.asarray(gradient if origin is None else origin.gradient + gradient)
-
-    def common_hessian(self, triangle: Triangle) -> Triangles:
-        """Return an inverse that all fits share, that of all records.
-
-        It is enlarged by the mean share of the records that the fits hold out.
-        """
-        share = 1 - sum(map(len, self.changed)) / (len(self.passes.X) * len(self))
-        return Triangles((triangle,), self.scale, multiple=1 / share)
 
     def fold_hessians(self, theta: Matrix) -> Triangles | Whole:
         """Return the inverse Hessian of each fit at coordinates of all, (1, q)."""
@@ -356,12 +345,7 @@ def _settle(
     start = found.theta * problem.scale
     theta, done = np.tile(start, (len(problem), 1)), np.zeros(len(problem), dtype=bool)
     inverse: Inverses | None
-    if far:
-        inverse = Identity(grows=True)
-    elif found.triangle is not None and _sharing_pays(problem, found.rate):
-        inverse = problem.common_hessian(found.triangle)
-    else:
-        inverse = problem.fold_hessians(start)
+    inverse = Identity(grows=True) if far else problem.fold_hessians(start)
     before, hope = np.full(len(problem), np.inf), ~done
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         for number in range(1 + HESSIANS):
@@ -408,22 +392,6 @@ def _are_far(passes: Passes, folds: Folds) -> bool:
     return float(np.mean(passes.ridge < STRONG * information)) > 0.5
 
 
-def _sharing_pays(problem: FewFits, rate: float) -> bool:
-    """Return whether steps by one Hessian take less time than one for each fit."""
-    (n, p), q, m = problem.passes.X.shape, len(problem.scale), len(problem)
-    if problem.weighted:
-        return True
-    free = q // p
-    out = max(sum(map(len, problem.changed)) / m, 1.0)
-    noise = q / out
-    apart = out / n * (2 * np.sqrt(noise) + noise)
-    one_pass = _time_of_pass(problem)
-    products = n * p * p * (free + 1) * free / 2 / FLOPS_OF_PRODUCTS
-    inverses = m * 1.5 * q**3 / FLOPS
-    shared = min(_steps(max(rate, apart)), 2 * STEPS) * one_pass
-    return bool(shared < products + inverses + _steps(rate**2) * one_pass)
-
-
 def _are_apart(problem: FewFits) -> bool:
     """Return whether it saves time to leave out of Hessians what ties classes."""
     enough = PLENTY * problem.passes.size * len(problem)
@@ -450,11 +418,6 @@ def _time_of_pass(problem: FewFits) -> float:
     n, p = problem.passes.X.shape
     width = problem.passes.family.width
     return float(n * len(problem) * width * (4 * p / FLOPS + EACH))
-
-
-def _steps(rate: float) -> float:
-    """Return about how many steps bring a distance to the accuracy wanted."""
-    return float(np.log(ENOUGH) / np.log(np.clip(rate, 1e-4, 0.97))) * BROYDEN + 1
 
 
 def _not_separated(problem: FewFits, theta: Matrix) -> NDArray[np.bool_]:

@@ -87,27 +87,21 @@ class Triangle:
 
 @dataclass(frozen=True, eq=False)
 class Triangles:
-    """Inverses of Hessians in scaled coordinates, of which fits may share one.
+    """Inverses of Hessians in scaled coordinates, one for each fit.
 
     Attributes
     ----------
     triangles : tuple of Triangle or None
-        One for each fit, or one for all; None for a Hessian without an inverse.
+        None for a Hessian without an inverse.
     scale : numpy.ndarray, shape (q,)
         What coordinates are multiplied by.
-    multiple : float or None
-        What multiplies the one for all; None if there is one for each fit.
     """
 
     triangles: tuple[Triangle | None, ...]
     scale: Matrix
-    multiple: float | None = None
 
     def times(self, vectors: Matrix) -> Matrix:
         """Multiply vectors, shape (m, q), each by its inverse; NaN without one."""
-        if self.multiple is not None and self.triangles[0] is not None:
-            solved = self.triangles[0].solve(vectors * self.scale)
-            return np.asarray(solved * (self.scale * self.multiple))
         made = vectors * self._units
 
         def put(fit: int) -> None:
@@ -134,8 +128,6 @@ class Triangles:
 
     def part(self, chosen: NDArray[Any]) -> Triangles:
         """Return the inverses of some of the fits."""
-        if self.multiple is not None:
-            return self
         some = np.arange(len(self.triangles))[chosen]
         kept = tuple(self.triangles[one] for one in some)
         return replace(self, triangles=kept)
