@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         fetch_ptb,
         load_data,
         load_irae,
+        read_table,
     )
     from statcv.errors import StatcvError
     from statcv.folds import by_hash, by_quantile, by_value
@@ -71,6 +72,7 @@ _HOME_OF = {
     "load_data": "statcv.datasets",
     "load_irae": "statcv.datasets",
     "meta_analysis": "statcv.verbs.meta_analysis",
+    "read_table": "statcv.datasets",
     "stratifier_bias": "statcv.verbs.stratifier_bias",
 }
 
@@ -97,6 +99,7 @@ __all__ = [
     "metrics",
     "models",
     "plots",
+    "read_table",
     "sites",
     "splitters",
     "stratifier_bias",

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from statcv.cli.export import make_folder, write_comparison, write_result, write_table
-from statcv.cli.files import read_data
+from statcv.cli.files import layout_of, read_data
 from statcv.cli.parser import make_parser
 from statcv.cli.sites import SITES
 from statcv.errors import (
@@ -31,9 +31,23 @@ from statcv.errors import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from statcv.folds import FoldPlan
     from statcv.results.result import CVResult
 
 WIDTH = 79
+TO_BIND = """\
+-- Bind the parameters ipad and opad, 64 bytes each. They are made of the key, and
+-- as confidential: the key (its SHA-256 beyond 64 bytes), filled up with zero
+-- bytes to 64, each byte XOR 0x36 for ipad and XOR 0x5C for opad. In Python, with
+-- the key in STATCV_KEY:
+--   from statcv.folds.strata.hashing import pads
+--   ipad, opad = pads()
+--   connection.execute(query, {"ipad": ipad, "opad": opad})
+"""
+REGISTER = """\
+-- First give the connection its functions:
+--   statcv.folds.strata.hashing_sql.{name}(connection)
+"""
 PLAN = ["scheme", "k", "p", "pairs", "repeats", "rebalance", "positive"]
 PLAN += ["na_action", "seed"]
 PREDICTIONS = ["observed", "fold", "repeat", "row", "cluster", "positive"]
@@ -113,7 +127,7 @@ def _warnings_as_notes() -> Iterator[None]:
 
 
 def _cv(options: argparse.Namespace) -> None:
-    data = read_data(options.data)
+    data = _data_of(options, options.stratify)
     if options.out:
         make_folder(options.out)
     result = _fit(options, data, {"checkpoint": options.checkpoint})
@@ -134,7 +148,7 @@ def _report(options: argparse.Namespace) -> None:
 
     check_path(options.out)
     check_style(options.style, options.by)
-    data = read_data(options.data)
+    data = _data_of(options, [*(options.stratify or []), options.by])
     result = _fit(options, data, {"checkpoint": options.checkpoint})
     style, by, level = options.style, options.by, options.level
     written = result.report(options.out, style=style, by=by, level=level)
@@ -145,7 +159,8 @@ def _report(options: argparse.Namespace) -> None:
 def _evaluate(options: argparse.Namespace) -> None:
     from statcv.verbs.from_predictions import from_predictions
 
-    data = read_data(options.data)
+    identifying = [options.cluster, options.fold, options.row]
+    data = read_data(options.data, layout_of(options), identifying)
     if options.out:
         make_folder(options.out)
     call = {name: getattr(options, name) for name in PREDICTIONS}
@@ -161,7 +176,7 @@ def _evaluate(options: argparse.Namespace) -> None:
 def _compare(options: argparse.Namespace) -> None:
     from statcv.results.comparison.comparison import make_comparison
 
-    data = read_data(options.data)
+    data = _data_of(options, options.stratify)
     (name, change), *others = _changes(options, data).items()
     if options.out:
         make_folder(options.out)
@@ -174,6 +189,13 @@ def _compare(options: argparse.Namespace) -> None:
         print(result.summary(options.level), end="\n\n\n")
     print(comparison.summary())
     _tell(written, options.out)
+
+
+def _data_of(
+    options: argparse.Namespace, identifying: Sequence[str | None] | None
+) -> pd.DataFrame:
+    layout = layout_of(options)
+    return read_data(options.data, layout, identifying, options.formula)
 
 
 def _fit(_options: Any, _data: pd.DataFrame, _change: Mapping[str, Any]) -> CVResult:
@@ -254,19 +276,38 @@ def _folds(options: argparse.Namespace) -> None:
         return
     if options.data is None:
         raise ArgumentError("statcv folds needs DATA, unless --sql can do without.")
-    data = read_data(options.data)
+    binned = _is_binned(stratify)
+    columns = list(getattr(stratify, "columns", options.stratify or ()))
+    identifying = [] if binned else columns
+    data = read_data(options.data, layout_of(options), identifying, options.outcome)
     plan = fold_plan(options.outcome, data, **call)
     if options.sql:
         _refuse_beside_sql(options, ["out", "duplicates"], "leave it out")
-        binned = _is_binned(stratify)
         print(_sql(plan.stratifier if binned else stratify, options, plan.n_splits))
         return
-    written = options.out and write_table(options.out, plan.to_frame())
+    written = None
+    if options.out:
+        written = write_table(options.out, _with_values(plan, data, columns))
     print(f"{plan}\n")
     rows = data.loc[plan.rows] if options.duplicates else None
     print(plan.audit(data=rows, duplicates=options.duplicates))
     if written:
         print(f"\nWritten: {written}")
+
+
+def _with_values(
+    plan: FoldPlan, data: pd.DataFrame, columns: Sequence[str]
+) -> pd.DataFrame:
+    """Return a plan as a table, with the values of its stratifier beside the fold."""
+    table = plan.to_frame()
+    rows = data.index if plan.rows is None else plan.rows
+    values = data.loc[rows, list(columns)]
+    values = values.reset_index(drop=True).reindex(table["position"])
+    reserved = {"draw", "site", "weight", "bin", "rebalance", *table.columns}
+    for name in reversed(columns):
+        free = f"{name} (data)" if name in reserved or name[:4] == "row_" else name
+        table.insert(list(table).index("fold") + 1, free, values[name].array)
+    return table
 
 
 def _stratifier(options: argparse.Namespace) -> Any:
@@ -325,7 +366,10 @@ def _sql(stratify: Any, options: argparse.Namespace, k: int) -> str:
     if isinstance(stratify, ByHash):
         _refuse_beside_sql(options, ["repeats"], "a hash does not depend on it")
         fold = sql_fold(list(stratify.columns), k, options.sql)
-        return f"1 + {fold} AS fold"
+        print(TO_BIND.replace("-- ", ""), file=sys.stderr, end="")
+        register = f"register_{options.sql}"
+        known = "" if options.sql == "postgresql" else REGISTER.format(name=register)
+        return f"{TO_BIND}{known}1 + {fold} AS fold"
     if not isinstance(stratify, ByQuantile):
         raise ArgumentError(
             "--sql writes folds by --thresholds, --plan, --by quantile or --by hash; "
@@ -367,6 +411,7 @@ def _refuse_beside_sql(
 
 def _data(options: argparse.Namespace) -> None:
     from statcv.datasets import available_data
+    from statcv.formula import why_text
 
     name, listed = options.name, available_data().set_index("name", drop=False)
     if name is None:
@@ -379,13 +424,16 @@ def _data(options: argparse.Namespace) -> None:
         raise ArgumentError(f"{name!r} needs no download; leave --fetch out.")
     if download and not (options.fetch or listed.loc[name, "here"]):
         raise ArgumentError(f"{name!r} is not here yet: add --fetch to download it.")
-    table = read_data(name)
+    table = read_data(name, layout_of(options))
     if options.out:
         print(f"Written: {write_table(options.out, table)}")
         return
     print(f"{name}: {len(table)} rows, {table.shape[1]} columns\n")
     columns = {"type": table.dtypes.astype(str), "missing": table.isna().sum()}
     print(table.iloc[:0].T.assign(**columns).to_string())
+    for column in table:
+        if why := why_text(table[column], str(column)):
+            print(f"\n{textwrap.fill(why.strip(), WIDTH)}")
 
 
 def _about(row: pd.Series[Any]) -> str:

@@ -30,7 +30,9 @@ examples:
 
 Formulas may call patsy's functions, poly(), bs(), and numpy as np. DATA is a
 data set that `statcv data` lists, or a .csv, .csv.gz, .tsv, .tsv.gz or .parquet
-file; an unnamed first column of a text file holds the row labels.
+file; an unnamed first column of a text file holds the row labels. Identifiers
+are text as it is written; only empty cells and NA are missing unless --missing
+says otherwise. In Python, read_table() reads a file in the same way.
 Exit codes: 0; 2 for wrong input, with a line that says why; 130 if interrupted.
 """
 
@@ -101,6 +103,7 @@ def make_parser(commands: Mapping[str, Run]) -> argparse.ArgumentParser:
     add = command("folds", "say who is held out, and what the folds leak")
     which = "name of a data set (statcv data), or a file; optional with --sql"
     add("data", nargs="?", metavar="DATA", help=which)
+    _add_reading(add)
     add("--outcome", metavar="FORMULA", help="the outcome, or a whole formula")
     _add_folds(add)
     by = "quantile bins, a hash keyed by STATCV_KEY, or whole values of --stratify"
@@ -117,6 +120,7 @@ def make_parser(commands: Mapping[str, Run]) -> argparse.ArgumentParser:
     add("--out", type=Path, metavar="FILE.csv", help="write the plan there")
     add = command("data", "list data sets, describe one, or write it to a file")
     add("name", nargs="?", metavar="NAME", help="a data set or a file")
+    _add_reading(add)
     add("--fetch", action="store_true", help="download it, once")
     add("--out", type=Path, metavar="FILE.csv", help="write it there")
     _add_sites(added, commands)
@@ -169,6 +173,7 @@ def _add_sites(added: Any, commands: Mapping[str, Run]) -> None:
     add = command("join", "make the home of a site, if its data suit the plan")
     plan(add)
     add("data", metavar="DATA", help="file of the site's records")
+    _add_reading(add)
     add("--site", required=True, metavar="NAME", help="name of the site")
     home(add)
     known = "the coordinator's public key; the first that is seen, unless given"
@@ -190,13 +195,14 @@ def _add_sites(added: Any, commands: Mapping[str, Run]) -> None:
     add = command("verify", "compute again every byte that a site has sent")
     add("log", type=Path, metavar="LOG", help="log.jsonl in the home of the site")
     add("data", metavar="DATA", help="file of the site's records")
+    _add_reading(add)
     beside = "the plan; the file plan.json beside the log unless given"
     add("--plan", type=Path, metavar="FILE", help=beside)
     add = command("audit", "check that what was published are the sums of the sites")
     add("logs", type=Path, nargs="+", metavar="LOG", help="the log of each site")
     beside = "the plan; the file plan.json beside the first log unless given"
     add("--plan", type=Path, metavar="FILE", help=beside)
-    add_commands(steps)
+    add_commands(steps, _add_reading)
     add_command(steps)
 
 
@@ -211,7 +217,7 @@ def _add_agree(add: Any) -> None:
     add("--thresholds", type=_names, metavar="A,B", help="on which all sites agree")
     add("--per-fold", type=int, metavar="M", help="bins per fold (1)")
     levels = "levels of a column that is no number, in order; may be repeated"
-    add("--levels", type=_values, action="append", metavar="NAME=A,B", help=levels)
+    add("--levels", type=_levels, action="append", metavar="NAME=A,B", help=levels)
     names = ("logit", "ridge", "firth", "linear", "trees")
     add("--model", choices=names, help="the model (logit)")
     add_to_agree(add, _values)
@@ -238,6 +244,7 @@ def _add_call(add: Any, out: bool = True) -> None:
     """Add the options that ``cv`` and ``compare`` share, mostly arguments of cv()."""
     add("formula", metavar="FORMULA", help='such as "y ~ age * sex"; quote it')
     add("data", metavar="DATA", help="name of a data set (statcv data), or a file")
+    _add_reading(add)
     add(
         "--model",
         metavar="NAME",
@@ -262,6 +269,7 @@ def _add_call(add: Any, out: bool = True) -> None:
 def _add_evaluate(add: Any) -> None:
     """Add the arguments of :func:`statcv.from_predictions`."""
     add("data", metavar="DATA", help="file with one row per prediction")
+    _add_reading(add)
     add("--observed", required=True, metavar="COLUMN", help="the outcome")
     which = "the predictions; of several classes a column each, in their order"
     add("--predicted", type=_names, required=True, metavar="A,B", help=which)
@@ -300,17 +308,36 @@ def _add_folds(add: Any) -> None:
     add("--seed", type=int, metavar="N", help="seed of the random numbers")
 
 
+def _add_reading(add: Any) -> None:
+    """Add the options of :func:`statcv.read_table`."""
+    words = "text that means a missing value, beside empty cells and NA"
+    many = {"nargs": "+", "action": "extend", "metavar": "TEXT"}
+    add("--missing", **many, help=words)
+    default = "separator of the fields (a comma, or a tab in .tsv)"
+    add("--sep", metavar="CHARACTER", help=default)
+    add("--decimal", choices=(".", ","), help="decimal point of numbers (.)")
+    add("--encoding", metavar="NAME", help="such as latin-1 or utf-16 (utf-8)")
+
+
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _values(text: str) -> tuple[str, list[Any]]:
+def _levels(text: str) -> tuple[str, list[Any]]:
+    """Return a column and its levels, which are text unless all are numbers."""
+    name, levels = _values(text, {"True": True, "False": False})
+    if any(isinstance(level, str) for level in levels):
+        levels = _names(text.partition("=")[2])
+    return name, levels
+
+
+def _values(text: str, words: Mapping[str, Any] = WORDS) -> tuple[str, list[Any]]:
     """Return a name and its values, as numbers where they can be read as such."""
     name, _, listed = text.partition("=")
     values: list[Any] = []
     for value in _names(listed):
         try:
-            values.append(WORDS[value] if value in WORDS else _number(value))
+            values.append(words[value] if value in words else _number(value))
         except argparse.ArgumentTypeError:
             values.append(value)
     if not (name.strip() and values):

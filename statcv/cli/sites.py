@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from statcv.cli.export import make_folder, write_sites_result, write_table
-from statcv.cli.files import read_data, read_plan
+from statcv.cli.files import LAYOUT, layout_of, read_plan, read_site_data
 from statcv.cli.sites_trees import grower, need_trees, trees_of
 from statcv.errors import ArgumentError, DataError, SiteError, listed
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from statcv.sites import Entry
+    from statcv.sites import Entry, SitesPlan
     from statcv.sites.transports.homes import Home
     from statcv.sites.transports.parties import CoordinatorParty, SiteParty
     from statcv.sites.trees import Grow
@@ -140,7 +140,8 @@ def _join(options: argparse.Namespace) -> None:
     need_trees(plan)
     file = Path(options.data)
     where = str(file.resolve()) if file.exists() else options.data
-    data = _records(site, options.data)
+    layout = layout_of(options)
+    data = _records(plan, site, options.data, layout)
     with locked(options.home):
         home = join(
             options.home,
@@ -148,6 +149,7 @@ def _join(options: argparse.Namespace) -> None:
             site,
             data,
             file=where,
+            layout=layout,
             coordinator=options.coordinator,
             permit=options.permit_another_plan,
         )
@@ -163,12 +165,14 @@ def _tell_key(what: str, home: Home) -> None:
     print(f"{what} is {key_name(home.key.public)}; compare it by telephone.")
 
 
-def _records(site: str, name: str | None) -> pd.DataFrame:
+def _records(
+    plan: SitesPlan, site: str, name: str | None, layout: Mapping[str, Any]
+) -> pd.DataFrame:
     """Return the records of a site, or raise an error without any value of them."""
     if name is None:
         raise SiteError(f"site {site}: the home does not say which file has its data.")
     try:
-        return read_data(name)
+        return read_site_data(plan, name, layout)
     except DataError as error:
         if not Path(name).exists():
             raise SiteError(f"site {site}: {error}") from None
@@ -193,7 +197,8 @@ def _party(home: Home, grow: Grow | None = None) -> CoordinatorParty | SiteParty
 
     if not home.is_site:
         return CoordinatorParty(home)
-    data = partial(_records, home.party, home.told.get("data"))
+    layout = {name: home.told[name] for name in LAYOUT if name in home.told}
+    data = partial(_records, home.plan, home.party, home.told.get("data"), layout)
     return SiteParty(home, data, grow)
 
 
@@ -270,7 +275,8 @@ def _verify(options: argparse.Namespace) -> None:
     plan = read_plan(options.plan or options.log.parent / "plan.json")
     site, entries = _read_log(options.log)
     kept = read_trees(options.log.parent / TREES)
-    found = verify(plan, entries, _records(site, options.data), site, kept)
+    data = _records(plan, site, options.data, layout_of(options))
+    found = verify(plan, entries, data, site, kept)
     if not found.passed:
         raise SiteError(f"site {site}: {found}.")
     print(f"Site {site}: {found}.")

@@ -5,22 +5,24 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from statcv.cli.files import read_data, read_plan
+from statcv.cli.files import layout_of, read_plan, read_site_data
 
 HOST, PORT, DAYS = "localhost", 8002, 90
 
 
-def add_commands(subparsers: Any) -> None:
+def add_commands(subparsers: Any, add_reading: Callable[[Any], None]) -> None:
     """Add the commands to those of ``statcv sites``.
 
     Parameters
     ----------
     subparsers : argparse subparsers
+    add_reading : callable
+        Adds the options by which a file is read.
     """
 
     def command(name: str, run: Any, text: str) -> Any:
@@ -53,6 +55,7 @@ def add_commands(subparsers: Any) -> None:
     add("home", type=Path, metavar="HOME", help="folder of the site, with its key")
     add("plan", type=Path, metavar="PLAN", help="the plan that this site signed")
     add("data", metavar="DATA", help="records of the site, a file")
+    add_reading(add)
     first = "the answer to the request of the site, the first time"
     add("--answer", type=Path, metavar="FILE", help=first)
     add = command("run", _run, "run a plan at sites that take part")
@@ -103,7 +106,8 @@ def _client(options: argparse.Namespace) -> None:
     from statcv.sites.transports.nvflare import take_part
 
     answer = options.answer.read_bytes() if options.answer else None
-    plan, data = read_plan(options.plan), read_data(options.data)
+    plan = read_plan(options.plan)
+    data = read_site_data(plan, options.data, layout_of(options))
     with ending_by_signal():
         take_part(options.home, plan, data, answer, tell)
 

@@ -31,7 +31,7 @@ from statcv.errors import (
 )
 
 
-def read_table(
+def read_published(
     file: IO[bytes], text: Iterable[str], dates: Iterable[str] = ()
 ) -> pd.DataFrame:
     """Return the table; `text` and `dates` name its columns of text and of dates."""
@@ -40,12 +40,12 @@ def read_table(
         file,
         dtype=dict.fromkeys(text, str),
         parse_dates=days,
-        **_exact_numbers(),
+        **exact_numbers(),
     )
     return table.astype(dict.fromkeys(days, "datetime64[ns]"))
 
 
-def _exact_numbers() -> dict[str, Any]:
+def exact_numbers() -> dict[str, Any]:
     """Return the option for exact numbers, which pandas 3.1 and later always read."""
     version = tuple(int(part) for part in pd.__version__.split(".")[:2])
     return {} if version >= (3, 1) else {"float_precision": "round_trip"}
@@ -106,7 +106,7 @@ def obtain(
     content = _in_data_folder(file) or _in_cache(file, cache)
     if content is None:
         content = _make(file, cache, mirror, progress)
-    return read_table(BytesIO(content), file.text)
+    return read_published(BytesIO(content), file.text)
 
 
 def is_here(file: Prepared) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from statcv.datasets import published
-from statcv.datasets.cache import is_here, read_table
+from statcv.datasets.cache import is_here, read_published
 from statcv.errors import ArgumentError, ArgumentTypeError, suggestion
 
 
@@ -172,7 +172,7 @@ def _spector() -> pd.DataFrame:
 
 def _ehr() -> pd.DataFrame:
     with resources.files("statcv.data").joinpath("ehr.csv").open("rb") as file:
-        return read_table(file, text=["site", "patient_id"], dates=["birth_date"])
+        return read_published(file, text=["site", "patient_id"], dates=["birth_date"])
 
 
 _READERS = {"spector": _spector, "ehr": _ehr}

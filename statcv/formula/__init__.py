@@ -21,6 +21,7 @@ from statcv.formula.parse import Formula, parse_formula, updated_formula
 from statcv.formula.quoting import quoted
 from statcv.formula.scope import caller_scope
 from statcv.formula.terms import Terms, is_finite
+from statcv.formula.text_numbers import why_text
 from statcv.formula.training_sets import TrainingSets
 
 __all__ = [
@@ -45,4 +46,5 @@ __all__ = [
     "row_values",
     "row_weights",
     "updated_formula",
+    "why_text",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,8 +17,10 @@ from statcv.errors import (
     ColumnError,
     DataError,
     FormulaError,
+    MissingDataWarning,
     OutcomeError,
     suggestion,
+    warn,
 )
 from statcv.formula.frame import (
     Columns,
@@ -32,6 +34,7 @@ from statcv.formula.outcome import Outcome, read_outcome
 from statcv.formula.parse import Formula, parse_formula
 from statcv.formula.quoting import quoted
 from statcv.formula.terms import CELLS, Matrix, Terms, is_finite
+from statcv.formula.text_numbers import text_numbers
 
 NA_ACTIONS = ("drop", "raise", "pass")
 Series = Mapping[str, "pd.Series[Any]"]
@@ -197,6 +200,7 @@ def make_design(
         given = {name: column.iloc[kept] for name, column in given.items()}
         terms = Terms(parsed, Columns(frame, every, parsed.columns, kept), index)
         matrix = None if matrix is None else _kept_rows(matrix, kept)
+    _refuse_text_numbers(parsed, frame, () if terms.is_plain else parsed.terms)
     outcome = read_outcome(parsed, given, index, positive)
     if not terms.is_plain:  # otherwise the matrix shows it
         _refuse_identifiers(parsed, terms.columns)
@@ -280,6 +284,24 @@ def counted(missing: Mapping[str, int]) -> str:
     ranked = sorted(missing.items(), key=lambda item: -item[1])
     more = f" and {len(ranked) - 5} more columns" if len(ranked) > 5 else ""
     return ", ".join(f"{name} {count}" for name, count in ranked[:5]) + more
+
+
+def _refuse_text_numbers(
+    formula: Formula, frame: pd.DataFrame, terms: Iterable[Iterable[str]]
+) -> None:
+    """Check that no plain column is text only for how its numbers are written.
+
+    A column of few different integers and a code may be a factor, and is named.
+    """
+    factors = [formula.outcome, *(code for term in terms for code in term)]
+    for name in dict.fromkeys(formula.factors[code].column for code in factors):
+        found = None if name is None else text_numbers(frame[name], name)
+        if found is None:
+            continue
+        sentence, sure = found
+        if sure:
+            raise DataError(sentence)
+        warn(f"{sentence} Here it is a factor.", MissingDataWarning)
 
 
 def _refuse_identifiers(formula: Formula, columns: Series) -> None:

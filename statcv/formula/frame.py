@@ -372,7 +372,10 @@ def row_weights(
     """
     column = row_values(values, frame, "weights").iloc[kept]
     if not pd.api.types.is_numeric_dtype(column.dtype):
-        raise DataError(f"the weights must be numbers, not {column.dtype}.")
+        from statcv.formula.text_numbers import why_text
+
+        why = why_text(column, str(column.name))
+        raise DataError(f"the weights must be numbers, not {column.dtype}.{why}")
     weights = column.to_numpy(dtype=float, na_value=np.nan)
     if not np.isfinite(weights).all():
         count = int((~np.isfinite(weights)).sum())

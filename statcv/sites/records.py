@@ -301,7 +301,8 @@ def _check_number(column: pd.Series[Any], name: str, site: str) -> None:
     if not pd.api.types.is_numeric_dtype(column.dtype):
         raise SiteError(
             f"site {site}: column {name!r} is of type {column.dtype}, and the plan "
-            "reads numbers; recode the column, or agree on its levels."
+            "reads numbers; recode the column, or agree on its levels. cv() on the "
+            "data of this site alone shows which values are not numbers."
         )
 
 

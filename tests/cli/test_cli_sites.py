@@ -16,6 +16,7 @@ import pytest
 
 import statcv as scv
 from statcv import sites
+from statcv.cli.files import read_site_data
 from statcv.cli.main import main
 from statcv.cli.parser import SITES_EXAMPLES
 from statcv.sites.transports.exchange import Exchange
@@ -391,3 +392,28 @@ def test_processes_of_which_one_is_killed(
     (log,) = Path("home_of_B").glob("plan-*/log.jsonl")
     ran = run("sites", "verify", str(log), "B.csv")
     assert "recomputed (100%); the log is whole" in ran.out
+
+
+def test_files_of_sites_are_read_as_their_options_say(run: Run) -> None:
+    for name, frame in data().items():
+        frame = frame.assign(
+            patient=frame["patient"].map("{:09d}".format),
+            sex=frame["sex"].replace("f", "None"),
+        )
+        frame.to_csv(f"{name}.csv", index=False)
+        frame.to_csv(f"{name}_de.csv", index=False, sep=";", decimal=",")
+    agree = [word.replace("sex=f", "sex=None") for word in AGREE]
+    assert run(*agree, "--out", "plan.json").code == 0
+    layout = ("--sep", ";", "--decimal", ",")
+    plan = sites.SitesPlan.from_json(Path("plan.json").read_text())
+    for name in NAMES:
+        found = read_site_data(plan, f"{name}.csv", {})
+        german = read_site_data(plan, f"{name}_de.csv", {"sep": ";", "decimal": ","})
+        pd.testing.assert_frame_equal(found, german)
+        assert found["patient"].str.len().eq(9).all()
+        home = ("--site", name, "--home", f"home_{name}")
+        ran = run("sites", "join", "plan.json", f"{name}_de.csv", *home, *layout)
+        assert ran.code == 0, ran.err
+        assert Home.open(Path(f"home_{name}")).told["decimal"] == ","
+    ran = run("sites", "join", "plan.json", "A_de.csv", "--site", "A", "--home", "h")
+    assert "site A: its data cannot be read" in ran.err

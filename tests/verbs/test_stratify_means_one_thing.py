@@ -195,6 +195,22 @@ def test_leading_zeros_and_a_written_point_zero_are_near():
         scv.fold_plan("y", data, stratify="id", k=2, seed=1)
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("100", "100.00"),
+        ("100000", "1e5"),
+        ("7", "+7"),
+        ("2024-01-02", "2024-01-02 00:00:00"),
+        ("2024-01-02", "2024-01-02T10:30"),
+    ],
+)
+def test_numbers_and_dates_in_other_words_are_near(one, other):
+    data = pd.DataFrame({"y": np.arange(8) % 2, "id": [one, other, "a", "b"] * 2})
+    with pytest.warns(FoldWarning, match="2 of 4 distinct values of id differ"):
+        scv.fold_plan("y", data, stratify="id", k=2, seed=1)
+
+
 def test_a_hash_warns_of_near_identifiers_as_well():
     data = pd.DataFrame({"y": np.arange(8) % 2, "id": ["a1", "A1", "b2", "c3"] * 2})
     with pytest.warns(FoldWarning, match="2 of 4 distinct values of id differ"):

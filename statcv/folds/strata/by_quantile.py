@@ -29,6 +29,7 @@ from statcv.folds.strata.stratifier import (
     is_truth,
 )
 from statcv.folds.strata.thresholds import EXACT, Thresholds, as_text
+from statcv.formula import why_text
 
 Positions = NDArray[np.int64]
 _EXACT: Final = 1500  # values up to which every choice is compared
@@ -418,6 +419,7 @@ def _numbers(frame: pd.DataFrame, name: str) -> tuple[NDArray[np.float64], bool]
     raise DataError(
         f"column {name!r} is {column.dtype}, and only numbers and dates have "
         f"quantiles; use by_hash({name!r}) or by_value({name!r})."
+        + why_text(column, name)
     )
 
 

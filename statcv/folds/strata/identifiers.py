@@ -220,6 +220,8 @@ NAMED = re.compile(
     r"($|[\W_])",
     re.IGNORECASE,
 )
+DATED = re.compile(r"\d{4}-\d\d-\d\d(?=t?\d\d:\d\d)")
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?")
 BY_CHANCE = 1e-4  # probability below which agreement within values is not due to chance
 ENOUGH = 20_000  # records that are examined
 
@@ -251,7 +253,10 @@ def warn_of_no_repeats(counts: NDArray[np.intp], columns: Sequence[str]) -> None
 
 
 def warn_of_near_values(texts: Sequence[str], label: str) -> None:
-    """Warn of distinct values that differ only in case, blanks or leading zeros.
+    """Warn of distinct values that are often one, such as ``7`` and ``007``.
+
+    They differ only in case, blanks or leading zeros, or are one number (``100.0``,
+    ``1e2``) or one date with and without a time.
 
     Parameters
     ----------
@@ -269,7 +274,7 @@ def warn_of_near_values(texts: Sequence[str], label: str) -> None:
     >>> str(caught[0].message)[:59]
     '2 of 3 distinct values of patient differ from another only '
     """
-    alike: dict[str, list[str]] = {}
+    alike: dict[tuple[str | Decimal, ...], list[str]] = {}
     for text in texts:
         alike.setdefault(_bare(text), []).append(text)
     groups = [group for group in alike.values() if len(group) > 1]
@@ -281,16 +286,24 @@ def warn_of_near_values(texts: Sequence[str], label: str) -> None:
     )
     warn(
         f"{count} of {len(texts)} distinct values of {label} differ from another only "
-        f"in case, blanks or leading zeros: {shown}. They count as different groups; "
+        "in case, blanks or leading zeros, in how a number is written or in the time "
+        f"of a day: {shown}. They count as different groups; "
         "write them alike if they are the same.",
         FoldWarning,
     )
 
 
-def _bare(text: str) -> str:
-    """Return a value without case, blanks, leading zeros and a trailing ``.0``."""
-    bare = "".join(text.casefold().split(" ")).lstrip("0")
-    return bare[:-2] if bare.endswith(".0") else bare
+def _bare(text: str) -> tuple[str | Decimal, ...]:
+    """Return the parts of a value, without what :func:`warn_of_near_values` ignores."""
+    return tuple(map(_bare_part, text.split(SEPARATOR)))
+
+
+def _bare_part(text: str) -> str | Decimal:
+    bare = "".join(text.casefold().split())
+    if NUMBER.fullmatch(bare):
+        return Decimal(bare)
+    dated = DATED.match(bare)
+    return dated[0] if dated else bare.lstrip("0").removesuffix(".0")
 
 
 def _shown(text: str) -> str:

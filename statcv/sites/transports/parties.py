@@ -75,6 +75,7 @@ def join(
     site: str,
     data: Any,
     file: str | None = None,
+    layout: Mapping[str, Any] | None = None,
     coordinator: Path | None = None,
     permit: bool = False,
 ) -> Home:
@@ -91,6 +92,8 @@ def join(
         Its records.
     file : str, optional
         The file that holds them.
+    layout : mapping, optional
+        How the file is read: arguments of :func:`statcv.read_table`, which are kept.
     coordinator : pathlib.Path, optional
         File of the coordinator's public key, if it is known already.
     permit : bool
@@ -114,7 +117,7 @@ def join(
         if card is None:
             raise SiteError(f"site {site}: there is no file {coordinator}.")
         told = read_card(card, COORDINATOR, plan, str(coordinator))
-    home = Home.make(folder, site, plan, {"data": file})
+    home = Home.make(folder, site, plan, {"data": file, **(layout or {})})
     home.keep_ledger(known)
     if card is not None:
         kept = Exchange(home.own).public_key(COORDINATOR, plan)
