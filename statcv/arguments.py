@@ -457,7 +457,7 @@ FUNCTIONS: dict[str, str] = {
     "rcs": "restricted cubic splines are natural cubic splines: cr(x, df=4)",
     "rcspline.eval": "restricted cubic splines are natural cubic splines: cr(x, df=4)",
     **dict.fromkeys(
-        ("factor", "as.factor", "as_factor", "ordered", "as.ordered"),
+        ("factor", "as.factor", "as_factor", "ordered", "as.ordered", "catg"),
         "a column becomes a factor by C(x), with its levels in order by "
         "C(x, levels=['a', 'b'])",
     ),
@@ -476,6 +476,16 @@ FUNCTIONS: dict[str, str] = {
     ),
     **dict.fromkeys(("strata", "cluster", "frailty"), _TOGETHER),
     "ifelse": "write np.where(x > 0, a, b)",
+    "pmin": "write np.minimum(x, a)",
+    "pmax": "write np.maximum(x, a)",
+    "nchar": "write x.str.len()",
+    "c": "a list is written [1, 2]",
+    "pol": "polynomials are poly(x, 2) here",
+    "lsp": "linear splines are bs(x, knots=[1, 2], degree=1)",
+    **dict.fromkeys(
+        ("logit", "qlogis"), "import logit from scipy.special, and write logit(x)"
+    ),
+    "plogis": "import expit from scipy.special, and write expit(x)",
     "cut": "write pd.cut(x, [0, 40, 65, 120]), with the cut points",
     "interaction": "interactions are written a:b, or a*b with the main effects",
     "is.na": "write x.isna()",
