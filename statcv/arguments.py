@@ -210,6 +210,18 @@ def function_answer(name: str) -> str | None:
     return FUNCTIONS.get(name)
 
 
+def attribute_error(of: str, name: str, known: Iterable[str]) -> AttributeError:
+    """Return the error for an attribute that does not exist, with what is offered.
+
+    >>> attribute_error("a result", "confint", []).args[0]
+    "a result has no 'confint': tidy() has the intervals of the coefficients, and \
+metrics() those of the metrics."
+    """
+    found = None if name.startswith("_") else ATTRIBUTES.get(_key(name))
+    answer = f": {found}." if found else f".{suggestion(name, known)}"
+    return AttributeError(f"{of} has no {name!r}{answer}")
+
+
 def metric_answer(name: object) -> str | None:
     """Return the name of a metric of R or scikit-learn in statcv, or None.
 
@@ -495,6 +507,76 @@ FUNCTIONS: dict[str, str] = {
     "sum": "write a + b inside I(...)",
     "pow": "write I(x**2)",
 }
+
+
+def _answers(*rows: tuple[str, str]) -> dict[str, str]:
+    return {word: says for words, says in rows for word in words.split()}
+
+
+_COEFFICIENTS = (
+    "model.coefficients has those of the fit to all rows, tidy() their standard "
+    "errors, and coefficients those of each fold"
+)
+_COMPARE = "compare(a, b) tests the difference of two results, nested or not"
+
+# attributes of fits in R and Python, and functions of R → what a result offers
+ATTRIBUTES = _answers(
+    ("coef coefs params coefficient fixef", _COEFFICIENTS),
+    (
+        "bse se stderr vcov covparams pvalues pvalue tvalues zvalues",
+        "tidy() has the standard errors and p-values of the coefficients",
+    ),
+    (
+        "confint confintdefault ci intervals",
+        "tidy() has the intervals of the coefficients, and metrics() those of the "
+        "metrics",
+    ),
+    (
+        "fitted fittedvalues fit predictproba predictedprobabilities",
+        "predictions has the held-out predictions, and predict() those of the fit to "
+        "all rows",
+    ),
+    (
+        "resid residuals residual",
+        "augment() has the residuals of the held-out predictions",
+    ),
+    (
+        "anova lrtest waldtest",
+        f"{_COMPARE}, with the likelihood-ratio test, and drop1() tests each term",
+    ),
+    ("aic bic loglik llf deviance", _COMPARE),
+    (
+        "tidy glance augment drop1 predict plot summary update metrics",
+        "it belongs to a result, as in cv('y ~ x', data=df).tidy()",
+    ),
+    ("add1 step stepaic", "drop1() drops each term in turn"),
+    (
+        "score testscore cvresults results resample",
+        "metrics() has the table of metrics, and estimate('auroc') one of them",
+    ),
+    (
+        "bestparams besttune bestscore bestestimator",
+        "tuned has the hyperparameters that each training set chose",
+    ),
+    (
+        "auc rocauc cstatistic accuracy rmse brier r2 auroc",
+        "estimate('auroc') and so on give a metric with its interval",
+    ),
+    ("nobs n df", "design.n is the number of records"),
+    (
+        "glm lm lrm logit cvglm cvglmnet train crossvalscore crossvalidate",
+        "cv('y ~ x', data=df, model='logit') fits and cross-validates",
+    ),
+    (
+        "trainindex createfolds vfoldcv kfold stratifiedkfold loocv",
+        "cv(scheme='stratified_kfold', k=10) makes the folds, and fold_plan() shows "
+        "them",
+    ),
+    (
+        "roc roccurve roctest",
+        "plots.plot_roc(result) draws the curve, and compare(a, b) tests two",
+    ),
+)
 
 _FUNCTION = "pass the function itself, metrics=sklearn.metrics.{}"
 

@@ -419,7 +419,7 @@ class CVCall:
             weights=weights,
             seed=seed,
             threshold=threshold,
-            call=replace(self, seed=seed, checkpoint=None),
+            call=replace(given, seed=seed, checkpoint=None),
         )
         warn_of_bias(result)
         if isinstance(tuned, Tuned) and held.chosen is not None:
