@@ -513,68 +513,45 @@ def _answers(*rows: tuple[str, str]) -> dict[str, str]:
     return {word: says for words, says in rows for word in words.split()}
 
 
-_COEFFICIENTS = (
-    "model.coefficients has those of the fit to all rows, tidy() their standard "
-    "errors, and coefficients those of each fold"
-)
-_COMPARE = "compare(a, b) tests the difference of two results, nested or not"
-
 # attributes of fits in R and Python, and functions of R → what a result offers
 ATTRIBUTES = _answers(
-    ("coef coefs params coefficient fixef", _COEFFICIENTS),
     (
-        "bse se stderr vcov covparams pvalues pvalue tvalues zvalues",
-        "tidy() has the standard errors and p-values of the coefficients",
+        "coef coefs params coefficient fixef bse se vcov pvalues tvalues",
+        "tidy() has the coefficients of the fit to all rows with standard errors, and "
+        "coefficients those of each fold",
     ),
     (
         "confint confintdefault ci intervals",
-        "tidy() has the intervals of the coefficients, and metrics() those of the "
-        "metrics",
+        "tidy() has the intervals of coefficients, and metrics() those of metrics",
     ),
     (
-        "fitted fittedvalues fit predictproba predictedprobabilities",
+        "fitted fittedvalues fit predictproba",
         "predictions has the held-out predictions, and predict() those of the fit to "
         "all rows",
     ),
+    ("resid residuals", "augment() has the residuals of the held-out predictions"),
     (
-        "resid residuals residual",
-        "augment() has the residuals of the held-out predictions",
-    ),
-    (
-        "anova lrtest waldtest",
-        f"{_COMPARE}, with the likelihood-ratio test, and drop1() tests each term",
-    ),
-    ("aic bic loglik llf deviance", _COMPARE),
-    (
-        "tidy glance augment drop1 predict plot summary update metrics",
-        "it belongs to a result, as in cv('y ~ x', data=df).tidy()",
+        "anova lrtest waldtest aic bic loglik llf deviance",
+        "compare(a, b) tests the difference of two results, by likelihood ratio as "
+        "well if they are nested, and drop1() tests each term",
     ),
     ("add1 step stepaic", "drop1() drops each term in turn"),
     (
-        "score testscore cvresults results resample",
+        "tidy glance augment drop1 predict summary update",
+        "it belongs to a result, as in cv('y ~ x', data=df).tidy()",
+    ),
+    (
+        "auc rocauc cstatistic auroc accuracy brier rmse r2 score cvresults results",
         "metrics() has the table of metrics, and estimate('auroc') one of them",
     ),
     (
-        "bestparams besttune bestscore bestestimator",
+        "bestparams besttune bestestimator",
         "tuned has the hyperparameters that each training set chose",
     ),
+    ("nobs n", "design.n is the number of records"),
     (
-        "auc rocauc cstatistic accuracy rmse brier r2 auroc",
-        "estimate('auroc') and so on give a metric with its interval",
-    ),
-    ("nobs n df", "design.n is the number of records"),
-    (
-        "glm lm lrm logit cvglm cvglmnet train crossvalscore crossvalidate",
+        "glm lm lrm cvglm cvglmnet train crossvalscore crossvalidate",
         "cv('y ~ x', data=df, model='logit') fits and cross-validates",
-    ),
-    (
-        "trainindex createfolds vfoldcv kfold stratifiedkfold loocv",
-        "cv(scheme='stratified_kfold', k=10) makes the folds, and fold_plan() shows "
-        "them",
-    ),
-    (
-        "roc roccurve roctest",
-        "plots.plot_roc(result) draws the curve, and compare(a, b) tests two",
     ),
 )
 
@@ -617,6 +594,7 @@ METRICS: dict[str, str] = {
     ),
     **_named("gini somersd", "2 times 'auroc' minus 1"),
     **_named("acc accuracyscore", "'accuracy'"),
+    **_named("balancederrorrate balancederror ber", "1 minus 'balanced_accuracy'"),
     **_named(
         "error errorrate misclassification misclass misclassificationerror zerooneloss",
         "1 minus 'accuracy'",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -22,8 +22,9 @@ from statcv.results.comparison.comparison import (
     Comparison,
     make_comparison,
     null_result,
+    summarise_comparison,
 )
-from statcv.results.comparison.likelihood_ratio import ANOTHER_QUESTION
+from statcv.results.comparison.likelihood_ratio import ANOTHER_QUESTION, LikelihoodRatio
 from statcv.results.cost import LONG, duration
 from statcv.results.summary import WIDTH, Summary, column, p_value
 
@@ -53,6 +54,11 @@ class Drop1:
     comparison: Comparison
 
     @property
+    def _tests(self) -> list[LikelihoodRatio]:
+        every = self.comparison.likelihood_ratios
+        return [test for test in every if test.larger == FULL]
+
+    @property
     def table(self) -> pd.DataFrame:
         """One row per term, after that of the whole formula.
 
@@ -62,23 +68,15 @@ class Drop1:
         likelihood-ratio test, NaN unless the model is an unpenalised likelihood.
         """
         compared = self.comparison
-        found = compared.differences.set_index("second")
-        tests = {one.smaller: one for one in compared.likelihood_ratios}
-        rows: list[dict[str, Any]] = []
-        for term in compared.results:
-            row: dict[str, Any] = {
-                "term": term,
-                "estimate": compared.table.loc[term, "estimate"],
-            }
-            if term in found.index:
-                for name in ("difference", "se", "lower", "upper", "p"):
-                    row[name] = found.loc[term, name]
-            if term in tests:
-                test = tests[term]
-                row |= {"df": test.df, "lr": test.statistic, "lr_p": test.p_value}
-            rows.append(row)
-        names = ["term", "estimate", "difference", "se", "lower", "upper", "p"]
-        return pd.DataFrame(rows, columns=[*names, "df", "lr", "lr_p"])
+        table = compared.table["estimate"].rename_axis("term").reset_index()
+        wanted = ["second", "difference", "se", "lower", "upper", "p"]
+        found = compared.differences[wanted].rename(columns={"second": "term"})
+        tests = pd.DataFrame(
+            [(t.smaller, t.df, t.statistic, t.p_value) for t in self._tests],
+            columns=["term", "df", "lr", "lr_p"],
+        )
+        joined = table.merge(found, how="left").merge(tests, on="term", how="left")
+        return joined.astype(dict.fromkeys(joined.columns[1:], float))
 
     def summary(self, digits: int | None = None) -> Summary:
         """Return the table with notes.
@@ -101,16 +99,13 @@ class Drop1:
             f"{compared.level:.0%} interval": ranges,
             "p": list(map(p_value, table["p"])),
         }
-        notes = list(compared.summary().notes)
-        notes = [note for note in notes if not note.startswith("Likelihood-ratio")]
-        if table["lr"].notna().any():
+        notes = summarise_comparison(compared.contrasts, "none", "").notes
+        if self._tests:
             shown["df"] = ["" if np.isnan(n) else f"{n:.0f}" for n in table["df"]]
             shown["LR"] = column(table["lr"].tolist(), [], 2)
             shown["p (LR)"] = list(map(p_value, table["lr_p"]))
-            notes.append(
-                "LR is the likelihood-ratio test of the term on all rows. "
-                f"{ANOTHER_QUESTION}."
-            )
+            said = "LR is the likelihood-ratio test of the term on all rows"
+            notes = (*notes, f"{said}. {ANOTHER_QUESTION}.")
         result = compared.results[FULL]
         body = pd.DataFrame(shown).replace("–", "")
         body.index = pd.Index([""] * len(body))
@@ -127,7 +122,7 @@ class Drop1:
             ),
             tables={caption: table},
             shown={caption: body},
-            notes=tuple(notes),
+            notes=notes,
         )
 
     def __repr__(self) -> str:
@@ -177,18 +172,13 @@ def drop1(
     seconds = len(dropped) * float(result.held.seconds.sum())
     if seconds > LONG:
         warn(
-            f"drop1() repeats the cross-validation without each of {len(dropped)} "
-            f"terms: about {duration(seconds)} on one core. Use n_jobs= of cv() for "
-            "several processes.",
+            f"drop1() repeats the cross-validation {len(dropped)} times: about "
+            f"{duration(seconds)} on one core.",
             CostWarning,
         )
-    folds = ("k", "p", "pairs", "repeats", "stratify", "rebalance")
-    same = {
-        **dict.fromkeys(folds),
-        "scheme": result.plan,
-        "data": as_frame(result.call.data).iloc[result.design.kept],
-        "weights": result.weights,
-    }
+    data = as_frame(result.call.data).iloc[result.design.kept]
+    same = {"scheme": result.plan, "data": data, "weights": result.weights}
+    same |= dict.fromkeys(("k", "p", "pairs", "repeats", "stratify", "rebalance"))
     results = {FULL: result}
     for term in dropped:
         kept = [":".join(other) for other in terms if other != term]

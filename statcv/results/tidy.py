@@ -41,17 +41,11 @@ def tidy(result: CVResult, level: float) -> pd.DataFrame:
     pairs = list(zip(values.tolist(), ses.tolist(), strict=True))
     statistics = [ratio(value, se) for value, se in pairs]
     limits = [symmetric_limits(value, se, level, df=df) for value, se in pairs]
-    table = pd.DataFrame(
-        {
-            "term": estimates.index,
-            "estimate": values,
-            "std.error": ses,
-            "statistic": statistics,
-            "p.value": [tail(one, df, "two-sided") for one in statistics],
-            "conf.low": [lower for lower, _ in limits],
-            "conf.high": [upper for _, upper in limits],
-        }
-    )
+    tests = [(one, tail(one, df, "two-sided")) for one in statistics]
+    table = pd.DataFrame({"term": estimates.index, "estimate": values})
+    table["std.error"] = ses
+    table[["statistic", "p.value"]] = tests
+    table[["conf.low", "conf.high"]] = limits
     over = result.held.coefficients
     if over is not None:
         over = over.reindex(columns=list(estimates.index))
@@ -118,23 +112,19 @@ def _information(
 def glance(result: CVResult, level: float) -> pd.DataFrame:
     """Return one row with the headline metric, and the others by their names."""
     table = result.metrics(level)
-    first = table.iloc[0]
+    wanted = ["metric", "estimate", "lower", "upper"]
     row: dict[str, Any] = {
         "nobs": result.design.n,
         "model": result.learner.label,
         "scheme": result.plan.scheme,
         "folds": result.plan.n_splits // result.plan.repeats,
         "repeats": result.plan.repeats,
-        "metric": first["metric"],
-        "how": first["how"],
-        "estimate": first["estimate"],
-        "conf.low": first["lower"],
-        "conf.high": first["upper"],
+        **table.loc[0, ["metric", "how", "estimate"]],
+        "conf.low": table.loc[0, "lower"],
+        "conf.high": table.loc[0, "upper"],
     }
-    for _, other in table.iloc[1:].iterrows():
-        name = other["metric"]
-        row |= {name: other["estimate"], f"{name}.low": other["lower"]}
-        row[f"{name}.high"] = other["upper"]
+    for name, *values in table.loc[1:, wanted].itertuples(index=False):
+        row |= dict(zip((name, f"{name}.low", f"{name}.high"), values, strict=True))
     return pd.DataFrame([row])
 
 
