@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from statcv.verbs.from_predictions import from_predictions
     from statcv.verbs.meta_analysis import meta_analysis
     from statcv.verbs.stratifier_bias import stratifier_bias
+    from statcv.verbs.t_test import t_test
 
 __version__ = "0.1.0"
 
@@ -74,6 +75,7 @@ _HOME_OF = {
     "meta_analysis": "statcv.verbs.meta_analysis",
     "read_table": "statcv.datasets",
     "stratifier_bias": "statcv.verbs.stratifier_bias",
+    "t_test": "statcv.verbs.t_test",
 }
 
 __all__ = [
@@ -104,6 +106,7 @@ __all__ = [
     "splitters",
     "stratifier_bias",
     "studies",
+    "t_test",
 ]
 
 
@@ -114,7 +117,9 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(_HOME_OF[name]), name)
         globals()[name] = value
         return value
-    raise AttributeError(f"module 'statcv' has no attribute {name!r}")
+    from statcv.arguments import attribute_error
+
+    raise attribute_error("statcv", name, [] if name.startswith("_") else __all__)
 
 
 def __dir__() -> list[str]:

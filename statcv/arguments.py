@@ -210,6 +210,18 @@ def function_answer(name: str) -> str | None:
     return FUNCTIONS.get(name)
 
 
+def attribute_error(of: str, name: str, known: Iterable[str]) -> AttributeError:
+    """Return the error for an attribute that does not exist, with what is offered.
+
+    >>> attribute_error("a result", "confint", []).args[0]
+    "a result has no 'confint': tidy() has the intervals of the coefficients, and \
+metrics() those of the metrics."
+    """
+    found = None if name.startswith("_") else ATTRIBUTES.get(_key(name))
+    answer = f": {found}." if found else f".{suggestion(name, known)}"
+    return AttributeError(f"{of} has no {name!r}{answer}")
+
+
 def metric_answer(name: object) -> str | None:
     """Return the name of a metric of R or scikit-learn in statcv, or None.
 
@@ -457,7 +469,7 @@ FUNCTIONS: dict[str, str] = {
     "rcs": "restricted cubic splines are natural cubic splines: cr(x, df=4)",
     "rcspline.eval": "restricted cubic splines are natural cubic splines: cr(x, df=4)",
     **dict.fromkeys(
-        ("factor", "as.factor", "as_factor", "ordered", "as.ordered"),
+        ("factor", "as.factor", "as_factor", "ordered", "as.ordered", "catg"),
         "a column becomes a factor by C(x), with its levels in order by "
         "C(x, levels=['a', 'b'])",
     ),
@@ -476,6 +488,16 @@ FUNCTIONS: dict[str, str] = {
     ),
     **dict.fromkeys(("strata", "cluster", "frailty"), _TOGETHER),
     "ifelse": "write np.where(x > 0, a, b)",
+    "pmin": "write np.minimum(x, a)",
+    "pmax": "write np.maximum(x, a)",
+    "nchar": "write x.str.len()",
+    "c": "a list is written [1, 2]",
+    "pol": "polynomials are poly(x, 2) here",
+    "lsp": "linear splines are bs(x, knots=[1, 2], degree=1)",
+    **dict.fromkeys(
+        ("logit", "qlogis"), "import logit from scipy.special, and write logit(x)"
+    ),
+    "plogis": "import expit from scipy.special, and write expit(x)",
     "cut": "write pd.cut(x, [0, 40, 65, 120]), with the cut points",
     "interaction": "interactions are written a:b, or a*b with the main effects",
     "is.na": "write x.isna()",
@@ -485,6 +507,53 @@ FUNCTIONS: dict[str, str] = {
     "sum": "write a + b inside I(...)",
     "pow": "write I(x**2)",
 }
+
+
+def _answers(*rows: tuple[str, str]) -> dict[str, str]:
+    return {word: says for words, says in rows for word in words.split()}
+
+
+# attributes of fits in R and Python, and functions of R → what a result offers
+ATTRIBUTES = _answers(
+    (
+        "coef coefs params coefficient fixef bse se vcov pvalues tvalues",
+        "tidy() has the coefficients of the fit to all rows with standard errors, and "
+        "coefficients those of each fold",
+    ),
+    (
+        "confint confintdefault ci intervals",
+        "tidy() has the intervals of coefficients, and metrics() those of metrics",
+    ),
+    (
+        "fitted fittedvalues fit predictproba",
+        "predictions has the held-out predictions, and predict() those of the fit to "
+        "all rows",
+    ),
+    ("resid residuals", "augment() has the residuals of the held-out predictions"),
+    (
+        "anova lrtest waldtest aic bic loglik llf deviance",
+        "compare(a, b) tests the difference of two results, by likelihood ratio as "
+        "well if they are nested, and drop1() tests each term",
+    ),
+    ("add1 step stepaic", "drop1() drops each term in turn"),
+    (
+        "tidy glance augment drop1 predict summary update",
+        "it belongs to a result, as in cv('y ~ x', data=df).tidy()",
+    ),
+    (
+        "auc rocauc cstatistic auroc accuracy brier rmse r2 score cvresults results",
+        "metrics() has the table of metrics, and estimate('auroc') one of them",
+    ),
+    (
+        "bestparams besttune bestestimator",
+        "tuned has the hyperparameters that each training set chose",
+    ),
+    ("nobs n", "design.n is the number of records"),
+    (
+        "glm lm lrm cvglm cvglmnet train crossvalscore crossvalidate",
+        "cv('y ~ x', data=df, model='logit') fits and cross-validates",
+    ),
+)
 
 _FUNCTION = "pass the function itself, metrics=sklearn.metrics.{}"
 
@@ -525,6 +594,7 @@ METRICS: dict[str, str] = {
     ),
     **_named("gini somersd", "2 times 'auroc' minus 1"),
     **_named("acc accuracyscore", "'accuracy'"),
+    **_named("balancederrorrate balancederror ber", "1 minus 'balanced_accuracy'"),
     **_named(
         "error errorrate misclassification misclass misclassificationerror zerooneloss",
         "1 minus 'accuracy'",

@@ -240,10 +240,6 @@ def test_a_term_that_cannot_be_read(data):
 
 
 def test_operators_of_other_languages(data):
-    words = ["'age ^ 2'", "not a power", "(a + b)**2", "I(x**2)"]
-    refused(FormulaError, words, cv, "y ~ age^2", data)
-    refused(FormulaError, "'^'", cv, "y ~ I(age ^ 2)", data)
-    refused(FormulaError, "'^'", cv, "y ~ (age + amount)^2", data)
     words = ["'1 | g'", "'|'", "random effects"]
     refused(FormulaError, words, cv, "y ~ age + (1 | g)", data)
     refused(FormulaError, "'|'", cv, "y ~ age | g", data)
@@ -270,7 +266,7 @@ def test_a_term_that_learns_from_held_out_rows(data):
 def test_an_unknown_function(data):
     words = ["calls 'cetner'", "Did you mean 'center'?"]
     refused(FormulaError, words, cv, "y ~ cetner(age)", data)
-    refused(FormulaError, "'np.exp'?", cv, "y ~ exp(age)", data)
+    refused(FormulaError, "'np.cbrt'?", cv, "y ~ cbrt(age)", data)
 
 
 def test_dates_and_identifiers(data):

@@ -67,9 +67,9 @@ def test_replicates_that_are_no_numbers(result):
         (pd.DataFrame({"a": [1, 2], "b": [3, 4]}), r"DataFrame of shape \(2, 2\)"),
     ]:
         with pytest.raises(ArgumentTypeError, match=said):
-            scv.studies.replicates_test(wrong)
+            scv.t_test(wrong)
     estimates = [result.estimate("auroc"), 0.5, np.float32(0.75)]
-    assert scv.studies.replicates_test(estimates).estimate == pytest.approx(
+    assert scv.t_test(estimates).estimate == pytest.approx(
         np.mean([float(value) for value in estimates])
     )
 

@@ -205,8 +205,8 @@ def make_design(
     if not terms.is_plain:  # otherwise the matrix shows it
         _refuse_identifiers(parsed, terms.columns)
         _refuse_infinite(terms.columns)
-    _refuse_names_twice(terms)
     _refuse_learning_from_missing(terms)
+    _refuse_names_twice(terms)
     terms.check_rowwise()
     design = Design(
         formula=parsed,
@@ -353,7 +353,16 @@ def _refuse_names_twice(terms: Terms) -> None:
 
 
 def _refuse_learning_from_missing(terms: Terms) -> None:
-    lacking = [c for c in terms.learning_columns if terms.columns[c].isna().any()]
+    absent = [name for name, column in terms.columns.items() if column.isna().any()]
+    if not absent:
+        return
+    try:
+        learning: Collection[str] = terms.learning_columns
+    except FormulaError:  # as of a spline, whose knots cannot be placed
+        codes = {code for term in terms.formula.terms for code in term}
+        factors = [terms.formula.factors[code] for code in codes]
+        learning = {c for one in factors if one.column is None for c in one.columns}
+    lacking = [name for name in absent if name in learning]
     if lacking:
         raise FormulaError(
             f"column {lacking[0]!r} has missing values, and a term that learns from "

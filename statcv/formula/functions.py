@@ -397,6 +397,14 @@ class Bs(patsy.splines.BS):  # type: ignore[misc]
 bs = patsy.state.stateful_transform(Bs)
 
 
+# ---- logarithms, as in R ----
+
+
+def log(x: Any, base: float | None = None) -> Any:
+    """Return the natural logarithm, or that to another base."""
+    return np.log(x) if base is None else np.log(x) / np.log(base)
+
+
 # ---- standardised columns ----
 
 

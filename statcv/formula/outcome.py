@@ -11,13 +11,22 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import DataError, FormulaError, OutcomeError, suggestion
+from statcv.errors import (
+    DataError,
+    FormulaError,
+    OutcomeError,
+    StatcvWarning,
+    plural,
+    suggestion,
+    warn,
+)
 from statcv.formula.frame import plain_column
 from statcv.formula.parse import Formula
 from statcv.formula.permitted import check_rowwise, values_of
 from statcv.formula.scope import namespace
 
 FEW = 10  # whole numbers with at most so many values could be classes
+FEW_OTHERS = 0.05  # share of values other than 0 and 1 that may be mistakes
 MOST_CLASSES = 1000  # of an outcome; more look like an identifier
 
 
@@ -206,6 +215,14 @@ def make_outcome(
             f"{len(distinct)} values; write I({name} == {positive!r}) ~ …"
         )
     whole = bool((array == np.round(array)).all())
+    others = ~np.isin(array, (0, 1))
+    if whole and len(distinct) == 3 and 0 < others.mean() <= FEW_OTHERS:
+        warn(
+            f"the outcome {name!r} is 0 or 1 in all but {plural(others.sum(), 'row')}, "
+            f"where it is {array[others][0]:g}, and was taken as numbers. Make that "
+            f"value missing if it is a code, or write C({name}) for three classes.",
+            StatcvWarning,
+        )
     notes = (
         (f"{name} was taken as numbers; write C({name}) for {len(distinct)} classes",)
         if whole and len(distinct) <= FEW

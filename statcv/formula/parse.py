@@ -18,13 +18,13 @@ from itertools import chain
 from types import ModuleType
 from typing import Any
 
-from statcv.errors import FormulaError
+from statcv.errors import FormulaError, plural
 from statcv.formula.quoting import (
     Written,
     all_quoted,
     column_of,
     quoted,
-    without_backticks,
+    without_signs_of_r,
 )
 from statcv.formula.scope import Factors, resolve
 
@@ -198,6 +198,7 @@ def _error(message: str, node: Any) -> Exception:
 # ---- formula text → outcome expression and terms of the predictors ----
 
 _CLOSING = {")", "]", "}"}
+_ARITHMETIC = {"**", "-", "*", "/"}
 
 
 @dataclass(frozen=True)
@@ -312,7 +313,10 @@ def parse_formula(
         kind = type(text).__name__
         raise FormulaError(f"the formula must be text, 'y ~ x1 + x2', not {kind}.")
     text = text.replace("\n", " ").strip()
-    left, right = sides(without_backticks(text))
+    left, right = sides(without_signs_of_r(text))
+    if left.type in _ARITHMETIC and left.args[-1].type != "ONE":  # R computes there
+        computed = _sides(without_signs_of_r(text))[0]
+        left = sides(f"I({computed}) ~ 1")[0]
     outcome = _single_outcome(expanded(left), text)
     known = dict.fromkeys(columns) if known is None else known
     left_factors, functions = resolve([outcome], known, scope)
@@ -419,8 +423,8 @@ def expanded(tree: Any, dot: Sequence[str] | None = None) -> Expansion:
 def _unreadable(error: Exception) -> FormulaError:
     """Return patsy's message, with the position marked below and the dots restored."""
     message, *place = str(error).replace(DOT, ".").splitlines()
-    if "'^" in message:
-        message += "; '^' is not a power here, write (a + b)**2 for all pairs of terms"
+    if any("::" in line for line in place):
+        message += "; functions are written without their package of R"
     return FormulaError("\n".join([f"cannot read the formula: {message}", *place]))
 
 
@@ -429,7 +433,8 @@ def _single_outcome(left: Expansion, text: str) -> str:
     if len(terms) != 1 or len(terms[0]) != 1 or left.intercept is not None:
         raise FormulaError(
             f"the formula {text!r} must have one outcome on the left of '~', "
-            f"not {len(terms)} terms."
+            f"not {plural(len(terms), 'term')}; a sum or a product is written I(a + b) "
+            "or I(a * b)."
         )
     return terms[0][0]
 
@@ -473,7 +478,7 @@ def updated_formula(old: str, new: str) -> str:
     >>> updated_formula("y ~ age", "y ~ .")
     'y ~ .'
     """
-    new, old = without_backticks(new), without_backticks(old)
+    new, old = without_signs_of_r(new), without_signs_of_r(old)
     (left, right), (outcome, terms) = (_sides(mark_dots(f)) for f in (new, old))
     if not right or not outcome or (left and DOT not in left):
         return new

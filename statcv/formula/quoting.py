@@ -24,20 +24,21 @@ def quoted(column: str) -> str:
     return column if plain and same else f"Q({column!r})"
 
 
-_IN_BACKTICKS = re.compile(
-    r"""`([^`]+)`|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""  # or a string, as it is
+_OF_R = re.compile(
+    r"""`([^`]+)`|\^|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""  # or a string, as it is
 )
 
 
-def without_backticks(text: str) -> str:
-    """Write a name in backticks, as in R, as ``Q('…')``; strings stay as they are.
+def without_signs_of_r(text: str) -> str:
+    """Write R's backticks as ``Q('…')`` and its ``^`` as ``**``, but in no string.
 
-    >>> without_backticks("y ~ `odd name` * age + `bmi` + C(site, levels=['`'])")
-    "y ~ Q('odd name') * age + bmi + C(site, levels=['`'])"
+    >>> without_signs_of_r("y ~ `odd name` * age + `bmi`^2 + C(site, levels=['^'])")
+    "y ~ Q('odd name') * age + bmi**2 + C(site, levels=['^'])"
     """
-    if "`" not in text:
+    if "`" not in text and "^" not in text:
         return text
-    return _IN_BACKTICKS.sub(lambda m: quoted(m[1]) if m[1] else m[0], text)
+    signs = {"^": "**"}
+    return _OF_R.sub(lambda m: quoted(m[1]) if m[1] else signs.get(m[0], m[0]), text)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ast
 import builtins
+import keyword
+import re
 import sys
 from collections import ChainMap
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -28,6 +30,7 @@ from statcv.formula.functions import (
     Clr,
     clr,
     labels_of_parts,
+    log,
     outside_a_call,
     poly,
     spread,
@@ -39,6 +42,7 @@ from statcv.formula.permitted import (
     check_function,
     elementwise_of_numpy,
     in_module,
+    why_refused,
 )
 from statcv.formula.quoting import column_of
 
@@ -134,12 +138,24 @@ def transforms() -> Mapping[str, Any]:
     return {**known, **scaled, "bs": bs, "clr": clr, "poly": poly}
 
 
+_OF_R = """exp sqrt log2 log10 log1p expm1 abs sign floor ceiling:ceil trunc round sin
+cos tan asin:arcsin acos:arccos atan:arctan sinh cosh tanh asinh:arcsinh acosh:arccosh
+atanh:arctanh"""
+
+
+@cache
+def of_r() -> Mapping[str, Any]:
+    """Return R's elementwise functions, which need no ``np.`` in a formula."""
+    names = (word.partition(":")[::2] for word in _OF_R.split())
+    return {"log": log, **{own: getattr(np, other or own) for own, other in names}}
+
+
 def namespace(functions: Mapping[str, Any]) -> dict[str, Any]:
     """Return the names that are available when factors are evaluated."""
     import patsy
 
     learning = {_LEARNING + "clr": patsy.stateful_transform(Clr)}
-    known = {**functions, **transforms(), **learning}
+    known = {**of_r(), **functions, **transforms(), **learning}
     return {**known, **{_ALIAS + name: value for name, value in known.items()}}
 
 
@@ -220,6 +236,11 @@ class _Reader(ast.NodeTransformer):
         self.top = tree.body
         if isinstance(tree.body, ast.Name):
             self._column(tree.body.id)  # a function by itself is not a term
+        if isinstance(tree.body, ast.Constant) and keyword.iskeyword(self.code):
+            raise FormulaError(
+                f"the term {self.code!r} is a constant; a column of that name is "
+                f"written in backticks, `{self.code}`."
+            )
         if any(isinstance(node, _INNER) for node in ast.walk(tree)):
             raise FormulaError(
                 f"the term {self.code!r} holds a lambda or a comprehension; give it a "
@@ -231,10 +252,11 @@ class _Reader(ast.NodeTransformer):
         return Factor(self.code, python, tuple(self.used), labels=labels)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        if isinstance(node.op, ast.BitXor) or (
-            isinstance(node.op, ast.BitOr) and node is self.top
-        ):
-            raise FormulaError(_foreign_operator(node.op, self.code))
+        if isinstance(node.op, ast.BitOr) and node is self.top:
+            raise FormulaError(
+                f"the term {self.code!r} uses '|': models with random effects are not "
+                "fitted; cv(stratify='g') keeps the records of a group g together."
+            )
         return self.generic_visit(node)
 
     def visit(self, node: ast.AST) -> Any:
@@ -269,9 +291,10 @@ class _Reader(ast.NodeTransformer):
             raise outside_a_call(self.code)
         if name == "Q":
             self._column(_literal(node.args, self.code))
-        if name not in transforms():
-            self.functions[name] = self._called(name)
-        check_arguments(self.functions.get(name), node, f"{name}()", self.code)
+        found = transforms().get(name)
+        if found is None and (found := self._of_r(name)) is None:
+            found = self.functions[name] = self._called(name)
+        check_arguments(found, node, f"{name}()", self.code)
         node.func = self._function(function)
         if name == "clr" and _learns(node):
             self.renamed = True
@@ -363,6 +386,12 @@ class _Reader(ast.NodeTransformer):
             + (_of_numpy(name) or suggestion(name, transforms()))
         )
 
+    def _of_r(self, name: str) -> object | None:
+        """Return a function of R, unless the script has one of that name."""
+        own = self.scope.get(name)
+        lent = callable(own) and why_refused(own) is None
+        return None if lent else of_r().get(name)
+
     def _lent(self, name: str) -> bool:
         """Whether a name that is not a column is a function."""
         value = self.scope.get(name)
@@ -412,6 +441,19 @@ def _parsed(code: str) -> ast.Expression:
         answer = function_answer(called.strip()) if bracket else None
         if answer:  # as.factor(x): `as` is a keyword of Python
             raise _not_known(called.strip(), code, answer) from None
+        words = re.findall(r"(?<![.\w'\"])[a-z]+\b", code)
+        word = next(filter(keyword.iskeyword, words), None)
+        if word and "%" not in code:
+            raise FormulaError(
+                f"cannot read the term {code!r}: {word!r} is a word of Python; a "
+                f"column of that name is written in backticks, `{word}`."
+            ) from None
+        if "%" in code:
+            raise FormulaError(
+                f"cannot read the term {code!r}: there is no %in% or other operator "
+                "in % signs here; nested terms are written a:b, and membership is "
+                "np.isin(x, [1, 2])."
+            ) from None
         raise FormulaError(
             f"cannot read the term {code!r}: {error.msg}\n"
             f"    {code}\n    {' ' * ((error.offset or 1) - 1)}^"
@@ -421,18 +463,6 @@ def _parsed(code: str) -> ast.Expression:
 def _not_known(function: str, code: str, answer: str) -> FormulaError:
     """Return the error for a function of R, with the alternative."""
     return FormulaError(f"there is no {function}() in formulas ({code!r}): {answer}.")
-
-
-def _foreign_operator(operator: ast.operator, code: str) -> str:
-    if isinstance(operator, ast.BitXor):
-        return (
-            f"the term {code!r} uses '^', which is not a power here; write "
-            "(a + b)**2 for all pairs of terms, I(x**2) for a square."
-        )
-    return (
-        f"the term {code!r} uses '|': models with random effects are not fitted; "
-        "cv(stratify='g') keeps the records of a group g together."
-    )
 
 
 def _literal(arguments: list[ast.expr], code: str) -> str:
@@ -454,5 +484,7 @@ def _of_numpy(name: str) -> str:
 
 def _import(name: str) -> str:
     """Return how to import a module that formulas often use."""
+    if name in ("TRUE", "FALSE"):
+        return f" Python writes {name.capitalize()}."
     module = {"np": "numpy", "pd": "pandas"}.get(name)
     return f" Functions of {module} need 'import {module} as {name}'." if module else ""

@@ -7,6 +7,7 @@ fitted to a constant predictor.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -193,7 +194,8 @@ def fitted_to_constant(model: Model, training: TrainingSet) -> float | None:
         seed=training.seed,
     )
     try:
-        fit = inner.fit(constant)
-        return float(fit.predict(constant.X[:1])[0])
+        with warnings.catch_warnings():  # that columns are constant
+            warnings.simplefilter("ignore")
+            return float(inner.fit(constant).predict(constant.X[:1])[0])
     except (ValueError, ArithmeticError, np.linalg.LinAlgError):
         return None

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.arguments import check_level, resolve_seed
+from statcv.arguments import attribute_error, check_level, resolve_seed
 from statcv.engine import Held, Sensitivity, Setup
 from statcv.errors import ArgumentTypeError, CoefficientError, NotTunedError
 from statcv.folds import FoldPlan
@@ -53,10 +53,14 @@ from statcv.models import Model
 from statcv.models.thresholds import ThresholdedFit
 from statcv.models.tuning import TunedFit
 from statcv.results import estimates, permutations, tables
+from statcv.results import tidy as tidying
 from statcv.results.call import Call
 from statcv.results.refits import FullModel, Refits
 from statcv.results.summary import Summary
 from statcv.results.text import rows_in_words, short_text, summarise, with_optimism
+
+if TYPE_CHECKING:
+    from statcv.results.drop1 import Drop1
 
 UNCHANGED = object()
 
@@ -120,6 +124,14 @@ class CVResult:
         """Keep what was computed, except the fit on all rows, which can be refitted."""
         refitted = {"model", "apparent"}
         return {k: v for k, v in self.__dict__.items() if k not in refitted}
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Say what is offered in place of a word of R or scikit-learn."""
+            if hasattr(type(self), name):  # a property that raised an AttributeError
+                return object.__getattribute__(self, name)
+            raise attribute_error("a result", name, dir(type(self)))
 
     @property
     def metric_names(self) -> tuple[str, ...]:
@@ -303,6 +315,146 @@ class CVResult:
             If the model recorded no learning curves. It is also an AttributeError.
         """
         return tables.learning_table(self.plan, self.held)
+
+    # ---- in the words of R ----
+
+    def tidy(self, level: float = 0.95) -> pd.DataFrame:
+        """Return the coefficients of the fit to all rows, as ``tidy`` of R's broom.
+
+        There is one row per coefficient. The columns are ``term``, ``estimate``,
+        ``std.error``, ``statistic``, ``p.value``, ``conf.low`` and ``conf.high``, and
+        ``fold.min`` and ``fold.max``, the smallest and the largest estimate over the
+        fits of the folds. Standard errors are those of R's ``glm`` and ``lm``, and the
+        intervals are Wald's, as ``confint.default`` gives. They are not
+        cross-validated. The classes of several are compared with the first.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            Confidence level of the intervals.
+
+        Raises
+        ------
+        CoefficientError
+            If the model has no coefficients. It is also an AttributeError.
+
+        Warns
+        -----
+        StatcvWarning
+            If there are no standard errors, for example because the model is penalised
+            or records are clustered or weighted; they are then NaN.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+        >>> res.tidy()[["term", "estimate", "std.error", "p.value"]].round(3)
+                term  estimate  std.error  p.value
+        0  Intercept   -11.602      4.213    0.006
+        1        GPA     3.063      1.223    0.012
+        2        PSI     2.338      1.041    0.025
+        """
+        return tidying.tidy(self, level)
+
+    def glance(self, level: float = 0.95) -> pd.DataFrame:
+        """Return one row that describes the result, as ``glance`` of R's broom.
+
+        The columns are ``nobs``, ``model``, ``scheme``, ``folds``, ``repeats``; the
+        headline, ``metric`` and ``how``, with ``estimate``, ``conf.low`` and
+        ``conf.high``; and the other metrics by their names, such as ``brier``,
+        ``brier.low`` and ``brier.high``.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            Confidence level of the intervals.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+        >>> res.glance()[["nobs", "metric", "estimate", "conf.low", "brier"]].round(3)
+           nobs metric  estimate  conf.low  brier
+        0    32  auroc     0.833     0.566  0.151
+        """
+        return tidying.glance(self, level)
+
+    def augment(self) -> pd.DataFrame:
+        """Return the data with held-out predictions, as ``augment`` of R's broom.
+
+        There is one row per record and repeat, as in :attr:`predictions`, in the order
+        of the data; rows that were omitted are absent. After the columns of the data
+        come ``.repeat``, ``.fold``, ``.observed``, ``.fitted``, the held-out prediction
+        (one column per class, such as ``.fitted_high``, if there are several), and
+        ``.resid``, the difference of the two. Predictions of the fit to all rows, which
+        are broom's, are given by :meth:`predict`.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+        >>> res.augment()[["GPA", ".fold", ".observed", ".fitted"]].head(2).round(3)
+            GPA  .fold  .observed  .fitted
+        0  2.66      4          0    0.041
+        1  2.89      4          0    0.075
+        """
+        return tidying.augment(self)
+
+    def drop1(
+        self,
+        metric: str | Metric | None = None,
+        *,
+        how: str | None = None,
+        test: str | None = None,
+        level: float = 0.95,
+    ) -> Drop1:
+        """Return the performance without each term of the formula, as R's ``drop1``.
+
+        The model is refitted without the term on the same folds, and compared with that
+        of the whole formula by :func:`statcv.compare`. A term that is part of an
+        interaction is not dropped before that. The p-values are not adjusted for their
+        number.
+
+        Parameters
+        ----------
+        metric : str, optional
+            Name of the metric; the headline metric unless given.
+        how, test, level
+            Way of combining folds, test, and confidence level, as in
+            :func:`statcv.compare`.
+
+        Returns
+        -------
+        Drop1
+            One row per term with the difference, its interval and p-value, and for a
+            model that is an unpenalised likelihood the likelihood-ratio test.
+
+        Raises
+        ------
+        ModelError
+            If the predictions come from other software.
+        FormulaError
+            If the formula has no term to drop.
+
+        Warns
+        -----
+        CostWarning
+            If the refits will take long; it is given before they start.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+        >>> found = res.drop1("brier")
+        >>> found.table[["term", "estimate", "difference", "lr_p"]].round(3)
+             term  estimate  difference   lr_p
+        0  <none>     0.151         NaN    NaN
+        1     GPA     0.191        0.04  0.003
+        2     PSI     0.171        0.02  0.013
+        """
+        from statcv.results.drop1 import drop1
+
+        return drop1(self, self._metric(metric), how, test, level)
 
     # ---- estimates ----
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -249,6 +250,8 @@ def _notes(
             f"({counts} of {fits} fits)."
         )
     notes += _uneven_ridge(result)
+    notes += _reversed(result, headline)
+    notes += _beyond_knots(result)
     if not held.converged.all():
         notes.append(f"{int((~held.converged).sum())} of {fits} fits did not converge.")
     if held.separated.any():
@@ -259,6 +262,48 @@ def _notes(
     return tuple(dict.fromkeys(notes))
 
 
+def _reversed(result: Readable, headline: Estimate) -> list[str]:
+    """Ask about the positive class if the ranking is clearly reversed."""
+    outcome = result.design.outcome
+    if headline.metric != "auroc" or not headline.upper < 0.5:
+        return []
+    if result.without_predictors[0].material:
+        return []
+    return [
+        f"The whole interval of the auROC lies below 0.5: the predictions rank the "
+        f"classes in reverse. Is {outcome.positive!r} the class that they are for? "
+        f"positive={outcome.levels[0]!r} takes the other."
+    ]
+
+
+def _beyond_knots(result: Readable) -> list[str]:
+    """Count held-out values outside the range on which a spline was learnt."""
+    design, plan, found = result.design, result.plan, list[str]()
+    factors = [
+        design.formula.factors[code]
+        for code in dict.fromkeys(
+            code for term in design.formula.terms for code in term
+        )
+    ]
+    for factor in factors:
+        if len(factor.columns) != 1 or not re.search(r"\b(bs|cr)\(", factor.code):
+            continue
+        if plan.n_fits * plan.n > MOST_CELLS or "bound" in factor.code:
+            continue
+        x, beyond = design.terms.columns[factor.columns[0]].to_numpy(float), 0
+        for fit, split in enumerate(plan.fits.split_of):
+            held, trained = x[plan.test(split)], x[plan.train(fit)]
+            beyond += int(((held < trained.min()) | (held > trained.max())).sum())
+        if beyond:
+            found.append(
+                f"{plural(beyond, 'held-out value')} of {factor.columns[0]} "
+                f"{'lies' if beyond == 1 else 'lie'} beyond the range of the training "
+                f"set, where {factor.code} is continued."
+            )
+    return found
+
+
+MOST_CELLS = 10**7  # records times fits among which values beyond knots are counted
 UNEVEN = 100  # times as large a standard deviation, of which the summary tells
 ROWS = 2**13  # that are enough to find it
 

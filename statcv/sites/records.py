@@ -291,8 +291,9 @@ def _as_levels(
         raise SiteError(
             f"site {site}: {plural(int(other.sum()), 'row')} of column {name!r} "
             f"{'has' if other.sum() == 1 else 'have'} a level that the plan does not "
-            f"list; it lists {listed}. Recode the column, or agree on others by "
-            f"levels={{{name!r}: […]}}."
+            f"list; it lists {listed}. Recode the column, agree on others by "
+            f"levels={{{name!r}: […]}}, or, if it is a continuous outcome, agree on "
+            "model='linear'."
         )
     return pd.Series(pd.Categorical(column, categories=list(levels)), column.index)
 
@@ -329,6 +330,12 @@ def _folds(
     plan: SitesPlan, frame: pd.DataFrame, y: Floats, site: str
 ) -> tuple[Numbers, Strata | None]:
     """Return the fold of each record, from 0, and its clusters."""
+    if len(frame) < plan.k:
+        raise SiteError(
+            f"site {site} has fewer records than the {plan.k} folds, each of which "
+            "leaves a site a training set; join its records with those of another "
+            "site, or agree on a smaller k."
+        )
     stratifier = plan.stratifier
     if stratifier is None:
         kind = "binary" if plan.binary else "continuous"

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from statcv.studies import geroldinger2023 as geroldinger2023
     from statcv.studies import inference as inference
     from statcv.studies import smith2014 as smith2014
-    from statcv.studies.replicates import replicates_test
     from statcv.studies.standardised import standardise_scores
 
 __all__ = [
@@ -39,13 +38,12 @@ __all__ = [
     "ehr_population",
     "optimal_accuracy",
     "random_population",
-    "replicates_test",
     "simulate_ehr",
     "standardise_scores",
 ]
 
 _ROOMS = ("austin2024", "bey2020", "geroldinger2023", "inference", "smith2014")
-_HOME_OF = {"replicates_test": "replicates", "standardise_scores": "standardised"}
+_HOME_OF = {"standardise_scores": "standardised"}
 
 
 def __getattr__(name: str) -> Any:

@@ -13,6 +13,7 @@ from statcv.errors import (
     ArgumentTypeError,
     CollinearityWarning,
     FoldWarning,
+    FormulaError,
     SchemeError,
     noted_warnings,
     warn,
@@ -347,6 +348,12 @@ class CVCall:
             )
         if call.data is None:
             raise ArgumentTypeError("cv() needs data: cv('y ~ x', data=df).")
+        rows = len(getattr(call.formula, "shape", ())) == 2
+        if rows and hasattr(call.data, "shape"):
+            raise FormulaError(
+                "cv() takes a formula and a data frame, not arrays of predictors and "
+                "outcome: cv('y ~ .', data=pandas.DataFrame(X).assign(y=y))."
+            )
         return call
 
     def run(self, scope: Mapping[str, Any]) -> CVResult:
@@ -419,7 +426,7 @@ class CVCall:
             weights=weights,
             seed=seed,
             threshold=threshold,
-            call=replace(self, seed=seed, checkpoint=None),
+            call=replace(given, seed=seed, checkpoint=None),
         )
         warn_of_bias(result)
         if isinstance(tuned, Tuned) and held.chosen is not None:

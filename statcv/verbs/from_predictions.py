@@ -267,6 +267,12 @@ def _check_column(frame: pd.DataFrame, column: Any, name: str) -> None:
             f"{name}={column!r} is missing in {absent} of {len(frame)} rows; remove "
             "those rows from the data."
         )
+    if name == "predicted" and not pd.api.types.is_numeric_dtype(frame[column].dtype):
+        raise DataError(
+            f"predicted={column!r} must be numeric, but its values are of type "
+            f"{frame[column].dtype}, such as {frame[column].iloc[0]!r}; "
+            f"pandas.to_numeric(df[{column!r}]) turns text into numbers."
+        )
 
 
 def _places(
@@ -427,8 +433,6 @@ def _held(
     columns = _predicted_columns(given.predicted, outcome.levels, outcome.kind)
     for column in columns:
         _check_column(frame, column, "predicted")
-        if not pd.api.types.is_numeric_dtype(frame[column].dtype):
-            raise DataError(f"predicted={column!r} must be numeric.")
     values = frame[columns].to_numpy(dtype=float)
     if outcome.kind != "multiclass":
         values = values[:, 0]

@@ -27,17 +27,20 @@ NUMBERS = ("difference", "se", "lower", "upper", "statistic", "p", "n")
 
 def named_sets(items: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
     """Name the data sets; check that there are two or more, all of one kind."""
+    if len(items) == 1 and isinstance(items[0], (list, tuple)):
+        items = items[0]
     given = {f"data set {i}": item for i, item in enumerate(items, start=1)} | named
-    if len(given) < 2:
-        raise ComparisonError(
-            f"meta_analysis() needs at least two data sets, not {len(given)}."
-        )
     kinds = {_kind(item) for item in given.values()}
     if "" in kinds:
         name, odd = next(pair for pair in given.items() if not _kind(pair[1]))
         raise ComparisonError(
             f"{name!r} is a {type(odd).__name__}, which is neither a comparison nor a "
-            "test nor a p-value."
+            "test nor a p-value; compare(a, b) compares two results of cv(), and "
+            "result.test() tests one."
+        )
+    if len(given) < 2:
+        raise ComparisonError(
+            f"meta_analysis() needs at least two data sets, not {len(given)}."
         )
     if len(kinds) > 1:
         raise ComparisonError(

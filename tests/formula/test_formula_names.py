@@ -1,5 +1,7 @@
 """Names are columns of the data; the caller's scope offers functions, not data."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -111,12 +113,73 @@ def test_the_nearest_column_is_suggested(data, formula, near):
 
 @pytest.mark.parametrize(
     ("term", "near"),
-    [("scael(x)", "scale"), ("exp(x)", "np.exp"), ("sqrt(x)", "np.sqrt")],
+    [("scael(x)", "scale"), ("exp2(x)", "np.exp2"), ("cbrt(x)", "np.cbrt")],
 )
 def test_an_unknown_function_is_named(data, term, near):
     with pytest.raises(FormulaError, match="not a known function") as error:
         make_design(f"y ~ {term}", data, scope={"np": np})
     assert f"Did you mean {near!r}?" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("term", "same"),
+    [
+        *(("log(x)", "np.log(x)"), ("sqrt(x)", "np.sqrt(x)"), ("exp(x)", "np.exp(x)")),
+        *(("log2(x)", "np.log2(x)"), ("log10(x)", "np.log10(x)")),
+        *(("log1p(x)", "np.log1p(x)"), ("abs(x - 3)", "np.abs(x - 3)")),
+        *(("ceiling(x)", "np.ceil(x)"), ("atan(x)", "np.arctan(x)")),
+        *(("round(x, 1)", "np.round(x, 1)"), ("log(x, 2)", "np.log2(x)")),
+        *(("I(x^2)", "I(x**2)"), ("I(1 + x^2)", "I(1 + x**2)")),
+        *(("I(-x^2)", "I(-(x**2))"), ("log(x)^2", "np.log(x)")),
+        *(("(x + z)^2", "(x + z)**2"), ("I(log(x)^2)", "I(np.log(x)**2)")),
+    ],
+)
+def test_functions_and_powers_mean_what_they_mean_in_r(term, same):
+    given = pd.DataFrame({"x": np.linspace(0.5, 9, N), "z": np.arange(N) % 3})
+    given["y"] = np.arange(N) % 2
+    found = make_design(f"y ~ {term}", given, scope={})
+    expected = make_design(f"y ~ {same}", given, scope={"np": np})
+    np.testing.assert_allclose(found.matrix, expected.matrix, rtol=1e-14)
+
+
+def test_a_function_of_the_script_comes_before_that_of_r(data):
+    def log(x):
+        return x + 1
+
+    scopes = {"own": {"log": log}, "math": {"log": math.log}}
+    found = {
+        name: make_design("y ~ log(abs(x) + 1)", data, scope=scope).matrix[:, 1]
+        for name, scope in scopes.items()
+    }
+    x = np.abs(data["x"].to_numpy(float))
+    np.testing.assert_allclose(found["own"], x + 2)
+    np.testing.assert_allclose(found["math"], np.log(x + 1))
+
+
+def test_a_column_may_have_the_name_of_a_function(data):
+    design = make_design(
+        "y ~ log(log) + log", data.assign(log=data["x"] ** 2 + 1), scope={}
+    )
+    np.testing.assert_allclose(design.matrix[:, 1], np.log(design.matrix[:, 2]))
+
+
+@pytest.mark.parametrize("outcome", ["x^2", "x**2", "x - z", "x / z", "-x", "2 * x"])
+def test_the_left_side_is_computed_as_in_r(data, outcome):
+    given = data.assign(x=data["x"].astype(float), z=1.0 + np.arange(len(data)) % 3)
+    design = make_design(f"{outcome} ~ w", given.assign(w=given["z"]), scope={})
+    expected = eval(outcome.replace("^", "**"), {"x": given["x"], "z": given["z"]})
+    np.testing.assert_allclose(design.y, expected)
+
+
+@pytest.mark.parametrize("word", ["class", "in", "lambda", "from", "None", "is"])
+@pytest.mark.parametrize("term", ["{}", "x + {}", "log({})"])
+def test_words_of_python_are_written_in_backticks(data, word, term):
+    given = data.assign(**{word: np.arange(len(data)) + 1.0})
+    if word != "None" or "log" not in term:
+        with pytest.raises(FormulaError, match=f"backticks, `{word}`"):
+            make_design(f"y ~ {term.format(word)}", given, scope={})
+    design = make_design(f"y ~ {term.format(f'`{word}`')}", given, scope={})
+    assert word in design.formula.columns
 
 
 @pytest.mark.parametrize("name", ["pd", "len", "Treatment", "print"])

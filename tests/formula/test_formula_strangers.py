@@ -123,6 +123,8 @@ def test_hostile_formulas_do_nothing(data, tmp_path, capsys, term, side):
 def test_every_builtin_raises_an_error(data):
     for name in vars(builtins):
         if name.isidentifier() and callable(getattr(builtins, name)):
+            if name in ("abs", "round"):  # R's, which are NumPy's
+                continue
             with pytest.raises((FormulaError, ColumnError)):
                 make_design(f"y ~ {name}(x)", data, scope=vars(builtins))
 
@@ -153,7 +155,7 @@ def test_no_listed_method_writes():
     ("term", "words"),
     [
         ("open('a')", ["open()", "a function of Python's own"]),
-        ("abs(x)", ["np.abs"]),
+        ("exp(z, x)", ["2 arguments", "reads 1"]),
         ("x.to_csv('a')", [".to_csv()", "add a column to the data first"]),
         ("np.save('a', x)", ["np.save", "not an elementwise function"]),
         ("x.__class__", ["begin with an underscore"]),

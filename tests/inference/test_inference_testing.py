@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+import statcv as scv
 from statcv.errors import ArgumentError
 from statcv.inference import Estimate, permutation_test, wald_test
 from statcv.inference.intervals.interval import Interval, symmetric
 from statcv.inference.tests.no_skill import permutation_p
-from statcv.studies import replicates_test
 
 SIDES = ("two-sided", "greater", "less")
 
@@ -91,13 +91,13 @@ def test_an_unavailable_test_has_a_reason():
     found = permutation_test(nothing, [], alternative="greater", reason="no reason")
     assert np.isnan(found.p_value)
     assert found.reason == "no reason"
-    assert np.isnan(replicates_test([0.4]).p_value)
+    assert np.isnan(scv.t_test([0.4]).p_value)
 
 
 @pytest.mark.parametrize("side", SIDES)
 def test_tests_of_replicates_agree_with_scipy(side):
     values = np.random.default_rng(1).normal(0.52, 0.1, 12)
-    ours = replicates_test([*values, np.nan], 0.5, alternative=side)
+    ours = scv.t_test([*values, np.nan], 0.5, alternative=side)
     theirs = stats.ttest_1samp(values, 0.5, alternative=side)
     assert ours.statistic == pytest.approx(theirs.statistic)
     assert ours.p_value == pytest.approx(theirs.pvalue)
@@ -108,15 +108,15 @@ def test_tests_of_replicates_agree_with_scipy(side):
 
 
 def test_replicates_that_do_not_vary():
-    assert replicates_test([0.5, 0.5]).p_value == 1
-    found = replicates_test([0.6, 0.6])
+    assert scv.t_test([0.5, 0.5]).p_value == 1
+    found = scv.t_test([0.6, 0.6])
     assert found.p_value == 0
     assert "no variation can be estimated" in found.reason
 
 
 def test_unknown_alternatives_raise_an_error():
     with pytest.raises(ArgumentError, match="Did you mean 'greater'"):
-        replicates_test([0.1, 0.2], alternative="greatr")
+        scv.t_test([0.1, 0.2], alternative="greatr")
 
 
 def test_a_null_value_without_a_logit_has_no_test_on_that_scale():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape
 
@@ -70,6 +71,9 @@ class Audit:
     """
 
     findings: tuple[Finding, ...]
+
+    def __iter__(self) -> Iterator[str]:
+        return (finding.check for finding in self.findings)
 
     def __getitem__(self, check: str) -> Finding:
         """Return the finding of a check."""

@@ -241,7 +241,7 @@ def plain_t_test(
         f"overlap{f'; {measured}' if measured else ''}. Use method='permutation'.",
         FoldWarning,
     )
-    return t_test(
+    return mean_test(
         values,
         null,
         alternative,
@@ -253,7 +253,7 @@ def plain_t_test(
     )
 
 
-def t_test(
+def mean_test(
     values: Floats,
     null: float,
     alternative: str,

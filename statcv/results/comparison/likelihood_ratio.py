@@ -94,20 +94,36 @@ def _likelihood(result: CVResult) -> Any:
 
 
 def _has_likelihood(result: CVResult) -> bool:
-    """Return whether the fit to all rows maximises a likelihood without a penalty."""
-    likelihood = _likelihood(result)
-    if likelihood not in (Bernoulli(), Gaussian()) or result.weights is not None:
-        return False
-    if result.scores.clusters is not None or result.scores.n_classes > 2:
-        return False
+    """Return whether the test is known for the model, and its fit to all rows."""
+    known = _likelihood(result) in (Bernoulli(), Gaussian())
+    return known and result.scores.n_classes <= 2 and not why_no_likelihood(result)
+
+
+def why_no_likelihood(result: CVResult) -> str:
+    """Return why the fit to all rows maximises no likelihood of independent records.
+
+    The text is empty if it does, without a penalty.
+    """
     sensitivity = result.scores.sensitivity
-    if sensitivity is None:
-        return False
-    penalty = sensitivity.fits.penalty
-    if not (penalty[np.isfinite(penalty)] == 0).all():
-        return False
+    if _likelihood(result) is None or sensitivity is None:
+        return f"{result.learner.label} does not maximise a likelihood that is known"
+    if result.weights is not None:
+        return "the records are weighted"
+    if result.scores.clusters is not None:
+        return "the records of a cluster are dependent"
+    fits = sensitivity.fits
+    if fits.class_weights is not None:
+        return "the model weights the classes"
+    if fits.filled is not None and not result.design.is_finite:
+        return "missing values are filled in"
+    penalty = fits.penalty
+    unpenalised = (penalty[np.isfinite(penalty)] == 0).all()
+    if not unpenalised or _likelihood(result) == Bernoulli(firth=True):
+        return "the model is penalised"
     fit = result.refits.all_rows
-    return fit.converged and not fit.separated
+    if fit.separated:
+        return "the classes are separated"
+    return "" if fit.converged else "the fit to all rows did not converge"
 
 
 def _log_likelihood(result: CVResult) -> float:

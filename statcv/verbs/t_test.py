@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from statcv.arguments import check_level
 from statcv.errors import ArgumentTypeError, plural
 from statcv.inference.tests.htest import HTest, check_alternative
-from statcv.inference.tests.no_skill import t_test
+from statcv.inference.tests.no_skill import mean_test
 
 Floats = NDArray[np.float64]
 
 
-def replicates_test(
+def t_test(
     values: Sequence[float] | ArrayLike,
     null: float = 0.5,
     *,
@@ -26,13 +26,14 @@ def replicates_test(
     """Test the mean of independent replicates: a t test of one sample.
 
     Replicates are estimates from data sets that have nothing in common, such as those
-    of a simulation. Repeats of one cross-validation are not replicates, because they
-    share their records.
+    of a simulation, or of sites or studies. Folds and repeats of one cross-validation
+    are not replicates, because they share their records: :meth:`result.test()
+    <statcv.results.result.CVResult.test>` tests one result.
 
     Parameters
     ----------
     values : sequence of float
-        Numbers, or estimates (``float()`` of them is taken).
+        Numbers, or estimates (``float()`` of them is taken), such as auROCs.
     null : float, default 0.5
         The mean under the null hypothesis.
     alternative : {"two-sided", "greater", "less"}
@@ -44,9 +45,15 @@ def replicates_test(
     HTest
         The test; with NaN and the reason if fewer than two replicates have a value.
 
+    Raises
+    ------
+    ArgumentTypeError
+        If a value is not a number, or is a result of :func:`statcv.cv`.
+
     Examples
     --------
-    >>> print(replicates_test([0.45, 0.52, 0.48, 0.49]))
+    >>> import statcv as scv
+    >>> print(scv.t_test([0.45, 0.52, 0.48, 0.49]))
     t test over independent replicates
       4 replicates
     <BLANKLINE>
@@ -60,7 +67,7 @@ def replicates_test(
     check_alternative(alternative)
     check_level(level)
     numbers = _numbers(values)
-    return t_test(
+    return mean_test(
         numbers,
         null,
         alternative,

@@ -1,0 +1,197 @@
+"""What each term of a formula contributes to the performance on held-out records."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from statcv.errors import (
+    CostWarning,
+    DistributionalBiasWarning,
+    FormulaError,
+    ModelError,
+    warn,
+)
+from statcv.formula import as_frame
+from statcv.metrics import Metric
+from statcv.results.comparison.comparison import (
+    Comparison,
+    make_comparison,
+    null_result,
+    summarise_comparison,
+)
+from statcv.results.comparison.likelihood_ratio import ANOTHER_QUESTION, LikelihoodRatio
+from statcv.results.cost import LONG, duration
+from statcv.results.summary import WIDTH, Summary, column, p_value
+
+if TYPE_CHECKING:
+    from statcv.results.result import CVResult
+
+FULL = "<none>"  # R's name of the row in which nothing is dropped
+
+
+@dataclass(frozen=True, eq=False)
+class Drop1:
+    """The loss of performance without each term; ``print`` shows one row per term.
+
+    Attributes
+    ----------
+    comparison : Comparison
+        The result and those without one term each, with the paired test.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ TUCE * PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> res.drop1("brier").table["term"].tolist()  # TUCE and PSI are in TUCE:PSI
+    ['<none>', 'TUCE:PSI']
+    """
+
+    comparison: Comparison
+
+    @property
+    def _tests(self) -> list[LikelihoodRatio]:
+        every = self.comparison.likelihood_ratios
+        return [test for test in every if test.larger == FULL]
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per term, after that of the whole formula.
+
+        The columns are ``term``; ``estimate``, the metric without the term;
+        ``difference``, that minus the metric of the whole formula, with ``se``,
+        ``lower``, ``upper`` and ``p``; and ``df``, ``lr`` and ``lr_p``, the
+        likelihood-ratio test, NaN unless the model is an unpenalised likelihood.
+        """
+        compared = self.comparison
+        table = compared.table["estimate"].rename_axis("term").reset_index()
+        wanted = ["second", "difference", "se", "lower", "upper", "p"]
+        found = compared.differences[wanted].rename(columns={"second": "term"})
+        tests = pd.DataFrame(
+            [(t.smaller, t.df, t.statistic, t.p_value) for t in self._tests],
+            columns=["term", "df", "lr", "lr_p"],
+        )
+        joined = table.merge(found, how="left").merge(tests, on="term", how="left")
+        return joined.astype(dict.fromkeys(joined.columns[1:], float))
+
+    def summary(self, digits: int | None = None) -> Summary:
+        """Return the table with notes.
+
+        Parameters
+        ----------
+        digits : int, optional
+            Number of decimals; unless given, as many as the standard errors warrant.
+        """
+        compared, table = self.comparison, self.table
+
+        def text(name: str) -> list[str]:
+            return column(table[name].tolist(), table["se"].tolist(), digits)
+
+        limits = zip(text("lower"), text("upper"), strict=True)
+        ranges = ["" if "–" in pair else " to ".join(pair) for pair in limits]
+        shown = {
+            "estimate": text("estimate"),
+            "difference": text("difference"),
+            f"{compared.level:.0%} interval": ranges,
+            "p": list(map(p_value, table["p"])),
+        }
+        notes = summarise_comparison(compared.contrasts, "none", "").notes
+        if self._tests:
+            shown["df"] = ["" if np.isnan(n) else f"{n:.0f}" for n in table["df"]]
+            shown["LR"] = column(table["lr"].tolist(), [], 2)
+            shown["p (LR)"] = list(map(p_value, table["lr_p"]))
+            said = "LR is the likelihood-ratio test of the term on all rows"
+            notes = (*notes, f"{said}. {ANOTHER_QUESTION}.")
+        result = compared.results[FULL]
+        body = pd.DataFrame(shown).replace("–", "")
+        body.index = pd.Index([""] * len(body))
+        room = WIDTH - len(body.to_string(line_width=None).partition("\n")[0])
+        body.index = pd.Index(
+            [t if len(t) <= room else f"{t[: room - 1]}…" for t in table["term"]]
+        )
+        caption = f"{compared.stated} without each term, and the difference from all"
+        return Summary(
+            title=f"Single term deletions of {result.design.formula.text}",
+            facts=(
+                ("model", result.learner.label),
+                ("scheme", f"{result.plan.scheme}: {result.plan.sentence}"),
+            ),
+            tables={caption: table},
+            shown={caption: body},
+            notes=notes,
+        )
+
+    def __repr__(self) -> str:
+        return str(self.summary())
+
+    def _repr_html_(self) -> str:
+        return self.summary().to_html()
+
+
+def drop1(
+    result: CVResult,
+    metric: Metric,
+    how: str | None,
+    test: str | None,
+    level: float,
+) -> Drop1:
+    """Refit a result without each term that no other term contains.
+
+    Raises
+    ------
+    ModelError
+        If there is no model that can be refitted.
+    FormulaError
+        If the formula has no term to drop.
+
+    Warns
+    -----
+    CostWarning
+        If the refits will take long.
+    """
+    if not result.refits.possible:
+        raise ModelError(
+            "drop1() fits the model again without each term, but these predictions "
+            "come from other software."
+        )
+    formula = result.design.formula
+    terms = [term for term in formula.terms if term]
+    sets = list(map(frozenset, terms))
+    dropped = [
+        term
+        for term, own in zip(terms, sets, strict=True)
+        if not any(own < other for other in sets)
+        and (len(terms) > 1 or formula.intercept)
+    ]
+    if not dropped:
+        raise FormulaError(f"{formula.text!r} has no term that can be dropped.")
+    seconds = len(dropped) * float(result.held.seconds.sum())
+    if seconds > LONG:
+        warn(
+            f"drop1() repeats the cross-validation {len(dropped)} times: about "
+            f"{duration(seconds)} on one core.",
+            CostWarning,
+        )
+    data = as_frame(result.call.data).iloc[result.design.kept]
+    same = {"scheme": result.plan, "data": data, "weights": result.weights}
+    same |= dict.fromkeys(("k", "p", "pairs", "repeats", "stratify", "rebalance"))
+    results = {FULL: result}
+    for term in dropped:
+        kept = [":".join(other) for other in terms if other != term]
+        if not kept and result.learner.capabilities.likelihood is None:
+            results[":".join(term)] = null_result(result)
+            continue
+        less = " + ".join([str(int(formula.intercept)), *kept])
+        changes = {**same, "formula": f"{formula.outcome} ~ {less}"}
+        with warnings.catch_warnings():  # of folds, which the call has given
+            warnings.simplefilter("ignore", DistributionalBiasWarning)
+            results[":".join(term)] = result.call.again(formula, {}, changes)
+    return Drop1(
+        make_comparison(
+            results, metric, level, how=how, test=test, reference=FULL, adjust="none"
+        )
+    )

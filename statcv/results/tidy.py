@@ -1,0 +1,141 @@
+"""A result as the data frames of R's broom: coefficients, one row, and records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.arguments import check_level
+from statcv.errors import CoefficientError, StatcvWarning, plural, warn
+from statcv.formula import as_frame
+from statcv.inference.tests.no_skill import ratio, tail
+from statcv.metrics.areas.placements import symmetric_limits
+from statcv.models.likelihood import Gaussian, Generalized
+from statcv.results.comparison.likelihood_ratio import why_no_likelihood
+
+if TYPE_CHECKING:
+    from statcv.results.result import CVResult
+
+Floats = NDArray[np.float64]
+
+
+# ---- coefficients ----
+
+
+def tidy(result: CVResult, level: float) -> pd.DataFrame:
+    """Return one row per coefficient of the fit to all rows."""
+    check_level(level)
+    estimates = result.model.coefficients
+    if estimates is None:
+        raise CoefficientError(f"{result.learner.label} has no coefficients.")
+    values = np.asarray(estimates, dtype=float)
+    ses, df, why = _standard_errors(result, values)
+    if why:
+        warn(
+            f"{plural(len(values), 'standard error')} of tidy() have no value: {why}.",
+            StatcvWarning,
+        )
+    pairs = list(zip(values.tolist(), ses.tolist(), strict=True))
+    statistics = [ratio(value, se) for value, se in pairs]
+    limits = [symmetric_limits(value, se, level, df=df) for value, se in pairs]
+    tests = [(one, tail(one, df, "two-sided")) for one in statistics]
+    table = pd.DataFrame({"term": estimates.index, "estimate": values})
+    table["std.error"] = ses
+    table[["statistic", "p.value"]] = tests
+    table[["conf.low", "conf.high"]] = limits
+    over = result.held.coefficients
+    if over is not None:
+        over = over.reindex(columns=list(estimates.index))
+        table["fold.min"], table["fold.max"] = over.min().array, over.max().array
+    return table
+
+
+def _standard_errors(result: CVResult, values: Floats) -> tuple[Floats, float, str]:
+    """Return the standard errors, their degrees of freedom, and why there are none.
+
+    They are those of R's ``glm`` and ``lm``, from the expected information. The degrees
+    of freedom are NaN where the variance of the outcome is a function of its mean.
+    """
+    none = np.full(len(values), np.nan)
+    why = why_no_likelihood(result)
+    X, y = result.design.matrix, result.design.y
+    fitted = result.refits.fitted if not why else none
+    classes = 1 if fitted.ndim == 1 else fitted.shape[1] - 1
+    if not why and len(values) != classes * X.shape[1]:
+        why = "the model has other coefficients than the columns of the formula"
+    if why:
+        return none, np.nan, why
+    information, residual = _information(result, X, y, fitted)
+    size = np.sqrt(np.diag(information))
+    with np.errstate(invalid="ignore"):
+        scaled = information / np.outer(size, size)
+    if not np.isfinite(scaled).all() or np.linalg.cond(scaled) > 1e13:
+        return none, np.nan, "a column is constant, or determined by others"
+    df = float(len(y) - len(values))
+    if not np.isnan(residual) and df == 0:
+        return none, np.nan, "there are as many coefficients as records"
+    scale = 1.0 if np.isnan(residual) else residual / df
+    ses = np.sqrt(scale * np.diag(np.linalg.inv(scaled))) / size
+    return ses, np.nan if np.isnan(residual) else df, ""
+
+
+def _information(
+    result: CVResult, X: Floats, y: NDArray[Any], fitted: Floats
+) -> tuple[Floats, float]:
+    """Return the expected information, and the sum of squared Pearson residuals.
+
+    The latter is NaN for a family without a scale parameter.
+    """
+    likelihood = result.learner.capabilities.likelihood
+    if isinstance(likelihood, Gaussian):
+        return X.T @ X, float(((y - fitted) ** 2).sum())
+    if isinstance(likelihood, Generalized):
+        family = likelihood.family
+        variance, steep = family.variance(fitted), family.link.deriv(fitted)
+        known = type(family).__name__ in ("Poisson", "Binomial", "NegativeBinomial")
+        squares = np.nan if known else float(((y - fitted) ** 2 / variance).sum())
+        return (X.T / (variance * steep**2)) @ X, squares
+    if fitted.ndim == 1:
+        return (X.T * (fitted * (1 - fitted))) @ X, np.nan
+    p = fitted[:, 1:]  # the first class is the reference; coefficients class by class
+    weights = p[:, :, None] * (np.eye(p.shape[1]) - p[:, None, :])
+    found = np.einsum("ni,njk,nl->jikl", X, weights, X, optimize=True)
+    return found.reshape(p.shape[1] * X.shape[1], -1), np.nan
+
+
+# ---- one row, and records ----
+
+
+def glance(result: CVResult, level: float) -> pd.DataFrame:
+    """Return one row with the headline metric, and the others by their names."""
+    table = result.metrics(level)
+    wanted = ["metric", "estimate", "lower", "upper"]
+    row: dict[str, Any] = {
+        "nobs": result.design.n,
+        "model": result.learner.label,
+        "scheme": result.plan.scheme,
+        "folds": result.plan.n_splits // result.plan.repeats,
+        "repeats": result.plan.repeats,
+        **table.loc[0, ["metric", "how", "estimate"]],
+        "conf.low": table.loc[0, "lower"],
+        "conf.high": table.loc[0, "upper"],
+    }
+    for name, *values in table.loc[1:, wanted].itertuples(index=False):
+        row |= dict(zip((name, f"{name}.low", f"{name}.high"), values, strict=True))
+    return pd.DataFrame([row])
+
+
+def augment(result: CVResult) -> pd.DataFrame:
+    """Return the data with held-out predictions, one row per record and repeat."""
+    made, row = result.predictions, result.scores.row
+    order = np.lexsort((row, made["repeat"]))
+    kept = result.design.kept[row[order]]
+    table = as_frame(result.call.data).iloc[kept].copy()
+    for name, column in made.iloc[order].drop(columns="row").items():
+        table[f".{str(name).replace('predicted', 'fitted')}"] = column.array
+    if ".fitted" in table:
+        table[".resid"] = table[".observed"] - table[".fitted"]
+    return table
