@@ -274,6 +274,29 @@ class SklearnFit:
         # bare classes, as scores that are positive where they speak for class 1
         return np.asarray(self.estimator.predict(X), dtype=float).reshape(len(X)) - 0.5
 
+    def decide(self, X: Matrix) -> Matrix | None:
+        """Return the classes of the estimator's ``predict``, as 0 and 1.
+
+        Raises
+        ------
+        ModelError
+            If one of them is not a class of the training set.
+        """
+        if not (self.classifies and hasattr(self.estimator, "predict")):
+            return None
+        X = without_column(X, self.training.intercept)
+        given = np.ravel(self.estimator.predict(X))
+        codes = range(self.training.n_classes)
+        odd = [value for value in given.tolist() if value not in codes]
+        if odd:
+            raise ModelError(
+                f"the predict of {type(self.estimator).__name__} returned {odd[0]!r}; "
+                f"it must return the classes of its training set, 0 to {codes[-1]}."
+            )
+        if self.training.kind == "binary":
+            return np.asarray(given, dtype=float)
+        return np.asarray(given[:, None] == np.array(codes), dtype=float)
+
 
 def _text(estimator: Any) -> str:
     """Return the estimator's text in one line, without defaults and addresses."""

@@ -181,7 +181,10 @@ def metrics_table(result: CVResult, level: float) -> pd.DataFrame:
         row = metric_row(scores, metric, headline, plain.value)
         if is_bootstrap(result.plan):
             parts = join_values(
-                scores, metric, result.refits.fitted, result.refits.full_threshold
+                scores,
+                metric,
+                result.refits.fitted,
+                result.refits.full_threshold(metric),
             )
             row |= {"boot632": parts.plain, "boot632plus": parts.plus}
         rows.append(row)
@@ -433,8 +436,9 @@ def apparent(result: CVResult) -> pd.Series[float]:
     baseline = np.full(len(y), y.mean()) if continuous else None
     values = {}
     for metric in result.chosen_metrics:
-        read = metric.readable(result.refits.fitted, result.held.probabilities)
-        values[metric.name] = metric(y, read, baseline, result.refits.full_threshold)
+        cut = result.refits.full_threshold(metric)
+        read = metric.readable(result.refits.fitted, result.held.probabilities, cut)
+        values[metric.name] = metric(y, read, baseline, cut)
     return pd.Series(values, name="apparent", dtype=float)
 
 

@@ -205,6 +205,13 @@ def _notes(
     for metric, words in table["interval"].items():
         if words.startswith("none") and metric != headline.metric:
             notes.append(f"No interval of {metric}{words[4:]}.")
+    if result.scores.decided:
+        other = result.held.decided_otherwise
+        notes.append(
+            "Classes are those of the model's predict, which differ from a threshold "
+            f"of one half for {int(other.sum())} of {len(other)} predictions; "
+            "threshold= sets one."
+        )
     if result.held.chosen is not None:
         notes.append(f"Chosen inside the training sets: {choices(result.held.chosen)}.")
     if result.plan.repeats > 1 and not result.scores.by_split:

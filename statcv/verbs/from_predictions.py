@@ -106,8 +106,8 @@ def from_predictions(
         :func:`statcv.cv`. The printed result and the summary show which level it is.
     probabilities : bool, optional
         Whether predictions for classes are probabilities. Unless given, they are
-        probabilities if all of them lie between 0 and 1. Scores above 0 count as a
-        prediction of the positive class, and have no Brier score or log-loss.
+        probabilities if all of them lie between 0 and 1. Scores of at least 0 count as
+        a prediction of the positive class, and have no Brier score or log-loss.
     metrics : str or sequence, optional
         Metrics to be estimated, as in :func:`statcv.cv`.
     seed : int, numpy.random.Generator or None
