@@ -194,9 +194,13 @@ def metrics_table(result: CVResult, level: float) -> pd.DataFrame:
     if not named and result.scores.probabilities:  # the default headline alone counts
         undefined = undefined.iloc[:1][undefined.iloc[:1].index == 0]
     if len(undefined):
+        counts = result.design.outcome.counts if result.design.outcome.levels else {}
+        absent = [repr(level) for level, count in counts.items() if not count]
+        why = f" (no record is of class {', '.join(absent)})" if absent else ""
         warn(
             f"{len(undefined)} of {len(table)} metrics have no value "
-            f"({', '.join(undefined)}): they are not defined for these predictions.",
+            f"({', '.join(undefined)}): they are not defined for these "
+            f"predictions{why}.",
             UndefinedMetricWarning,
         )
     return table

@@ -97,6 +97,24 @@ def _cutoff(threshold: ArrayLike, n: int) -> Floats:
 # ---- metrics of predicted classes and probabilities, for two or more classes ----
 
 _ROW_SUM_TOLERANCE = 1e-5  # softmax in single precision sums to one within 1e-6
+MAX_OUTSIDE, MAX_OFF_ONE = 1e-6, 1e-3  # of values and of sums that were rounded
+
+
+def without_noise(p: Floats) -> tuple[Floats, Bools, Bools]:
+    """Return probabilities without rounding noise, who had any, and who has none.
+
+    Values are clipped to 0 to 1, and those of several classes are divided by their sum.
+    The last array tells which records do not have probabilities.
+    """
+    kept = np.clip(p, 0, 1)
+    off = np.abs(columns(p) - columns(kept)).max(axis=1)
+    bad = off > MAX_OUTSIDE
+    if p.ndim == 1:
+        return kept, off > 0, bad
+    total = kept.sum(axis=1)
+    uneven = np.abs(total - 1) > _ROW_SUM_TOLERANCE
+    kept[uneven] /= np.maximum(total[uneven], MAX_OUTSIDE)[:, None]
+    return kept, (off > 0) | uneven, bad | (np.abs(total - 1) > MAX_OFF_ONE)
 
 
 def accuracy(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
