@@ -25,8 +25,7 @@ from statcv.engine.predictions import (
 from statcv.engine.setup import Setup
 from statcv.errors import FitError, ModelError, StatcvError
 from statcv.folds import FoldPlan
-from statcv.models import Fit, FollowingModel, TrainingSet
-from statcv.models.base import decisions_of
+from statcv.models import Fit, FollowingModel, TrainingSet, decisions_of
 from statcv.models.batched import FittedFolds, fit_all_folds
 from statcv.models.likelihood import LinearFits, joined_fits
 
