@@ -397,7 +397,7 @@ ARGUMENTS = _table(
     (
         "cutoff cutpoint threshhold",
         "threshold",
-        "above which a record is predicted positive",
+        "from which on a record is predicted positive",
     ),
     (
         "balance balanced sampling upsample downsample smote",

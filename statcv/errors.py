@@ -163,7 +163,7 @@ class SeparationWarning(StatcvWarning):
 
 
 class PrecisionWarning(StatcvWarning):
-    """An estimate from counts may be far from that of the records themselves."""
+    """Numbers are less precise than wanted: estimates from counts, rounded values."""
 
 
 class ExchangeWarning(StatcvWarning):

@@ -49,6 +49,8 @@ def to_bytes(part: Part, call: str) -> bytes:
     arrays: dict[str, NDArray[Any]] = {name: getattr(part, name) for name in ARRAYS}
     if part.coefficients is not None:
         arrays["coefficients"] = np.asarray(part.coefficients)
+    if part.decided is not None:
+        arrays["decided"] = part.decided
     if part.linear is not None:
         linear = part.linear.smallest
         for name in (*LINEAR, "rows"):
@@ -92,6 +94,7 @@ def from_bytes(content: bytes, call: str) -> Part | None:
             chosen=said["chosen"],
             curves=None if said["curves"] is None else curves,
             linear=_linear(arrays),
+            decided=arrays.get("decided"),
         )
     except (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile):
         return None

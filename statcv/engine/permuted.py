@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.engine.parallel import one_thread, own_threads
-from statcv.engine.predictions import Floats
+from statcv.engine.predictions import Floats, Held
 from statcv.engine.run import run
 from statcv.engine.setup import Setup, with_matrices
 from statcv.errors import (
@@ -74,6 +74,8 @@ class PermutedFits:
         Why the first of the other outcomes could not be fitted.
     thresholds : numpy.ndarray, shape (times, n_fits), or None
         Thresholds that the model chose on its training sets, if it chooses any.
+    decided : numpy.ndarray in the shape of ``predicted``, or None
+        As in ``Held``.
     """
 
     fitted: NDArray[np.bool_]
@@ -82,6 +84,7 @@ class PermutedFits:
     failed: int
     why: str = ""
     thresholds: Floats | None = None
+    decided: Floats | None = None
 
 
 def run_permuted(
@@ -188,4 +191,12 @@ def _one_by_one(
         failed=sum(int((~held.converged | held.separated).sum()) for held in made),
         why=why,
         thresholds=cuts,
+        decided=_decided(made),
     )
+
+
+def _decided(made: list[Held]) -> Floats | None:
+    if all(held.decided is None for held in made):
+        return None
+    each = [held.by_half if held.decided is None else held.decided for held in made]
+    return np.array(each)

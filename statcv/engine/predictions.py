@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +23,7 @@ from statcv.errors import (
 )
 from statcv.folds import FoldPlan
 from statcv.formula import Design
+from statcv.metrics.classification.classwise import predicted_as
 from statcv.models import Model
 from statcv.models.batched import Computed
 from statcv.models.likelihood import Bernoulli, LinearFits, joined_fits
@@ -55,6 +56,8 @@ class Part:
         A metric's values after every round of each fit, shape (rounds, 2).
     linear : LinearFits or None
         The linear predictors of fits by maximum likelihood.
+    decided : numpy.ndarray, shape (m,) or (m, classes), or None
+        The classes that the fits themselves predict, as 0 and 1.
     """
 
     fits: range
@@ -69,6 +72,7 @@ class Part:
     chosen: Sequence[Mapping[str, Any]] | None = None
     curves: Sequence[Curves] | None = None
     linear: LinearFits | None = None
+    decided: Floats | None = None
 
 
 def joined_coefficients(
@@ -149,6 +153,9 @@ class Held:
         and at held-out records.
     linear : LinearFits or None
         The linear predictors of the fits, if they maximise a likelihood.
+    decided : numpy.ndarray, shape (m,) or (m, classes), or None
+        The classes that the fits themselves predict, as 0 and 1; None if these are the
+        classes that :attr:`by_half` gives.
     """
 
     fit: NDArray[np.intp]
@@ -167,6 +174,7 @@ class Held:
     chosen: pd.DataFrame | None = None
     curves: list[Curves] | None = None
     linear: LinearFits | None = None
+    decided: Floats | None = None
 
     @classmethod
     def joined(cls, parts: Sequence[Part], design: Design, plan: FoldPlan) -> Held:
@@ -174,7 +182,7 @@ class Held:
         tests, partner = plan.fits.tests_by_fit, np.flatnonzero(plan.fits.unseen)
         names, learnt = joined_coefficients(parts)
         chosen = listed(part.chosen for part in parts)
-        return cls(
+        made = cls(
             fit=tests.owners,
             row=tests.values.astype(np.intp),
             predicted=_joined([part.predicted for part in parts]),
@@ -191,7 +199,21 @@ class Held:
             chosen=None if chosen is None else chosen_table(chosen),
             curves=listed(part.curves for part in parts),
             linear=joined_fits([part.linear for part in parts]),
+            decided=joined_decisions([part.decided for part in parts]),
         )
+        alike = made.decided is None or not made.decided_otherwise.any()
+        return replace(made, decided=None) if alike else made
+
+    @property
+    def by_half(self) -> Floats:
+        """The classes predicted at a threshold of one half, or 0 for scores."""
+        return predicted_as(self.predicted, 0.5 if self.probabilities else 0.0)
+
+    @property
+    def decided_otherwise(self) -> NDArray[np.bool_]:
+        """Which of the predictions the fits themselves do not cut at one half."""
+        off: NDArray[np.bool_] = np.asarray(self.by_half != self.decided)
+        return np.asarray(off if off.ndim == 1 else off.any(axis=1))
 
     @cached_property
     def coefficients(self) -> pd.DataFrame | None:
@@ -211,6 +233,12 @@ class Held:
         np.add.at(total, place, self.predicted)
         times = np.diff(plan.first_fit)[plan.tests.owners]
         return total / times.reshape(-1, *[1] * (total.ndim - 1))
+
+
+def joined_decisions(parts: Sequence[Floats | None]) -> Floats | None:
+    """Concatenate the decisions of all fits; None if a part has none."""
+    known = [part for part in parts if part is not None]
+    return np.concatenate(known) if len(known) == len(parts) else None
 
 
 def _joined(arrays: list[NDArray[Any]]) -> NDArray[Any]:

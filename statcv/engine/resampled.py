@@ -19,7 +19,7 @@ from statcv.engine.setup import Setup, with_matrices
 from statcv.engine.tasks import MOST, TASKS, WORK, cut
 from statcv.errors import FitError, StatcvError
 from statcv.models.batched import Folds, fit_all_folds
-from statcv.models.thresholds import NAME
+from statcv.models.thresholds import NAME, threshold_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,8 @@ class ResampledFits:
     ----------
     predicted : numpy.ndarray, shape (samples, n) or (samples, n, classes)
     thresholds : numpy.ndarray, shape (samples,), or None
-        Thresholds that the model chose, if it chooses any.
+        Thresholds that the model chose, if it chooses any; or, with the further axes of
+        ``predicted``, thresholds that stand for decisions of the model's ``predict``.
     failed : int
         Number of fits that did not converge, or were separated.
     probabilities : bool
@@ -138,13 +139,14 @@ def _together(folds: Folds, setup: Setup, fits: range) -> ResampledFits | None:
 
 def _one_by_one(folds: Folds, setup: Setup, fits: range) -> ResampledFits:
     every = np.arange(setup.design.n)
-    made = []
+    made, cuts = [], []
     for number in fits:
         try:
             training = folds.training_set(setup.records, number)
             X = folds.matrix(setup.records, number, every)
             fit = setup.model.fit(training)
             made.append((fit, np.asarray(fit.predict(X), dtype=float)))
+            cuts.append(threshold_in(fit, X))
         except StatcvError as error:
             raise type(error)(f"in sample {number + 1}: {error}") from error
         except Exception as error:
@@ -152,10 +154,10 @@ def _one_by_one(folds: Folds, setup: Setup, fits: range) -> ResampledFits:
                 f"{setup.model.label} failed in sample {number + 1}: "
                 f"{type(error).__name__}: {error}"
             ) from error
-    chosen = [(fit.chosen or {}).get(NAME) for fit, _ in made]
+    known = all(one is not None for one in cuts)
     return ResampledFits(
         predicted=np.stack([predicted for _, predicted in made]),
-        thresholds=None if None in chosen else np.array(chosen, dtype=float),
+        thresholds=np.array(cuts, dtype=float) if known else None,
         failed=sum(not fit.converged or fit.separated for fit, _ in made),
         probabilities=all(fit.probabilities for fit, _ in made),
     )

@@ -14,11 +14,18 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine.predictions import Curves, Floats, Part, plain, where
+from statcv.engine.predictions import (
+    Curves,
+    Floats,
+    Part,
+    joined_decisions,
+    plain,
+    where,
+)
 from statcv.engine.setup import Setup
 from statcv.errors import FitError, ModelError, StatcvError
 from statcv.folds import FoldPlan
-from statcv.models import Fit, FollowingModel, TrainingSet
+from statcv.models import Fit, FollowingModel, TrainingSet, decisions_of
 from statcv.models.batched import FittedFolds, fit_all_folds
 from statcv.models.likelihood import LinearFits, joined_fits
 
@@ -88,6 +95,7 @@ class _Fold:
     chosen: dict[str, Any] | None
     curves: Curves | None
     linear: LinearFits | None
+    decided: Floats | None
 
 
 def fit_one_by_one(setup: Setup, fits: range) -> Part:
@@ -109,6 +117,7 @@ def fit_one_by_one(setup: Setup, fits: range) -> Part:
         chosen=[one or {} for one in chosen] if any(chosen) else None,
         curves=[one or {} for one in curves] if any(curves) else None,
         linear=joined_fits([fold.linear for fold in folds]),
+        decided=joined_decisions([fold.decided for fold in folds]),
     )
 
 
@@ -128,6 +137,7 @@ def _fit_fold(setup: Setup, number: int) -> _Fold:
                 f"{model.label} predicted the shape {predicted.shape} for "
                 f"{len(others)} records of a {training.kind} outcome."
             )
+        decided = decisions_of(fit, X[: len(test)])
     except StatcvError as error:
         raise type(error)(f"in {where(plan, number)}: {error}") from error
     except Exception as error:
@@ -147,6 +157,7 @@ def _fit_fold(setup: Setup, number: int) -> _Fold:
         chosen=None if fit.chosen is None else plain(fit.chosen),
         curves=fit.curves,
         linear=fit.linear,
+        decided=decided,
     )
 
 

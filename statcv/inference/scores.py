@@ -121,8 +121,11 @@ class Scores:
         The cluster of each record, as a stratifier identifies it; None if every
         record is a cluster by itself.
     threshold : numpy.ndarray, shape (m,), or None
-        The threshold above which class 1 is predicted, for each prediction and on
-        the scale of the predictions; None for a threshold of one half.
+        The smallest prediction for which class 1 is predicted, for each prediction
+        and on its scale; None for a threshold of one half. If the model itself decides,
+        it is far below or above all predictions, of shape (m, classes) for several.
+    decided : bool
+        Whether the thresholds stand for decisions of the model's ``predict``.
     sensitivity : Sensitivity or None
         How the predictions change with the training records; None if that is not
         known without refits.
@@ -150,6 +153,7 @@ class Scores:
     probabilities: bool = True
     clusters: NDArray[np.intp] | None = None
     threshold: Floats | None = None
+    decided: bool = False
     sensitivity: Sensitivity | None = None
     n_jobs: int | None = None
 
@@ -343,6 +347,17 @@ class Scores:
     def mean_prediction(self) -> tuple[NDArray[np.intp], Floats]:
         """Return each held-out record once, with its prediction averaged."""
         return self._averaged
+
+    @property
+    def given_threshold(self) -> Floats | None:
+        """The thresholds, unless they stand for decisions of the model."""
+        return None if self.decided else self.threshold
+
+    def threshold_for(self, metric: Metric) -> Floats | None:
+        """Return the thresholds if there are any and the metric depends on them."""
+        if metric.reads == "classes":
+            return self.threshold
+        return self.given_threshold if metric.cuts else None
 
     @cached_property
     def mean_threshold(self) -> Floats | None:

@@ -29,6 +29,7 @@ from statcv.metrics.inputs import Bools, Floats, one_of, real_array, same_length
 from statcv.metrics.metric import Metric
 from statcv.metrics.registry import METRICS
 
+_UNBOUNDED = ("log_loss", "hinge_loss", "coverage_error")  # scikit-learn's, of classes
 _PASSED = {
     "order": "scores",
     "classes": "predicted classes",
@@ -207,8 +208,8 @@ def make_metric(
         ``casewise(y, prediction)``, one number per record, if the metric is the mean
         of these numbers. The metric then has an interval and paired comparisons.
     limits : tuple of float, optional
-        Smallest and largest possible value, to which intervals are confined. By
-        default there are no limits.
+        Smallest and largest possible value, to which intervals are confined. The
+        default is the range of a function of scikit-learn, and otherwise no limits.
 
     Returns
     -------
@@ -267,7 +268,7 @@ def make_metric(
         casewise=one_by_one,
         derive=derive,
         weighted=weighted,
-        limits=_limits(limits),
+        limits=_known_limits(found) if limits is None else _limits(limits),
     )
 
 
@@ -424,9 +425,25 @@ def _direction(given: bool | None, found: _Description, name: str) -> bool:
     return higher
 
 
-def _limits(limits: tuple[float, float] | None) -> tuple[float, float]:
-    if limits is None:
+def _known_limits(found: _Description) -> Any:
+    """Return the range of a function of scikit-learn, as a metric takes it."""
+    name = getattr(found.function, "__name__", "")
+    module = getattr(found.function, "__module__", "")
+    if not module.startswith("sklearn.metrics._") or name == "dcg_score":
         return -math.inf, math.inf
+    if name == "brier_score_loss":
+        return METRICS["brier"].limits
+    if name in ("matthews_corrcoef", "cohen_kappa_score"):
+        return -1.0, 1.0
+    shares = name.startswith(("r2_", "explained_", "d2_"))
+    if shares or found.keywords.get("adjusted"):
+        return -math.inf, 1.0
+    one = module.endswith(("_classification", "_ranking")) and name not in _UNBOUNDED
+    counts = found.keywords.get("normalize") is False
+    return 0.0, 1.0 if one and not counts else math.inf
+
+
+def _limits(limits: tuple[float, float]) -> tuple[float, float]:
     try:
         low, high = map(float, limits)
     except (TypeError, ValueError):

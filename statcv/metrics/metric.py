@@ -184,8 +184,8 @@ class Metric:
     ) -> Floats:
         """Return predictions in the form that the metric reads.
 
-        Predictions that are scores and not probabilities, with positive scores for
-        class 1, have an order and a class; a metric of probabilities reads them as
+        Predictions that are scores and not probabilities, with scores of at least 0
+        for class 1, have an order and a class; a metric of probabilities reads them as
         NaN. Probabilities of two classes are rounded by `round_probabilities` before
         they are ranked, so that it does not matter which class is positive.
 
@@ -218,7 +218,7 @@ class Metric:
         if self.reads == "classes":
             if threshold is not None:
                 return prediction
-            return np.where(np.isnan(prediction), np.nan, prediction > 0)
+            return np.where(np.isnan(prediction), np.nan, prediction >= 0)
         return np.full_like(prediction, np.nan)
 
     @property
@@ -260,9 +260,9 @@ class Metric:
             Predictions made without a model. A metric without `uses_baseline` ignores
             them, so that all metrics can be called in the same way.
         threshold : float or array_like of shape (n,), optional
-            Threshold above which class 1 is predicted; 0.5 by default. A metric that
-            does not depend on a threshold ignores it. With a threshold there must be
-            two classes.
+            Smallest prediction for which class 1 is predicted; 0.5 by default. A
+            metric that does not depend on a threshold ignores it. With a threshold
+            there must be two classes.
 
         Returns
         -------

@@ -7,6 +7,7 @@ from statcv.models.base import (
     Model,
     TrainingSet,
     WrappedFit,
+    decisions_of,
 )
 from statcv.models.boosting import BoostedFit, XGBoost
 from statcv.models.linear import Linear
@@ -41,6 +42,7 @@ __all__ = [
     "TrainingSet",
     "WrappedFit",
     "XGBoost",
+    "decisions_of",
     "fitted_to_constant",
     "predicted_without",
     "resolve_model",

@@ -297,6 +297,19 @@ def refuse_kind(label: str, kind: str, allowed: tuple[str, ...]) -> None:
         )
 
 
+def decisions_of(fit: Fit, X: Matrix) -> Matrix | None:
+    """Return the classes that a fit predicts by a rule of its own, if it has one.
+
+    Returns
+    -------
+    numpy.ndarray, shape (m,) or (m, classes), or None
+        Whether class 1, or each of several classes, is predicted, as 1 and 0; None for
+        a fit without a method ``decide``.
+    """
+    decide = getattr(fit, "decide", None)
+    return None if decide is None else decide(X)
+
+
 # ---- a fit inside another one, which adds the choices on its training set ----
 
 
@@ -344,3 +357,7 @@ class WrappedFit:
     def predict(self, X: Matrix) -> Matrix:
         """Return probabilities or means."""
         return self.fit.predict(X)
+
+    def decide(self, X: Matrix) -> Matrix | None:
+        """Return the classes that the fit itself predicts, or None."""
+        return decisions_of(self.fit, X)

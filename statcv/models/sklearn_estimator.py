@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.errors import ModelError
+from statcv.errors import ModelError, PrecisionWarning, plural, warn
+from statcv.metrics.classification.classwise import without_noise
 from statcv.models.base import (
     Capabilities,
     Matrix,
@@ -260,7 +261,7 @@ class SklearnFit:
         if not self.classifies:
             return np.asarray(self.estimator.predict(X), dtype=float).reshape(len(X))
         if self._has_probabilities:
-            given = np.asarray(self.estimator.predict_proba(X), dtype=float)
+            given = self._probable(np.asarray(self.estimator.predict_proba(X), float))
             shares = np.zeros((len(X), self.training.n_classes))
             shares[:, np.asarray(self.estimator.classes_, dtype=int)] = given
             return shares[:, 1] if self.training.kind == "binary" else shares
@@ -273,6 +274,47 @@ class SklearnFit:
             return np.asarray(self.estimator.decision_function(X)).reshape(len(X))
         # bare classes, as scores that are positive where they speak for class 1
         return np.asarray(self.estimator.predict(X), dtype=float).reshape(len(X)) - 0.5
+
+    def _probable(self, given: Matrix) -> Matrix:
+        """Return the probabilities without rounding noise; refuse other numbers."""
+        kept, noisy, bad = without_noise(given)
+        name = f"the predict_proba of {type(self.estimator).__name__}"
+        if bad.any():
+            raise ModelError(
+                f"{name} returned {given[bad][0].tolist()} for a record, and for "
+                f"{plural(int(bad.sum()), 'record')} in all no probabilities of "
+                "0 to 1 that add up to 1; scores belong in a decision_function."
+            )
+        if noisy.any():
+            warn(
+                f"{name} is beyond 0 to 1, or does not add up to 1, by rounding for "
+                f"{plural(int(noisy.sum()), 'record')}, and was corrected.",
+                PrecisionWarning,
+            )
+        return kept
+
+    def decide(self, X: Matrix) -> Matrix | None:
+        """Return the classes of the estimator's ``predict``, as 0 and 1.
+
+        Raises
+        ------
+        ModelError
+            If one of them is not a class of the training set.
+        """
+        if not (self.classifies and hasattr(self.estimator, "predict")):
+            return None
+        X = without_column(X, self.training.intercept)
+        given = np.ravel(self.estimator.predict(X))
+        codes = range(self.training.n_classes)
+        odd = [value for value in given.tolist() if value not in codes]
+        if odd:
+            raise ModelError(
+                f"the predict of {type(self.estimator).__name__} returned {odd[0]!r}; "
+                f"it must return the classes of its training set, 0 to {codes[-1]}."
+            )
+        if self.training.kind == "binary":
+            return np.asarray(given, dtype=float)
+        return np.asarray(given[:, None] == np.array(codes), dtype=float)
 
 
 def _text(estimator: Any) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError, ModelError, suggestion
-from statcv.metrics import round_significant
+from statcv.metrics import Metric, round_significant
 from statcv.models.base import (
     Capabilities,
     Fit,
@@ -19,6 +19,7 @@ from statcv.models.base import (
     Model,
     TrainingSet,
     WrappedFit,
+    decisions_of,
 )
 from statcv.models.batched.folds import (
     CELLS,
@@ -34,12 +35,49 @@ __all__ = [
     "Thresholded",
     "ThresholdedFit",
     "best_thresholds",
+    "deciding",
+    "threshold_in",
+    "threshold_used",
     "training_times",
     "training_weights",
     "with_threshold",
 ]
 
 NAME = "threshold"  # of what is chosen
+FAR = 1e200  # below or above all predictions
+
+
+def deciding(decisions: Matrix) -> Matrix:
+    """Return thresholds for which any predictions lead to given decisions.
+
+    Their mean over several fits leads to the decision of most of these fits.
+
+    Parameters
+    ----------
+    decisions : numpy.ndarray, shape (m,) or (m, classes)
+        Whether class 1, or each of several classes, is predicted, as 1 and 0; or the
+        share of fits that predict it.
+    """
+    return FAR * ((0.5 if decisions.ndim == 1 else 0.0) - decisions)
+
+
+def threshold_in(fit: Fit, X: Matrix) -> float | Matrix | None:
+    """Return the threshold that a fit chose, or those that stand for its decisions."""
+    found = (fit.chosen or {}).get(NAME)
+    if found is not None:
+        return float(found)
+    decided = decisions_of(fit, X)
+    return None if decided is None else deciding(decided)
+
+
+def threshold_used(
+    metric: Metric, given: float | None, own: float | Matrix | None
+) -> float | Matrix | None:
+    """Return the threshold that a metric uses: that of the fit, or the one given."""
+    if own is None or not metric.cuts:
+        return given if metric.cuts else None
+    other = given is not None or metric.reads != "classes"
+    return given if other and isinstance(own, np.ndarray) else own
 
 
 @dataclass(frozen=True)
@@ -169,12 +207,17 @@ def best_thresholds(
         score = rule.score(true, false, ones, zeros)
     following = _next_present(values, present)
     cut = (values + following) / 2
+    cut = np.where(values == 0, 0.0, cut)  # of probabilities, nothing is below 0
     usable = present & (values > following)  # ties are not split
     usable[:, 0] = True  # nothing is above 1
     score = np.where(usable, round_significant(score), -np.inf)
     best = usable & (score == score.max(axis=1, keepdims=True))
     off = np.where(best, np.abs(cut - 0.5), np.inf)
-    found = np.take_along_axis(cut, off.argmin(axis=1)[:, None], axis=1)[:, 0]
+    at = off.argmin(axis=1)[:, None]
+    found, value, lower = (
+        np.take_along_axis(one, at, axis=1)[:, 0] for one in (cut, values, following)
+    )
+    found = np.where(round_significant(found) > lower, found, value)  # 12 digits apart
     return np.asarray(np.where(both[:, 0], found, np.nan))
 
 
@@ -190,7 +233,7 @@ def _cumulated(
     values = np.take_along_axis(round_significant(predicted), order, axis=1)
     count = np.take_along_axis(weights, order, axis=1)
     positive = np.take_along_axis(y == 1, order, axis=1)
-    above = np.where(values[:, :1] <= 1, 1.0, values[:, :1] + 1)
+    above = np.where(values[:, :1] < 1, 1.0, values[:, :1] + 1)
     none = np.zeros((len(values), 1))
     return (
         np.concatenate([above, values], axis=1),
@@ -203,7 +246,7 @@ def _cumulated(
 def _next_present(values: Matrix, present: NDArray[np.bool_]) -> Matrix:
     """Return the next lower value of a record that counts, or a value below all."""
     lowest = np.where(present, values, np.inf).min(axis=1, keepdims=True)
-    below = np.where(lowest >= 0, 0.0, lowest - 1)
+    below = np.where(lowest > 0, 0.0, lowest - 1)
     held = np.where(present, values, -np.inf)
     after = np.maximum.accumulate(held[:, ::-1], axis=1)[:, ::-1]
     following = np.concatenate([after[:, 1:], below], axis=1)
@@ -293,6 +336,9 @@ class ThresholdedFit(WrappedFit):
     """
 
     threshold: float
+
+    def decide(self, X: Matrix) -> None:
+        """Return None, as the threshold decides."""
 
     @property
     def chosen(self) -> dict[str, Any]:

@@ -204,7 +204,7 @@ def _mark_threshold(
     ax: Axes, result: Readable, records: Records, where: NDArray[Any]
 ) -> None:
     """Mark the threshold of a result, if all records have the same."""
-    cuts = result.scores.threshold
+    cuts = result.scores.given_threshold
     if cuts is None or len(np.unique(cuts)) != 1:
         return
     cut = float(cuts[0])

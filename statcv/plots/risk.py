@@ -29,8 +29,9 @@ def plot_risk(
     Bars upwards show the positive records, and bars downwards the negative records,
     each as a share of its own class, so that a rare class is as visible as a common
     one. Each record is counted once, with its predictions averaged over repeats. The
-    dashed line is the threshold above which class 1 is predicted. If thresholds were
-    chosen in each training set, it is their median, and their range is shaded.
+    dashed line is the threshold from which on class 1 is predicted. If thresholds were
+    chosen in each training set, it is their median, and their range is shaded. There
+    is no line if the decisions are those of the model's ``predict``.
 
     Parameters
     ----------
@@ -85,7 +86,8 @@ def plot_risk(
             linewidth=0.5,
             label=f"{outcome.name} = {outcome.levels[code]} (n = {len(own)})",
         )
-    _draw_threshold(ax, scores.threshold, 0.5 if scores.probabilities else 0.0)
+    if not scores.decided:
+        _draw_threshold(ax, scores.threshold, 0.5 if scores.probabilities else 0.0)
     ax.set_ylim(-1.1 * tallest, 1.6 * tallest)  # with room for the legend
     ax.yaxis.set_major_formatter(lambda height, _: f"{abs(height):g}")
     title = titled("Risk by outcome", records.how)

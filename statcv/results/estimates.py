@@ -61,8 +61,9 @@ def named_estimate(
         if interval is not None:
             raise MetricError(f"how={how!r} has no interval; omit interval=.")
         refits = result.refits
+        cut = refits.full_threshold(metric)
         found: Estimate = bootstrap_estimate(
-            result.scores, metric, how, refits.fitted, level, refits.full_threshold
+            result.scores, metric, how, refits.fitted, level, cut
         )
     elif interval is not None and needs_refits(interval):
         check_refits(result, f"interval={interval!r}")

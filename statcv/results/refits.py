@@ -17,7 +17,7 @@ from statcv.inference.refits.jackknife import Kept
 from statcv.inference.tests.permutation import Permuted, warn_of_undefined
 from statcv.metrics import Metric
 from statcv.models import Fit, Model
-from statcv.models.thresholds import Thresholded, ThresholdedFit
+from statcv.models.thresholds import Thresholded, threshold_in, threshold_used
 from statcv.results.summary import first_of
 
 Floats = NDArray[np.float64]
@@ -75,12 +75,13 @@ class Refits:
         """The predictions for all rows by the fit on all rows."""
         return self.all_rows.predict(self.setup.design.matrix)
 
-    @property
-    def full_threshold(self) -> float | None:
-        """The threshold for the predictions by the fit on all rows."""
-        if isinstance(self.all_rows, ThresholdedFit):
-            return self.all_rows.threshold
-        return self.threshold
+    def full_threshold(self, metric: Metric) -> float | Floats | None:
+        """Return the threshold of a metric for the predictions by the fit on all rows.
+
+        There is one per row if the fit decides by a rule of its own.
+        """
+        own = threshold_in(self.all_rows, self.setup.design.matrix)
+        return threshold_used(metric, self.threshold, own)
 
     # ---- stored refits ----
 

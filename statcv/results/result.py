@@ -90,7 +90,7 @@ class CVResult:
     call : Call
         The arguments of the call.
     threshold : float or None
-        The probability above which a record is classified as positive, if one fixed
+        The smallest probability classified as positive, if one fixed
         threshold was used.
     warnings : tuple of str
         The warnings that the call gave, whether or not they were shown.

@@ -181,7 +181,10 @@ def metrics_table(result: CVResult, level: float) -> pd.DataFrame:
         row = metric_row(scores, metric, headline, plain.value)
         if is_bootstrap(result.plan):
             parts = join_values(
-                scores, metric, result.refits.fitted, result.refits.full_threshold
+                scores,
+                metric,
+                result.refits.fitted,
+                result.refits.full_threshold(metric),
             )
             row |= {"boot632": parts.plain, "boot632plus": parts.plus}
         rows.append(row)
@@ -191,9 +194,13 @@ def metrics_table(result: CVResult, level: float) -> pd.DataFrame:
     if not named and result.scores.probabilities:  # the default headline alone counts
         undefined = undefined.iloc[:1][undefined.iloc[:1].index == 0]
     if len(undefined):
+        counts = result.design.outcome.counts if result.design.outcome.levels else {}
+        absent = [repr(level) for level, count in counts.items() if not count]
+        why = f" (no record is of class {', '.join(absent)})" if absent else ""
         warn(
             f"{len(undefined)} of {len(table)} metrics have no value "
-            f"({', '.join(undefined)}): they are not defined for these predictions.",
+            f"({', '.join(undefined)}): they are not defined for these "
+            f"predictions{why}.",
             UndefinedMetricWarning,
         )
     return table
@@ -433,8 +440,9 @@ def apparent(result: CVResult) -> pd.Series[float]:
     baseline = np.full(len(y), y.mean()) if continuous else None
     values = {}
     for metric in result.chosen_metrics:
-        read = metric.readable(result.refits.fitted, result.held.probabilities)
-        values[metric.name] = metric(y, read, baseline, result.refits.full_threshold)
+        cut = result.refits.full_threshold(metric)
+        read = metric.readable(result.refits.fitted, result.held.probabilities, cut)
+        values[metric.name] = metric(y, read, baseline, cut)
     return pd.Series(values, name="apparent", dtype=float)
 
 

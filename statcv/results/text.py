@@ -206,6 +206,14 @@ def _notes(
     for metric, words in table["interval"].items():
         if words.startswith("none") and metric != headline.metric:
             notes.append(f"No interval of {metric}{words[4:]}.")
+    if result.scores.decided:
+        other = result.held.decided_otherwise
+        notes.append(
+            "Classes are those of the model's predict, which differ from a threshold "
+            f"of one half for {int(other.sum())} of {len(other)} predictions; "
+            "threshold= sets one."
+        )
+    notes += _saturated(result)
     if result.held.chosen is not None:
         notes.append(f"Chosen inside the training sets: {choices(result.held.chosen)}.")
     if result.plan.repeats > 1 and not result.scores.by_split:
@@ -362,6 +370,24 @@ def _others_measured(
     ]
     said = measured_coverages(result.plan, asked)
     return [f"{said[0].upper()}{said[1:]}."] if said else []
+
+
+def _saturated(result: Readable) -> list[str]:
+    """Count the predictions that are 0 or 1 in double precision."""
+    scores = result.scores
+    if not scores.probabilities or not result.design.outcome.levels:
+        return []
+    p, least = scores.predicted, np.finfo(float).eps
+    own = scores.outcome.astype(np.intp)
+    of_own = np.abs(1 - own - p) if p.ndim == 1 else p[np.arange(len(p)), own]
+    ends = int(((p <= least) | (p >= 1 - least)).reshape(len(p), -1).any(axis=1).sum())
+    if not ends:
+        return []
+    wrong = int((of_own <= least).sum())
+    return [
+        f"{ends} of {len(p)} predictions are 0 or 1, and tie in ranks"
+        + (f"; {wrong} of them are wrong, with a log-loss of 36." if wrong else ".")
+    ]
 
 
 LARGE = 500  # records, above which what equal class shares do is negligible

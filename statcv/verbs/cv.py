@@ -168,12 +168,13 @@ def cv(
         default depends on the kind of outcome; under ``"leave_pair_out"`` the metric
         that compares pairs comes first.
     threshold : float or str, optional
-        Probability above which a record is classified as positive, for accuracy and
-        other metrics of classes. It is a number, or a rule by which every training set
+        Smallest probability that is classified as positive, for accuracy and other
+        metrics of classes. It is a number, or a rule by which every training set
         chooses its own threshold from the predictions for its records: ``"youden"``
         (the largest sum of sensitivity and specificity), ``"f1"``, ``"accuracy"`` or
-        ``"prevalence"`` (the proportion of positives). It is 0.5 unless given. The
-        chosen thresholds are in ``result.tuned``.
+        ``"prevalence"`` (the proportion of positives). The chosen thresholds are in
+        ``result.tuned``. Unless given, it is 0.5, except that the classes are those of
+        the ``predict`` of a scikit-learn classifier.
     weights : str or array-like, optional
         Weights of the records: a column, or one value per row of the data. They are
         used in the fits, and in rebalanced training sets are scaled so that each class

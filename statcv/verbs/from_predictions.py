@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, NoReturn
@@ -18,17 +19,21 @@ from statcv.errors import (
     ColumnError,
     DataError,
     ModelError,
+    PrecisionWarning,
     plural,
     suggestion,
+    warn,
 )
 from statcv.folds import FoldPlan, Ragged, Response, Strata
-from statcv.formula import Design, Formula, as_frame, make_design, quoted
+from statcv.formula import Design, Formula, Outcome, as_frame, make_design, quoted
+from statcv.metrics.classification.classwise import MAX_OUTSIDE, without_noise
 from statcv.models import Capabilities, Fit, TrainingSet
 from statcv.results.call import choose_metrics
 from statcv.results.result import CVResult
 from statcv.verbs.argument_types import DataLike, MetricsLike, SeedLike
 
 Floats = NDArray[np.float64]
+MAX_PERCENT = 100 + MAX_OUTSIDE
 
 
 @dataclass(frozen=True)
@@ -106,8 +111,8 @@ def from_predictions(
         :func:`statcv.cv`. The printed result and the summary show which level it is.
     probabilities : bool, optional
         Whether predictions for classes are probabilities. Unless given, they are
-        probabilities if all of them lie between 0 and 1. Scores above 0 count as a
-        prediction of the positive class, and have no Brier score or log-loss.
+        probabilities if all of them lie between 0 and 1. Scores of at least 0 count as
+        a prediction of the positive class, and have no Brier score or log-loss.
     metrics : str or sequence, optional
         Metrics to be estimated, as in :func:`statcv.cv`.
     seed : int, numpy.random.Generator or None
@@ -321,7 +326,19 @@ def _design(records: pd.DataFrame, given: PredictionsCall) -> Design:
         _check_column(records, column, "predicted")
     right = " + ".join(map(quoted, columns))
     formula = f"{quoted(given.observed)} ~ {right}"
-    return make_design(formula, records, scope={}, positive=given.positive)
+    design = make_design(formula, records, scope={}, positive=given.positive)
+    if not isinstance(predicted, Mapping) or len(predicted) <= 2:
+        return design
+    levels = list(predicted)  # also of classes without a record
+    with contextlib.suppress(TypeError):  # of several types
+        levels.sort()
+    values = records[given.observed].to_numpy(dtype=object)
+    codes = pd.Index(levels, dtype=object).get_indexer(pd.Index(values, dtype=object))
+    if (codes < 0).any():
+        lacking = values[codes < 0][0]
+        raise ArgumentError(f"predicted= does not name a column for {lacking!r}.")
+    classes = Outcome(given.observed, "multiclass", codes, tuple(levels))
+    return replace(design, outcome=classes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -436,15 +453,29 @@ def _held(
     values = frame[columns].to_numpy(dtype=float)
     if outcome.kind != "multiclass":
         values = values[:, 0]
-    shares = bool(((values >= 0) & (values <= 1)).all())
     probabilities = given.probabilities
-    if probabilities and outcome.levels and not shares:
-        raise DataError(
-            f"predicted={given.predicted!r} has values below 0 or above 1, which "
-            "are not probabilities; probabilities=False treats them as scores."
-        )
-    if probabilities is None:
-        probabilities = shares or not outcome.levels
+    if outcome.levels and probabilities is not False:
+        kept, noisy, bad = without_noise(values)
+        low, high = values.min(), values.max()
+        tiny = low < 0 and high <= MAX_OUTSIDE  # scores on a small scale
+        scores = values.ndim == 1 and (low < -MAX_OUTSIDE or high > MAX_PERCENT or tiny)
+        if bad.any() and (probabilities or not scores):
+            row = int(np.flatnonzero(bad)[0])
+            shown = ", ".join(f"{value:g}" for value in np.ravel(values[row]))
+            raise DataError(
+                f"predicted={given.predicted!r} is {shown} in row "
+                f"{frame.index[row]!r}. These are not probabilities, which lie between "
+                "0 and 1 and add up to 1 over all classes. Divide percentages by 100; "
+                "probabilities=False treats them as scores."
+            )
+        probabilities = bool(probabilities or not (bad.any() or tiny))
+        if probabilities and noisy.any():
+            values, count = kept, plural(int(noisy.sum()), "row")
+            warn(
+                f"the probabilities of {count} are beyond 0 to 1, or do not add up to "
+                "1, by rounding, and were corrected.",
+                PrecisionWarning,
+            )
     none = np.empty(0, dtype=np.intp)
     fits = plan.n_fits
     return Held(
@@ -457,7 +488,7 @@ def _held(
         converged=np.ones(fits, dtype=bool),
         separated=np.zeros(fits, dtype=bool),
         seconds=np.zeros(fits),
-        probabilities=bool(probabilities),
+        probabilities=probabilities is not False or not outcome.levels,
         names=(),
         learnt=None,
         absent={},

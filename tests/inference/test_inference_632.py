@@ -49,7 +49,7 @@ def textbook(apparent, losses, gamma):
 
 
 LOSSES = {
-    "accuracy": lambda y, p: float((p > 0.5) != y),
+    "accuracy": lambda y, p: float((p >= 0.5) != y),
     "brier": lambda y, p: (y - p) ** 2,
     "log_loss": lambda y, p: -np.log(p if y == 1 else 1 - p),
     "mse": lambda y, p: (y - p) ** 2,

@@ -262,7 +262,10 @@ def test_a_single_record_of_a_class_has_no_test():
     y = [1, 0, 0, 0, 0, 0]
     frame = pd.DataFrame({"y": y, "p": [3, 1, 2, 4, 5, 0], "q": [1, 2, 3, 4, 5, 6]})
     read = {
-        name: scv.from_predictions(frame, observed="y", predicted=name) for name in "pq"
+        name: scv.from_predictions(
+            frame, observed="y", predicted=name, probabilities=False
+        )
+        for name in "pq"
     }
     row = found({"of p": read["p"], "of q": read["q"]})
     assert np.isnan([row["se"], row["p"]]).all()

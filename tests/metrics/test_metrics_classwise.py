@@ -47,8 +47,8 @@ def indicator(y, n_classes):
 @given(seeds)
 def test_two_classes_agree_with_scikit_learn(seed):
     y, p = two_classes(seed)
-    assert accuracy(y, p) == pytest.approx(sk.accuracy_score(y, p > 0.5))
-    expected = sk.balanced_accuracy_score(y, p > 0.5)
+    assert accuracy(y, p) == pytest.approx(sk.accuracy_score(y, p >= 0.5))
+    expected = sk.balanced_accuracy_score(y, p >= 0.5)
     assert balanced_accuracy(y, p) == pytest.approx(expected)
     assert brier(y, p) == pytest.approx(sk.brier_score_loss(y, p), abs=1e-15)
     assert log_loss(y, p) == pytest.approx(sk.log_loss(y, p), rel=1e-12)
@@ -86,10 +86,10 @@ def test_the_metric_is_the_mean_of_its_casewise_values(metric, casewise, sample)
     assert casewise(y, p).tolist() == each
 
 
-def test_class_1_is_predicted_strictly_above_the_threshold():
+def test_class_1_is_predicted_from_the_threshold_on():
     p = np.array([0.3, 0.5, 0.7])
-    assert casewise_accuracy([0, 0, 1], p).tolist() == [1, 1, 1]
-    assert casewise_accuracy([0, 1, 1], p, 0.3).tolist() == [1, 1, 1]
+    assert casewise_accuracy([0, 1, 1], p).tolist() == [1, 1, 1]
+    assert casewise_accuracy([1, 1, 1], p, 0.3).tolist() == [1, 1, 1]
     assert accuracy([1, 1, 1], p, threshold=0.2) == 1
     assert balanced_accuracy([0, 0, 1], p, threshold=0.4) == 0.75
 
@@ -98,11 +98,11 @@ def test_rounding_noise_has_no_effect():
     rng = np.random.default_rng(0)
     p = 0.5 + 1e-16 * rng.integers(-3, 4, 50)
     y = np.arange(50) % 2
-    assert (p > 0.5).any()
+    assert (p < 0.5).any()
     assert accuracy(y, p) == 0.5
-    assert casewise_accuracy(y, p).tolist() == (y == 0).tolist()
+    assert casewise_accuracy(y, p).tolist() == (y == 1).tolist()
     columns = np.column_stack([1 - p, p])
-    assert casewise_accuracy(y, columns).tolist() == (y == 0).tolist()
+    assert casewise_accuracy(y, columns).tolist() == (y == 1).tolist()
 
 
 def test_a_certain_but_wrong_prediction_has_a_finite_loss_by_precision():

@@ -43,7 +43,7 @@ def counted(y, p, threshold):
     """Return the counts [[TN, FP], [FN, TP]], by a loop."""
     counts = [[0, 0], [0, 0]]
     for observed, score, cut in zip(y, p, threshold, strict=True):
-        counts[observed][int(score > cut)] += 1
+        counts[observed][int(score >= cut)] += 1
     return counts
 
 
@@ -86,7 +86,7 @@ def test_one_threshold_is_the_same_for_every_record(seed):
 def test_two_classes_agree_with_scikit_learn(seed):
     y, p = two_classes(seed, least=2)
     y[:2] = [0, 1]
-    chosen = (p > 0.5).astype(int)
+    chosen = (p >= 0.5).astype(int)
     assert sensitivity(y, p) == sk.recall_score(y, chosen)
     assert specificity(y, p) == sk.recall_score(y, chosen, pos_label=0)
     assert f1(y, p) == pytest.approx(sk.f1_score(y, chosen))
@@ -192,13 +192,13 @@ def test_nan_in_a_prediction_or_a_threshold_is_nan():
     np.testing.assert_array_equal(hits, [1, 1, np.nan, 1])
 
 
-def test_a_threshold_that_equals_a_score_is_not_exceeded():
+def test_a_score_that_equals_the_threshold_is_positive():
     rng = np.random.default_rng(3)
     p = rng.uniform(size=500)
-    assert sensitivity(np.ones(500), p, p) == 0
-    assert sensitivity(np.ones(500), p, p + 1e-17) == 0
-    assert sensitivity(np.ones(500), p, p * (1 - 1e-16)) == 0
-    assert sensitivity(np.ones(500), p, p * (1 - 1e-10)) == 1
+    assert sensitivity(np.ones(500), p, p) == 1
+    assert sensitivity(np.ones(500), p, p - 1e-17) == 1
+    assert sensitivity(np.ones(500), p, p * (1 + 1e-16)) == 1
+    assert sensitivity(np.ones(500), p, p * (1 + 1e-10)) == 0
     assert sensitivity([1, 1], [0.0, 1.0], [-np.inf, np.inf]) == 0.5
 
 
@@ -277,7 +277,7 @@ def test_the_reference_covers_every_case():
 def test_agrees_with_r(row):
     y, p = CASES[row["case"]]
     if p.shape[1] == 2:
-        p = p[:, 1]
+        p = p[:, 1] - 1e-9  # in a tie, R predicts the first class
     if row["which"]:
         value = f1(y, p, average=None)[int(row["which"])]
     else:

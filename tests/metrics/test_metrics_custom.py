@@ -432,3 +432,35 @@ def test_a_metric_pickles_if_its_function_does():
         assert again == metric
         assert hash(again) == hash(metric)
         assert again(y, p) == metric(y, p)
+
+
+@pytest.mark.parametrize(
+    ("function", "limits"),
+    [
+        (sk.roc_auc_score, (0, 1)),
+        (sk.accuracy_score, (0, 1)),
+        (sk.balanced_accuracy_score, (0, 1)),
+        (sk.f1_score, (0, 1)),
+        (sk.jaccard_score, (0, 1)),
+        (sk.average_precision_score, (0, 1)),
+        (sk.brier_score_loss, (0, 1)),
+        (sk.hamming_loss, (0, 1)),
+        (sk.r2_score, (-np.inf, 1)),
+        (sk.mean_absolute_error, (0, np.inf)),
+        (sk.hinge_loss, (0, np.inf)),
+        (partial(sk.balanced_accuracy_score, adjusted=True), (-np.inf, 1)),
+        (partial(sk.zero_one_loss, normalize=False), (0, np.inf)),
+    ],
+)
+def test_a_function_of_scikit_learn_has_its_range(function, limits):
+    metric = make_metric(function)
+    assert metric.bounds_with(2) == limits
+    assert make_metric(function, limits=(-3, 7)).bounds == (-3, 7)
+
+
+def test_correlations_have_their_range_and_other_functions_none():
+    for function in (sk.matthews_corrcoef, sk.cohen_kappa_score):
+        assert make_metric(function, greater_is_better=True).bounds == (-1, 1)
+    assert make_metric(spread_score).bounds == INFINITE
+    loss = sk.get_scorer("neg_log_loss")
+    assert make_metric(loss, name="own loss").bounds == (0, np.inf)

@@ -228,10 +228,10 @@ def test_equal_largest_predictions_choose_the_first_class():
     np.testing.assert_allclose(found.weight, (right - 0.5) / 4, atol=1e-9)
 
 
-def test_a_prediction_at_the_threshold_is_of_class_0():
+def test_a_prediction_at_the_threshold_is_of_class_1():
     y, p = np.array([0, 1, 1, 0]), np.array([0.1 + 0.2, 0.3, 0.6, 0.2])
     found = METRICS["accuracy"].derive(y, p, threshold=0.3)
-    right = np.array([1, 0, 1, 1])
+    right = np.array([0, 1, 1, 1])
     np.testing.assert_allclose(found.weight, (right - 0.75) / 4, atol=1e-9)
 
 

@@ -4,19 +4,30 @@ import threading
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
-from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    GridSearchCV,
+    KFold,
+    TunedThresholdClassifierCV,
+)
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
-from sklearn.svm import LinearSVC, OneClassSVM
+from sklearn.svm import SVC, LinearSVC, OneClassSVM
+from sklearn.tree import DecisionTreeClassifier
 from xgboost import XGBClassifier, XGBRegressor
 
 from statcv import cv
-from statcv.errors import ConvergenceWarning, MissingDataWarning, ModelError
+from statcv.errors import (
+    ConvergenceWarning,
+    MissingDataWarning,
+    ModelError,
+    PrecisionWarning,
+)
 from statcv.models import Sklearn, TrainingSet, XGBoost
 
 pytestmark = pytest.mark.filterwarnings(
@@ -332,3 +343,117 @@ def test_xgboost_is_the_library_s_own(data):
         60,
         3,
     )
+
+
+# ---- classes are those of the estimator's predict ----
+
+
+class Cautious(ClassifierMixin, BaseEstimator):
+    """Predict the last class from a low probability on, by a rule of its own."""
+
+    def __init__(self, shift=0.0, answer=None):
+        self.shift = shift
+        self.answer = answer
+
+    def fit(self, X, y):
+        self.model_ = LogisticRegression().fit(X, y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict_proba(self, X):
+        made = self.model_.predict_proba(X)
+        made[0] += self.shift
+        return made
+
+    def predict(self, X):
+        if self.answer is not None:
+            return np.full(len(X), self.answer)
+        p = self.model_.predict_proba(X)
+        last = p[:, -1] > 0.2
+        return last if p.shape[1] == 2 else np.where(last, 2, p.argmax(axis=1))
+
+
+LOW = FixedThresholdClassifier(LogisticRegression(), threshold=0.3)
+DECIDING = {
+    "fixed": LOW,
+    "tuned": TunedThresholdClassifierCV(LogisticRegression(), cv=3),
+    "pipeline": make_pipeline(StandardScaler(), clone(LOW).set_params(threshold=0.8)),
+    "search": GridSearchCV(LOW, {"estimator__C": [0.1, 1]}, cv=3),
+    "decision function": SVC(probability=True, random_state=0),
+    "scores alone": LinearSVC(),
+    "ties": DecisionTreeClassifier(min_samples_leaf=4, random_state=0),
+    "own class": Cautious(),
+}
+
+
+def by_hand(result, estimator, X, y):
+    """Return the classes that copies of an estimator predict for held-out records."""
+    found = np.full(len(y), -1)
+    for fit in range(result.plan.n_fits):
+        train, test = result.plan.train(fit), result.plan.fits.test(fit)
+        found[test] = clone(estimator).fit(X[train], y[train]).predict(X[test])
+    return found
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+@pytest.mark.parametrize("name", DECIDING)
+@pytest.mark.parametrize("labels", [["no", "yes"], [False, True]])
+def test_two_classes_are_those_of_predict(data, name, labels):
+    frame = data.assign(y=np.array(labels)[data["y"]])
+    wanted = ["sensitivity", "accuracy"]
+    res = cv("y ~ a + b", frame, model=DECIDING[name], k=4, seed=1, metrics=wanted)
+    X, y = data[["a", "b"]].to_numpy(), data["y"].to_numpy()
+    found = by_hand(res, DECIDING[name], X, y)
+    assert float(res.estimate("sensitivity")) == found[y == 1].mean()
+    assert float(res.estimate("accuracy")) == pytest.approx((found == y).mean())
+
+
+@pytest.mark.parametrize("name", ["own class", "decision function", "ties"])
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_several_classes_are_those_of_predict(data, name):
+    codes = np.digitize(data["a"], [-0.5, 0.5])
+    frame = data.assign(y=np.array(["x", "y", "z"])[codes])
+    res = cv("y ~ b + c", frame, model=DECIDING[name], k=4, seed=1, metrics="accuracy")
+    found = by_hand(res, DECIDING[name], data[["b", "c"]].to_numpy(), codes)
+    assert float(res.estimate()) == pytest.approx((found == codes).mean())
+
+
+def test_decisions_of_predict_hold_for_refits_and_are_told(data, tmp_path):
+    given = {"k": 4, "seed": 1, "metrics": ["sensitivity", "accuracy", "net_benefit"]}
+    own = cv("y ~ a", data, model=LOW, checkpoint=str(tmp_path / "run"), **given)
+    cut = cv("y ~ a", data, model=LogisticRegression(), threshold=0.3, **given)
+    again = cv("y ~ a", data, model=LOW, checkpoint=str(tmp_path / "run"), **given)
+    for metric in ("sensitivity", "accuracy"):
+        assert float(own.estimate(metric)) == float(cut.estimate(metric))
+        assert float(own.estimate(metric)) == float(again.estimate(metric))
+        assert own.apparent[metric] == cut.apparent[metric]
+        corrected = (
+            res.optimism_corrected(metric, n_boot=5, seed=1) for res in (own, cut)
+        )
+        assert len({float(one) for one in corrected}) == 1
+        drawn = (res.null_distribution(metric, times=5, seed=1) for res in (own, cut))
+        np.testing.assert_equal(*(np.asarray(one) for one in drawn))
+    half = cv("y ~ a", data, model=LogisticRegression(), **given)
+    assert float(own.estimate("net_benefit")) == float(half.estimate("net_benefit"))
+    said = " ".join(str(own.summary()).split())
+    assert "Classes are those of the model's predict" in said
+    assert "the model's predict" not in str(half.summary())
+    given_back = cv("y ~ a", data, model=LOW, threshold=0.5, **given)
+    assert float(given_back.estimate()) == float(half.estimate())
+
+
+def test_most_fits_decide_about_a_record(data):
+    given = {"scheme": "rloocv", "repeats": 3, "seed": 1, "metrics": "accuracy"}
+    own = cv("y ~ a", data, model=LOW, **given)
+    cut = cv("y ~ a", data, model=LogisticRegression(), threshold=0.3, **given)
+    assert float(own.estimate()) == pytest.approx(float(cut.estimate()), abs=0.02)
+
+
+def test_predictions_that_are_no_classes_or_probabilities_are_refused(data):
+    with pytest.raises(ModelError, match=r"the predict of Cautious returned 'sick'"):
+        cv("y ~ a", data, model=Cautious(answer="sick"), k=4, seed=1)
+    with pytest.raises(ModelError, match=r"predict_proba of Cautious returned \["):
+        cv("y ~ a", data, model=Cautious(shift=0.5), k=4, seed=1)
+    with pytest.warns(PrecisionWarning, match="by rounding for 1 record"):
+        res = cv("y ~ a", data, model=Cautious(shift=2e-4), k=4, seed=1)
+    assert np.isfinite(float(res.estimate("brier")))

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from statcv.errors import ArgumentError, ModelError
 from statcv.folds.ragged import Ragged
+from statcv.metrics import accuracy
 from statcv.models import Logit, Mean, Sklearn, TrainingSet
 from statcv.models.batched.folds import Folds
 from statcv.models.thresholds import (
@@ -24,7 +25,7 @@ SCORES = {
 
 
 def attained(rule, y, p, weights, cut):
-    above = p > cut
+    above = p >= cut
     tp, fp = weights[above & (y == 1)].sum(), weights[above & (y == 0)].sum()
     ones, zeros = weights[y == 1].sum(), weights[y == 0].sum()
     return SCORES[rule](tp, fp, ones, zeros)
@@ -48,10 +49,16 @@ def test_the_threshold_attains_the_best_of_all_cuts(records, rule):
     if not (weights[y == 1].sum() and weights[y == 0].sum()):
         assert np.isnan(found)
         return
-    cuts = [-0.5, 0.05, 0.2, 0.4, 0.7, 0.95, 1.5]
-    best = max(attained(rule, y, p, weights, cut) for cut in cuts[1:])
+    cuts = [0.0, 0.05, 0.2, 0.4, 0.7, 0.95, 1.5]
+    best = max(attained(rule, y, p, weights, cut) for cut in cuts)
     assert attained(rule, y, p, weights, found) == pytest.approx(best, abs=1e-12)
-    assert 0 <= found <= 1
+    assert 0 <= found <= 1 or (p.max() == 1 and found == 1.5)
+
+
+def test_neighbours_of_the_twelfth_digit_are_told_apart():
+    y, p = np.array([[0, 1, 0]]), np.array([[0.300000000001, 0.300000000002, 0.1]])
+    found = best_thresholds(RULES["youden"], y, p, np.ones((1, 3)))[0]
+    assert accuracy(y[0], p[0], found) == 1
 
 
 def test_the_share_of_positives_is_weighted():

@@ -232,7 +232,8 @@ def test_repeats_that_hold_out_no_positive_record_have_no_curve():
 def test_the_legend_is_on_the_clear_side_of_the_diagonal(sign, corner):
     y = np.tile([0, 1], 20)
     frame = pd.DataFrame({"y": y, "p": sign * (y + np.linspace(0, 3, 40))})
-    ax = scv.plots.plot_roc(scv.from_predictions(frame, observed="y", predicted="p"))
+    read = scv.from_predictions(frame, observed="y", predicted="p", probabilities=False)
+    ax = scv.plots.plot_roc(read)
     ax.figure.canvas.draw()
     box = ax.get_legend().get_window_extent().transformed(ax.transAxes.inverted())
     middle = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2

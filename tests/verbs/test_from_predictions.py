@@ -14,6 +14,8 @@ from statcv.errors import (
     DataError,
     MetricError,
     ModelError,
+    PrecisionWarning,
+    UndefinedMetricWarning,
 )
 
 
@@ -309,3 +311,92 @@ def test_records_in_several_folds_that_are_no_pairs_are_refused():
     )
     with pytest.raises(DataError, match=r"3 records occur more than once.*pair-out"):
         scv.from_predictions(table, observed="y", predicted="p", fold="fold", row="id")
+
+
+# ---- classes and probabilities of others ----
+
+FOUR = pd.DataFrame(
+    {
+        "a": [0.1, 0.5, 0.2, 0.2],
+        "b": [0.15, 0.2, 0.4, 0.2],
+        "c": [0.25, 0.1, 0.2, 0.35],
+        "d": [0.5, 0.2, 0.2, 0.25],
+        "y": ["c", "a", "b", "c"],
+        "code": [2, 0, 1, 2],
+    }
+)
+OF_FOUR = {name: name for name in "abcd"}
+
+
+def test_a_class_that_the_sample_lacks_can_still_be_predicted():
+    wanted = ["accuracy", "log_loss", "auroc_hand_till"]
+    res = elsewhere(FOUR, observed="y", predicted=OF_FOUR, metrics=wanted)
+    assert res.design.outcome.levels == ("a", "b", "c", "d")
+    assert float(res.estimate("accuracy")) == 0.75
+    loss = -np.mean(np.log([0.25, 0.5, 0.4, 0.35]))
+    assert float(res.estimate("log_loss")) == pytest.approx(loss)
+    with pytest.warns(UndefinedMetricWarning, match="no record is of class 'd'"):
+        res.metrics()
+    by_code = dict(enumerate("abcd"))
+    res = elsewhere(FOUR, observed="code", predicted=by_code, metrics="accuracy")
+    assert float(res.estimate()) == 0.75
+    two = FOUR.assign(y=["a", "b", "a", "b"])
+    res = elsewhere(two, observed="y", predicted=OF_FOUR, metrics="accuracy")
+    assert float(res.estimate()) == 0
+    seen, three = FOUR.assign(y=["c", "a", "b", "d"]), {name: name for name in "abc"}
+    with pytest.raises(ArgumentError, match="does not name a column for 'd'"):
+        elsewhere(seen, observed="y", predicted=three)
+
+
+def test_probabilities_that_were_rounded_are_corrected_and_counted():
+    risks = pd.DataFrame({"y": [0, 1, 0, 1], "p": [-1e-9, 1 + 1e-9, 0.2, 0.6]})
+    with pytest.warns(PrecisionWarning, match="of 2 rows"):
+        res = elsewhere(risks, observed="y", predicted="p")
+    assert res.predictions["predicted"].tolist() == [0, 1, 0.2, 0.6]
+    with pytest.warns(PrecisionWarning, match="of 1 row are"):
+        res = elsewhere(
+            FOUR.assign(a=[0.1, 0.5005, 0.2, 0.2]), observed="y", predicted=OF_FOUR
+        )
+    np.testing.assert_allclose(res.scores.predicted.sum(axis=1), 1, rtol=1e-12)
+
+
+@pytest.mark.parametrize("p", [[10.0, 80.0, 20.0, 60.0], [0.1, 1.2, 0.2, 0.6]])
+def test_other_numbers_are_refused_by_value_and_row(p):
+    risks = pd.DataFrame({"y": [0, 1, 0, 1], "p": p}, index=list("klmn"))
+    with pytest.raises(DataError, match=r"in row .[kl]..*Divide percentages by 100"):
+        elsewhere(risks, observed="y", predicted="p")
+    res = elsewhere(risks, observed="y", predicted="p", probabilities=False)
+    assert not res.scores.probabilities
+    percent = FOUR.assign(**{name: 100 * FOUR[name] for name in "abcd"})
+    with pytest.raises(DataError, match="is 10, 15, 25, 50 in row 0"):
+        elsewhere(percent, observed="y", predicted=OF_FOUR)
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1.0, 1e20])
+def test_scores_of_any_scale_are_ranked(scale):
+    table = pd.DataFrame({"y": [0, 1, 0, 1, 1], "p": [-0.4, 0.3, 0.1, -0.2, 0.6]})
+    table["p"] *= scale
+    res = elsewhere(table, observed="y", predicted="p", metrics=["auroc", "accuracy"])
+    assert float(res.estimate("auroc")) == pytest.approx(5 / 6)
+    assert float(res.estimate("accuracy")) == 0.6
+
+
+def test_probabilities_near_0_and_1_are_ranked_and_saturated_ones_counted():
+    y = np.array([0, 1, 0, 1, 1, 0])
+    p = np.array([1e-15, 3e-15, 2e-15, 1 - 1e-15, 1.0, 1.0])
+    table = pd.DataFrame({"y": y, "p": p, "q": 1 - p})
+    res = elsewhere(table, observed="y", predicted="p", metrics=["auroc", "log_loss"])
+    assert float(res.estimate("auroc")) == pytest.approx(6.5 / 9)
+    said = " ".join(str(res.summary()).split())
+    assert "2 of 6 predictions are 0 or 1, and tie in ranks; 1 of them" in said
+    other = elsewhere(table, observed="y", predicted="q", positive=0, metrics="auroc")
+    assert float(other.estimate()) == float(res.estimate("auroc"))
+
+
+def test_one_table_counts_predictions_at_the_threshold_alike():
+    table = pd.DataFrame({"y": [1, 1, 1, 0, 0, 0, 1], "p": [0.5] * 5 + [0.2, 0.8]})
+    wanted = ["sensitivity", "specificity", "net_benefit"]
+    res = elsewhere(table, observed="y", predicted="p", metrics=wanted)
+    sensitivity, specificity, benefit = (float(res.estimate(m)) for m in wanted)
+    assert sensitivity == 1
+    assert benefit == pytest.approx(sensitivity * 4 / 7 - (1 - specificity) * 3 / 7)

@@ -106,7 +106,7 @@ def bootstrap_estimate(
     how: str,
     fitted: Floats,
     level: float,
-    threshold: float | None = None,
+    threshold: float | Floats | None = None,
 ) -> BootstrapEstimate:
     """Estimate a metric by the .632 or the .632+ rule.
 
@@ -122,8 +122,8 @@ def bootstrap_estimate(
         Predictions of the fit to all records, for those records.
     level : float
         The confidence level, which is only recorded: the rules offer no interval.
-    threshold : float, optional
-        The threshold of the fit to all records, if it has one.
+    threshold : float or numpy.ndarray, optional
+        The threshold of the fit to all records, if it has one, or one per record.
     """
     check_level(level, MetricError)
     values = _out_of_bag(scores, metric)
@@ -143,7 +143,10 @@ def bootstrap_estimate(
 
 
 def join_values(
-    scores: Scores, metric: Metric, fitted: Floats, threshold: float | None = None
+    scores: Scores,
+    metric: Metric,
+    fitted: Floats,
+    threshold: float | Floats | None = None,
 ) -> Bootstrap632:
     """Return the apparent, out-of-bag and no-information values of a metric."""
     read = metric.readable(fitted, scores.probabilities, threshold)
@@ -175,7 +178,7 @@ def no_information(
     metric: Metric,
     y: NDArray[np.generic],
     predicted: Floats,
-    threshold: float | None = None,
+    threshold: float | Floats | None = None,
 ) -> float:
     """Return the value of a metric if outcomes and predictions were independent.
 
@@ -191,8 +194,8 @@ def no_information(
         The outcomes.
     predicted : numpy.ndarray, shape (n,) or (n, classes)
         The predictions, in the form that the metric uses.
-    threshold : float, optional
-        The threshold above which class 1 is predicted.
+    threshold : float or numpy.ndarray, optional
+        The smallest prediction for which class 1 is predicted.
 
     Examples
     --------
@@ -207,8 +210,12 @@ def no_information(
     count = min(n, max(MOST // n, 1))
     shifts = np.arange(count) * n // count
     if count < n:  # because neighbours in the data may be alike
-        predicted = predicted[np.random.default_rng(0).permutation(n)]
+        order = np.random.default_rng(0).permutation(n)
+        predicted = predicted[order]
+        threshold = threshold[order] if isinstance(threshold, np.ndarray) else threshold
     other = (np.arange(n) + shifts[:, None]) % n
     outcomes = np.tile(y, count)
     mean = np.full(len(outcomes), outcomes.mean()) if metric.uses_baseline else None
+    if isinstance(threshold, np.ndarray):
+        threshold = threshold[other.ravel()]
     return float(metric(outcomes, predicted[other.ravel()], mean, threshold))

@@ -49,7 +49,7 @@ class Constants:
         """Return the scores with the same prediction for all records."""
         mean = float(scores.y.mean()) if self.overall.ndim else float(self.overall)
         shape = (len(scores.row), *self.overall.shape)
-        cuts = scores.threshold
+        cuts = scores.given_threshold
         return scores.predicting(
             np.broadcast_to(self.overall + shift, shape),
             baseline=np.full(scores.n_splits, mean),
@@ -60,7 +60,7 @@ class Constants:
         """Return the scores with the same prediction for all records of a split."""
         if self.own:
             return scores
-        cuts = scores.threshold
+        cuts = scores.given_threshold
         return scores.predicting(
             (self.by_split + shift)[scores.split],
             threshold=cuts if self.cuts is None else self.cuts[scores.split],

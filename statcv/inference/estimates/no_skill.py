@@ -269,7 +269,7 @@ class Rivals:
         constants, scores = self.constants, self.scores
         if constants is None or not self._are_counted or constants.overall.ndim != 1:
             return None
-        if scores.threshold is not None:
+        if scores.given_threshold is not None:
             return None
         return ClassesAgainstConstant(
             constants.by_split,

@@ -185,7 +185,7 @@ class Pooled:
 
     def threshold(self, metric: Metric) -> Floats | None:
         """Return the thresholds, if there are any and the metric depends on them."""
-        return self.beside(self.scores.threshold) if metric.cuts else None
+        return self.beside(self.scores.threshold_for(metric))
 
     def read(self, metric: Metric) -> Floats:
         """Return the predictions in the form that a metric reads."""

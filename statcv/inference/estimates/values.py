@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from statcv.inference.estimates.pairs import paired_values
 from statcv.inference.estimates.slopes import paired_slopes
-from statcv.inference.scores import Scores
+from statcv.inference.scores import Scores, mean_by
 from statcv.metrics import Metric
 from statcv.threads import RECORD, shared
 
@@ -177,7 +177,7 @@ def readable(scores: Scores, metric: Metric, predicted: Floats) -> Floats:
 
 def thresholds(scores: Scores, metric: Metric) -> Floats | None:
     """Return the thresholds if there are any and the metric depends on them."""
-    return scores.threshold if metric.cuts else None
+    return scores.threshold_for(metric)
 
 
 def part(scores: Scores, metric: Metric, where: NDArray[np.intp] | slice) -> Part:
@@ -196,8 +196,8 @@ def pooled_part(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> Part
     """Return the predictions of a repeat, each record once.
 
     The predictions of a record that was held out more than once are averaged, and so
-    are its baselines and thresholds: class 1 is predicted if the mean prediction is
-    above the mean threshold.
+    are its baselines and thresholds: class 1 is predicted if the mean prediction is at
+    least the mean threshold.
     """
     if not (scores.overlapping or scores.apart):
         every = len(where) == len(scores.row)
@@ -213,7 +213,7 @@ def pooled_part(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> Part
         y=scores.y[rows],
         read=readable(scores, metric, predicted),
         baseline=baseline,
-        threshold=None if cuts is None else np.bincount(place, cuts[where]) / times,
+        threshold=None if cuts is None else mean_by(scores.row[where], cuts[where])[1],
     )
 
 

@@ -351,7 +351,7 @@ def _in_words(scores: Scores, metric: Metric, found: Influences) -> tuple[str, s
     as_given = []
     if scores.sensitivity.setup.model.capabilities.fits_per_training_set > 1:
         as_given.append("the tuning parameters")
-    cuts = scores.threshold
+    cuts = scores.given_threshold
     if metric.cuts and cuts is not None and np.ptp(cuts) > 0:
         as_given.append("the chosen thresholds")
     if as_given:

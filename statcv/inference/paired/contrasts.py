@@ -65,7 +65,7 @@ from statcv.inference.readable import Readable, metric_of
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 
-HALF = 0.5  # default threshold above which class 1 is predicted
+HALF = 0.5  # default threshold, from which on class 1 is predicted
 
 
 def at_common_threshold(metric: Metric, scores: Iterable[Scores]) -> Metric:
@@ -91,7 +91,8 @@ def at_common_threshold(metric: Metric, scores: Iterable[Scores]) -> Metric:
     """
     if not metric.takes_threshold or metric.casewise is None:
         return metric
-    given = [HALF if one.threshold is None else one.threshold for one in scores]
+    cuts = [one.given_threshold for one in scores]
+    given = [HALF if one is None else one for one in cuts]
     every = {float(cut) for one in given for cut in np.ravel(one)}
     if len(every) > 1:
         raise MetricError(

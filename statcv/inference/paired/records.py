@@ -17,7 +17,8 @@ from statcv.inference.paired.delong import Side
 from statcv.inference.paired.tests import joined_clusters
 from statcv.inference.readable import Readable
 from statcv.inference.scores import Scores
-from statcv.metrics import Metric, round_significant
+from statcv.metrics import Metric
+from statcv.metrics.classification.classwise import predicted_as
 from statcv.models import Mean
 
 Floats = NDArray[np.float64]
@@ -242,7 +243,7 @@ def read_by_record(scores: Scores, metric: Metric) -> NDArray[np.float64]:
     """Return what a metric reads of the mean prediction of each record.
 
     If there are thresholds and the metric reads classes, these are the predicted
-    classes: 0 and 1, or NaN where a threshold is missing.
+    classes as 0 and 1, or NaN where a threshold is missing.
 
     Parameters
     ----------
@@ -256,8 +257,7 @@ def read_by_record(scores: Scores, metric: Metric) -> NDArray[np.float64]:
     """
     predicted, cuts = scores.mean_prediction()[1], scores.mean_threshold
     if cuts is not None and metric.reads == "classes":
-        positive = round_significant(predicted) > round_significant(cuts)
-        return np.where(np.isnan(cuts), np.nan, positive)
+        return predicted_as(predicted, cuts)
     return metric.readable(predicted, scores.probabilities)
 
 

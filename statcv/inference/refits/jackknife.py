@@ -242,7 +242,7 @@ def jackknife_values(
     metric : Metric
     how : {"pooled", "per_fold", "paired"}
     threshold : float, optional
-        Probability above which class 1 is predicted if the model does not choose it;
+        Smallest probability of a predicted class 1 if the model does not choose it;
         0.5 unless given.
     most_fits : int
         Largest number of fits. If there would be more, a sample of the pairs of a

@@ -227,7 +227,7 @@ def nested_cv(
     seed : int, optional
         Seed for the divisions; the seed of the setup unless given.
     threshold : float, optional
-        Probability above which class 1 is predicted if the model does not choose it;
+        Smallest probability of a predicted class 1 if the model does not choose it;
         0.5 unless given.
     n_jobs, progress
         As :func:`statcv.engine.run` takes them.

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from statcv.arguments import RESAMPLE, check_level, is_whole
 from statcv.engine import (
@@ -47,12 +47,13 @@ from statcv.inference.scores import clusters_of
 from statcv.metrics import Metric, auroc_by_weight
 from statcv.metrics.areas.placements import normal_quantile
 from statcv.models import Fit
-from statcv.models.thresholds import NAME
+from statcv.models.thresholds import threshold_in, threshold_used
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 Counts = NDArray[np.int32]
+Cut = float | Floats | None  # of all records, or of each
 
 PREDICTIONS = 2**20  # per batch, and records drawn at once
 TOGETHER = 2**18  # records of samples of samples that are fitted together
@@ -249,9 +250,8 @@ class Resampling:
             # readable probabilities have 12 digits, and are not rounded again
             exact = {"tie_tol": 0.0} if metric.rank and made.probabilities else {}
             return auroc_by_weight(self.y, read.reshape(fits, n), both, **exact)
-        cuts = [self.study.threshold] * fits
-        if made.thresholds is not None:
-            cuts = made.thresholds.tolist()
+        own = [None] * fits if made.thresholds is None else list(made.thresholds)
+        cuts = [threshold_used(metric, self.study.threshold, one) for one in own]
         if metric.casewise is None:
             return np.array(
                 [
@@ -265,8 +265,8 @@ class Resampling:
                 ]
             )
         above = None
-        if metric.cuts and cuts[0] is not None:
-            above = np.repeat(np.array(cuts, dtype=float), n)
+        if cuts[0] is not None:
+            above = np.concatenate([_of_rows(one, n) for one in cuts])
         predicted = made.predicted.reshape(-1, *made.predicted.shape[2:])
         read = metric.readable(predicted, made.probabilities, above)
         named = {} if above is None else {"threshold": above}
@@ -280,12 +280,13 @@ class Resampling:
         times: Counts,
         made: ResampledFits,
         fit: int,
-        threshold: float | None,
+        threshold: Cut,
         trained: Counts,
     ) -> float:
         rows, mean = np.repeat(self.every, times), np.repeat(self.y, trained).mean()
         predicted = made.predicted[fit, rows]
-        given = rows, predicted, made.probabilities, threshold, mean
+        cut = threshold[rows] if isinstance(threshold, np.ndarray) else threshold
+        given = rows, predicted, made.probabilities, cut, mean
         return self._value(metric, *given)
 
     def _value(
@@ -294,14 +295,13 @@ class Resampling:
         rows: Rows,
         predicted: Floats,
         probabilities: bool,
-        threshold: float | None,
+        threshold: Cut,
         mean: float,
     ) -> float:
         """Return a metric of predictions of rows by a fit with that mean outcome."""
-        threshold = threshold if metric.cuts else None
         read = metric.readable(predicted, probabilities, threshold)
         baseline = np.full(len(rows), mean) if metric.uses_baseline else None
-        cuts = None if threshold is None else np.full(len(rows), threshold)
+        cuts = None if threshold is None else _of_rows(threshold, len(rows))
         return score(metric, self.y[rows], read, baseline, cuts)
 
     @cached_property
@@ -320,10 +320,12 @@ class Resampling:
     def apparent(self) -> list[float]:
         """Return the metrics of the fit to all records, on those same records."""
         fit, predicted = self.of_all
-        threshold = (fit.chosen or {}).get(NAME, self.study.threshold)
-        mean = float(self.y.mean())
-        given = self.every, predicted, fit.probabilities, threshold, mean
-        return [self._value(metric, *given) for metric in self.study.metrics]
+        own, given = threshold_in(fit, self.setup.design.matrix), self.study.threshold
+        every, mean = (self.every, predicted, fit.probabilities), float(self.y.mean())
+        return [
+            self._value(metric, *every, threshold_used(metric, given, own), mean)
+            for metric in self.study.metrics
+        ]
 
     def optimisms(self, numbers: range) -> Floats:
         """Return the optimisms of each sample, as if it were the data; NaN without one.
@@ -356,6 +358,12 @@ class Resampling:
     def _units(self, times: Counts) -> Rows:
         """Return the units of a sample, each as often as it was drawn, rising."""
         return np.repeat(np.arange(len(self.first)), times[self.first])
+
+
+def _of_rows(threshold: ArrayLike | None, n: int) -> Floats:
+    """Return a threshold, or one per row, as an array of n rows."""
+    one = np.asarray(threshold, dtype=float)
+    return np.broadcast_to(one, (n, *one.shape[1:]))
 
 
 def _optimisms(study: Study, setup: Setup, numbers: range) -> tuple[Floats, int]:
@@ -590,7 +598,7 @@ def optimism_corrected(
     stratified : bool, default False
         Whether to draw as many records of each class as there are.
     threshold : float, optional
-        Probability above which class 1 is predicted if the model does not choose it;
+        Smallest probability of a predicted class 1 if the model does not choose it;
         0.5 unless given.
     seed : int, optional
         Seed for the samples; the seed of the setup unless given. Results do not depend

@@ -18,7 +18,7 @@ from statcv.folds import FoldPlan, choose_splits, count_fits, delete_records
 from statcv.inference.estimates.values import values_by_repeat, values_by_split
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
-from statcv.models.thresholds import NAME
+from statcv.models.thresholds import NAME, deciding
 
 Numbers = NDArray[np.intp]
 
@@ -256,7 +256,7 @@ def scores_of(
     held : Held
     y : numpy.ndarray, shape (n,)
     threshold : float, optional
-        Probability above which class 1 is predicted if the model does not choose it.
+        Smallest probability of a predicted class 1 if the model does not choose it.
     sensitivity : Sensitivity, optional
         How the predictions change with the training records, if that is known.
     """
@@ -264,14 +264,17 @@ def scores_of(
     if held.chosen is not None and NAME in held.chosen:
         chosen = held.chosen[NAME].to_numpy(dtype=float)
         return replace(scores, threshold=plan.fits.mean_by_split(chosen)[scores.split])
-    if threshold is None:
+    if threshold is not None:
+        return replace(scores, threshold=np.full(len(scores.row), threshold))
+    if held.decided is None:
         return scores
-    return replace(scores, threshold=np.full(len(scores.row), threshold))
+    shares = replace(held, predicted=held.decided).averaged(plan)
+    return replace(scores, threshold=deciding(shares), decided=True)
 
 
 def fixed_threshold(scores: Scores) -> float | None:
     """Return the first prediction's threshold, which all share unless models choose."""
-    cuts = scores.threshold
+    cuts = scores.given_threshold
     return None if cuts is None or not len(cuts) else float(cuts[0])
 
 

@@ -43,6 +43,7 @@ from statcv.inference.estimates.values import values_by_repeat
 from statcv.inference.refits.refitting import scores_of
 from statcv.inference.scores import LeftOut, Scores
 from statcv.metrics import Metric
+from statcv.models.thresholds import deciding
 
 Numbers = NDArray[np.intp]
 FEW = 100  # distinct permutations, below which p is coarse
@@ -212,7 +213,7 @@ def permuted_values(
     first : int
         Number of the first permutation to compute.
     threshold : float, optional
-        Probability above which class 1 is predicted if the model does not choose it.
+        Smallest probability of a predicted class 1 if the model does not choose it.
     n_jobs, progress
         As :func:`statcv.engine.run` takes them.
 
@@ -272,10 +273,11 @@ def permuted_values(
                         made.predicted, made.partner_predicted, strict=True
                     )
                 ]
-                cuts = _thresholds(scores, plan, made)
+                cuts = _thresholds(scores, plan, made, held)
+                own = made.thresholds is None and scores.given_threshold is None
                 for place, (metric, how) in enumerate(wanted):
                     many = _side_by_side(scores, plan, each, outcomes, metric, how)
-                    many = replace(many, threshold=cuts)
+                    many = replace(many, threshold=cuts, decided=own)
                     found = values_by_repeat(many, metric, how)
                     values[place, batch] = _mean_over_repeats(found, len(batch))
             bar.update(len(places))
@@ -503,14 +505,19 @@ def _side_by_side(
     )
 
 
-def _thresholds(scores: Scores, plan: FoldPlan, made: PermutedFits) -> Floats | None:
+def _thresholds(
+    scores: Scores, plan: FoldPlan, made: PermutedFits, held: Held
+) -> Floats | None:
     """Return the threshold of each prediction, whether chosen again or fixed."""
     if made.thresholds is not None:
         cuts = [plan.fits.mean_by_split(one)[scores.split] for one in made.thresholds]
         return np.concatenate(cuts)
-    if scores.threshold is None:
+    if scores.given_threshold is not None:
+        return np.tile(scores.given_threshold, len(made.predicted))
+    if made.decided is None:
         return None
-    return np.tile(scores.threshold, len(made.predicted))
+    shares = [replace(held, predicted=one).averaged(plan) for one in made.decided]
+    return np.concatenate([deciding(one) for one in shares])
 
 
 def _mean_over_repeats(values: Floats, times: int) -> Floats:

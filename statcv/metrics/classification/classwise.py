@@ -47,26 +47,39 @@ def columns(p: NDArray[Any]) -> NDArray[Any]:
 def predicted_class(p: NDArray[Any], threshold: ArrayLike) -> Floats:
     """Return the code of each record's predicted class; NaN if there is no prediction.
 
-    With two classes it is 1 if `p` is above the threshold, after both are rounded to 12
-    significant digits. With K classes it is the class of the largest `p`, and the first
-    of them in a tie.
+    With two classes it is 1 if `p` is at least the threshold, after both are rounded to
+    12 significant digits. With K classes it is the class of the largest `p`, less any
+    thresholds of shape (n, K), and in a tie the first of them, or 1 of two.
     """
     scores = round_significant(p)
     missing = np.isnan(columns(scores)).any(axis=1)
     if scores.ndim == 1:
         cutoff = _cutoff(threshold, scores.size)
-        chosen = (scores > cutoff).astype(np.float64)
+        chosen = (scores >= cutoff).astype(np.float64)
         missing |= np.isnan(cutoff)
     else:
-        if np.ndim(threshold) or threshold != 0.5:
+        if np.shape(threshold) == scores.shape:
+            scores = scores - np.asarray(threshold)
+        elif np.ndim(threshold) or threshold != 0.5:
             given = "an array" if np.ndim(threshold) else repr(threshold)
             raise MetricError(
                 f"threshold={given} means nothing for {scores.shape[1]} columns of "
                 "probabilities, of which the largest is predicted; omit it."
             )
-        chosen = scores.argmax(axis=1).astype(np.float64)
+        second = scores.shape[1] == 2 and scores[:, 1] >= scores[:, 0]
+        chosen = np.where(second, 1.0, scores.argmax(axis=1))
     chosen[missing] = np.nan
     return chosen
+
+
+def predicted_as(p: NDArray[Any], threshold: ArrayLike) -> Floats:
+    """Return 1 for the predicted class and 0 for others, in the shape of p."""
+    chosen = predicted_class(p, threshold)
+    if p.ndim == 1:
+        return chosen
+    shown: Floats = (chosen[:, None] == np.arange(p.shape[1])).astype(float)
+    shown[np.isnan(chosen)] = np.nan
+    return shown
 
 
 def _cutoff(threshold: ArrayLike, n: int) -> Floats:
@@ -84,6 +97,24 @@ def _cutoff(threshold: ArrayLike, n: int) -> Floats:
 # ---- metrics of predicted classes and probabilities, for two or more classes ----
 
 _ROW_SUM_TOLERANCE = 1e-5  # softmax in single precision sums to one within 1e-6
+MAX_OUTSIDE, MAX_OFF_ONE = 1e-6, 1e-3  # of values and of sums that were rounded
+
+
+def without_noise(p: Floats) -> tuple[Floats, Bools, Bools]:
+    """Return probabilities without rounding noise, who had any, and who has none.
+
+    Values are clipped to 0 to 1, and those of several classes are divided by their sum.
+    The last array tells which records do not have probabilities.
+    """
+    kept = np.clip(p, 0, 1)
+    off = np.abs(columns(p) - columns(kept)).max(axis=1)
+    bad = off > MAX_OUTSIDE
+    if p.ndim == 1:
+        return kept, off > 0, bad
+    total = kept.sum(axis=1)
+    uneven = np.abs(total - 1) > _ROW_SUM_TOLERANCE
+    kept[uneven] /= np.maximum(total[uneven], MAX_OUTSIDE)[:, None]
+    return kept, (off > 0) | uneven, bad | (np.abs(total - 1) > MAX_OFF_ONE)
 
 
 def accuracy(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
@@ -96,10 +127,10 @@ def accuracy(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
     p : array_like of shape (n,) or (n, K)
         Probability (or score) of 1, or of each class.
     threshold : float or array_like of shape (n,), default 0.5
-        Threshold for two classes: 1 is predicted if `p` is above the threshold, which
-        may differ between records. (With more classes, the class with the largest `p`
-        is predicted, and the first of them in a tie.) Comparisons are made after
-        rounding to 12 significant digits, so that 0.5 + 1e-16 is not above 0.5.
+        Threshold for two classes: 1 is predicted if `p` is at least the threshold,
+        which may differ between records. (With more classes, the class with the largest
+        `p` is predicted, and the first of them in a tie.) Comparisons are made after
+        rounding to 12 significant digits, so that 0.5 - 1e-16 is at least 0.5.
 
     Returns
     -------
@@ -113,7 +144,7 @@ def accuracy(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
 
     Examples
     --------
-    >>> accuracy([0, 1, 1, 0], [0.2, 0.9, 0.4, 0.5])
+    >>> accuracy([0, 1, 1, 1], [0.2, 0.9, 0.4, 0.5])
     0.75
     >>> accuracy([0, 2], [[0.5, 0.3, 0.2], [0.1, 0.6, 0.3]])
     0.5

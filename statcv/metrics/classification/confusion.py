@@ -1,8 +1,8 @@
 """Metrics of the confusion matrix of observed and predicted classes.
 
 With two classes, `y` is 0 or 1, `p` is the probability of 1, and 1 is predicted if `p`
-is above the threshold, which may differ between records. With more classes, `p` has a
-column for each class, the class with the largest `p` is predicted, and there is no
+is at least the threshold, which may differ between records. With more classes, `p` has
+a column for each class, the class with the largest `p` is predicted, and there is no
 threshold. A share of an empty set of records is undefined and NaN.
 """
 

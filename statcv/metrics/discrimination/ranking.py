@@ -37,6 +37,8 @@ from statcv.metrics.inputs import (
 )
 
 _DECIMALS = 12
+_EXTREME = 1e-9  # distance from 0 and 1 at which 12 decimals lose digits
+_LEAST = 2.0**-53  # distance of a double from 1
 _TIE_TOL = 1e-12  # to which probabilities of 12 decimals are rounded already
 _DOUBLE_DIGITS = 16  # a double holds no more significant digits than these
 _IN_CACHE = 2**14  # numbers that are rounded while they stay in the cache
@@ -147,7 +149,8 @@ def round_probabilities(p: ArrayLike) -> Floats:
     A double next to 1 stands for every probability within 1e-16 of it, while next to
     0 there are doubles down to 1e-308: two confident predictions would tie for one
     class and be ranked for the other. Rounded to 12 decimals, p ties exactly where
-    1 - p does.
+    1 - p does. Where some are nearer to 0 or 1 than a thousand such steps, all are
+    replaced by log-odds of 12 decimals, among which those beyond double precision tie.
 
     Parameters
     ----------
@@ -158,15 +161,23 @@ def round_probabilities(p: ArrayLike) -> Floats:
     Returns
     -------
     ndarray of float
-        The rounded probabilities.
+        The rounded probabilities, or their log-odds.
 
     Examples
     --------
-    >>> p = np.array([1e-20, 1e-18, 0.3, 1 - 1e-14])
-    >>> round_probabilities(p).tolist()
-    [0.0, 0.0, 0.3, 1.0]
+    >>> round_probabilities([0.1 + 0.2, 1.0]).tolist()
+    [0.3, 1.0]
+    >>> round_probabilities([1e-20, 1e-18, 1e-13, 1 - 1e-14]).round(2).tolist()
+    [-36.74, -36.74, -29.93, 32.24]
     """
-    return np.asarray(np.round(real_array(p, "p"), _DECIMALS), dtype=np.float64)
+    values = real_array(p, "p").astype(np.float64, copy=False)
+    side = np.minimum(values, 1 - values)
+    if ((side > 0) & (side < _EXTREME)).any() and not (side < 0).any():
+        from scipy.special import logit
+
+        inside = np.clip(values, _LEAST, 1 - _LEAST)
+        return np.asarray(np.round(logit(inside), _DECIMALS))
+    return np.asarray(np.round(values, _DECIMALS))
 
 
 def _shifted(values: Floats, places: NDArray[np.intp]) -> Floats:

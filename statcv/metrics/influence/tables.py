@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.metrics.classification.classwise import predicted_as, predicted_class
 from statcv.metrics.discrimination.ranking import round_significant
 from statcv.metrics.influence.derivative import Derivative
 from statcv.metrics.inputs import Floats
@@ -59,11 +60,8 @@ class OfTable:
 
 def chosen_class(x: Floats, threshold: Floats | float | None) -> NDArray[np.intp]:
     """Return the predicted class; of several with the largest prediction, the first."""
-    rounded = round_significant(x)
-    if x.ndim > 1:
-        return np.asarray(rounded.argmax(axis=1))
-    cut = 0.5 if threshold is None else threshold
-    return (rounded > round_significant(cut)).astype(np.intp)
+    chosen = predicted_class(x, 0.5 if threshold is None else threshold)
+    return np.nan_to_num(chosen).astype(np.intp)
 
 
 # ---- means over records, of losses that depend on a threshold or are a user's ----
@@ -107,10 +105,6 @@ class OfCasewise:
         """Return the derivatives."""
         read = x
         if self.classes:
-            chosen = chosen_class(x, threshold)
-            read = np.asarray(
-                chosen if x.ndim == 1 else chosen[:, None] == np.arange(x.shape[1]),
-                dtype=float,
-            )
+            read = predicted_as(x, 0.5 if threshold is None else threshold)
         own = self.casewise(y, read)
         return Derivative((own - own.mean()) / len(x))

@@ -95,7 +95,8 @@ class OfCasewise:
 
 
 def _tiled(threshold: Floats | float, sets: int, n: int) -> Floats:
-    return np.tile(np.broadcast_to(threshold, n), sets)
+    each = np.broadcast_to(threshold, (n, *np.shape(threshold)[1:]))
+    return np.concatenate([each] * sets)
 
 
 def squared(y: Outcomes, x: Floats) -> Floats:
@@ -245,8 +246,9 @@ class OfTable:
         sets, classes = max(len(x), len(weights)), 2 if x.ndim == 2 else x.shape[2]
         if x.ndim == 2:
             cut = 0.5 if threshold is None else threshold
-            chosen = x - cut > ALIKE * np.abs(cut)
+            chosen = (x - cut >= -ALIKE * np.abs(cut)).astype(np.intp)
         else:
+            x = x if threshold is None else x - threshold
             chosen = (x >= (1 - ALIKE) * x.max(axis=2, keepdims=True)).argmax(axis=2)
         observed = y.astype(np.intp)
         cell = (np.arange(sets)[:, None] * classes + observed) * classes + chosen

@@ -307,7 +307,7 @@ class Optimum:
     Attributes
     ----------
     accuracy : float
-        Accuracy of predicting 1 if its probability exceeds a half.
+        Accuracy of predicting 1 if its probability is at least a half.
     se : float
         Monte Carlo standard error of the accuracy.
     positives : float

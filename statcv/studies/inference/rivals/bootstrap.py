@@ -211,7 +211,7 @@ def sample_values(
     times, fold
         As :func:`draw_samples` returns them.
     threshold : float, optional
-        Probability above which class 1 is predicted; 0.5 unless given.
+        Smallest probability for which class 1 is predicted; 0.5 unless given.
 
     Returns
     -------

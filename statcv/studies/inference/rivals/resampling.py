@@ -44,7 +44,7 @@ def resampled_values(
     group : numpy.ndarray of int, shape (fits,)
         The group of each fit, in rising order from 0.
     threshold : float, optional
-        Probability above which class 1 is predicted if the model does not choose it.
+        Smallest probability of a predicted class 1 if the model does not choose it.
 
     Returns
     -------
