@@ -228,9 +228,15 @@ def test_verdicts(found, cost, half, of_records, split, says):
 
 
 def test_a_ranking_says_what_leaks_and_what_is_not_predicted(records):
-    def ranked(candidate):
+    def ranked(candidate, model=TREES):
         return scv.stratifier_bias(
-            FORMULA, records, [candidate], duplicates="person", measure=False, seed=1
+            FORMULA,
+            records,
+            [candidate],
+            model=model,
+            duplicates="person",
+            measure=False,
+            seed=1,
         )
 
     dates = ranked("birth_date")
@@ -241,6 +247,9 @@ def test_a_ranking_says_what_leaks_and_what_is_not_predicted(records):
     both = ranked(["x5", "x6"])
     assert both.ranking["predicted"].isna().all()
     assert repr(both).endswith("x5 + x6 no prediction of what it costs")
+    linear = repr(ranked("birth_date", None)).splitlines()[2]
+    assert linear.startswith(f"birth_date leaks: splits {split:,.0f} known duplicates;")
+    assert linear.endswith("trees and neighbours only; measure=True measures it")
 
 
 def test_every_column_is_a_candidate_where_none_is_named(records):
