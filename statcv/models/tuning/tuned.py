@@ -49,7 +49,10 @@ def fit_candidates(
     ridges = [model for model in models if _is_ridge(model)]
     alike = len({getattr(model, "standardize", None) for model in ridges}) == 1
     path = alike and folds.matrices is None and len(ridges) == len(models) > 1
-    if records.kind == "binary" and path:
+    # standardised columns, if many, have Gram matrices that are scaled fit by fit
+    many = records.X.shape[1] > len(records.X)
+    scaled = many and all(_is_scaled(model) for model in ridges)
+    if records.kind == "binary" and path and not scaled:
         return _ridge_path(ridges, records, folds)
     first = fit_all_folds(models[0], records, folds)
     if first is None:
@@ -59,6 +62,10 @@ def fit_candidates(
 
 def _is_ridge(model: Model) -> bool:
     return type(model) is Logit and not model.has_firth
+
+
+def _is_scaled(model: Model) -> bool:
+    return isinstance(model, Logit) and model.standardize and model.penalised
 
 
 def _ridge_path(
