@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import product
 from textwrap import fill
 from typing import TYPE_CHECKING, Protocol
 
@@ -32,6 +34,7 @@ ONE_BIN = "quantiles, 1 bin per fold"
 LEAST = 5  # points that a correlation needs
 MARK = 4.0  # points from the middle of a mark to its edge
 AWAY = (6, 14, 24, 36, 52, 72, 96, 124)  # points between mark and name, in this order
+LINE = {"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 0}
 FAR = 14.0  # points between a mark and its name above which a line joins them
 
 
@@ -168,13 +171,10 @@ def _name_points(
     frame = ax.get_window_extent()
     inside = np.array([frame.x0, frame.y0, frame.x1, frame.y1]) * points
     for i, at in zip(known, marks, strict=True):
-        text = ax.annotate(
-            names[i],
-            (x[i], y[i]),
-            xytext=(0, 0),
-            textcoords="offset points",
-            fontsize="small",
+        name = partial(
+            ax.annotate, names[i], (x[i], y[i]), (0, 0), textcoords="offset points"
         )
+        text = name(fontsize="small")
         size = text.get_window_extent()
         width, height = size.width * points, size.height * points
         best = _free_place(at, width, height, taken, inside, marks)
@@ -182,20 +182,7 @@ def _name_points(
         far = float(_distances(best, at[None])[0]) > FAR
         if far or not _is_nearest(best, at, marks):
             text.remove()
-            text = ax.annotate(
-                names[i],
-                (x[i], y[i]),
-                xytext=(0, 0),
-                textcoords="offset points",
-                fontsize="small",
-                arrowprops={
-                    "arrowstyle": "-",
-                    "color": GREY,
-                    "linewidth": 0.6,
-                    "shrinkA": 0,
-                    "shrinkB": 0,
-                },
-            )
+            text = name(fontsize="small", arrowprops=LINE)
         text.set_position(tuple(best[:2] - at))
 
 
@@ -223,19 +210,11 @@ def _free_place(
     found, least = None, np.inf
     others = np.array(taken)
     for away in AWAY:
-        beside = [
-            (left, low)
-            for low in (-height / 2, away / 2, -away / 2 - height)
-            for left in (away, -away - width)
-        ]
-        for left, low in (
-            *beside,
-            *(
-                (left, low)
-                for low in (away, -away - height)
-                for left in (-width / 2, -away - width / 2, away - width / 2)
-            ),
-        ):
+        up, down = (away + height) / 2, -(away + height) / 2
+        sides = product((away, -away - width), (0, up, down))
+        above = product((-width / 2, -away - width / 2, away - width / 2), (up, down))
+        for left, middle in (*sides, *((x, 2 * y) for x, y in above)):
+            low = middle - height / 2
             box = np.array([left, low, left + width, low + height]) + np.tile(at, 2)
             across = np.minimum(box[2], others[:, 2]) - np.maximum(box[0], others[:, 0])
             along = np.minimum(box[3], others[:, 3]) - np.maximum(box[1], others[:, 1])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from statcv.errors import DistributionalBiasWarning, listed, warn
 from statcv.folds import by_quantile
 from statcv.folds.audit import UNLIKE, between_folds, opposite_twins
-from statcv.folds.strata.clusters import ALIKE
+from statcv.folds.strata import ALIKE
 from statcv.folds.theory import pooled_null_auroc
 from statcv.inference.estimates.no_skill import MATERIAL, NoSkill
 from statcv.inference.estimates.values import values_by_repeat
@@ -81,7 +81,7 @@ def _warn_of_ranges(result: CVResult) -> bool:
         if told:
             size = f": {_without(result)} would score {_joined(told)}{size}"
     sure = "are" if together else "are probably"
-    cure = "removes nearly all of" if strata.finer_per_fold >= ALIKE else "reduces"
+    cure = "reduces" if strata.finer_per_fold < ALIKE else "removes nearly all of"
     warn(
         f"pessimistic bias: every fold holds out values of {strata.label} on which its "
         f"model was not trained, and the outcome depends on them ({share:.0%} of its "
@@ -104,13 +104,11 @@ def _tie(result: CVResult) -> tuple[float, float]:
 
 def _on_finer_folds(result: CVResult) -> list[NoSkill]:
     """Return each metric without skill, moved by its bias beside narrower bins."""
-    strata = result.plan.strata
-    assert strata is not None
+    strata: Any = result.plan.strata
     changes = {
         "stratify": by_quantile(strata.label, strata.finer_per_fold),
         "scheme": result.plan.scheme,
         "k": len(result.plan.labels[0]),
-        "checkpoint": None,
         "progress": False,
     }
     with warnings.catch_warnings():

@@ -32,6 +32,7 @@ from statcv.folds.strata.thresholds import EXACT, Thresholds, as_text
 
 Positions = NDArray[np.int64]
 _EXACT: Final = 1500  # values up to which every choice is compared
+ALIKE: Final = 20  # bins or values per fold that make folds nearly alike
 _NEVER: Final = np.int64(2**62)
 
 

@@ -21,9 +21,8 @@ from statcv.errors import (
     warn,
 )
 from statcv.folds.ragged import Ragged
+from statcv.folds.strata.by_quantile import ALIKE
 from statcv.folds.strata.resolve import ByQuantile, Cut, QuantileCut
-
-ALIKE = 20  # bins or values per fold that make folds nearly alike
 
 
 @dataclass(frozen=True, eq=False)

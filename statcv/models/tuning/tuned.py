@@ -46,12 +46,11 @@ def fit_candidates(
 
     Ridge logistic regressions that differ in ``C`` are fitted as one path.
     """
-    ridges = [model for model in models if _is_ridge(model)]
+    ridges: list[Any] = [model for model in models if _is_ridge(model)]
     alike = len({getattr(model, "standardize", None) for model in ridges}) == 1
     path = alike and folds.matrices is None and len(ridges) == len(models) > 1
-    # standardised columns, if many, have Gram matrices that are scaled fit by fit
-    many = records.X.shape[1] > len(records.X)
-    scaled = many and all(_is_scaled(model) for model in ridges)
+    many = records.X.shape[1] > len(records.X)  # of which the Gram matrix is scaled
+    scaled = many and all(one.standardize and one.penalised for one in ridges)
     if records.kind == "binary" and path and not scaled:
         return _ridge_path(ridges, records, folds)
     first = fit_all_folds(models[0], records, folds)
@@ -62,10 +61,6 @@ def fit_candidates(
 
 def _is_ridge(model: Model) -> bool:
     return type(model) is Logit and not model.has_firth
-
-
-def _is_scaled(model: Model) -> bool:
-    return isinstance(model, Logit) and model.standardize and model.penalised
 
 
 def _ridge_path(

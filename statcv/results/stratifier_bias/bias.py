@@ -253,21 +253,22 @@ def _predicted(found: StratifierBias) -> str:
         )
     near = setting.model.capabilities.predicts_by_neighbors
     r = CORRELATIONS["neighbours" if near else "trees"]
-    if setting.metric == MEASURED_IN:
+    clamp = (
+        f"Clamp is the loss of held-out {label} if each value is moved to the nearest "
+        "value outside its own fold; "
+    )
+    if setting.metric != MEASURED_IN:
         return (
-            "Clamp is the loss of held-out accuracy if each value is moved to the "
-            "nearest value outside its own fold. The predicted loss for one quantile "
-            f"bin per fold is {INTERCEPT} + {OF_CLAMP} × clamp + {OF_PERMUTATION} × "
-            "permutation, as measured with boosted trees on 12 000 simulated records; "
-            f"its correlation with measured losses was {r[0]} in simulations of 600 "
-            "and 2000. With fewer records folds cost more, and small losses cannot be "
-            "distinguished from chance."
+            f"{clamp}the predicted loss is the same, or 0 if clamp is negative. Its "
+            f"correlation with measured losses was {r[1]} for auROC and {r[2]} for the "
+            "Brier score in simulations."
         )
     return (
-        f"Clamp is the loss in held-out {label} if each value is moved to the nearest "
-        "value outside its own fold; the predicted loss is the same, or 0 if clamp is "
-        f"negative. Its correlation with measured losses was {r[1]} for auROC and "
-        f"{r[2]} for the Brier score in simulations."
+        f"{clamp}the predicted loss for one quantile bin per fold is {INTERCEPT} + "
+        f"{OF_CLAMP} × clamp + {OF_PERMUTATION} × permutation, as measured with "
+        "boosted trees on 12 000 simulated records; its correlation with measured "
+        f"losses was {r[0]} in simulations of 600 and 2000. With fewer records folds "
+        "cost more."
     )
 
 

@@ -91,15 +91,8 @@ OF_TREES = ("total_gain", "feature_importances")
 def predicts(setting: Setting, importance: str) -> bool:
     """Return whether clamping predicts the loss for a model of this kind.
 
-    It does for models that respond to values near those on which they were trained,
-    trees and nearest neighbours. The coefficients of others, such as linear models,
-    change as a whole if a part of the range is left out.
-
-    Parameters
-    ----------
-    setting : Setting
-    importance : str
-        The kind of the model's own importance.
+    It does for trees and nearest neighbours, which respond to nearby values. The
+    coefficients of linear models change as a whole without a part of the range.
     """
     near = setting.model.capabilities.predicts_by_neighbors
     return near or importance in OF_TREES
