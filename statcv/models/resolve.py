@@ -23,7 +23,7 @@ from statcv.models.linear import Linear
 from statcv.models.logit import Logit
 from statcv.models.neighbors import Neighbors
 from statcv.models.sklearn_estimator import Sklearn
-from statcv.models.statsmodels_model import Statsmodels
+from statcv.models.statsmodels_model import Statsmodels, is_result, unwrap_model
 from statcv.models.without_predictors import Mean, NegMean
 
 MODELS: dict[str, Any] = {
@@ -44,9 +44,9 @@ def resolve_model(model: Any, kind: str) -> Model:
     model : str, object or None
         A name in ``MODELS``; a model of this package; a scikit-learn estimator; a
         statsmodels class or formula function (with keywords by
-        ``functools.partial``); an object with ``label``, ``check`` and ``fit`` as
-        :class:`~statcv.models.Model` has them. None is logistic regression for
-        classes and least squares for a continuous outcome.
+        ``functools.partial``), or a fitted result of one; an object with ``label``,
+        ``check`` and ``fit`` as :class:`~statcv.models.Model` has them. None is
+        logistic regression for classes and least squares for a continuous outcome.
     kind : {"binary", "multiclass", "continuous"}
 
     Raises
@@ -78,6 +78,14 @@ def _resolve(model: Any, kind: str) -> Model:
         )
     if _is_statsmodels(model):
         return Statsmodels(model)
+    if is_result(model):
+        again, weights = unwrap_model(model)
+        if weights is not None:
+            raise ModelError(
+                f"the fitted {again.label} has weights of its own records; give cv() "
+                "weights= and the model without them, such as Statsmodels(sm.GLM, …)."
+            )
+        return again
     if hasattr(model, "label") and hasattr(model, "check") and hasattr(model, "fit"):
         return complete(model)
     if hasattr(model, "fit") and hasattr(model, "get_params"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ from statcv.models.base import (
     TrainingSet,
     refuse_missing,
 )
+from statcv.models.batched.folds import FittedFolds, Folds
 from statcv.models.likelihood import (
     Bernoulli,
     Gaussian,
@@ -23,6 +25,7 @@ from statcv.models.likelihood import (
     Likelihood,
     LinearFits,
 )
+from statcv.models.linear import Linear
 from statcv.models.logit import Logit
 from statcv.models.newton import EXTREME
 from statcv.models.thread_warnings import heeded
@@ -36,6 +39,7 @@ _GROUPED = (
     *("MixedLM", "BinomialBayesMixedGLM", "PoissonBayesMixedGLM", "PHReg"),
     *("GEE", "OrdinalGEE", "NominalGEE", "ConditionalLogit", "ConditionalPoisson"),
 )
+WEIGHT_NAMES = {"GLM": "freq_weights", "WLS": "weights"}
 SAME = 1e-3  # of the range of fitted values: how near a refit of a result must come
 
 
@@ -75,6 +79,12 @@ class Statsmodels:
                 f"statsmodels {self.family.__name__} is not supported: it models "
                 "groups of records or times, not one record after another."
             )
+        if self.family.__name__ == "OrderedModel":
+            raise ModelError(
+                "statsmodels OrderedModel is not supported: its thresholds take the "
+                "place of an intercept, and no metric here takes account of the order "
+                "of classes. MNLogit fits classes without an order."
+            )
         _refuse_rowwise(keywords)
         self.keywords = keywords
         self.fit_keywords = {"disp": 0, **(fit or {})}
@@ -82,7 +92,37 @@ class Statsmodels:
     @property
     def capabilities(self) -> Capabilities:
         """The likelihood is that of the family, if it is a regression."""
-        return Capabilities(needs_full_rank=True, likelihood=self._likelihood())
+        return Capabilities(
+            fits_together=self._built_in is not None,
+            own_matrices=self._built_in is not None,
+            needs_full_rank=True,
+            likelihood=self._likelihood(),
+        )
+
+    @property
+    def _built_in(self) -> Logit | Linear | None:
+        """The built-in model that maximises the same likelihood, if there is one."""
+        if set(self.fit_keywords) - {"disp"}:
+            return None
+        likelihood = self._likelihood()
+        if isinstance(likelihood, Bernoulli):
+            return Logit()
+        return Linear() if isinstance(likelihood, Gaussian) else None
+
+    def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
+        """Fit all folds together by the built-in model of the same likelihood.
+
+        Folds are fitted by statsmodels one by one if they have weights that its model
+        does not take, or fewer records than columns.
+        """
+        weighted = records.weights is not None or folds.weights is not None
+        fewest = len(records.X) - int(folds.out.sizes.max(initial=0))
+        model = self._built_in
+        if model is None or fewest <= records.X.shape[1]:
+            return None
+        if weighted and self.family.__name__ not in WEIGHT_NAMES:
+            return None
+        return model.fit_folds(records, folds)
 
     def _likelihood(self) -> Likelihood | None:
         """Return the likelihood of a regression without further arguments."""
@@ -196,17 +236,17 @@ class Statsmodels:
 
     def _weight_name(self) -> str:
         name = self.family.__name__
-        if name == "GLM":
-            return "freq_weights"
-        if name == "WLS":
-            return "weights"
-        raise ModelError(f"statsmodels {name} takes no weights; WLS and GLM do.")
+        if name not in WEIGHT_NAMES:
+            raise ModelError(f"statsmodels {name} takes no weights; WLS and GLM do.")
+        return WEIGHT_NAMES[name]
 
 
 def _in_words(name: str, value: Any) -> str:
     """Return a keyword as labels show it, a family with its link, no addresses."""
     if name == "family":
-        default = type(type(value)().link)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # some lack a parameter in their default
+            default = type(type(value)().link)
         link = type(value.link)
         return type(value).__name__ + ("" if link is default else f" ({link.__name__})")
     if isinstance(value, (str, int, float, bool)):
@@ -218,6 +258,14 @@ def _refuse_rowwise(keywords: Mapping[str, Any]) -> None:
     for name in _ROWWISE:
         if keywords.get(name) is None or isinstance(keywords[name], (int, float)):
             continue
+        if name in ("offset", "exposure"):
+            raise ModelError(
+                f"{name}= has one value per row, and offsets and exposures are not "
+                "available in cross-validation. Counts with an exposure t and a log "
+                "link are equivalent to rates with weights: cv('I(count / t) ~ …', "
+                "data, weights='t', model=Statsmodels(sm.GLM, "
+                "family=sm.families.Poisson()))."
+            )
         raise ModelError(
             f"{name}= has one value per row, and cannot be cut to a training set; fit "
             "without it" + (", or use cv(weights=…)." if "weight" in name else ".")
@@ -245,6 +293,7 @@ def unwrap_result(fitted: Any) -> tuple[str, Any, Statsmodels, Any]:
         If it was not fitted from a formula, used arguments that cannot be subset to
         folds, or was fitted in a way that the result does not keep.
     """
+    again, weights = unwrap_model(fitted)
     model = fitted.model
     formula = getattr(model, "formula", None)
     frame = getattr(model.data, "frame", None)
@@ -253,27 +302,47 @@ def unwrap_result(fitted: Any) -> tuple[str, Any, Statsmodels, Any]:
             "the fitted result was not made from a formula; give cv() the formula "
             "and the data, or fit through statsmodels.formula.api."
         )
-    if np.ndim(model.data.orig_endog) == 2 and model.data.orig_endog.shape[1] > 1:
-        raise ModelError(
-            "statsmodels coded the outcome of this result in two columns and takes the "
-            "first level for success; code the outcome 0/1, or give cv() the formula."
-        )
+    text = str(formula)
+    if type(model).__name__ == "MNLogit":  # which takes numbers for classes
+        left, right = text.split("~", 1)
+        text = f"C({left.strip()}) ~ {right.strip()}"
+    return text, frame, again, weights
+
+
+def is_result(model: Any) -> bool:
+    """Return whether an object is a fitted result of statsmodels."""
+    module = type(getattr(model, "model", None)).__module__
+    return module.startswith("statsmodels.") and hasattr(model, "params")
+
+
+def unwrap_model(fitted: Any) -> tuple[Statsmodels, Any]:
+    """Return (model, weights) of a fitted result.
+
+    Raises
+    ------
+    ModelError
+        If it used arguments that cannot be subset to folds, or was fitted in a way that
+        the result does not keep.
+    """
+    model = fitted.model
+    Statsmodels(type(model))  # refuses kinds of models that are not supported
     keywords = {
         name: value
         for name, value in model._get_init_kwds().items()
         if value is not None and name not in ("missing_idx", "formula", "model_spec")
     }
+    if np.ndim(model.data.orig_endog) == 2 and model.data.orig_endog.shape[1] > 1:
+        raise ModelError(
+            "statsmodels coded the outcome of this result in two columns and takes the "
+            "first level for success; code the outcome 0/1, or give cv() the formula."
+        )
     if hasattr(model, "M"):  # RLM keeps its norm in another attribute
         keywords["M"] = model.M
     weights = _pop_weights(keywords, model)
     fit = {"q": fitted.q} if type(model).__name__ == "QuantReg" else {}
     again = Statsmodels(type(model), fit=fit, **keywords)
     _check_same(again, fitted, weights)
-    text = str(formula)
-    if type(model).__name__ == "MNLogit":  # which takes numbers for classes
-        left, right = text.split("~", 1)
-        text = f"C({left.strip()}) ~ {right.strip()}"
-    return text, frame, again, weights
+    return again, weights
 
 
 def _check_same(again: Statsmodels, fitted: Any, weights: Any) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import product
 from textwrap import fill
 from typing import TYPE_CHECKING, Protocol
 
@@ -31,7 +33,9 @@ LABELS = {
 ONE_BIN = "quantiles, 1 bin per fold"
 LEAST = 5  # points that a correlation needs
 MARK = 4.0  # points from the middle of a mark to its edge
-AWAY = (6, 14, 24, 36)  # points between a mark and its name, tried in this order
+AWAY = (6, 14, 24, 36, 52, 72, 96, 124)  # points between mark and name, in this order
+LINE = {"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 0}
+FAR = 14.0  # points between a mark and its name above which a line joins them
 
 
 Floats = NDArray[np.float64]
@@ -62,11 +66,12 @@ def plot_stratifier_bias(
 ) -> Axes:
     """Draw the ratio of stratified to unbiased estimate against importance.
 
-    There is one point per candidate, with its interval over folds. Filled points are
-    covariates of the formula with one quantile bin per fold, as in the paper; the
-    correlations are computed from these if there are at least five. Other points are
-    open. A cross marks candidates that split known duplicates across folds, whose
-    estimates may be biased upwards.
+    If the bias was not measured, the predicted loss is drawn instead, or the mutual
+    information with the outcome if no loss could be predicted. There is one point per
+    candidate, with its interval over folds. Filled points are covariates of the formula
+    with one quantile bin per fold, as in the paper; the correlations are computed from
+    these if there are at least five. Other points are open. A cross marks candidates
+    that split known duplicates across folds, whose estimates may be biased upwards.
 
     Parameters
     ----------
@@ -85,7 +90,7 @@ def plot_stratifier_bias(
     Raises
     ------
     ArgumentError
-        If the bias was not measured, there is no ratio, or there is no such column.
+        If there is no ratio, or there is no such column.
 
     References
     ----------
@@ -106,13 +111,12 @@ def plot_stratifier_bias(
             "plot_stratifier_bias() draws the result of stratifier_bias(), not "
             f"{'None' if result is None else f'a {type(result).__name__}'}."
         )
-    table = _joined(result, against)
+    table, label = _joined(result, against)
     ax = new_axes(ax)
-    ax.axhline(1, color=GREY, linewidth=0.9, linestyle=":", zorder=0)
-    x, ratio = table[against].to_numpy(float), table["ratio"].to_numpy(float)
-    reach = np.abs(
-        np.vstack([ratio - table["ratio_lower"], table["ratio_upper"] - ratio])
-    )
+    measured = result.measured is not None
+    ax.axhline(float(measured), color=GREY, linewidth=0.9, linestyle=":", zorder=0)
+    x, ratio = table[against].to_numpy(float), table["y"].to_numpy(float)
+    reach = np.abs(np.vstack([ratio - table["lower"], table["upper"] - ratio]))
     filled = (table["in_model"] & (table["folds"] == ONE_BIN)).to_numpy()
     for own, colour, face, name in (
         (filled, COLOURS[0], COLOURS[0], _correlations(x[filled], ratio[filled])),
@@ -134,10 +138,11 @@ def plot_stratifier_bias(
         (crosses,) = ax.plot(x[leaks], ratio[leaks], "x", color=COLOURS[3])
         crosses.set(markersize=9, label="splits known duplicates")
     ax.margins(x=0.12)
-    ax.set(xlabel=LABELS.get(against, against), ylabel=_ylabel(result))
+    ax.set(xlabel=LABELS.get(against, against), ylabel=label)
     limits = f", {result.level:.0%} intervals over folds, given the records"
     known = np.isfinite(reach).any()
-    ax.set_title(fill(f"Bias by stratifier{limits if known else ''}", TITLE))
+    title = f"Bias by stratifier{limits if known else ''}"
+    ax.set_title(fill(title if measured else "Stratifiers, bias not measured", TITLE))
     legend_below(ax, ax.get_legend_handles_labels()[0])
     _name_points(ax, list(table.index), x, ratio, reach)
     return ax
@@ -148,59 +153,77 @@ def _name_points(
 ) -> None:
     """Write names beside points, where they cover no other name, mark or interval.
 
-    Each name is tried to the right, to the left, above and below, at several distances,
-    for the current size of the figure.
+    Each name is tried on all sides and at several distances, for the current size of
+    the figure. A line leads to a name that is far from its mark, or nearer to another.
     """
     ax.autoscale_view()
     lay_out(ax)
     points = 72 / ax.figure.dpi
     known = np.flatnonzero(np.isfinite(x) & np.isfinite(y)).tolist()
+    marks = ax.transData.transform(np.column_stack([x, y])[known]) * points
     taken: list[Floats] = []  # left, bottom, right and top of what must stay visible
-    for i in known:
+    for i, at in zip(known, marks, strict=True):
         down, up = np.nan_to_num(reach[:, i])
         ends = ax.transData.transform([(x[i], y[i] - down), (x[i], y[i] + up)]) * points
         (left, low), (_, high) = ends
         taken.append(np.array([left - 1, low - 1, left + 1, high + 1]))
-        at = ax.transData.transform((x[i], y[i])) * points
         taken.append(np.concatenate([at - MARK, at + MARK]))
     frame = ax.get_window_extent()
     inside = np.array([frame.x0, frame.y0, frame.x1, frame.y1]) * points
-    for i in known:
-        text = ax.annotate(
-            names[i],
-            (x[i], y[i]),
-            xytext=(0, 0),
-            textcoords="offset points",
-            fontsize="small",
+    for i, at in zip(known, marks, strict=True):
+        name = partial(
+            ax.annotate, names[i], (x[i], y[i]), (0, 0), textcoords="offset points"
         )
+        text = name(fontsize="small")
         size = text.get_window_extent()
-        at = ax.transData.transform((x[i], y[i])) * points
-        best = _free_place(at, size.width * points, size.height * points, taken, inside)
-        text.set_position(tuple(best[:2] - at))
+        width, height = size.width * points, size.height * points
+        best = _free_place(at, width, height, taken, inside, marks)
         taken.append(best)
+        far = float(_distances(best, at[None])[0]) > FAR
+        if far or not _is_nearest(best, at, marks):
+            text.remove()
+            text = name(fontsize="small", arrowprops=LINE)
+        text.set_position(tuple(best[:2] - at))
+
+
+def _distances(box: Floats, marks: Floats) -> Floats:
+    """Return the distance of each mark from a box; 0 inside it."""
+    outside = np.maximum(box[:2] - marks, marks - box[2:]).clip(0)
+    return np.asarray(np.hypot(*outside.T))
+
+
+def _is_nearest(box: Floats, at: Floats, marks: Floats) -> bool:
+    """Return whether a mark is clearly nearer to a box than all others are."""
+    others = _distances(box, marks[(marks != at).any(axis=1)])
+    return bool(_distances(box, at[None])[0] + 1 <= others.min(initial=np.inf))
 
 
 def _free_place(
-    at: Floats, width: float, height: float, taken: list[Floats], inside: Floats
+    at: Floats,
+    width: float,
+    height: float,
+    taken: list[Floats],
+    inside: Floats,
+    marks: Floats,
 ) -> Floats:
     """Return the box of a name that covers least of what is taken."""
     found, least = None, np.inf
     others = np.array(taken)
     for away in AWAY:
-        for left, low in (
-            (away, -height / 2),
-            (-away - width, -height / 2),
-            (away, away / 2),
-            (-away - width, away / 2),
-            (away, -away / 2 - height),
-            (-away - width, -away / 2 - height),
-        ):
+        up, down = (away + height) / 2, -(away + height) / 2
+        sides = product((away, -away - width), (0, up, down))
+        above = product((-width / 2, -away - width / 2, away - width / 2), (up, down))
+        for left, middle in (*sides, *((x, 2 * y) for x, y in above)):
+            low = middle - height / 2
             box = np.array([left, low, left + width, low + height]) + np.tile(at, 2)
             across = np.minimum(box[2], others[:, 2]) - np.maximum(box[0], others[:, 0])
             along = np.minimum(box[3], others[:, 3]) - np.maximum(box[1], others[:, 1])
-            covered = float((across.clip(0) * along.clip(0)).sum())
+            area = across.clip(0) * along.clip(0)
+            area[2 * len(marks) :] *= 10  # names, of which none may cover another
+            covered = float(area.sum())
             outside = np.maximum(inside[:2] - box[:2], box[2:] - inside[2:]).clip(0)
             covered += float(outside.sum()) * 100
+            covered += 1.0 * (not _is_nearest(box, at, marks))  # which needs a line
             if covered < least:
                 found, least = box, covered
         if least == 0:
@@ -209,33 +232,29 @@ def _free_place(
     return found
 
 
-def _ylabel(result: Biases) -> str:
-    return f"{result.metric}: stratified over unbiased"
-
-
-def _joined(result: Biases, against: str) -> pd.DataFrame:
-    ranking, measured = result.ranking, result.measured
+def _joined(result: Biases, against: str) -> tuple[pd.DataFrame, str]:
+    """Return what is drawn, with its limits, and the label of the vertical axis."""
+    ranking, measured = result.ranking.set_index("candidate"), result.measured
     known = ranking.select_dtypes("number").columns.tolist()
     if against not in known:
         raise ArgumentError(
             f"against={against!r} is not a numeric column of the ranking; these are "
             f"{', '.join(known)}.{suggestion(against, known)}"
         )
+    columns = ranking[[*{against, "in_model", "folds", "duplicates_split"}]]
     if measured is None:
-        raise ArgumentError(
-            "the bias was not measured, so there is no ratio to draw; call "
-            "stratifier_bias(…, measure=True)."
-        )
+        predicted = ranking["predicted"].notna().any()
+        drawn = "predicted" if predicted else "mutual_information"
+        label = LABELS[drawn] + (f" of {result.metric}" if predicted else "")
+        heights = pd.DataFrame({"y": ranking[drawn], "lower": np.nan, "upper": np.nan})
+        return columns.join(heights), label
     if measured["ratio"].isna().all():
         raise ArgumentError(
             f"the unbiased {result.metric} is not above 0, so there is no ratio."
         )
-    joined = measured.set_index("candidate")[["ratio", "ratio_lower", "ratio_upper"]]
-    return joined.join(
-        ranking.set_index("candidate")[
-            [*{against, "in_model", "folds", "duplicates_split"}]
-        ]
-    )
+    heights = measured.set_index("candidate")[["ratio", "ratio_lower", "ratio_upper"]]
+    heights.columns = pd.Index(["y", "lower", "upper"])
+    return heights.join(columns), f"{result.metric}: stratified over unbiased"
 
 
 def _correlations(x: NDArray[np.float64], y: NDArray[np.float64]) -> str:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
+import warnings
+from contextvars import Context
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.errors import DistributionalBiasWarning, warn
-from statcv.folds.audit import opposite_twins
+from statcv.errors import DistributionalBiasWarning, listed, warn
+from statcv.folds import by_quantile
+from statcv.folds.audit import UNLIKE, between_folds, opposite_twins
+from statcv.folds.strata import ALIKE
 from statcv.folds.theory import pooled_null_auroc
-from statcv.inference.estimates.no_skill import NoSkill
+from statcv.inference.estimates.no_skill import MATERIAL, NoSkill
+from statcv.inference.estimates.values import values_by_repeat
 from statcv.inference.tests.permutation import is_permutable
 from statcv.results.result import CVResult
 
@@ -28,7 +33,7 @@ def warn_of_bias(result: CVResult) -> None:
     _warn_of_neighbours(result)
     _warn_of_twins(result)
     _warn_of_other_fits(result)
-    if not result.suspect:
+    if _warn_of_ranges(result) or not result.suspect:
         return
     rows = result.without_predictors
     if not any(row.material and _is_asked(result, row) for row in rows):
@@ -39,6 +44,86 @@ def warn_of_bias(result: CVResult) -> None:
         f"{_cause(result)}{_advice(result)}.{_of_model(result)}",
         DistributionalBiasWarning,
     )
+
+
+def _warn_of_ranges(result: CVResult) -> bool:
+    """Warn of folds that follow a covariate which is tied to the outcome.
+
+    A model that needs the covariate is tested on values on which it was not trained
+    (Bey et al. 2020). Models of which all folds are fitted together are fitted once
+    more on folds of narrower bins; for others only the folds are judged.
+    """
+    strata = result.plan.strata
+    able = result.learner.capabilities
+    if strata is None or not strata.finer or not able.refits:
+        return False
+    share, p = _tie(result)
+    together = result.refits.setup.fits_together and able.fits_per_training_set <= 1
+    if not p < UNLIKE or not (together or share > MATERIAL):
+        return False
+    if together:
+        worse = [
+            row
+            for row in _on_finer_folds(result)
+            if row.told and row.bias * (row.perfect - row.value) < 0
+        ]
+        if not any(row.material and _is_asked(result, row) for row in worse):
+            return False
+        said = [
+            f"{row.metric.label} {abs(row.bias):.3f} too "
+            + ("low" if row.bias < 0 else "high")
+            for row in worse
+        ]
+        size = f", by comparison with narrower bins: {listed(said)}"
+    else:
+        told = [row for row in result.without_predictors if row.told]
+        size = "; stratifier_bias() measures by how much"
+        if told:
+            size = f": {_without(result)} would score {_joined(told)}{size}"
+    sure = "are" if together else "are probably"
+    cure = "reduces" if strata.finer_per_fold < ALIKE else "removes nearly all of"
+    warn(
+        f"pessimistic bias: every fold holds out values of {strata.label} on which its "
+        f"model was not trained, and the outcome depends on them ({share:.0%} of its "
+        f"variance lies between folds). Estimates {sure} too pessimistic{size}. "
+        f"stratify={strata.finer} {cure} this bias.",
+        DistributionalBiasWarning,
+    )
+    return True
+
+
+def _tie(result: CVResult) -> tuple[float, float]:
+    """Return the share of the outcome's variance between folds, and its p-value."""
+    y, tests = result.design.y, result.plan.tests.part(0, len(result.plan.labels[0]))
+    levels = range(1, len(result.design.outcome.levels))
+    values = [(y == code) * 1.0 for code in levels] or [y]
+    tied = [between_folds(one[tests.values], tests.owners) for one in values]
+    share, _, p = max(tied)
+    return share, p * len(tied)
+
+
+def _on_finer_folds(result: CVResult) -> list[NoSkill]:
+    """Return each metric without skill, moved by its bias beside narrower bins."""
+    strata: Any = result.plan.strata
+    changes = {
+        "stratify": by_quantile(strata.label, strata.finer_per_fold),
+        "scheme": result.plan.scheme,
+        "k": len(result.plan.labels[0]),
+        "progress": False,
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        finer = Context().run(  # whose warnings are not those of the result
+            result.call.again, result.design.formula, {}, changes
+        )
+        rows = []
+        for row in result.without_predictors:
+            here, there = (
+                values_by_repeat(one.scores, row.metric, row.how).mean()
+                for one in (result, finer)
+            )
+            rows.append(replace(row, found=row.value + float(here - there)))
+    return rows
 
 
 def _is_asked(result: CVResult, row: NoSkill) -> bool:
@@ -80,6 +165,15 @@ def _cause(result: CVResult) -> str:
 
 def _advice(result: CVResult) -> str:
     """Name the plan that balances the training sets, if there is one."""
+    strata = result.plan.strata
+    if strata is not None and strata.coarse:
+        if strata.finer:
+            return f"; stratify={strata.finer} makes the folds alike"
+        return (
+            f"; {strata.label} has too few values for folds to be alike, and those of "
+            "a covariate with more values are nearly unbiased, by "
+            f"stratify=by_quantile(…, per_fold={ALIKE})"
+        )
     if result.design.outcome.kind == "continuous":
         return "; scheme='leave_pair_out' compares only records held out by one fit"
     if result.plan.rebalanced:

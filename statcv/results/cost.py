@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from statcv.errors import CostWarning, warn
 from statcv.inference.refits.jackknife import MOST_FITS
 from statcv.inference.refits.nested_cv import FEW_REPEATS, REPEATS, nested_fits
@@ -28,6 +30,19 @@ def duration(seconds: float) -> str:
     return f"{hours:.2g} h" if hours < 48 else f"{hours / 24:.3g} days"
 
 
+def seconds_once(result: CVResult) -> float:
+    """Return the time of all fits of a plan at the speed of the middle one.
+
+    The first fit of a process often takes many times as long as the others, as
+    libraries are loaded and threads are started.
+
+    Parameters
+    ----------
+    result : CVResult
+    """
+    return float(np.median(result.held.seconds)) * result.plan.n_fits
+
+
 def warn_of_permutations(result: CVResult, times: int) -> None:
     """Warn of the time that permutations will take if fits are made one by one.
 
@@ -39,7 +54,7 @@ def warn_of_permutations(result: CVResult, times: int) -> None:
     """
     if result.refits.setup.fits_together:
         return
-    once = float(result.held.seconds.sum())
+    once = seconds_once(result)
     if once * times > LONG:
         warn(
             f"{times} permutations fit {result.plan.n_fits} training sets each, one "
@@ -60,7 +75,7 @@ def warn_of_interval(result: CVResult, interval: str) -> None:
         The name of the interval.
     """
     fits = _fits_of(result, interval)
-    seconds = fits * float(result.held.seconds.mean())
+    seconds = fits * seconds_once(result) / result.plan.n_fits
     if seconds > LONG:
         warn(
             f"interval={interval!r} makes about {fits:,.0f} fits: about "

@@ -42,7 +42,7 @@ from statcv.inference.tests.permutation import (
     few_permutations_caveat,
 )
 from statcv.metrics import Metric
-from statcv.results.cost import duration, warn_of_permutations
+from statcv.results.cost import duration, seconds_once, warn_of_permutations
 from statcv.results.estimates import named_estimate
 from statcv.results.refits import Wanted
 
@@ -297,7 +297,7 @@ def check_times(result: CVResult, times: int, name: str = "n_permutations") -> N
     if times < 1:
         raise ArgumentError(f"{name} must be 1 or more, not {times}.")
     if times > MOST:
-        cost = duration(MOST * float(result.held.seconds.sum()))
+        cost = duration(MOST * seconds_once(result))
         raise ArgumentError(
             f"{name}={times} is more than can be made; at most {MOST} are allowed, "
             f"which take about {cost} for this model on one core."

@@ -102,8 +102,8 @@ def cv(
     model : str or object, optional
         Model to be fitted: ``"logit"``, ``"linear"``, ``"neighbors"``, ``"xgboost"``,
         ``"mean"`` or ``"negmean"``; a model of :mod:`statcv.models`; a scikit-learn
-        classifier, regressor or pipeline; or a statsmodels class or formula function,
-        with keywords through :class:`statcv.models.Statsmodels` or
+        classifier, regressor or pipeline; or a statsmodels class, formula function or
+        fitted result, with keywords through :class:`statcv.models.Statsmodels` or
         ``functools.partial``. The default is unpenalised logistic regression for
         classes and least squares for a continuous outcome.
     tune : mapping, Tuning or scikit-learn search, optional

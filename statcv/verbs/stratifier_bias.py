@@ -59,7 +59,7 @@ def stratifier_bias(
     metric: Any = None,
     how: str | None = None,
     repeats: int = 10,
-    measure: bool = True,
+    measure: bool | None = None,
     per_fold: int | Sequence[int] = (1,),
     key: Key | None = None,
     positive: Any = None,
@@ -110,9 +110,10 @@ def stratifier_bias(
     repeats : int, default 10
         Number of times that random folds are drawn. Folds that are not random, such as
         quantile bins, are fitted once.
-    measure : bool, default True
-        Whether to fit models on the folds of the candidates; if False, the candidates
-        are only ranked.
+    measure : bool, optional
+        Whether to fit models on the folds of the candidates, as by default; if False,
+        the candidates are only ranked, and what they cost is predicted for trees and
+        nearest neighbours.
     per_fold : int or sequence of int, default 1
         Numbers of bins per fold that are tried for numeric columns.
     key : bytes or str, optional
@@ -225,7 +226,7 @@ def stratifier_bias(
         fits=setting.k,
         setting=setting,
     )
-    if not measure:
+    if measure is False:
         return result
     return _measured(result, found, ranked.by_chance, repeats, n_jobs, progress)
 
@@ -273,12 +274,11 @@ def _check(k: Any, repeats: Any, measure: Any, how: Any, progress: Any) -> None:
             raise ArgumentError(
                 f"{name}={value} is out of range: it must be {least} or more."
             )
-    if not isinstance(measure, bool):
-        raise ArgumentTypeError(f"measure must be True or False, not {measure!r}.")
-    if not (progress is None or isinstance(progress, bool)):
-        raise ArgumentTypeError(
-            f"progress must be True, False or None, not {progress!r}."
-        )
+    for name, value in (("measure", measure), ("progress", progress)):
+        if not (value is None or isinstance(value, bool)):
+            raise ArgumentTypeError(
+                f"{name} must be True, False or None, not {value!r}."
+            )
     if how is not None and how not in WAYS:
         raise ArgumentError(
             f"how must be {' or '.join(map(repr, WAYS))}, not {how!r}."

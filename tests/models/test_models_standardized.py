@@ -18,6 +18,7 @@ from statcv.models import Logit, TrainingSet
 from statcv.models.batched import Folds
 from statcv.models.batched.folds import fit_all_folds
 from statcv.models.spread import fold_variances, variances
+from statcv.models.tuning.tuned import fit_candidates
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::statcv.errors.FoldWarning"),
@@ -124,6 +125,28 @@ def test_tuned_strengths_are_those_of_fits_one_by_one(outcome):
         result.predictions[names], other.predictions[names], atol=1e-8
     )
     assert result.tuned["C"].tolist() == other.tuned["C"].tolist()
+
+
+def test_many_columns_are_tuned_in_all_folds_together():
+    rng = np.random.default_rng(7)
+    wide = pd.DataFrame(rng.normal(size=(24, 60)) * rng.uniform(0.1, 9, 60))
+    wide = wide.add_prefix("x").assign(y=np.arange(24) % 2)
+    records = make_design("y ~ .", wide, scope={})
+    training = TrainingSet(
+        records.matrix, records.y, "binary", 2, records.names, 0, None, seed=0
+    )
+    folds = Folds.leaving_out([[0], [3, 4], [9]])
+    models = [Logit(C=C, standardize=True) for C in (0.001, 0.1, 10.0)]
+    found = fit_candidates(models, training, folds)
+    assert found is not None
+    for model, fitted in zip(models, found, strict=True):
+        for number, out in enumerate(([0], [3, 4], [9])):
+            kept = np.setdiff1d(np.arange(24), out)
+            part = replace(training, X=training.X[kept], y=training.y[kept])
+            slow = model.fit(part).predict(training.X[out])
+            rows = np.array(out)
+            fast = fitted.predict(rows, np.full(len(rows), number))
+            assert np.abs(fast - slow).max() < 1e-8
 
 
 def test_the_standard_deviation_is_weighted_and_constants_are_left_alone():

@@ -7,6 +7,7 @@ import pytest
 import statsmodels.api as sm
 import statsmodels.formula.api as smf
 
+import statcv as scv
 from statcv import cv
 from statcv.errors import (
     ConvergenceWarning,
@@ -310,3 +311,110 @@ def test_a_failing_fit_names_the_fold(data):
         FitError, match=r"statsmodels Logit.* failed in fold 1 .*ValueError"
     ):
         cv("y ~ a", data, model=model, k=4, seed=1)
+
+
+# ---- likelihoods of the package's own, fitted in all folds together ----
+
+
+def simulated(n=90):
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(rng.normal(size=(n, 3)), columns=["a", "b", "c"])
+    logistic = 1 / (1 + np.exp(-frame["a"]))
+    return frame.assign(
+        y=(rng.uniform(size=n) < logistic).astype(int),
+        z=frame["a"] + rng.normal(size=n),
+        m=rng.integers(0, 3, n),
+        w=rng.integers(1, 4, n).astype(float),
+        t=rng.uniform(1, 3, n),
+        count=rng.poisson(np.exp(0.5 * frame["a"])),
+    )
+
+
+BUILT_IN = {
+    "logit": lambda d: smf.logit("y ~ a + b", d).fit(disp=0),
+    "glm": lambda d: smf.glm("y ~ scale(a) + b", d, family=BINOMIAL).fit(),
+    "weighted": lambda d: smf.glm(
+        "y ~ a + b", d, family=BINOMIAL, freq_weights=d["w"]
+    ).fit(),
+    "mnlogit": lambda d: smf.mnlogit("m ~ a + b", d).fit(disp=0),
+    "ols": lambda d: smf.ols("z ~ a * b", d).fit(),
+    "wls": lambda d: smf.wls("z ~ a + b", d, weights=d["w"]).fit(),
+    "gaussian": lambda d: smf.glm("z ~ bs(a, df=4) + b", d).fit(),
+}
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_a_result_is_fitted_together_and_as_statsmodels_fits_it(name):
+    data = simulated()
+    together = scv.cv(BUILT_IN[name](data), k=6, seed=1)
+    model = together.learner
+    assert together.refits.setup.fits_together
+    slow = Statsmodels(model.family, fit={"method": "newton"}, **model.keywords)
+    if "GLM" in model.label:
+        slow = Statsmodels(model.family, fit={"maxiter": 100}, **model.keywords)
+    elif "LS" in model.label:
+        slow = Statsmodels(model.family, fit={"method": "pinv"}, **model.keywords)
+    alone = together.call.unwrapped()
+    again = scv.cv(
+        alone.formula, data, model=slow, weights=alone.weights, scheme=together.plan
+    )
+    assert not again.refits.setup.fits_together
+    one, other = (r.held.predicted for r in (together, again))
+    assert np.abs(one - other).max() < 1e-6
+
+
+def test_model_takes_a_fitted_result():
+    data = simulated()
+    fitted = smf.glm("y ~ a", data, family=BINOMIAL).fit()
+    result = scv.cv("y ~ b", data, model=fitted, k=5, seed=1)
+    assert result.design.formula.text == "y ~ b"
+    assert result.learner.label == "statsmodels GLM, Binomial"
+    bare = sm.Logit(data["y"], sm.add_constant(data[["a"]])).fit(disp=0)
+    assert scv.cv("y ~ b", data, model=bare, k=5, seed=1).learner.label == (
+        "statsmodels Logit"
+    )
+    weighted = smf.glm("y ~ a", data, family=BINOMIAL, freq_weights=data["w"]).fit()
+    with pytest.raises(ModelError, match="weights of its own records"):
+        scv.cv("y ~ b", data, model=weighted, k=5, seed=1)
+
+
+@pytest.mark.parametrize("name", ["offset", "exposure"])
+def test_an_exposure_is_refused_with_its_equivalent(name):
+    data = simulated()
+    values = {"offset": np.log(data["t"]), "exposure": data["t"]}[name]
+    fitted = smf.glm("count ~ a", data, family=POISSON, **{name: values}).fit()
+    with pytest.raises(ModelError, match=r"not available.*I\(count / t\) ~ .*weights="):
+        scv.cv(fitted, k=5, seed=1)
+    rates = scv.cv(
+        "I(count / t) ~ a",
+        data,
+        model=Statsmodels(sm.GLM, family=POISSON),
+        weights="t",
+        k=5,
+        seed=1,
+    )
+    assert list(rates.model.coefficients) == pytest.approx(
+        list(fitted.params), abs=1e-6
+    )
+
+
+def test_a_negative_binomial_does_not_repeat_a_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        family = sm.families.NegativeBinomial()
+    model = Statsmodels(sm.GLM, family=family)  # warnings are errors in tests
+    assert scv.cv("count ~ a", simulated(), model=model, k=5, seed=1).learner is model
+
+
+def test_an_ordered_model_is_refused_for_the_reason_that_holds():
+    from statsmodels.miscmodels.ordinal_model import OrderedModel
+
+    data = simulated()
+    ordered = data.assign(m=pd.Categorical(data["m"], ordered=True))
+    fitted = OrderedModel.from_formula("m ~ 0 + a", ordered, distr="logit").fit(disp=0)
+    for call in (
+        lambda: scv.cv("C(m) ~ a", data, model=OrderedModel, k=5),
+        lambda: scv.cv(fitted, k=5),
+    ):
+        with pytest.raises(ModelError, match="thresholds take the place of an inter"):
+            call()

@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.text import Text
 
 import statcv as scv
 from statcv import errors
@@ -227,9 +228,15 @@ def test_verdicts(found, cost, half, of_records, split, says):
 
 
 def test_a_ranking_says_what_leaks_and_what_is_not_predicted(records):
-    def ranked(candidate):
+    def ranked(candidate, model=TREES):
         return scv.stratifier_bias(
-            FORMULA, records, [candidate], duplicates="person", measure=False, seed=1
+            FORMULA,
+            records,
+            [candidate],
+            model=model,
+            duplicates="person",
+            measure=False,
+            seed=1,
         )
 
     dates = ranked("birth_date")
@@ -240,6 +247,9 @@ def test_a_ranking_says_what_leaks_and_what_is_not_predicted(records):
     both = ranked(["x5", "x6"])
     assert both.ranking["predicted"].isna().all()
     assert repr(both).endswith("x5 + x6 no prediction of what it costs")
+    linear = repr(ranked("birth_date", None)).splitlines()[2]
+    assert linear.startswith(f"birth_date leaks: splits {split:,.0f} known duplicates;")
+    assert linear.endswith("trees and neighbours only; measure=True measures it")
 
 
 def test_every_column_is_a_candidate_where_none_is_named(records):
@@ -413,9 +423,46 @@ def test_the_picture_has_intervals_where_there_are_some(found):
 def test_what_the_picture_refuses(records, found):
     with pytest.raises(errors.ArgumentError, match="Did you mean 'clamp'"):
         found.plot("clam")
-    bare = scv.stratifier_bias(FORMULA, records, ["x6"], measure=False, seed=1)
-    with pytest.raises(errors.ArgumentError, match="the bias was not measured"):
-        bare.plot()
+
+
+NAMES = [
+    *("systolic_blood_pressure", "body_mass_index", "serum_creatinine"),
+    *("haemoglobin_a1c", "age_at_admission", "smoking_pack_years", "ldl_cholesterol"),
+    *("heart_rate", "postcode_sector", "length_of_stay"),
+]
+
+
+@pytest.mark.parametrize("measure", [True, False])
+@pytest.mark.parametrize("size", [(6, 5), (4, 3)])
+def test_names_are_tied_to_their_marks(records, size, measure):
+    table = records.rename(columns={f"x{i + 1}": n for i, n in enumerate(NAMES)})
+    candidates = [*NAMES, "birth_date", scv.by_hash("person", key="k")]
+    bias = scv.stratifier_bias(
+        f"y ~ {' + '.join(NAMES)}",
+        table,
+        candidates,
+        model=TREES if not measure else None,
+        repeats=2,
+        measure=measure,
+        seed=1,
+    )
+    figure, ax = plt.subplots(figsize=size)
+    bias.plot(ax=ax)
+    figure.canvas.draw()
+    column = "ratio" if measure else "predicted"
+    own = bias.measured if measure else bias.ranking
+    heights = own.set_index("candidate")[column].dropna()
+    x = bias.ranking.set_index("candidate")["importance"][heights.index]
+    marks = ax.transData.transform(np.column_stack([x, heights]))
+    boxes = [Text.get_window_extent(text) for text in ax.texts]  # without their lines
+    assert len(boxes) == len(heights) >= 10
+    for text, box in zip(ax.texts, boxes, strict=True):
+        outside = np.maximum([box.x0, box.y0] - marks, marks - [box.x1, box.y1])
+        away = pd.Series(np.hypot(*outside.clip(0).T), heights.index)
+        nearest = away[text.get_text()] <= away.min() + 1e-3
+        assert nearest or text.arrow_patch is not None, text
+    overlapping = sum(a.overlaps(b) for a in boxes for b in boxes) - len(boxes)
+    assert overlapping == 0
 
 
 def test_equal_folds_are_fitted_once(records):

@@ -12,7 +12,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from statcv import cv
+import statcv as scv
+from statcv import by_quantile, cv
 from statcv.errors import DistributionalBiasWarning
 from statcv.models import Neighbors
 
@@ -79,3 +80,86 @@ def test_numbers_are_warned_of_where_means_still_tell(scheme: str) -> None:
     said = "concordance 0.* training means of these folds reveal the held-out values"
     with pytest.warns(DistributionalBiasWarning, match=said):
         cv("y ~ a", frame, model="mean", scheme=scheme, metrics="concordance", seed=1)
+
+
+def u_shaped(seed: int = 0, n: int = 600) -> pd.DataFrame:
+    """Return records of which the risk rises with the square of age."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(rng.normal(size=(n, 3)), columns=["age", "bmi", "lab"])
+    z = 1.5 * frame["age"] ** 2 + 0.8 * frame["bmi"] - 1.2
+    risk = 1 / (1 + np.exp(-z))
+    return frame.assign(
+        y=(rng.uniform(size=n) < risk).astype(int), z=z + rng.normal(size=n)
+    )
+
+
+@pytest.mark.parametrize(
+    "folds",
+    [
+        {"scheme": "kfold"},
+        {"scheme": "rkfold"},
+        {"rebalance": "weight"},
+        {"model": "neighbors"},
+        {"model": "xgboost"},
+        {"tune": {"C": [0.1, 1.0]}},
+    ],
+)
+def test_bins_of_a_covariate_are_warned_of_with_their_cure(folds: Any) -> None:
+    with pytest.warns(DistributionalBiasWarning, match="pessimistic") as caught:
+        result = cv("y ~ age + bmi + lab", u_shaped(), k=5, seed=1,
+                    stratify=by_quantile("age"), **folds)  # fmt: skip
+    (text,) = [str(one.message) for one in caught]
+    assert "stratify=by_quantile('age', per_fold=20) removes" in text
+    assert "Brier score" in text or folds.get("scheme") == "rkfold"
+    assert "rebalance" not in text
+    assert result.warnings == (text,)
+
+
+def test_the_size_that_is_stated_is_that_of_the_cure() -> None:
+    call = {"formula": "y ~ age + bmi + lab", "data": u_shaped(), "k": 5, "seed": 1}
+    with pytest.warns(DistributionalBiasWarning, match="pessimistic") as caught:
+        coarse = cv(**call, stratify=by_quantile("age"), scheme="kfold",
+                    metrics="accuracy")  # fmt: skip
+    fine = cv(**call, stratify=by_quantile("age", per_fold=20), scheme="kfold",
+              metrics="accuracy")  # fmt: skip
+    lost = float(fine.estimate("accuracy")) - float(coarse.estimate("accuracy"))
+    assert f"accuracy {lost:.3f} too low" in str(caught[0].message)
+    assert lost > 0.1
+
+
+def test_a_continuous_outcome_is_warned_of_too() -> None:
+    with pytest.warns(
+        DistributionalBiasWarning, match=r"RMSE .* too high.*per_fold=20"
+    ):
+        cv("z ~ age + bmi", u_shaped(), k=5, stratify=by_quantile("age"), seed=1)
+
+
+@pytest.mark.filterwarnings("error::statcv.errors.DistributionalBiasWarning")
+@pytest.mark.parametrize(
+    ("formula", "stratify"),
+    [
+        ("y ~ age + lab", by_quantile("lab")),  # which has nothing to do with y
+        ("y ~ age + bmi", by_quantile("age", per_fold=20)),
+        ("y ~ age + bmi", scv.by_hash("person", key="k")),
+    ],
+)
+def test_alike_folds_are_not_warned_of(formula: str, stratify: Any) -> None:
+    data = u_shaped().assign(person=np.arange(600) // 2)
+    cv(formula, data, k=5, stratify=stratify, metrics=["accuracy", "auroc"], seed=1)
+
+
+def test_few_whole_values_cannot_be_cut_more_finely() -> None:
+    data = u_shaped()
+    data["group"] = pd.cut(data["age"], 6, labels=False)
+    with (
+        pytest.warns(scv.errors.FoldWarning),
+        pytest.warns(DistributionalBiasWarning, match="few values .*per_fold=20") as w,
+    ):
+        cv("y ~ age + bmi", data, k=5, stratify="group", seed=1)
+    assert not any("rebalance=" in str(one.message) for one in w)
+
+
+def test_the_audit_names_the_cure() -> None:
+    plan = scv.fold_plan("y", u_shaped(), k=5, stratify=by_quantile("age"))
+    said = plan.audit()["outcome_over_folds"].sentence
+    assert "stratify=by_quantile('age', per_fold=20)" in said

@@ -4,10 +4,13 @@ from statcv.folds.audit.audit import BIASED, mean_model_auroc, training_means
 from statcv.folds.audit.duplicated import opposite_twins, trained_on_equal
 from statcv.folds.audit.duplicates import chosen_columns, equal_records
 from statcv.folds.audit.findings import Audit
+from statcv.folds.audit.folds import UNLIKE, between_folds
 
 __all__ = [
     "BIASED",
+    "UNLIKE",
     "Audit",
+    "between_folds",
     "chosen_columns",
     "equal_records",
     "mean_model_auroc",

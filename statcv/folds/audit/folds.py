@@ -198,6 +198,12 @@ def outcome_over_folds(
         f"Folds differ in {response.name} {more} than random ones would: {text}, "
         f"{_p(p)}{chance}."
     )
+    if p < UNLIKE and plan.strata is not None and plan.strata.finer:
+        said += (
+            f" A model is tested on values of {plan.strata.label} that it has not met, "
+            f"so that estimates are pessimistic; stratify={plan.strata.finer} makes "
+            "folds alike."
+        )
     return [Finding("outcome_over_folds", p, said, p < UNLIKE)]
 
 

@@ -1,6 +1,6 @@
 """Records that stay together: values, quantile bins, hashes."""
 
-from statcv.folds.strata.by_quantile import even_cuts, is_numeric
+from statcv.folds.strata.by_quantile import ALIKE, even_cuts, is_numeric
 from statcv.folds.strata.hashing import (
     TEST_VECTORS,
     Key,
@@ -12,6 +12,7 @@ from statcv.folds.strata.identifiers import count_missing, written
 from statcv.folds.strata.thresholds import as_number
 
 __all__ = [
+    "ALIKE",
     "TEST_VECTORS",
     "Key",
     "as_number",

@@ -33,6 +33,7 @@ from statcv.formula import why_text
 
 Positions = NDArray[np.int64]
 _EXACT: Final = 1500  # values up to which every choice is compared
+ALIKE: Final = 20  # bins or values per fold that make folds nearly alike
 _NEVER: Final = np.int64(2**62)
 
 

@@ -21,6 +21,7 @@ from statcv.errors import (
     warn,
 )
 from statcv.folds.ragged import Ragged
+from statcv.folds.strata.by_quantile import ALIKE
 from statcv.folds.strata.resolve import ByQuantile, Cut, QuantileCut
 
 
@@ -98,6 +99,28 @@ class Strata:
         per_fold = 1 if first.fixed else max(2, first.units // len(self.labels[0]))
         allocation = tuple(tuple(fold.tolist()) for fold in self.folds)
         return ByQuantile(first.columns, per_fold, first.at, allocation)
+
+    @property
+    def coarse(self) -> bool:
+        """Whether k folds hold so few values or bins that they differ in them."""
+        binned = bool(self.cuts) and isinstance(self.cuts[0], QuantileCut)
+        units = self.cuts[0].units if binned else self.count
+        return bool(self.cuts) and units < ALIKE * len(self.labels[0])
+
+    @property
+    def finer_per_fold(self) -> int:
+        """The number of narrower bins per fold that make folds alike; 0 for none."""
+        if not self.coarse or self.made_by != ByQuantile.made_by:
+            return 0
+        k = len(self.labels[0])
+        per_fold = min(ALIKE, self.count // k)
+        return per_fold if per_fold * k > self.cuts[0].units else 0
+
+    @property
+    def finer(self) -> str:
+        """The stratifier by narrower bins, as it is written; empty if there is none."""
+        per_fold = self.finer_per_fold
+        return f"by_quantile({self.label!r}, per_fold={per_fold})" if per_fold else ""
 
     @property
     def _cuts(self) -> tuple[Cut, ...]:

@@ -46,10 +46,12 @@ def fit_candidates(
 
     Ridge logistic regressions that differ in ``C`` are fitted as one path.
     """
-    ridges = [model for model in models if _is_ridge(model)]
+    ridges: list[Any] = [model for model in models if _is_ridge(model)]
     alike = len({getattr(model, "standardize", None) for model in ridges}) == 1
     path = alike and folds.matrices is None and len(ridges) == len(models) > 1
-    if records.kind == "binary" and path:
+    many = records.X.shape[1] > len(records.X)  # of which the Gram matrix is scaled
+    scaled = many and all(one.standardize and one.penalised for one in ridges)
+    if records.kind == "binary" and path and not scaled:
         return _ridge_path(ridges, records, folds)
     first = fit_all_folds(models[0], records, folds)
     if first is None:

@@ -16,10 +16,12 @@ from statcv.results.stratifier_bias.association import LABELS
 from statcv.results.stratifier_bias.candidates import UNBIASED
 from statcv.results.stratifier_bias.measured import leaks, shown_to
 from statcv.results.stratifier_bias.ranking import (
+    CORRELATIONS,
     INTERCEPT,
     MEASURED_IN,
     OF_CLAMP,
     OF_PERMUTATION,
+    predicts,
 )
 from statcv.results.stratifier_bias.setting import RECORD, Setting
 from statcv.results.summary import Summary, number, p_value
@@ -45,12 +47,14 @@ class StratifierBias:
         - ``folds`` is the way in which the candidate defines folds, and ``in_model``
           states whether a term of the formula uses it.
         - ``rank`` is 1 for the largest predicted loss. Ties are broken by importance,
-          as are candidates without a prediction, which come last.
+          as are candidates without a prediction, which come last. If no loss can be
+          predicted, the rank is that of ``mutual_information``.
         - ``predicted`` is 0.40 + 1.01 times ``clamp`` (or 0 if that is negative) +
           0.058 times ``permutation`` for accuracy and one quantile bin per fold;
-          otherwise it is ``clamp``. Negative predictions are set to 0. It is NaN if no
-          term uses the candidate, whose folds may still differ in columns that terms
-          use.
+          otherwise it is ``clamp``. Negative predictions are set to 0. It is NaN for
+          models other than trees and nearest neighbours, for which it does not agree
+          with measured losses, and if no term uses the candidate, whose folds may still
+          differ in columns that terms use.
         - ``clamp`` is the loss of held-out predictions if each value is moved to the
           nearest value outside its own fold (or to the commonest one, if values have no
           order), predicted by models fitted to random folds and evaluated in the
@@ -144,7 +148,8 @@ class StratifierBias:
     def least(self) -> str:
         """The candidate with the least bias that does not split known duplicates.
 
-        The bias is the measured one if there is one, else the predicted one. Among
+        The bias is the measured one if there is one, else the predicted one. If no
+        loss could be predicted, it is the candidate with the last rank. Among
         candidates without a detectable bias, one that no term uses comes first, and
         then the one with the smallest predicted loss.
         """
@@ -196,7 +201,7 @@ OF_DATA = (
 def notes_on(found: StratifierBias) -> tuple[str, ...]:
     """Return explanations of the numbers, one or two sentences each."""
     setting, table = found.setting, found.ranking
-    notes = [_predicted(setting), OF_DATA]
+    notes = [_predicted(found), OF_DATA]
     if (~table["in_model"]).any():
         outside = table.loc[~table["in_model"], "candidate"]
         notes.append(
@@ -231,21 +236,39 @@ def notes_on(found: StratifierBias) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _predicted(setting: Setting) -> str:
-    if setting.metric == MEASURED_IN:
+UNPREDICTED = "what each candidate costs is predicted for trees and neighbours only"
+
+
+def _predicted(found: StratifierBias) -> str:
+    setting, label = found.setting, found.setting.metric.label
+    if not predicts(setting, found.importance):
+        low = CORRELATIONS["linear"][0]
         return (
-            "Clamp is the loss of held-out accuracy if each value is moved to the "
-            "nearest value outside its own fold. The predicted loss for one quantile "
-            f"bin per fold is {INTERCEPT} + {OF_CLAMP} × clamp + {OF_PERMUTATION} × "
-            "permutation, as measured with boosted trees on 12 000 simulated records. "
-            "With fewer records folds cost more, and small losses cannot be "
-            "distinguished from chance."
+            f"Clamp is the loss of held-out {label} if each value is moved to the "
+            "nearest value outside its own fold. It predicts the loss for trees and "
+            f"neighbours only: for accuracy, r = {CORRELATIONS['trees'][0]} and "
+            f"{CORRELATIONS['neighbours'][0]} with measured losses, but {low} for "
+            "linear models, whose coefficients change if a part of the range is left "
+            "out. The ranking is by information."
+        )
+    near = setting.model.capabilities.predicts_by_neighbors
+    r = CORRELATIONS["neighbours" if near else "trees"]
+    clamp = (
+        f"Clamp is the loss of held-out {label} if each value is moved to the nearest "
+        "value outside its own fold; "
+    )
+    if setting.metric != MEASURED_IN:
+        return (
+            f"{clamp}the predicted loss is the same, or 0 if clamp is negative. Its "
+            f"correlation with measured losses was {r[1]} for auROC and {r[2]} for the "
+            "Brier score in simulations."
         )
     return (
-        f"Clamp is the loss in held-out {setting.metric.label} if each value is moved "
-        "to the nearest value outside its own fold; the predicted loss is the same, or "
-        "0 if clamp is negative. How much more folds cost was measured for accuracy "
-        "only."
+        f"{clamp}the predicted loss for one quantile bin per fold is {INTERCEPT} + "
+        f"{OF_CLAMP} × clamp + {OF_PERMUTATION} × permutation, as measured with "
+        "boosted trees on 12 000 simulated records; its correlation with measured "
+        f"losses was {r[0]} in simulations of 600 and 2000. With fewer records folds "
+        "cost more."
     )
 
 
@@ -293,6 +316,13 @@ def in_three_lines(found: StratifierBias) -> str:
             found.measured["candidate"].iloc[int(cost.fillna(-np.inf).argmax())]
         )
     names = [worst] if worst == least else [worst, least]
+    if found.measured is None and not predicts(setting, found.importance):
+        split = table.set_index("candidate")["duplicates_split"]
+        leaky = "".join(
+            f"{name} {leaks(split[name])}" for name in split[split > 0].index
+        )
+        last = f"{leaky}{UNPREDICTED}; measure=True measures it"
+        return "\n".join([said, f"unbiased {_unbiased(found)}", last])
     last = "; ".join(f"{name} {_in_brief(found, name)}" for name in names)
     return "\n".join([said, f"unbiased {_unbiased(found)}", last])
 

