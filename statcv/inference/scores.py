@@ -365,7 +365,8 @@ class Scores:
             return "pooled"
         if self.apart:
             return "per_fold"
-        if not metric.rank or self.overlapping or self.n_splits == 1:
+        alone = self.external or self.n_splits == 1
+        if not metric.rank or self.overlapping or alone:
             return "pooled"
         if metric.pairs == "numbers":
             return "per_fold" if self.all_differ else "pooled"

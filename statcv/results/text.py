@@ -198,17 +198,20 @@ def _scheme(result: Readable) -> str:
 
 def _null_model(result: Readable) -> list[str]:
     """State what stands for no predictors where no training mean is known."""
-    if not (result.scores.external and result.scores.probabilities):
+    used = [
+        one.label
+        for one in result.chosen_metrics
+        if one.uses_baseline or one.name == "r2"
+    ]
+    if not (result.scores.external and result.scores.probabilities and used):
         return []
     outcome, y = result.design.outcome, result.design.y
-    what = f"the mean of {outcome.name}, {number(float(y.mean()))},"
-    if outcome.levels:
-        what = "the shares of the classes"
+    on, what = used[0], f"the mean of {outcome.name}, {number(float(y.mean()))},"
     if outcome.kind == "binary":
         what = f"the share of {outcome.name} = {outcome.levels[1]}, {y.mean():.3f},"
     return [
-        f"The model without predictors predicts {what} in these records, since the "
-        "records to which the model was fitted are not known."
+        f"The model without predictors, to which the {on} refers, predicts {what} in "
+        "these records, since those to which the model was fitted are not known."
     ]
 
 
