@@ -421,6 +421,11 @@ ARGUMENTS = _table(
 # their meaning in from_predictions()
 OF_PREDICTIONS = _table(
     (
+        "by subgroup subgroups",
+        "",
+        "groups are an argument of what reads the result: result.metrics(by='site')",
+    ),
+    (
         "truth y ytrue outcome response target label labels actual obs",
         "observed",
         "the column of the outcome",

@@ -35,7 +35,8 @@ def write_result(
     from statcv.plots import plot_roc
 
     tables = {"metrics": result.metrics(level), "predictions": result.predictions}
-    tables["folds"] = result.folds
+    if not result.scores.external:
+        tables["folds"] = result.folds
     if result.held.coefficients is not None:
         tables["coefficients"] = result.coefficients
     if result.held.chosen is not None:

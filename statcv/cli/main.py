@@ -22,6 +22,7 @@ from statcv.cli.parser import make_parser
 from statcv.cli.sites import SITES
 from statcv.errors import (
     ArgumentError,
+    MetricError,
     StatcvError,
     StatcvWarning,
     reason,
@@ -50,8 +51,9 @@ REGISTER = """\
 """
 PLAN = ["scheme", "k", "p", "pairs", "repeats", "rebalance", "positive"]
 PLAN += ["na_action", "seed"]
+SHOWN = ("estimate", "lower", "upper")  # of each group
 PREDICTIONS = ["observed", "fold", "repeat", "row", "cluster", "positive"]
-PREDICTIONS += ["metrics", "seed"]
+PREDICTIONS += ["metrics", "threshold", "seed"]
 CALL = [*PLAN, "model", "metrics", "threshold", "weights", "n_jobs", "progress"]
 
 
@@ -167,10 +169,29 @@ def _evaluate(options: argparse.Namespace) -> None:
     predicted = _one_or_more(options.predicted)
     result = from_predictions(data, predicted=predicted, **call)
     summary, written = result.summary(options.level), []
+    if summary.tables["Metrics"]["estimate"].isna().all():
+        raise MetricError("no metric has a value for these predictions.")
+    groups = options.by and result.metrics(options.level, by=options.by)
     if options.out:
         written = write_result(result, options.out, options.level, summary)
+        if options.by:
+            written.append(write_table(options.out / "groups.csv", groups))
     print(summary)
+    if options.by:
+        _print_groups(groups, options)
     _tell(written, options.out)
+
+
+def _print_groups(groups: pd.DataFrame, options: argparse.Namespace) -> None:
+    """Print a table of the metrics by group: one row per group of each metric."""
+    from statcv.results.summary import column
+
+    print(f"\nBy {options.by}, with {options.level:.0%} intervals")
+    for metric, own in groups.groupby("metric", sort=False):
+        ses = own["se"].tolist()
+        shown = {name: column(own[name].tolist(), ses) for name in SHOWN}
+        table = own[[options.by, "n"]].assign(**shown).set_index(options.by)
+        print(f"\n{metric}\n{table.rename_axis(None).to_string()}")
 
 
 def _compare(options: argparse.Namespace) -> None:

@@ -278,7 +278,10 @@ def _add_evaluate(add: Any) -> None:
     add("--repeat", metavar="COLUMN", help="repeat of the folds; needs --row")
     add("--row", metavar="COLUMN", help="record of a prediction")
     cluster = "records of one cluster, such as a patient, have equal values"
-    add("--cluster", metavar="COLUMN", help=cluster)
+    add("--cluster", "--stratify", metavar="COLUMN", help=cluster)
+    add("--by", metavar="COLUMN", help="also estimate in groups, such as hospitals")
+    cut = "probability at which and above which a record is positive"
+    add("--threshold", type=_threshold, metavar="T", help=cut)
     add("--positive", metavar="LEVEL", help="the positive class (the second)")
     metrics = "such as auroc,brier; the first is the headline"
     add("--metrics", type=_names, metavar="A,B", help=metrics)

@@ -108,7 +108,7 @@ class Scores:
         The repeat to which each split belongs.
     n_train, baseline : numpy.ndarray, shape (n_splits,)
         The number of distinct records on which each split trains, and their mean
-        outcome.
+        outcome; that of the records themselves in an external validation.
     left : LeftOut
         The predictions of the single fits.
     pairwise : bool
@@ -179,6 +179,8 @@ class Scores:
             How the predictions change with the training records, if that is known.
         """
         n_train = plan.fits.mean_by_split(plan.n_train)
+        trained = bool(n_train.any())
+        of_all = np.full(plan.n_splits, np.mean(y) if plan.n else np.nan)
         return cls(
             y=y,
             split=plan.tests.owners,
@@ -186,7 +188,7 @@ class Scores:
             predicted=held.averaged(plan),
             repeat=plan.fits.repeat_of,
             n_train=np.minimum(n_train, plan.n - plan.tests.sizes),
-            baseline=training_means(plan, y),
+            baseline=training_means(plan, y) if trained else of_all,
             left=LeftOut.joined(
                 (held.fit, held.row, held.predicted),
                 (held.partner_fit, held.partner_row, held.partner_predicted),
@@ -378,7 +380,8 @@ class Scores:
             return "pooled"
         if self.apart:
             return "per_fold"
-        if not metric.rank or self.overlapping or self.n_splits == 1:
+        alone = self.external or self.n_splits == 1
+        if not metric.rank or self.overlapping or alone:
             return "pooled"
         if metric.pairs == "numbers":
             return "per_fold" if self.all_differ else "pooled"
@@ -411,8 +414,12 @@ class Scores:
 
     @cached_property
     def by_split(self) -> bool:
-        """Whether every repeat is a single split, as when splits overlap."""
-        return len(self.by_repeat) == self.n_splits
+        """Whether every repeat is a single split, as when splits overlap.
+
+        Repeats of an external validation all have the same records.
+        """
+        alike = self.external and self.n_splits > 1
+        return len(self.by_repeat) == self.n_splits and not alike
 
     @cached_property
     def apart(self) -> bool:

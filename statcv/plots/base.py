@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from statcv.errors import ArgumentTypeError, OutcomeError
 from statcv.folds import FoldPlan
-from statcv.inference import Readable
+from statcv.inference import Readable, Scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,12 +24,24 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 GREY = "#7f7f7f"
 LEGEND = 42  # characters of a line in a legend
 TITLE = 52  # characters that fit above a plot
+EXTERNAL = "external validation"
 CURVE = "curve"  # gid of the line that is in the legend; other repeats lack it
 
 
 def new_axes(ax: Axes | None) -> Axes:
-    """Return ``ax``, or the Axes of a new figure."""
+    """Return ``ax``, or the Axes of a new figure.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If ``ax`` is not a matplotlib Axes.
+    """
     if ax is not None:
+        if not hasattr(ax, "get_xlim"):
+            several = "; give one of them" if hasattr(ax, "__len__") else ""
+            raise ArgumentTypeError(
+                f"ax must be a matplotlib Axes, not a {type(ax).__name__}{several}."
+            )
         return ax
     import matplotlib.pyplot as plt
 
@@ -111,7 +123,8 @@ def require_binary(result: Readable, picture: str) -> None:
 def short_scheme(plan: FoldPlan) -> str:
     """Return the name of the scheme, with its repeats, for the label of a plot."""
     repeats = f" × {plan.repeats}" if plan.repeats > 1 else ""
-    return f"{plan.scheme}{repeats}"
+    name = EXTERNAL if plan.scheme == "external" else plan.scheme
+    return f"{name}{repeats}"
 
 
 def written(value: float, digits: int = 3) -> str:
@@ -134,13 +147,31 @@ def no_band(reason: str) -> str:
     return fill(f"no band: {reason.partition(':')[0]}", LEGEND)
 
 
-def titled(what: str, how: str) -> str:
+def titled(what: str, *hows: str) -> str:
     """Return a title, in one or two lines, that says how predictions were combined.
 
     >>> titled("ROC", "pooled")
     'ROC, held-out predictions pooled'
+    >>> titled("ROC", EXTERNAL)
+    'ROC, external validation'
     """
-    title = f"{what}, held-out predictions {how}"
-    if len(title) <= TITLE:
-        return title
-    return f"{what}\n{fill(f'held-out predictions {how}', TITLE - 6)}"
+    said = predictions_said(*hows)
+    title = f"{what}, {said}"
+    return title if len(title) <= TITLE else f"{what}\n{fill(said, TITLE - 6)}"
+
+
+def predictions_said(*hows: str) -> str:
+    """Return how the predictions of all results were made and combined.
+
+    >>> predictions_said(EXTERNAL, "pooled", "pooled")
+    'held-out predictions pooled and external validation'
+    """
+    distinct = dict.fromkeys(hows)
+    held = [how for how in distinct if not how.startswith(EXTERNAL)]
+    said = [f"held-out predictions {' and '.join(held)}"] if held else []
+    return " and ".join([*said, *(how for how in distinct if how not in held)])
+
+
+def prediction_label(scores: Scores, what: str) -> str:
+    """Return the label of an axis of predictions, which may be held-out ones."""
+    return what if scores.external else f"held-out {what}"

@@ -16,17 +16,23 @@ from statcv.metrics import (
     calibration_curve,
     calibration_groups,
 )
+from statcv.metrics.probabilities.recalibration import (
+    logit_of,
+    probability_of,
+    recalibration,
+)
 from statcv.plots.base import (
     COLOURS,
     CURVE,
     GREY,
+    LEGEND,
     new_axes,
-    require_result,
+    next_colour,
     shade,
     titled,
     written,
 )
-from statcv.plots.protocol import Records, records_of
+from statcv.plots.protocol import Drawn, Records, named_results, records_of
 from statcv.plots.splits import legend_below
 
 if TYPE_CHECKING:
@@ -44,11 +50,12 @@ LABEL = 36  # characters that fit beside the axis
 
 
 def plot_calibration(
-    result: Readable,
+    *results: Drawn,
     ax: Axes | None = None,
     level: float = 0.95,
     groups: int | None = None,
     smooth: Literal["spline", "loess"] = "spline",
+    recalibrated: bool = False,
 ) -> Axes:
     """Draw the observed share of positives against the predicted probability.
 
@@ -61,12 +68,14 @@ def plot_calibration(
     predictions of a record are averaged, which makes them less extreme than those of
     one fit.
 
-    All intervals take the fits as given.
+    Of several results only the curves and their bands are drawn, with slope, intercept
+    and observed over expected in the legend. All intervals take the fits as given.
 
     Parameters
     ----------
-    result : CVResult
-        Result for a binary outcome, with predictions that are probabilities.
+    *results : CVResult, mapping of str to CVResult, or Comparison
+        One result for a binary outcome, with predictions that are probabilities, or
+        several, which are named by their differences; or a mapping of names to results.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; those of a new figure by default.
     level : float, default 0.95
@@ -75,6 +84,10 @@ def plot_calibration(
         Number of groups; by default 10, or 5 with fewer than 100 records.
     smooth : {"spline", "loess"}
         Smoothing method of the curve; see :func:`statcv.metrics.calibration_curve`.
+    recalibrated : bool, default False
+        Whether to add a dashed curve of the probabilities after logistic recalibration,
+        with intercept and slope estimated on these same records. What it leaves off the
+        diagonal is a shape that the two coefficients cannot correct.
 
     Returns
     -------
@@ -98,16 +111,45 @@ def plot_calibration(
     >>> print(ax.texts[0].get_text().splitlines()[0])
     slope 0.60 (−0.24 to 1.73)
     """
-    require_result(result, "plot_calibration")
-    records = records_of(result, "a calibration curve", probabilities=True)
+    named = named_results(results, "plot_calibration")
+    read = {
+        name: records_of(result, "a calibration curve", probabilities=True)
+        for name, result in named.items()
+    }
     ax = new_axes(ax)
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
-    why = _draw_curve(ax, records, level, smooth)
-    _draw_groups(ax, records, level, groups)
-    _draw_histograms(ax, records, result)
-    lines = _numbers(records, result, level)
-    if why and why not in lines:
-        lines.append(why)
+    first, *others = named.values()
+    lines: list[str] = []
+    for name, records in read.items():
+        told = _numbers(records, named[name], level)
+        short = ", ".join(one.partition(" (")[0] for one in told[:3])
+        label = f"{fill(name, LEGEND)}:\n{fill(short, LEGEND)}" if others else ""
+        colour = next_colour(ax) if others else COLOURS[2]
+        why = _draw_curve(ax, records, level, smooth, colour, label)
+        if why and others:
+            ax.plot([], [], " ", label=f"{fill(name, LEGEND)}: {why}")
+        if recalibrated:
+            _draw_recalibrated(ax, records, smooth, colour)
+        lines = [*told, *[why] * (bool(why) and why not in told)]
+    if not others:
+        _draw_groups(ax, records, level, groups)
+        _draw_histograms(ax, records, first)
+        _write(ax, lines)
+    outcome = first.design.outcome
+    others_only = all(one.scores.external for one in named.values())
+    ax.set(
+        xlim=(-0.02, 1.02),
+        xlabel="held-out " * (not others_only) + "predicted probability",
+        ylabel=fill(f"share with {outcome.name} = {outcome.levels[1]}", LABEL),
+        title=titled("Calibration", *(one.how for one in read.values())),
+    )
+    ax.set_yticks(np.linspace(0, 1, 6))
+    legend_below(ax, ax.get_legend_handles_labels()[0])
+    return ax
+
+
+def _write(ax: Axes, lines: list[str]) -> None:
+    """Write the numbers in the upper left corner, and make room for them."""
     text = "\n".join(lines)
     ax.text(
         0.03,
@@ -118,17 +160,7 @@ def plot_calibration(
         fontsize="small",
         bbox={"color": "white", "alpha": 0.7, "pad": 0.5},
     )
-    outcome = result.design.outcome
-    ax.set(
-        xlim=(-0.02, 1.02),
-        ylim=(LINE - HEIGHT - 0.02, TOP + ROOM * (1 + text.count("\n"))),
-        xlabel="held-out predicted probability",
-        ylabel=fill(f"share with {outcome.name} = {outcome.levels[1]}", LABEL),
-        title=titled("Calibration", records.how),
-    )
-    ax.set_yticks(np.linspace(0, 1, 6))
-    legend_below(ax, ax.get_legend_handles_labels()[0])
-    return ax
+    ax.set_ylim(LINE - HEIGHT - 0.02, TOP + ROOM * (1 + text.count("\n")))
 
 
 def plot_corrected_calibration(
@@ -182,8 +214,28 @@ def _band(level: float) -> str:
     return f"{100 * level:g}% band, pointwise"
 
 
+def _draw_recalibrated(
+    ax: Axes, records: Records, smooth: Literal["spline", "loess"], colour: str
+) -> None:
+    """Draw the curve after logistic recalibration, if there is such a fit."""
+    fit = recalibration(records.y == 1, records.predicted, slope=True)
+    if np.isnan(fit.slope):
+        return
+    p = probability_of(fit.intercept + fit.slope * logit_of(records.predicted))
+    curve = calibration_curve(records.y, p, smooth=smooth)
+    if np.isnan(curve.observed).all():
+        return
+    label = f"recalibrated: logit {written(fit.intercept, 2)} + {fit.slope:.2f} × logit"
+    ax.plot(curve.predicted, curve.observed, "--", color=colour, lw=1.2, label=label)
+
+
 def _draw_curve(
-    ax: Axes, records: Records, level: float, smooth: Literal["spline", "loess"]
+    ax: Axes,
+    records: Records,
+    level: float,
+    smooth: Literal["spline", "loess"],
+    colour: str,
+    label: str,
 ) -> str:
     """Draw the smooth curve and its band, or return why there is no curve."""
     curve = calibration_curve(
@@ -195,10 +247,12 @@ def _draw_curve(
     )
     if np.isnan(curve.observed).all():
         return fill(curve.reason, WIDTH)
-    colour = COLOURS[2]
     (line,) = ax.plot(curve.predicted, curve.observed, color=colour, linewidth=1.8)
-    line.set(gid=CURVE, label=curve.method)
-    shade(ax, curve.predicted, curve.lower, curve.upper, colour, _band(level))
+    line.set(gid=CURVE, label=label or curve.method)
+    band: str | None = _band(level)
+    if band in ax.get_legend_handles_labels()[1]:
+        band = None
+    shade(ax, curve.predicted, curve.lower, curve.upper, colour, band)
     return ""
 
 

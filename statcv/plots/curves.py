@@ -25,18 +25,23 @@ from statcv.metrics import (
 )
 from statcv.plots.base import (
     CURVE,
+    EXTERNAL,
     GREY,
     LEGEND,
     has_curves,
     new_axes,
     next_colour,
     no_band,
-    require_result,
     shade,
-    short_scheme,
     titled,
 )
-from statcv.plots.protocol import how_averaged, placed_pairs, records_of
+from statcv.plots.protocol import (
+    Drawn,
+    how_averaged,
+    named_results,
+    placed_pairs,
+    records_of,
+)
 from statcv.plots.splits import Place, legend_clear_of_lines
 
 if TYPE_CHECKING:
@@ -51,13 +56,13 @@ AREAS = {"average_precision": "auprc", "trapezoid": "auprc_trapezoid"}
 
 
 def plot_roc(
-    result: Readable,
+    *results: Drawn,
     ax: Axes | None = None,
     label: str | None = None,
     band: Band = False,
     level: float = 0.95,
 ) -> Axes:
-    """Draw the ROC curve of the held-out predictions.
+    """Draw the ROC curve of the held-out predictions, of one or several results.
 
     There is one line per repeat, of the pooled predictions of that repeat. The legend
     gives the area under the curve (with several repeats, the mean area), which is the
@@ -77,13 +82,14 @@ def plot_roc(
 
     Parameters
     ----------
-    result : CVResult
-        Result for a binary outcome.
+    *results : CVResult, mapping of str to CVResult, or Comparison
+        One result for a binary outcome, or several, which are named by their
+        differences; or a mapping of names to results.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; those of a new figure by default. Further calls with the same
         Axes add curves.
     label : str, optional
-        Name of the curve in the legend; the scheme by default.
+        Name of a single curve in the legend; the scheme by default.
     band : bool or {"pointwise", "simultaneous"}, default False
         Confidence band to shade. With ``True`` or ``"pointwise"`` the level holds at
         each false positive rate separately (stratified bootstrap of records, or of
@@ -114,7 +120,17 @@ def plot_roc(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['four folds: auROC 0.835 (per fold 0.833)', '95% band, pointwise']
     """
-    require_result(result, "plot_roc")
+    named = named_results(results, "plot_roc", label)
+    for name, result in named.items():
+        ax = _add_roc(result, ax, name, band, level)
+    assert ax is not None  # there is at least one result
+    return ax
+
+
+def _add_roc(
+    result: Readable, ax: Axes | None, label: str, band: Band, level: float
+) -> Axes:
+    """Add the ROC curve of a result."""
     records = records_of(result, "a ROC curve", rank=True)
     method = _method(band)
     if method == "simultaneous" and records.clusters is not None:
@@ -161,13 +177,10 @@ def plot_roc(
 
 def _finished_roc(ax: Axes, how: str) -> Axes:
     """Add the labels, the title and the legend."""
-    title = titled("ROC", how)
-    if ax.get_title() not in ("", title):  # curves of several kinds
-        title = "ROC, held-out predictions"
     ax.set(
         xlabel="1 − specificity",
         ylabel="sensitivity",
-        title=title,
+        title=_title(ax, "ROC", how),
         xlim=(-0.02, 1.02),
         ylim=(-0.02, 1.02),
         aspect="equal",
@@ -177,7 +190,7 @@ def _finished_roc(ax: Axes, how: str) -> Axes:
 
 
 def plot_pr(
-    result: Readable,
+    *results: Drawn,
     ax: Axes | None = None,
     label: str | None = None,
     band: bool | Literal["pointwise"] = False,
@@ -192,13 +205,14 @@ def plot_pr(
 
     Parameters
     ----------
-    result : CVResult
-        Result for a binary outcome.
+    *results : CVResult, mapping of str to CVResult, or Comparison
+        One result for a binary outcome, or several, which are named by their
+        differences; or a mapping of names to results.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; those of a new figure by default. Further calls with the same
         Axes add curves.
     label : str, optional
-        Name of the curve in the legend; the scheme by default.
+        Name of a single curve in the legend; the scheme by default.
     band : bool or "pointwise", default False
         Whether to shade a confidence band, whose level holds at each recall separately.
         It is a bootstrap of the records of each class, or of whole clusters, and takes
@@ -230,8 +244,6 @@ def plot_pr(
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('recall (sensitivity)', 'precision')
     """
-    require_result(result, "plot_pr")
-    records = records_of(result, "a precision-recall curve", rank=True)
     if method not in AREAS:
         raise ArgumentError(
             f"method must be {' or '.join(map(repr, AREAS))}, not {method!r}."
@@ -243,6 +255,23 @@ def plot_pr(
             "no simultaneous band is known for a precision-recall curve; use "
             "band='pointwise'."
         )
+    named = named_results(results, "plot_pr", label)
+    for name, result in named.items():
+        ax = _add_pr(result, ax, name, shading, level, method)
+    assert ax is not None  # there is at least one result
+    return ax
+
+
+def _add_pr(
+    result: Readable,
+    ax: Axes | None,
+    label: str,
+    shading: str | None,
+    level: float,
+    method: Literal["average_precision", "trapezoid"],
+) -> Axes:
+    """Add the precision-recall curve of a result."""
+    records = records_of(result, "a precision-recall curve", rank=True)
     ax = new_axes(ax)
     if not has_curves(ax):
         share = float(np.mean(records.y))
@@ -272,12 +301,23 @@ def plot_pr(
     ax.set(
         xlabel="recall (sensitivity)",
         ylabel="precision",
-        title=titled("Precision and recall", _how(result, shading)),
+        title=_title(ax, "Precision and recall", _how(result, shading)),
         xlim=(-0.02, 1.02),
         ylim=(-0.02, 1.05),
     )
     _solid_legend(ax, _clearest(ax))
     return ax
+
+
+def _title(ax: Axes, what: str, how: str) -> str:
+    """Return the title of all curves, which may be of several kinds."""
+    title, before = titled(what, how), ax.get_title()
+    if before in ("", title):
+        return title
+    external = [EXTERNAL in one for one in (before, title)]
+    if all(external):
+        return f"{what}, {EXTERNAL}"
+    return f"{what}, held-out predictions" + f"\nand {EXTERNAL}" * any(external)
 
 
 def _method(band: Band) -> Literal["pointwise", "simultaneous"] | None:
@@ -294,9 +334,10 @@ def _method(band: Band) -> Literal["pointwise", "simultaneous"] | None:
 
 def _how(result: Readable, method: str | None) -> str:
     """Return how the predictions of the curve were combined, for the title."""
-    if method is None and len(result.scores.by_repeat) > 1:
-        return "pooled by repeat"
-    return how_averaged(result.scores)
+    scores = result.scores
+    if method is None and len(scores.by_repeat) > 1:
+        return EXTERNAL + ", by repeat" if scores.external else "pooled by repeat"
+    return how_averaged(scores)
 
 
 def _how_paired(result: Readable, method: str | None) -> str:
@@ -338,7 +379,7 @@ def _draw_pairs(
     result: Readable,
     ax: Axes,
     pairs: ConcordantPairs,
-    label: str | None,
+    label: str,
     level: float | None,
 ) -> None:
     """Draw the curve of pairs, one per repeat, or one of all repeats with its band."""
@@ -370,7 +411,8 @@ def _draw_band(
     if band.reason:
         ax.plot([], [], " ", label=no_band(band.reason))
         return
-    shade(ax, band.at, band.lower, band.upper, colour, named)
+    known = named in ax.get_legend_handles_labels()[1]
+    shade(ax, band.at, band.lower, band.upper, colour, None if known else named)
 
 
 def _clearer_side(ax: Axes) -> Place:
@@ -415,7 +457,7 @@ def _solid_legend(ax: Axes, place: Place) -> None:
 def _legend(
     result: Readable,
     metric: str,
-    label: str | None,
+    label: str,
     area: float | None = None,
     how: str = "pooled",
 ) -> str:
@@ -423,10 +465,9 @@ def _legend(
     pooled = result.estimate(metric, how="pooled")
     headline = result.estimate(metric)
     shown = pooled.value if area is None else area
-    name = label or short_scheme(result.plan)
-    text = f"{name}: {pooled.label} {shown:.3f}"
+    text = f"{label}: {pooled.label} {shown:.3f}"
     if len(text) > LEGEND:
-        text = f"{fill(name, LEGEND)}:\n{pooled.label} {shown:.3f}"
+        text = f"{fill(label, LEGEND)}:\n{pooled.label} {shown:.3f}"
     if headline.how != how or abs(headline.value - shown) > 5e-4:
         text += "\n" if len(text.splitlines()[-1]) > SHORT else " "
         text += f"({headline.how.replace('_', ' ')} {headline.value:.3f})"

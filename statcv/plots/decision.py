@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from statcv.errors import ArgumentError, ArgumentTypeError
+from statcv.errors import ArgumentError
 from statcv.inference import Readable
-from statcv.inference.paired.records import check_same_records, is_result, name_results
+from statcv.inference.paired.records import check_same_records
 from statcv.metrics import DecisionCurve, net_benefit
 from statcv.plots.base import (
     CURVE,
@@ -18,10 +18,9 @@ from statcv.plots.base import (
     new_axes,
     next_colour,
     shade,
-    short_scheme,
     titled,
 )
-from statcv.plots.protocol import Compared, Records, records_of
+from statcv.plots.protocol import Drawn, Records, named_results, records_of
 from statcv.plots.splits import legend_below
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ DEEPEST = 0.25  # extent of the axis below zero, as a share of that above zero
 
 
 def plot_decision(
-    *results: Readable | Mapping[str, Readable] | Compared,
+    *results: Drawn,
     ax: Axes | None = None,
     thresholds: ArrayLike | None = None,
     level: float = 0.95,
@@ -93,7 +92,7 @@ def plot_decision(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['rloocv × 20', '95% band, pointwise', 'treat all', 'treat none']
     """
-    named = _named(results)
+    named = named_results(results, "plot_decision")
     given = None if thresholds is None else np.sort(np.atleast_1d(thresholds))
     if given is not None and not len(given):
         raise ArgumentError(
@@ -125,12 +124,11 @@ def plot_decision(
     )
     ax.axhline(0, color=GREY, linewidth=1.2, label="treat none")
     top = top or 1.0
-    hows = " and ".join(dict.fromkeys(records.how for records in read.values()))
     ax.set(
         xlabel="threshold probability",
         ylabel="net benefit",
         ylim=(-DEEPEST * top, 1.08 * top),
-        title=titled("Decision curve", hows),
+        title=titled("Decision curve", *(records.how for records in read.values())),
     )
     legend_below(ax, ax.get_legend_handles_labels()[0])
     return ax
@@ -145,42 +143,6 @@ def _usual_thresholds(read: Iterable[Records]) -> NDArray[np.float64]:
         last = max(last, float(rising[-fewest]))
     last = max(last, THRESHOLDS[1])
     return np.asarray(THRESHOLDS[: np.searchsorted(THRESHOLDS, last, "right")])
-
-
-def _named(
-    results: tuple[Readable | Mapping[str, Readable] | Compared, ...],
-) -> dict[str, Readable]:
-    """Return the results by name."""
-    first: Any = results[0] if results else {}
-    if len(results) > 1:
-        listed: list[Any] = list(results)
-    elif isinstance(first, Mapping):
-        if not first:
-            raise ArgumentError("there is no result to draw.")
-        return _checked({str(name): result for name, result in first.items()})
-    elif hasattr(first, "results"):
-        return _checked(dict(first.results))
-    elif isinstance(first, Sequence) and not isinstance(first, str):
-        raise ArgumentTypeError(
-            "pass several results as separate arguments, plot_decision(a, b), or by "
-            "name, plot_decision({'small': a, 'large': b})."
-        )
-    else:
-        listed = [first]
-    _checked({str(number): result for number, result in enumerate(listed)})
-    if len(listed) == 1:
-        return {short_scheme(first.plan): first}
-    return name_results(listed)
-
-
-def _checked(found: dict[str, Any]) -> dict[str, Readable]:
-    for result in found.values():
-        if not is_result(result):
-            raise ArgumentTypeError(
-                "plot_decision() draws results, not a "
-                f"{type(result).__name__}; pass the Axes as ax=."
-            )
-    return found
 
 
 def _height(curve: DecisionCurve) -> float:

@@ -15,7 +15,16 @@ from statcv.inference.paired.contrasts import Contrasts, chosen_metric, contrast
 from statcv.inference.paired.records import is_result, name_results
 from statcv.inference.paired.tests import PairedTest
 from statcv.metrics import Metric, roc_difference
-from statcv.plots.base import COLOURS, CURVE, GREY, new_axes, no_band, shade, written
+from statcv.plots.base import (
+    COLOURS,
+    CURVE,
+    GREY,
+    new_axes,
+    no_band,
+    predictions_said,
+    shade,
+    written,
+)
 from statcv.plots.protocol import Compared, how_averaged
 
 if TYPE_CHECKING:
@@ -106,7 +115,6 @@ def read_pair(comparison: Contrasts, pair: tuple[str, str] | None) -> Pair:
     check_drawable(metric)
     results = [comparison.results[name] for name in chosen]
     by_record = metric.casewise is not None
-    hows = dict.fromkeys(how_averaged(one.scores) for one in results)
     return Pair(
         names=chosen,
         metric=metric,
@@ -125,7 +133,7 @@ def read_pair(comparison: Contrasts, pair: tuple[str, str] | None) -> Pair:
             p_value=row["p"],
         ),
         method=comparison.method.title,
-        how=" and ".join(hows),
+        how=predictions_said(*(how_averaged(one.scores) for one in results)),
         level=comparison.level,
         seed=results[0].seed,
     )
@@ -348,7 +356,7 @@ def _title(found: Pair) -> str:
     lines = [f"{what}difference in {found.stated} {value}"]
     if not no_value:
         lines.append(fill(_tested(found), LINE))
-    drawn = f"held-out predictions {found.how}"
+    drawn = found.how
     if not abs(found.drawn - test.difference) <= ROUNDING:
         area = "" if np.isnan(found.drawn) else f", area {written(found.drawn)}"
         drawn = f"drawn: {drawn}{area}"

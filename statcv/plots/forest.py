@@ -14,7 +14,7 @@ import pandas as pd
 from statcv.errors import ArgumentError, ArgumentTypeError, ColumnError, suggestion
 from statcv.inference import Estimate
 from statcv.metrics import METRICS
-from statcv.plots.base import COLOURS, GREY, TITLE, written
+from statcv.plots.base import COLOURS, GREY, TITLE, new_axes, written
 from statcv.plots.protocol import Combined, Compared
 from statcv.plots.splits import lay_out
 
@@ -463,7 +463,7 @@ def _height(labels: list[str], size: float) -> float:
 def _axes(ax: Axes | None, labels: list[str]) -> Axes:
     """Return ``ax``, or the Axes of a new figure with the height for its rows."""
     if ax is not None:
-        return ax
+        return new_axes(ax)
     import matplotlib.pyplot as plt
 
     lines = 1 + max(label.count("\n") for label in labels)

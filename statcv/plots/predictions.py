@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from statcv.errors import OutcomeError
 from statcv.inference import Readable
-from statcv.plots.base import COLOURS, GREY, new_axes, require_result
+from statcv.plots.base import (
+    COLOURS,
+    GREY,
+    new_axes,
+    prediction_label,
+    require_result,
+)
 from statcv.plots.bias import plot_bias
 from statcv.plots.curves import plot_pr, plot_roc
 
@@ -56,6 +63,7 @@ def plot_predicted(result: Readable, ax: Axes | None = None) -> Axes:
     ax = new_axes(ax)
     rows, predicted = result.scores.mean_prediction()
     observed = outcome.y[rows]
+    above = prediction_label(result.scores, "prediction")
     averaged = ", averaged over repeats" if result.plan.repeats > 1 else ""
     if outcome.kind == "continuous":
         ends = [
@@ -64,7 +72,7 @@ def plot_predicted(result: Readable, ax: Axes | None = None) -> Axes:
         ]
         ax.plot(ends, ends, color=GREY, linewidth=0.8, linestyle=":")
         ax.plot(observed, predicted, "o", color=COLOURS[0], markersize=4, alpha=0.6)
-        ax.set(xlabel=f"observed {outcome.name}", ylabel="held-out prediction")
+        ax.set(xlabel=f"observed {outcome.name}", ylabel=above)
         ax.set_title(f"Predicted against observed{averaged}")
         return ax
     size, columns = (4, 7) if len(rows) <= 200 else (1.5, 41)
@@ -91,7 +99,7 @@ def plot_predicted(result: Readable, ax: Axes | None = None) -> Axes:
         f"{level}\n(n = {len(groups[k])})" for k, level in enumerate(outcome.levels)
     ]
     ax.set_xticks([0, 1], names)
-    ax.set(xlabel=f"observed {outcome.name}", ylabel="held-out prediction")
+    ax.set(xlabel=f"observed {outcome.name}", ylabel=above)
     ax.set_title(f"Predicted by class{averaged}")
     return ax
 
@@ -103,7 +111,7 @@ def plot_panel(result: Readable) -> NDArray[Any]:
     """Draw ROC and precision-recall curves, predictions by class, and fold balance.
 
     For a continuous outcome the panel consists of predictions against observations, and
-    fold balance.
+    fold balance. An external validation has no fold balance.
 
     Parameters
     ----------
@@ -135,13 +143,15 @@ def plot_panel(result: Readable) -> NDArray[Any]:
             "plot_panel() needs an outcome of two classes, or a continuous outcome; "
             "result.plot() draws each of several classes against the others."
         )
-    pictures = [plot_predicted, plot_bias]
+    pictures: list[Callable[..., Axes]] = [plot_predicted]
+    if not result.scores.external:  # which has no folds
+        pictures.append(plot_bias)
     if kind == "binary":
         pictures = [plot_roc, plot_pr, *pictures]
     axes = panel_axes(result, len(pictures))
-    for picture, ax in zip(pictures, axes.flat, strict=True):
+    for picture, ax in zip(pictures, axes.flat, strict=False):
         picture(result, ax=ax)
-    return axes if len(axes) > 1 else np.asarray(axes[0])
+    return axes if len(axes) > 1 else np.asarray(axes[0][: len(pictures)])
 
 
 def panel_axes(result: Readable, number: int) -> NDArray[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import MetricError
+from statcv.errors import ArgumentError, ArgumentTypeError, MetricError
 from statcv.inference import Readable, Scores
 from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
 from statcv.inference.paired.contrasts import Contrasts
-from statcv.plots.base import require_binary
+from statcv.inference.paired.records import is_result, name_results
+from statcv.plots.base import EXTERNAL, require_binary, short_scheme
 
 
 class Compared(Protocol):
@@ -55,6 +56,60 @@ class Combined(Protocol):
     @property
     def label(self) -> str:
         """The label of the difference."""
+
+
+# ---- one or several results of a plot, by name ----
+
+Drawn = Readable | Mapping[str, Readable] | Compared
+
+
+def named_results(
+    results: Sequence[Drawn], function: str, label: str | None = None
+) -> dict[str, Readable]:
+    """Return the results of a plot by name.
+
+    Parameters
+    ----------
+    results : sequence
+        One result, or several, which are named by their differences; or a mapping of
+        names to results, or a comparison.
+    function : str
+        Name of the plot in error messages.
+    label : str, optional
+        Name of a single result; its scheme unless given.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If no result is given, one is not a result, or ``label`` names several.
+    """
+    first: Any = results[0] if results else {}
+    listed: list[Any] = list(results)
+    named = dict(getattr(first, "results", {})) if len(listed) == 1 else {}
+    if isinstance(first, Mapping) and len(listed) < 2:
+        if not first:
+            raise ArgumentError("there is no result to draw.")
+        named = {str(name): result for name, result in first.items()}
+    elif isinstance(first, Sequence) and not isinstance(first, str):
+        raise ArgumentTypeError(
+            f"pass several results as separate arguments, {function}(a, b), or by "
+            f"name, {function}({{'small': a, 'large': b}})."
+        )
+    for result in named.values() if named else listed:
+        if not is_result(result):
+            hint = "; pass the Axes as ax=" if hasattr(result, "get_xlim") else ""
+            what = "None" if result is None else f"a {type(result).__name__}"
+            raise ArgumentTypeError(
+                f"{function}() draws results, which cv() returns, not {what}{hint}."
+            )
+    if label is not None and len(named or listed) > 1:
+        raise ArgumentError(
+            f"label={label!r} names one curve; name several by a mapping, "
+            f"{function}({{'small': a, 'large': b}})."
+        )
+    if not named and len(listed) > 1:
+        return name_results(listed)
+    return named or {label or short_scheme(first.plan): first}
 
 
 # ---- the records of a result, each once, with one prediction ----
@@ -154,9 +209,13 @@ def averaged(scores: Scores, rank: bool) -> tuple[NDArray[np.intp], Floats]:
 def how_averaged(scores: Scores) -> str:
     """Return how the predictions of a record were combined.
 
-    The text continues the phrase "held-out predictions".
+    The text continues the phrase "held-out predictions", unless it begins with
+    "external validation".
     """
     repeats = len(scores.by_repeat)
     if repeats > 1:
-        return f"averaged over {repeats} repeats"
+        of_others = f"{EXTERNAL}, " * scores.external
+        return f"{of_others}averaged over {repeats} repeats"
+    if scores.external:
+        return EXTERNAL
     return "averaged by record" if scores.overlapping else "pooled"

@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 from statcv.arguments import is_whole
 from statcv.errors import ArgumentError
 from statcv.inference import Readable
-from statcv.plots.base import COLOURS, GREY, new_axes, require_result, titled
+from statcv.plots.base import (
+    COLOURS,
+    GREY,
+    new_axes,
+    prediction_label,
+    require_result,
+    titled,
+)
 from statcv.plots.protocol import records_of
 
 if TYPE_CHECKING:
@@ -94,7 +101,8 @@ def plot_risk(
     if not finite.all():
         title += f"\n{int((~finite).sum())} without a finite prediction omitted"
     what = "predicted risk" if risks else "score"
-    ax.set(xlabel=f"held-out {what}", ylabel="share of the class", title=title)
+    across = prediction_label(scores, what)
+    ax.set(xlabel=across, ylabel="share of the class", title=title)
     handles, labels = ax.get_legend_handles_labels()
     order = sorted(range(len(labels)), key=lambda k: "threshold" in labels[k])
     ax.legend(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from statcv.errors import ArgumentError, suggestion
+from statcv.plots.calibration import plot_calibration
 from statcv.plots.curves import plot_pr, plot_roc
 from statcv.plots.decision import plot_decision
 from statcv.plots.difference import plot_difference
@@ -46,42 +47,19 @@ def draw_comparison(
             f"kind must be one of {', '.join(map(repr, KINDS))}, not {kind!r}."
             + suggestion(kind, KINDS)
         )
-    return KINDS[kind](compared, ax, **options)
+    if kind in CURVES:
+        options = {"level": compared.level, **options}
+    return KINDS[kind](compared, ax=ax, **options)
 
 
-def _laid_over(
-    picture: Callable[..., Axes], compared: Compared, ax: Axes | None, **options: Any
-) -> Axes:
-    for name, result in compared.results.items():
-        ax = picture(result, ax=ax, label=name, **options)
-    assert ax is not None  # there are at least two results
-    return ax
-
-
-def _roc(compared: Compared, ax: Axes | None, **options: Any) -> Axes:
-    return _laid_over(plot_roc, compared, ax, **options)
-
-
-def _pr(compared: Compared, ax: Axes | None, **options: Any) -> Axes:
-    return _laid_over(plot_pr, compared, ax, **options)
-
-
-def _decision(compared: Compared, ax: Axes | None, **options: Any) -> Axes:
-    return plot_decision(compared, ax=ax, **{"level": compared.level, **options})
-
-
-def _difference(compared: Compared, ax: Axes | None, **options: Any) -> Axes:
-    return plot_difference(compared, ax=ax, **options)
-
-
-def _forest(compared: Compared, ax: Axes | None, **options: Any) -> Axes:
-    return plot_forest(compared, ax=ax, **options)
-
-
+CURVES: dict[str, Callable[..., Axes]] = {
+    "roc": plot_roc,
+    "pr": plot_pr,
+    "calibration": plot_calibration,
+    "decision": plot_decision,
+}
 KINDS: dict[str, Callable[..., Axes]] = {
-    "roc": _roc,
-    "pr": _pr,
-    "decision": _decision,
-    "difference": _difference,
-    "forest": _forest,
+    **CURVES,
+    "difference": plot_difference,
+    "forest": plot_forest,
 }

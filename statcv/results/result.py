@@ -1519,8 +1519,10 @@ class CVResult:
     def plot(self) -> NDArray[Any]:
         """Draw the standard panel: ROC, precision-recall, predictions, fold balance.
 
-        With several classes it has ROC curves and calibration of each class against
-        the others, with a continuous outcome predictions against observations.
+        For an external validation with probabilities of two classes it is that of
+        :func:`statcv.plots.plot_referee`. With several classes it has ROC curves and
+        calibration of each class against the others, with a continuous outcome
+        predictions against observations.
 
         Returns
         -------
@@ -1539,8 +1541,11 @@ class CVResult:
             from statcv.results.report import draw_classes
 
             return draw_classes(self)
-        from statcv.plots import plot_panel
+        from statcv.plots import plot_panel, plot_referee
 
+        binary = self.design.outcome.kind == "binary"
+        if binary and self.scores.external and self.scores.probabilities:
+            return plot_referee(self)
         return plot_panel(self)
 
     # ---- defaults of arguments ----

@@ -27,7 +27,7 @@ from statcv.inference.tests.permutation import is_permutable
 from statcv.models import Logit
 from statcv.models.tuning import choices
 from statcv.results.estimates import is_bootstrap
-from statcv.results.summary import Summary, check_digits, column, first_of
+from statcv.results.summary import Summary, check_digits, column, first_of, number
 
 SAID_ABOVE = ("label_correlation", "negative_mean_auroc")  # as for the training mean
 
@@ -90,7 +90,7 @@ def summarise(
         sds = first["sd"].tolist()
         shown[caption] = first.apply(lambda one: column(one.tolist(), sds, digits))
     return Summary(
-        title=f"Cross-validation of {result.design.formula.text}",
+        title=f"{_kind(result)} of {result.design.formula.text}",
         headline=str(result.estimate(level=level)),
         facts=_facts(result),
         tables=tables,
@@ -107,7 +107,7 @@ def short_text(result: Readable, headline: Estimate) -> str:
     return "\n".join(
         [
             f"{design.formula.text}: {result.learner.label}; {rows}",
-            f"{result.plan.scheme}: {result.plan.sentence}",
+            _scheme(result),
             str(headline),
         ]
     )
@@ -176,13 +176,44 @@ def _facts(result: Readable) -> tuple[tuple[str, str], ...]:
         rows += f" (missing: {counted(design.missing)})"
     if result.weights is not None:
         rows += "; weighted in the fits, not in the metrics"
+    drawn = (("seed", f"{result.seed}; folds {result.plan.fingerprint}"),)
     return (
         ("model", result.learner.label),
-        ("scheme", f"{result.plan.scheme}: {result.plan.sentence}"),
+        ("scheme", _scheme(result)),
         ("outcome", f"{design.outcome.name}: {design.outcome.describe()}"),
         ("rows", rows),
-        ("seed", f"{result.seed}; folds {result.plan.fingerprint}"),
+        *(() if result.scores.external else drawn),
     )
+
+
+def _kind(result: Readable) -> str:
+    return "External validation" if result.scores.external else "Cross-validation"
+
+
+def _scheme(result: Readable) -> str:
+    """Return the scheme and its sentence; an external validation is called that."""
+    external = result.scores.external
+    name = "external validation" if external else result.plan.scheme
+    return f"{name}: {result.plan.sentence}"
+
+
+def _null_model(result: Readable) -> list[str]:
+    """State what stands for no predictors where no training mean is known."""
+    used = [
+        one.label
+        for one in result.chosen_metrics
+        if one.uses_baseline or one.name == "r2"
+    ]
+    if not (result.scores.external and result.scores.probabilities and used):
+        return []
+    outcome, y = result.design.outcome, result.design.y
+    on, what = used[0], f"the mean of {outcome.name}, {number(float(y.mean()))},"
+    if outcome.kind == "binary":
+        what = f"the share of {outcome.name} = {outcome.levels[1]}, {y.mean():.3f},"
+    return [
+        f"The model without predictors, to which the {on} refers, predicts {what} in "
+        "these records, since those to which the model was fitted are not known."
+    ]
 
 
 def _notes(
@@ -202,6 +233,7 @@ def _notes(
         notes += _measured(result, headline)
         notes += _others_measured(result, table, headline)
     notes += _bootstrap(result, headline)
+    notes += _null_model(result)
     notes += _even_classes(result, table)
     for metric, words in table["interval"].items():
         if words.startswith("none") and metric != headline.metric:

@@ -28,6 +28,7 @@ from statcv.folds import FoldPlan, Ragged, Response, Strata
 from statcv.formula import Design, Formula, Outcome, as_frame, make_design, quoted
 from statcv.metrics.classification.classwise import MAX_OUTSIDE, without_noise
 from statcv.models import Capabilities, Fit, TrainingSet
+from statcv.models.thresholds import with_threshold
 from statcv.results.call import choose_metrics
 from statcv.results.result import CVResult
 from statcv.verbs.argument_types import DataLike, MetricsLike, SeedLike
@@ -72,14 +73,17 @@ def from_predictions(
     cluster: str | None = None,
     positive: object = None,
     probabilities: bool | None = None,
+    threshold: float | None = None,
     metrics: MetricsLike | None = None,
     seed: SeedLike | None = None,
     **unknown: NoReturn,
 ) -> CVResult:
     """Read predictions from other software (R, a hospital's pipeline) as a result.
 
-    Metrics, intervals, tests, comparisons, summaries and plots are then available,
-    except those that need refits.
+    Without ``fold=`` this is the external validation of a model that was fitted to
+    other records; with it, a cross-validation that others made. Metrics, intervals,
+    tests, comparisons, summaries and plots are available, except those that need
+    refits.
 
     Parameters
     ----------
@@ -97,7 +101,9 @@ def from_predictions(
         is assumed to be all records that it does not hold out. If records occur in
         several folds of a repeat, each fold must hold out two records with different
         outcomes; this is leave-pair-out, and records are compared within a fold. Unless
-        given, the predictions are those of one model fitted to other records.
+        given, the predictions are those of one model fitted to other records: an
+        external validation, in which the mean outcome of these records stands for the
+        model without predictors.
     repeat : str, optional
         Column that identifies the repeats; it needs ``row``.
     row : str, optional
@@ -113,6 +119,9 @@ def from_predictions(
         Whether predictions for classes are probabilities. Unless given, they are
         probabilities if all of them lie between 0 and 1. Scores of at least 0 count as
         a prediction of the positive class, and have no Brier score or log-loss.
+    threshold : float, optional
+        Probability (or score) at which and above which class 1 is predicted; 0.5 (or 0)
+        unless given. Metrics of classes and net benefit are then added to the tables.
     metrics : str or sequence, optional
         Metrics to be estimated, as in :func:`statcv.cv`.
     seed : int, numpy.random.Generator or None
@@ -157,6 +166,7 @@ def from_predictions(
         cluster=cluster,
         positive=positive,
         probabilities=probabilities,
+        threshold=threshold,
         metrics=metrics,
         seed=seed,
     )
@@ -176,6 +186,7 @@ class PredictionsCall:
     cluster: str | None = None
     positive: object = None
     probabilities: bool | None = None
+    threshold: float | None = None
     metrics: MetricsLike | None = None
     seed: SeedLike | None = None
     n_jobs: ClassVar[None] = None  # nothing is fitted
@@ -235,6 +246,7 @@ class PredictionsCall:
         folds = _Folds.of(frame, self.fold, places, repeats)
         plan = _plan(folds, self.fold, design)
         held = _held(frame.iloc[folds.order], self, design, plan)
+        threshold = _threshold(self.threshold, design, held)
         if self.cluster is not None:
             _check_constant(frame, records, places, self.cluster)
             codes, values = pd.factorize(records[self.cluster])
@@ -245,9 +257,12 @@ class PredictionsCall:
             plan=replace(plan, rows=design.labels),
             learner=OtherSoftware(),
             held=held,
-            chosen_metrics=choose_metrics(self.metrics, design.outcome),
+            chosen_metrics=choose_metrics(
+                self.metrics, design.outcome, threshold=threshold
+            ),
             weights=None,
             seed=seed,
+            threshold=threshold,
             call=replace(self, data=frame, seed=seed),
         )
 
@@ -493,6 +508,22 @@ def _held(
         learnt=None,
         absent={},
     )
+
+
+def _threshold(given: Any, design: Design, held: Held) -> float | None:
+    """Return the threshold, which nothing chooses where nothing is fitted."""
+    if isinstance(given, str):
+        raise ArgumentTypeError(
+            f"threshold must be a number, not {given!r}: cv() chooses thresholds among "
+            "training records, which predictions from other software do not have."
+        )
+    threshold = with_threshold(OtherSoftware(), given, design.outcome.kind)[1]
+    if threshold is not None and held.probabilities and not 0 <= threshold <= 1:
+        raise ArgumentError(
+            f"threshold={given!r} does not lie between 0 and 1, as the predicted "
+            "probabilities do; a threshold of 20% is threshold=0.2."
+        )
+    return threshold
 
 
 def _predicted_columns(predicted: Any, levels: tuple[Any, ...], kind: str) -> list[str]:

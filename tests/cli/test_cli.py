@@ -807,3 +807,29 @@ def test_the_lean_of_a_pooled_estimate(run: Run, spector: pd.DataFrame) -> None:
     odd = run(*call, "--null-bias", "0")
     assert odd.code == 2
     assert "n_permutations must be 1 or more" in odd.err
+
+
+def test_an_external_validation_by_group_at_a_threshold(run: Run) -> None:
+    data = scv.load_data("ehr")[:300].reset_index(drop=True)
+    held = scv.cv("y ~ x1", data, k=4, seed=1).predictions
+    held["site"] = data["site"].to_numpy()[held["row"]]
+    held["who"] = data["patient_id"].to_numpy()[held["row"]]
+    held.to_csv("held.csv", index=False)
+    call = ["evaluate", "held.csv", "--observed", "observed"]
+    options = ["--predicted", "predicted", "--threshold", ".3", "--stratify", "who"]
+    done = run(*call, *options, "--by", "site", "--out", "there")
+    given = {"predicted": "predicted", "threshold": 0.3, "cluster": "who"}
+    same = scv.from_predictions(held, observed="observed", **given)
+    assert done.code == 0
+    assert done.out.startswith(str(same.summary()))
+    assert "By site, with 95% intervals" in done.out
+    groups = pd.read_csv("there/groups.csv")
+    assert len(groups) == 5 * len(same.metric_names)
+    assert "folds.csv" not in os.listdir("there")
+    wrong = run(*call, "--predicted", "predicted", "--threshold", "high")
+    assert wrong.code == 2
+    assert "threshold must be a number" in wrong.err
+    scores = held.assign(predicted=held["predicted"] * 100)
+    scores.to_csv("percent.csv", index=False)
+    dashes = ["evaluate", "percent.csv", "--observed", "observed", "--metrics", "brier"]
+    assert run(*dashes, "--predicted", "predicted").code == 2

@@ -2,8 +2,11 @@
 
 import matplotlib as mpl
 import pytest
+import statsmodels.api as sm
+from scipy.special import logit
 
 import statcv as scv
+from statcv.errors import ArgumentError, ArgumentTypeError
 
 mpl.use("Agg")
 FORMULA = "GRADE ~ GPA + TUCE + PSI"
@@ -162,3 +165,54 @@ def test_plots_are_drawn_on_the_given_axes(results):
     for draw, ax in zip(PICTURES.values(), axes, strict=True):
         assert draw(results, ax) is ax
     assert len(plt.get_fignums()) == 1
+
+
+SEVERAL = (scv.plots.plot_roc, scv.plots.plot_pr, scv.plots.plot_calibration)
+
+
+@pytest.mark.parametrize("draw", [*SEVERAL, scv.plots.plot_decision])
+def test_curves_of_several_results_are_drawn_together(results, draw):
+    one, other = both(results)
+    compared = scv.compare({"a": one, "b": other}, metric="brier")
+    given = {"rloocv": (one, other), "b": ({"a": one, "b": other},), "a": (compared,)}
+    for name, several in given.items():
+        ax = draw(*several)
+        assert sum(line.get_gid() == "curve" for line in ax.lines) == 2
+        texts = [text.get_text() for text in ax.get_legend().get_texts()]
+        assert any(text.startswith(name) for text in texts)
+    assert compared.plot("calibration").get_title().startswith("Calibration")
+
+
+@pytest.mark.parametrize("draw", SEVERAL)
+def test_what_is_not_a_result_is_named(results, draw):
+    one, other = both(results)
+    with pytest.raises(ArgumentTypeError, match=r"draws results.* not a int"):
+        draw(one, 5)
+    with pytest.raises(ArgumentTypeError, match=r"pass the Axes as ax="):
+        draw(one, draw(one))
+    with pytest.raises(ArgumentTypeError, match="separate arguments"):
+        draw([one, other])
+    with pytest.raises(ArgumentError, match="no result"):
+        draw()
+
+
+def test_a_label_names_a_single_curve(results):
+    with pytest.raises(ArgumentError, match="names one curve"):
+        scv.plots.plot_roc(*both(results), label="mine")
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_what_is_not_axes_is_named(results, name):
+    for wrong, said in ((5, "not a int"), ([1], "not a list; give one of them")):
+        with pytest.raises(ArgumentTypeError, match=f"matplotlib Axes, {said}"):
+            PICTURES[name](results, wrong)
+
+
+def test_the_recalibrated_curve_is_that_of_recalibrated_probabilities(results):
+    ax = scv.plots.plot_calibration(results["one"], recalibrated=True)
+    dashed = [line for line in ax.lines if line.get_linestyle() == "--"][-1]
+    scores = results["one"].scores
+    y, p = scores.y[scores.row], scores.predicted
+    fit = sm.Logit(y, sm.add_constant(logit(p))).fit(disp=False)
+    curve = scv.metrics.calibration_curve(y, fit.predict())
+    assert dashed.get_ydata() == pytest.approx(curve.observed, abs=1e-4)

@@ -1,5 +1,6 @@
 """Predictions from other software are read like those of cv()."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 import statcv as scv
 from statcv.errors import (
     ArgumentError,
+    ArgumentTypeError,
     ColumnError,
     DataError,
     MetricError,
@@ -400,3 +402,145 @@ def test_one_table_counts_predictions_at_the_threshold_alike():
     sensitivity, specificity, benefit = (float(res.estimate(m)) for m in wanted)
     assert sensitivity == 1
     assert benefit == pytest.approx(sensitivity * 4 / 7 - (1 - specificity) * 3 / 7)
+
+
+# ---- an external validation: predictions of a model fitted to other records ----
+
+OF_FOLDS = r"(?i)\bfolds?\b|\bseeds?\b|\bfits\b|held.out|cross-valid|training record"
+
+
+@pytest.fixture(scope="module")
+def hospitals():
+    rng = np.random.default_rng(3)
+    patient = rng.integers(0, 150, 400)
+    z = rng.normal(size=150)[patient] + rng.normal(size=400) / 2
+    risk = 1 / (1 + np.exp(1.2 - 1.2 * z))
+    return pd.DataFrame(
+        {
+            "died": (rng.random(400) < 1 / (1 + np.exp(1 - z))).astype(int),
+            "risk": risk,
+            "other": np.clip(risk + rng.normal(size=400) / 9, 0.01, 0.99),
+            "patient": patient,
+            "site": np.array(["A", "B", "C"])[patient % 3],
+        }
+    )
+
+
+def validated(table, predicted="risk", **more):
+    given = {"observed": "died", "cluster": "patient", **more}
+    return scv.from_predictions(table, predicted=predicted, **given)
+
+
+def test_an_external_validation_is_called_that_and_speaks_of_no_folds(hospitals):
+    read = validated(hospitals, threshold=0.3)
+    said = [repr(read), str(read.summary()), read.sentence(), str(read.audit)]
+    assert said[1].startswith("External validation of died ~ risk")
+    assert "by external validation" in said[2]
+    assert [re.findall(OF_FOLDS, text) for text in said] == [[], [], [], []]
+
+
+@pytest.mark.parametrize("style", [None, "tripod+ai", "probast+ai", "tripod-cluster"])
+@pytest.mark.parametrize("extension", ["md", "html"])
+def test_its_report_speaks_of_no_folds(hospitals, tmp_path, style, extension):
+    read = validated(hospitals, threshold=0.3)
+    by = "site" if style == "tripod-cluster" else None
+    path = read.report(tmp_path / f"out.{extension}", style=style, by=by)
+    text = re.sub(r"data:image\S+|<style.*?</style>", "", path.read_text(), flags=re.S)
+    topic = "no leakage between training and held-out records"  # of PROBAST+AI
+    assert re.findall(OF_FOLDS, text.replace(topic, "")) == []
+    assert "Bey R" not in text
+    assert "Austin" not in text
+    assert "External validation of died" in text.replace("\\", "")
+
+
+def test_its_comparison_speaks_of_no_folds(hospitals, tmp_path):
+    both = scv.compare(ours=validated(hospitals), theirs=validated(hospitals, "other"))
+    path = both.report(tmp_path / "out.md", style="tripod+ai")
+    for text in (str(both.summary()), path.read_text()):
+        assert re.findall(OF_FOLDS, text) == []
+        assert "do not vary" in text
+    own = scv.cv("died ~ risk", hospitals, stratify="patient", k=4, seed=1)
+    mixed = scv.compare(own=own, theirs=validated(hospitals))
+    assert "one is an external validation" in mixed.differences["caveat"][0]
+
+
+def test_with_folds_it_remains_a_cross_validation(made_here):
+    once = made_here.predictions.query("repeat == 1").set_index("row")
+    read = elsewhere(once, fold="fold")
+    assert read.summary().title.startswith("Cross-validation")
+    assert "seed" in dict(read.summary().facts)
+
+
+def test_predictions_are_judged_at_a_threshold(hospitals):
+    read = validated(hospitals, threshold=0.3)
+    positive, died = hospitals["risk"] >= 0.3, hospitals["died"] == 1
+    assert float(read.estimate("sensitivity")) == positive[died].mean()
+    worth = (positive & died).mean() - (positive & ~died).mean() * 3 / 7
+    assert float(read.estimate("net_benefit")) == pytest.approx(worth)
+    assert read.update(threshold=0.5).threshold == 0.5
+    assert "threshold 0.3" in legend_texts(scv.plots.plot_decision(read))
+    odds = hospitals.assign(risk=np.log(hospitals["risk"]))
+    assert validated(odds, threshold=-1.0).threshold == -1
+    for wrong, error in ((20, "threshold=0.2"), (float("nan"), "finite")):
+        with pytest.raises(ArgumentError, match=error):
+            validated(hospitals, threshold=wrong)
+    with pytest.raises(ArgumentTypeError, match="must be a number"):
+        validated(hospitals, threshold="youden")
+    with pytest.raises(ModelError, match="two classes"):
+        validated(hospitals, observed="risk", predicted="other", threshold=0.3)
+    with pytest.raises(ArgumentTypeError, match=r"result\.metrics\(by='site'\)"):
+        validated(hospitals, by="site")
+
+
+def legend_texts(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def test_the_share_in_these_records_is_the_model_without_predictors(hospitals):
+    def scaled(table):
+        share = table["died"].mean()
+        loss = ((table["risk"] - table["died"]) ** 2).mean()
+        return 1 - loss / (share * (1 - share))
+
+    read = validated(hospitals)
+    one = read.estimate("brier_skill")
+    assert float(one) == pytest.approx(scaled(hospitals))
+    assert "clustered" in one.method or "cluster" in one.method
+    table = read.metrics(by="site").query("metric == 'brier_skill'")
+    each = [scaled(own) for _, own in hospitals.groupby("site")]
+    assert table["estimate"].tolist() == pytest.approx(each)
+    share = f"the share of died = 1, {hospitals['died'].mean():.3f}, in these records"
+    assert share in " ".join(str(read.summary()).split())
+    numbers = validated(hospitals, "other", observed="risk")
+    off, y = hospitals["risk"] - hospitals["other"], hospitals["risk"]
+    r2 = 1 - (off**2).mean() / y.var(ddof=0)
+    assert float(numbers.estimate("r2")) == pytest.approx(r2)
+    assert "the R² refers" in " ".join(str(numbers.summary()).split())
+
+
+def test_groups_of_an_external_validation(hospitals):
+    read = validated(hospitals)
+    assert read.heterogeneity(by="site").n == 3
+    assert len(read.compare_groups("auroc", by="site")) == 3
+
+
+def test_repeats_of_an_external_validation_hold_the_same_records(hospitals):
+    first = hospitals.assign(record=range(400), imputation=1)
+    second = first.assign(imputation=2, risk=first["other"])
+    both = pd.concat([first, second])
+    read = validated(both, row="record", repeat="imputation")
+    each = [float(validated(one).estimate("auroc")) for one in (first, second)]
+    assert read.estimate("auroc").how == "pooled"
+    assert float(read.estimate("auroc")) == pytest.approx(np.mean(each))
+
+
+def test_it_is_drawn_as_the_four_panels_for_a_referee(hospitals):
+    axes = validated(hospitals).plot()
+    titles = [ax.get_title() for ax in axes.ravel()]
+    assert all(title.endswith("external validation") for title in titles)
+    assert "held-out" not in " ".join(
+        ax.get_xlabel() + ax.get_ylabel() for ax in axes.ravel()
+    )
+    assert validated(hospitals, "other", observed="risk").plot().shape == (1,)
+    scores = hospitals.assign(risk=np.log(hospitals["risk"]))
+    assert validated(scores).plot().shape == (2, 2)

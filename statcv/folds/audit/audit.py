@@ -97,6 +97,8 @@ def audit_plan(
           that predicts the training mean with the opposite sign.
         - ``outcome_over_folds``: the p-value of the differences between folds, under
           random allocation.
+        In an external validation, a single finding that there are no folds. Otherwise:
+
         - ``columns_over_folds``: the largest share of a column's variance that lies
           between folds.
         - ``strata``, ``duplicates``: held-out records with an equal record in the
@@ -132,6 +134,9 @@ def audit_plan(
     records = None if data is None else aligned(data, plan, "data")
     groups = groups_of_equals(plan, records, duplicates, tolerance)
     response = plan.response if y is None else outcome_of(y, plan)
+    if not plan.n_train.any():
+        said = f"{plan.n:,} records are predicted by a model fitted to other records."
+        return Audit((Finding("external", float(plan.n), said),))
     found = [held_out_times(plan), *fold_sizes(plan), *records_lost(plan)]
     alike = is_partition(plan)
     if response is not None and (response.values != response.values[0]).any():

@@ -370,6 +370,8 @@ def _not_predicted(scores: Scores) -> str:
 
 
 def _undefined(scores: Scores, values: Floats) -> str:
+    if scores.external and len(values) == 1:
+        return "it has no value"
     unit = "splits" if scores.by_split else "repeats"
     count = int(np.isnan(values).sum())
     return f"it is undefined in {count} of {len(values)} {unit}"

@@ -30,6 +30,10 @@ def among(scores: Scores, members: NDArray[np.bool_]) -> Scores:
     if scores.tournament:
         where = np.bincount(scores.split, ~where, scores.n_splits)[scores.split] == 0
     used, split = np.unique(scores.split[where], return_inverse=True)
+    baseline = scores.baseline[used]
+    if scores.external:
+        of_group = np.unique(scores.row[where])
+        baseline = np.full(len(used), scores.y[of_group].mean() if len(used) else 0.0)
     left = scores.left
     kept = members[left.row]
     threshold = scores.threshold
@@ -40,7 +44,7 @@ def among(scores: Scores, members: NDArray[np.bool_]) -> Scores:
         predicted=scores.predicted[where],
         repeat=scores.repeat[used],
         n_train=scores.n_train[used],
-        baseline=scores.baseline[used],
+        baseline=baseline,
         left=replace(
             left,
             fit=left.fit[kept],

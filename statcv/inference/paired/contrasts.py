@@ -496,6 +496,8 @@ def contrast(
         fixed = _of_unknown_variation(results, chosen, way, without)
         test = _default_test(results, chosen, way, without, varying=not fixed)
     method = paired_method(test, chosen)
+    if all(one.external for one in scores):
+        method = replace(method, assumes=method.of_others)
     found = Contrasts(
         results=results,
         metric=chosen,

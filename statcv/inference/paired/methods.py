@@ -38,6 +38,10 @@ class PairedMethod:
     statistic: str
     assumes: str
     how: str = ""
+    of_others: str = (
+        "the models were fitted to other records and do not vary; they are compared on "
+        "these records alone"
+    )
 
 
 METHODS = {
@@ -89,6 +93,8 @@ METHODS = {
             "the t test takes the fits as given and the records (or clusters) as "
             "independent, so that its interval is somewhat too narrow at small n; a "
             "few records with very large losses can determine the result",
+            of_others="the models were fitted to other records and do not vary; a few "
+            "records with very large losses can determine the result",
         ),
         PairedMethod(
             "permutation",
@@ -99,6 +105,9 @@ METHODS = {
             "exchangeable, which is stronger than equality of the metric; it gives no "
             "interval",
             how="pooled",
+            of_others="the permutation test swaps the two models' predictions of a "
+            "record: its null hypothesis is that the predictions are exchangeable, "
+            "which is stronger than equality of the metric; it gives no interval",
         ),
         PairedMethod(
             "corrected_t",

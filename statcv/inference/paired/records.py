@@ -26,6 +26,7 @@ LONG = 24  # length of the longest name that fits into the tables
 SCHEMES_DIFFER = "tests the schemes, not the models: only the scheme differs"
 DRAWS_DIFFER = "tests two draws of one scheme: only the folds differ"
 CLUSTERS_DIFFER = "tests how folds are made, not the models: {} against {}"
+EXTERNAL_DIFFERS = "one is an external validation, the other a cross-validation"
 FOLDS_DIFFER = "the folds differ too, which contributes to the difference"
 
 
@@ -159,6 +160,8 @@ def caveat(a: Readable, b: Readable) -> str:
     """Say what differs between two results apart from the models."""
     if same_folds(a, b):
         return ""
+    if a.scores.external != b.scores.external:
+        return EXTERNAL_DIFFERS
     if _models_differ(a, b):
         return FOLDS_DIFFER
     if a.plan.scheme != b.plan.scheme:

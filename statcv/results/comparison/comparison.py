@@ -241,11 +241,12 @@ class Comparison:
 
         Parameters
         ----------
-        kind : {"roc", "pr", "decision", "difference", "forest"}, optional
-            ROC, precision-recall or decision curves of all results; the first paired
-            difference (``pair=`` chooses another) as
-            :func:`statcv.plots.plot_difference` draws it; or all differences with their
-            intervals. By default ``"roc"`` for two classes, else ``"forest"``.
+        kind : str, optional
+            ``"roc"``, ``"pr"``, ``"calibration"`` or ``"decision"`` for the curves of
+            all results; ``"difference"`` for the first paired difference (``pair=``
+            chooses another) as :func:`statcv.plots.plot_difference` draws it;
+            ``"forest"`` for all differences with their intervals. By default ``"roc"``
+            for two classes, else ``"forest"``.
         ax : matplotlib.axes.Axes, optional
             Axes to draw on; new axes unless given.
         **options

@@ -120,7 +120,7 @@ OF_TRIPOD = {
     "16": ("{training}",),
     "18f": REPLAY,
     "20a": ("see the data flow",),
-    "21": ("{size}", "; ", "{fits}"),
+    "21": ("{analysed}",),
     "22": ("{equation}",),
     "23a": ("{performance}",),
     "23b": ("{heterogeneity}",),
@@ -160,7 +160,7 @@ OF_DEVELOPMENT = {
 }
 OF_EVALUATION = {
     "2.2": ("{learnt}",),
-    "4.1": ("{fits_held}",),
+    "4.1": ("{not_apparent}",),
     "4.2": ("{size}",),
     "4.3": ("{missing}",),
     "4.4": ("{evaluated}",),
@@ -179,7 +179,7 @@ def _known(
     result: CVResult, level: float, clusters: Clusters | None, root: str
 ) -> dict[str, Prose]:
     """Return the facts that answers are made of, by name."""
-    design, plan, outcome = result.design, result.plan, result.design.outcome
+    plan, outcome = result.plan, result.design.outcome
     name = Said(outcome.name, f"{root}.design.outcome.name")
     label = Said(result.learner.label, f"{root}.learner.label")
     headline = Said(
@@ -189,6 +189,9 @@ def _known(
     objective = "internal validation by cross-validation"
     if is_given(result):
         objective = "evaluation of predictions from other software"
+    if result.scores.external:
+        objective = "external validation of a model that was fitted to other records"
+    size = _size(result, root)
     known: dict[str, Prose] = {
         "objective": (objective,),
         "subject": ("outcome ", name, "; ", label),
@@ -198,9 +201,8 @@ def _known(
             ": ",
             Said(outcome.describe(), f"{root}.design.outcome.describe()"),
         ),
-        "formula": (Said(design.formula.text, f"{root}.design.formula.text"),),
-        "columns": (Said(", ".join(design.names), f"', '.join({root}.design.names)"),),
-        "size": _size(result, root),
+        "size": size,
+        "analysed": size,
         "missing": _missing(result, root),
         "plan": (Said(plan.sentence, f"{root}.plan.sentence"),),
         "metrics": (
@@ -208,11 +210,15 @@ def _known(
         ),
         "headline": (headline,),
         "performance": (headline,),
-        "concern": _concern(result, root),
         "output": _output(result, root),
     }
     if not is_given(result):
         known |= _of_fits(result, label, root)
+        known["analysed"] = (*size, "; ", *known["fits"])
+    if result.scores.external:
+        known |= _of_others(result, root)
+    else:
+        known["concern"] = _concern(result, root)
     if lists_coefficients(result):
         known["equation"] = (
             "coefficients of the model, in the table of the fit to all records",
@@ -256,6 +262,8 @@ def _of_fits(result: CVResult, label: Said, root: str) -> dict[str, Prose]:
     if result.held.chosen is not None:
         chosen = " with its choice of hyperparameters or thresholds,"
     return {
+        "formula": (Said(design.formula.text, f"{root}.design.formula.text"),),
+        "columns": (Said(", ".join(design.names), f"', '.join({root}.design.names)"),),
         "fits": fits,
         "model": (label, "; ", *fits, "; ", Said(plan.scheme, f"{root}.plan.scheme")),
         "imbalance": rebalanced,
@@ -268,6 +276,7 @@ def _of_fits(result: CVResult, label: Said, root: str) -> dict[str, Prose]:
         "predictions": ("each record by fits that were not trained on it",),
         "updating": ("no model was updated after its evaluation",),
         "fits_held": ("held-out predictions of ", *fits),
+        "not_apparent": ("held-out predictions of ", *fits),
         "per_column": _per_column(result, root),
         "kept_together": _kept_together(result, root),
         "repeated": (
@@ -280,20 +289,28 @@ def _of_fits(result: CVResult, label: Said, root: str) -> dict[str, Prose]:
     }
 
 
+def _of_others(result: CVResult, root: str) -> dict[str, Prose]:
+    """Return the facts of an external validation."""
+    names = [name for name in result.design.names if name != "Intercept"]
+    listed = f"', '.join(n for n in {root}.design.names if n != 'Intercept')"
+    return {
+        "predictions": ("read from the data: ", Said(", ".join(names), listed)),
+        "not_apparent": ("the model was fitted to other records",),
+        "repeated": ("no resampling: the model was fitted to other records",),
+        "evaluated": ("all records of the data count alike",),
+    }
+
+
 def _size(result: CVResult, root: str) -> Prose:
     design = result.design
     events: Prose = ()
     if design.outcome.kind == "binary":
         events = ("; ", positives(result, root), " events")
+    n: Prose = ("n = ", count(design.n, f"{root}.design.n"))
+    if is_given(result):
+        return (*n, *events)
     columns = count(design.matrix.shape[1], f"{root}.design.matrix.shape[1]")
-    return (
-        "n = ",
-        count(design.n, f"{root}.design.n"),
-        "; ",
-        columns,
-        " columns of the design matrix",
-        *events,
-    )
+    return (*n, "; ", columns, " columns of the design matrix", *events)
 
 
 def _per_column(result: CVResult, root: str) -> Prose:

@@ -32,7 +32,7 @@ from statcv.results.report.parts import (
     value_table,
 )
 from statcv.results.report.pictures import pictures_of_comparison, pictures_section
-from statcv.results.report.replay import replay, replay_comparison
+from statcv.results.report.replay import comparison_draws, replay, replay_comparison
 from statcv.results.styles import check_style
 from statcv.results.summary import Summary
 
@@ -80,7 +80,7 @@ def of_model(result: CVResult, root: str = "res") -> tuple[Table, ...]:
 
 
 def result_report(result: CVResult, style: str | None, by: Any, level: float) -> Report:
-    """Return the report of a cross-validation.
+    """Return the report of a cross-validation, or of an external validation.
 
     Parameters
     ----------
@@ -105,15 +105,18 @@ def result_report(result: CVResult, style: str | None, by: Any, level: float) ->
     ]
     if style == "tripod+ai":
         sections.append(methods_section({"": result}, level))
-    sections += [
-        Section(
+    external = result.scores.external
+    if not external:
+        folds = Section(
             "Folds and their audit",
             prose=(Said(result.plan.sentence, "res.plan.sentence"),),
             items=tuple(
                 Said(found.sentence, f"res.audit.findings[{place}].sentence")
                 for place, found in enumerate(result.audit.findings)
             ),
-        ),
+        )
+        sections.append(folds)
+    sections += [
         Section("Estimates", tables=(*shown_tables(summary, api), *of_model(result))),
     ]
     if clusters is not None:
@@ -127,7 +130,7 @@ def result_report(result: CVResult, style: str | None, by: Any, level: float) ->
         warnings_section(result),
         Section(
             "Session and replay",
-            tables=(session(count(result.seed, "res.seed")),),
+            tables=(session(None if external else count(result.seed, "res.seed")),),
             code=replay(result, options),
         ),
     ]
@@ -220,7 +223,9 @@ def _one_result(place: int, name: str, result: CVResult, level: float) -> Sectio
 def _end_of_comparison(comparison: Comparison, options: dict[str, Any]) -> Section:
     """Return the session, and the calls that make the comparison again."""
     name, first = next(iter(comparison.results.items()))
-    seed = count(first.seed, f"res.results[{name!r}].seed")
+    seed = None
+    if comparison_draws(comparison):
+        seed = count(first.seed, f"res.results[{name!r}].seed")
     return Section(
         "Session and replay",
         tables=(session(seed),),

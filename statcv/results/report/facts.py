@@ -59,6 +59,8 @@ def outcome_level(result: CVResult, code: int, root: str = "res") -> Prose:
 def resampling(result: CVResult, root: str = "res") -> Prose:
     """Return the scheme in the words of a paper, as a phrase without a verb."""
     plan, api = result.plan, f"{root}.plan"
+    if result.scores.external:
+        return ("external validation (", Said(plan.sentence, f"{api}.sentence"), ")")
     scheme, strata = SCHEMES.get(plan.scheme), plan.strata
     of_values = strata is None or strata.identifies
     if scheme is None or scheme.splits not in ("folds", "units") or not of_values:
@@ -153,9 +155,9 @@ def data_flow(result: CVResult) -> Table:
     ]
     rows.append(("records used", count(design.n, "res.design.n")))
     held = int((np.bincount(result.held.row) > 0).sum())
-    rows.append(
-        ("records held out", count(held, "len(set(res.held.row.ravel().tolist()))"))
-    )
+    if not result.scores.external:
+        source = "len(set(res.held.row.ravel().tolist()))"
+        rows.append(("records held out", count(held, source)))
     for code in range(len(design.outcome.levels)):
         n = count(int((design.y == code).sum()), f"int((res.design.y == {code}).sum())")
         positive = design.outcome.kind == "binary" and code == 1

@@ -54,7 +54,7 @@ def cited_works(result: CVResult, level: float) -> tuple[str, ...]:
     scheme = result.plan.scheme
     if result.plan.rebalanced or scheme in ("loocv", "rloocv", "lpocv"):
         keys.append("austin")
-    if result.plan.strata is not None:
+    if result.plan.strata is not None and not result.scores.external:
         keys.append("bey")
     interval = result.estimate(level=level).interval.name
     if interval in OF_INTERVALS:
@@ -113,7 +113,6 @@ def _paragraph(
 ) -> Prose:
     """Return how a result was made and its interval computed."""
     plan, design = result.plan, result.design
-    one, call = result.estimate(level=level), f"{root}.estimate(level={level!r})"
     n = count(design.n, f"{root}.design.n")
     label = Said(result.learner.label, f"{root}.learner.label")
     of_model: Prose = ("We took ", label, " of ", n, " records")
@@ -127,7 +126,17 @@ def _paragraph(
             " records by the formula ",
         )
         of_model += (text,)
-    first: Prose = (
+    if result.scores.external:
+        first: Prose = (
+            "We took ",
+            label,
+            " of ",
+            n,
+            " records, made by a model that was fitted to other records: this is an "
+            "external validation. ",
+        )
+        return (*first, *_interval(result, level, root, cite))
+    first = (
         *of_model,
         *_left_out(result, root),
         ". Performance was estimated by ",
@@ -138,20 +147,28 @@ def _paragraph(
         count(result.seed, f"{root}.seed"),
         f". {_learnt(result)}",
     )
+    return (*first, *_interval(result, level, root, cite))
+
+
+def _interval(
+    result: CVResult, level: float, root: str, cite: Callable[..., str]
+) -> Prose:
+    """Return how the interval was computed, and what is shown beside it."""
+    one, call = result.estimate(level=level), f"{root}.estimate(level={level!r})"
     metric = Said(one.label, f"{call}.label")
     interval: Prose = ("The ", metric, " has no interval: ")
     if one.method != "none":
         method = Said(one.method, f"{call}.method")
         works = cite("delong", "nadeau", "efron")
         interval = ("The interval of the ", metric, " is by the method ", method)
-        interval += (f"{works}; it ",)
+        interval += (works, "; " if one.assumes.startswith("the ") else "; it ")
     last: Prose = ()
     if _has_probabilities(result):
         last = (
             " Discrimination, calibration, net benefit and the distributions of "
             f"predicted risk are shown{cite('stratos', 'vickers')}.",
         )
-    return (*first, *interval, Said(one.assumes, f"{call}.assumes"), ".", *last)
+    return (*interval, Said(one.assumes, f"{call}.assumes"), ".", *last)
 
 
 def _left_out(result: CVResult, root: str) -> Prose:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.errors import OutcomeError
 from statcv.results.report.facts import outcome_level
 from statcv.results.report.parts import Picture, Section, plain_text
 
@@ -44,18 +45,30 @@ def pictures_section(result: CVResult, level: float) -> Section:
             said += " For so many, neither ROC curves nor calibration are drawn."
         elif not result.scores.probabilities:
             said += " Scores that are not probabilities have no calibration."
+    if result.scores.external:
+        pictures = tuple(
+            replace(one, description=_not_held_out(one.description)) for one in pictures
+        )
     return Section("Pictures", prose=(said,) * bool(said), pictures=pictures)
 
 
-def _balance(result: CVResult) -> Picture:
+def _not_held_out(text: str) -> str:
+    return text.replace("held-out ", "").replace("Held-out p", "P")
+
+
+def _balance(result: CVResult) -> tuple[Picture, ...]:
+    """Return the balance of the folds, which an external validation does not have."""
     from statcv import plots
 
-    return Picture(
+    if result.scores.external:
+        return ()
+    picture = Picture(
         "folds",
         "Balance of the folds",
         "Outcome of held-out records against that of the training sets.",
         lambda ax: plots.plot_bias(result, ax=ax),
     )
+    return (picture,)
 
 
 def _of_numbers(result: CVResult) -> tuple[Picture, ...]:
@@ -67,7 +80,7 @@ def _of_numbers(result: CVResult) -> tuple[Picture, ...]:
         "Held-out predictions against observed values.",
         lambda ax: plots.plot_predicted(result, ax=ax),
     )
-    return (predicted, _balance(result))
+    return (predicted, *_balance(result))
 
 
 def _of_two_classes(result: CVResult, level: float) -> tuple[Picture, ...]:
@@ -127,7 +140,7 @@ def _of_classes(result: CVResult, level: float) -> tuple[Picture, ...]:
         draw_roc,
     )
     if len(levels) > MOST_CLASSES:
-        return (_balance(result),)
+        return _balance(result)
     each = [
         Picture(
             f"calibration_{code + 1}",
@@ -138,7 +151,7 @@ def _of_classes(result: CVResult, level: float) -> tuple[Picture, ...]:
         for code in range(len(levels))
         if result.scores.probabilities
     ]
-    return (roc, *each, _balance(result))
+    return (roc, *each, *_balance(result))
 
 
 def draw_classes(result: CVResult) -> NDArray[Any]:
@@ -146,6 +159,10 @@ def draw_classes(result: CVResult) -> NDArray[Any]:
     from statcv.plots.predictions import panel_axes
 
     pictures = _of_classes(result, 0.95)
+    if not pictures:
+        raise OutcomeError(
+            f"there is no picture of more than {MOST_CLASSES} classes and no folds."
+        )
     axes = panel_axes(result, len(pictures))
     for picture, ax in zip(pictures, axes.flat, strict=False):
         picture.draw(ax)

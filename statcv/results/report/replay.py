@@ -71,7 +71,7 @@ def replay(result: CVResult, options: Mapping[str, Any]) -> tuple[str, ...]:
     options : mapping
         Options of the report by name.
     """
-    lines = _call(result, "data,  # the data frame")
+    lines = _call(result, "data,  # the data frame", not result.scores.external)
     lines[0] = f"res = {lines[0]}"
     python = _script(lines, options)
     own = {**changed_arguments(result), **options}
@@ -116,7 +116,7 @@ def replay_comparison(
         data = "data,  # the data frame"
         if len(frames) > 1:
             data = f"data_{place},  # the data frame of {of!r}"
-        call = _call(results[name], data)
+        call = _call(results[name], data, comparison_draws(comparison))
         call[0], call[-1] = f"{name!r}: {call[0]}", f"{call[-1]},"
         lines += [f"    {text}" for text in call]
     if not own:
@@ -141,10 +141,18 @@ def argument(name: str, value: Any) -> str:
     )
 
 
-def _call(result: CVResult, data: str) -> list[str]:
-    """Return the lines of the call that makes a result."""
+def comparison_draws(comparison: Comparison) -> bool:
+    """Return whether folds or a test of a comparison depend on a seed."""
+    external = all(one.scores.external for one in comparison.results.values())
+    return not external or comparison.method.name == "permutation"
+
+
+def _call(result: CVResult, data: str, draws: bool) -> list[str]:
+    """Return the lines of the call that makes a result, with its seed if it draws."""
     predicted = is_given(result)
     given = changed_arguments(result)
+    if not draws:
+        given.pop("seed", None)
     lines = [] if predicted else [f"{result.design.formula.text!r},"]
     lines += [data, *(argument(name, value) for name, value in given.items())]
     verb = "from_predictions" if predicted else "cv"
