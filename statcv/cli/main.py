@@ -38,7 +38,8 @@ PLAN = ["scheme", "k", "p", "pairs", "repeats", "rebalance", "positive"]
 PLAN += ["na_action", "seed"]
 PREDICTIONS = ["observed", "fold", "repeat", "row", "cluster", "positive"]
 PREDICTIONS += ["metrics", "seed"]
-CALL = [*PLAN, "model", "metrics", "threshold", "weights", "n_jobs", "progress"]
+CALL = [*PLAN, "model", "new_levels", "metrics", "threshold", "weights", "n_jobs"]
+CALL += ["progress"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
