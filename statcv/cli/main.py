@@ -54,7 +54,8 @@ PLAN += ["na_action", "seed"]
 SHOWN = ("estimate", "lower", "upper")  # of each group
 PREDICTIONS = ["observed", "fold", "repeat", "row", "cluster", "positive"]
 PREDICTIONS += ["metrics", "threshold", "seed"]
-CALL = [*PLAN, "model", "metrics", "threshold", "weights", "n_jobs", "progress"]
+CALL = [*PLAN, "model", "new_levels", "metrics", "threshold", "weights", "n_jobs"]
+CALL += ["progress"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -23,6 +23,7 @@ from statcv.engine.predictions import (
     Part,
     check_training_sets,
     plain,
+    refuse_new_levels,
     warn_of_fits,
 )
 from statcv.engine.reference import Reference
@@ -61,6 +62,7 @@ __all__ = [
     "prediction_moments",
     "progress_bar",
     "read_fits",
+    "refuse_new_levels",
     "returns_as_they_end",
     "run",
     "run_permuted",

@@ -57,6 +57,9 @@ class FoldFit:
     def predict(self, frame: pd.DataFrame) -> Floats:
         """Return predictions for rows of prepared columns, such as ``terms.frame``."""
         X = self.setup.design.terms.matrix(frame, self._learnt)
+        new = self.setup.folds.new_levels(self.setup.records)
+        if new is not None:
+            X = new.replaced(X, frame, self.number)
         return np.asarray(self.fit.predict(X), dtype=float)
 
 

@@ -11,8 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from statcv.engine.setup import Setup
 from statcv.errors import (
     ConvergenceWarning,
+    DataError,
     ModelError,
     OutcomeError,
     SeparationWarning,
@@ -21,8 +23,9 @@ from statcv.errors import (
     plural,
     warn,
 )
+from statcv.errors import listed as in_short
 from statcv.folds import FoldPlan
-from statcv.formula import Design
+from statcv.formula import Design, shown_label
 from statcv.metrics.classification.classwise import predicted_as
 from statcv.models import Model
 from statcv.models.batched import Computed
@@ -31,6 +34,7 @@ from statcv.models.tuning import chosen_table
 
 Floats = NDArray[np.float64]
 Curves = Mapping[str, Floats]
+Absent = dict[tuple[str, Any], tuple[list[int], NDArray[np.intp]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +149,8 @@ class Held:
     learnt : numpy.ndarray, shape (n_fits, names), or Computed, or None
         The coefficients.
     absent : dict
-        (factor, level) → the fits whose training set lacks it.
+        (factor, level) → the fits whose training set lacks it, and the records with it
+        that they hold out.
     chosen : pandas.DataFrame or None
         Hyperparameters chosen inside each training set: one row per fit.
     curves : list of dict, or None
@@ -170,15 +175,16 @@ class Held:
     probabilities: bool
     names: tuple[str, ...]
     learnt: Floats | Computed | None
-    absent: Mapping[tuple[str, Any], list[int]]
+    absent: Absent
     chosen: pd.DataFrame | None = None
     curves: list[Curves] | None = None
     linear: LinearFits | None = None
     decided: Floats | None = None
 
     @classmethod
-    def joined(cls, parts: Sequence[Part], design: Design, plan: FoldPlan) -> Held:
+    def joined(cls, parts: Sequence[Part], setup: Setup) -> Held:
         """Put the parts, in order, beside the records of the plan."""
+        design, plan = setup.design, setup.plan
         tests, partner = plan.fits.tests_by_fit, np.flatnonzero(plan.fits.unseen)
         names, learnt = joined_coefficients(parts)
         chosen = listed(part.chosen for part in parts)
@@ -195,7 +201,7 @@ class Held:
             probabilities=all(part.probabilities for part in parts),
             names=design.outcome.named(names),
             learnt=learnt,
-            absent=absent_levels(design, plan),
+            absent=absent_levels(setup),
             chosen=None if chosen is None else chosen_table(chosen),
             curves=listed(part.curves for part in parts),
             linear=joined_fits([part.linear for part in parts]),
@@ -245,14 +251,40 @@ def _joined(arrays: list[NDArray[Any]]) -> NDArray[Any]:
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
-def absent_levels(design: Design, plan: FoldPlan) -> dict[tuple[str, Any], list[int]]:
+def absent_levels(setup: Setup) -> Absent:
     """Return which levels of factors are absent from which training sets."""
-    absent: dict[tuple[str, Any], list[int]] = {}
-    for factor, (codes, labels) in design.terms.levels.items():
-        training, _ = plan.counts(codes + 1, len(labels) + 1)  # -1: missing
-        for fit, level in np.argwhere(training[:, 1:] == 0).tolist():
-            absent.setdefault((factor, labels[level]), []).append(fit)
+    new, tests = setup.folds.new_levels(setup.records), setup.plan.fits.tests_by_fit
+    fits: dict[tuple[str, int], list[int]] = {}
+    for fit, lacks in sorted(new.absent.items()) if new is not None else ():
+        for name, lacked in lacks.items():
+            for level in np.flatnonzero(lacked).tolist():
+                fits.setdefault((name, level), []).append(fit)
+    absent = {}
+    for (name, level), numbers in sorted(fits.items()):
+        codes, labels = setup.design.terms.levels[name]
+        own = np.isin(tests.owners, numbers) & (codes == level)[tests.values]
+        rows = np.unique(tests.values[own]).astype(np.intp)
+        absent[name, labels[level]] = numbers, rows
     return absent
+
+
+def refuse_new_levels(setup: Setup) -> None:
+    """Refuse held-out records with a level that their training set lacks.
+
+    Raises
+    ------
+    DataError
+        The message names level, factor and records.
+    """
+    for (factor, level), (fits, rows) in absent_levels(setup).items():
+        if len(rows):
+            shown = in_short([shown_label(setup.design.labels[row]) for row in rows])
+            raise DataError(
+                f"level {level!r} of {factor} is absent from "
+                f"{plural(len(fits), 'training set')} ({_listed(setup.plan, fits)}), "
+                f"and new_levels='error' refuses {plural(len(rows), 'record')} with it "
+                f"({shown}); merge rare levels, omit {factor}, or use other folds."
+            )
 
 
 # ---- messages about fits: where they are in the plan, and what went wrong ----
@@ -303,11 +335,18 @@ def warn_of_fits(held: Held, plan: FoldPlan, model: Model) -> None:
             f"of {unknown} {fits_of}: they do not admit that metric.",
             UndefinedMetricWarning,
         )
-    for (factor, level), fits in held.absent.items():
+    for (factor, level), (fits, rows) in held.absent.items():
         sets = plural(len(fits), "training set")
+        told = "nothing was learnt of it there"
+        if len(rows) and model.capabilities.uses_predictors:
+            told = (
+                f"{plural(len(rows), 'held-out record')} with it "
+                f"{'is' if len(rows) == 1 else 'are'} predicted there at the mean of "
+                "the levels seen"
+            )
         warn(
             f"level {level!r} of {factor} is absent from {sets} "
-            f"({_listed(plan, fits)}): nothing was learnt of it there.",
+            f"({_listed(plan, fits)}): {told}.",
             UnseenLevelWarning,
         )
 

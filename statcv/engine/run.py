@@ -80,7 +80,7 @@ def run(
             parts = _parts(setup, tasks, kept, n_jobs, bar)
             if parts is not None:
                 break
-    held = Held.joined(parts or [], design, plan)
+    held = Held.joined(parts or [], setup)
     warn_of_fits(held, plan, model)
     return held
 

@@ -70,6 +70,9 @@ class Sensitivity:
         """
         found = np.zeros(len(fit))
         given = self.setup.records.weights
+        new, fits = self.setup.folds.new_levels(self.setup.records), self.fits
+        if not (fits.rows is fits.constant is fits.filled is None):
+            new = None  # the rows are others
         for numbers, some in self._blocks(fit):
             eta = self._rows(numbers, row[some]).along(self._coefficients(numbers))
             times = training_times(self.setup.records, self.setup.folds, numbers)
@@ -82,6 +85,10 @@ class Sensitivity:
             rate = np.divide(1.0, spread, out=np.zeros_like(spread), where=known)
             owner = np.searchsorted(numbers, fit[some])
             found[some] = away[owner, row[some]] * rate[owner]
+            if new is not None:
+                own, X = new.rows(row[some], fit[some])
+                eta = (X * self._coefficients(numbers)[owner[own]]).sum(axis=1)
+                found[some[own]] = (eta - mean[owner[own]]) * rate[owner[own]]
         return found
 
     @cached_property

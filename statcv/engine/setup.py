@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from statcv.arguments import FIT, FULL_FIT, fit_seeds
 from statcv.errors import FitError, StatcvError
 from statcv.folds import FoldPlan
-from statcv.formula import Design, Learnt, TrainingSets
+from statcv.formula import Design, Factors, Learnt, TrainingSets
 from statcv.models import Fit, Model, TrainingSet, with_given_weights
 from statcv.models.batched import Folds
 
@@ -174,6 +174,7 @@ def _records(
         weights=weights,
         seed=int(stream.generate_state(1)[0] // 2),
         strata=strata,
+        factors=Factors.of(design.terms),
     )
     vars(records)["is_finite"] = design.is_finite  # known already
     return records

@@ -14,8 +14,10 @@ from statcv.formula.frame import (
     plain_column,
     row_values,
     row_weights,
+    shown_label,
 )
 from statcv.formula.learnt import Learnt
+from statcv.formula.new_levels import Factors
 from statcv.formula.outcome import Outcome
 from statcv.formula.parse import Formula, parse_formula, updated_formula
 from statcv.formula.quoting import quoted
@@ -26,6 +28,7 @@ from statcv.formula.training_sets import TrainingSets
 
 __all__ = [
     "Design",
+    "Factors",
     "Formula",
     "Learnt",
     "Outcome",
@@ -45,6 +48,7 @@ __all__ = [
     "quoted",
     "row_values",
     "row_weights",
+    "shown_label",
     "updated_formula",
     "why_text",
 ]

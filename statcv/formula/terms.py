@@ -260,15 +260,48 @@ class Terms:
     @cached_property
     def levels(self) -> Mapping[str, tuple[NDArray[np.intp], tuple[Any, ...]]]:
         """Codes of each row (-1 if missing), and labels, of categorical factors."""
-        if self.is_plain:
-            return {}
+        return {} if self.is_plain else self.levels_in(self.frame)
+
+    def levels_in(
+        self, frame: pd.DataFrame
+    ) -> Mapping[str, tuple[NDArray[np.intp], tuple[Any, ...]]]:
+        """Return codes and labels as :attr:`levels` of a frame of prepared columns."""
         found = {}
-        for factor, info in self._layout.factor_infos.items():
+        layout = self._layout if frame is self.frame else self._whole
+        for factor, info in layout.factor_infos.items():
             if info.type == "categorical":
-                value = values_of(factor.eval(info.state, self.frame))
+                value = values_of(factor.eval(info.state, frame))
                 codes = pd.Categorical(value, categories=list(info.categories)).codes
                 found[factor.code] = (codes.astype(np.intp), tuple(info.categories))
         return found
+
+    def at_levels(
+        self,
+        frame: pd.DataFrame,
+        levels: Mapping[str, NDArray[np.intp]],
+        learnt: Any = None,
+    ) -> Matrix:
+        """Return the matrices of ``frame`` with some factors at other levels.
+
+        ``levels`` has m codes for each of these factors; shape (m, rows, p).
+        """
+        import patsy
+
+        info = learnt or self._whole
+        m, infos = len(next(iter(levels.values()))), {}
+        for factor, one in info.factor_infos.items():
+            if factor.code in levels:
+                codes = np.repeat(levels[factor.code], len(frame))
+                known: Any = list(one.categories)
+                given = pd.Categorical.from_codes(codes, known)
+                state = {**one.state, "given": given}
+                one = patsy.design_info.FactorInfo(
+                    factor, one.type, state, categories=one.categories
+                )
+            infos[factor] = one
+        info = patsy.DesignInfo(info.column_names, infos, info.term_codings)
+        rows = np.tile(np.arange(len(frame)), m)
+        return self.matrix(frame.iloc[rows], info).reshape(m, len(frame), -1)
 
     def check_rowwise(self) -> None:
         """Check for terms that learn from the rows in a way that patsy does not see."""

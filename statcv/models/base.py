@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import ModelError
-from statcv.formula import is_finite
+from statcv.formula import Factors, is_finite
 from statcv.models.likelihood import Likelihood, LinearFits
 
 if TYPE_CHECKING:
@@ -43,6 +43,9 @@ class TrainingSet:
     strata : numpy.ndarray of int, or None
         Strata of the records, shape (n,), which are not split if a model divides its
         training set further.
+    factors : Factors or None
+        The categorical factors of the formula, if any: a record whose level a training
+        set lacks is predicted with the mean of the levels seen.
 
     Examples
     --------
@@ -65,6 +68,7 @@ class TrainingSet:
     weights: Matrix | None
     seed: int
     strata: NDArray[Any] | None = None
+    factors: Factors | None = None
 
     @property
     def without_intercept(self) -> Matrix:

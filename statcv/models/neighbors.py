@@ -121,8 +121,12 @@ class Neighbors:
         def predict(rows: Numbers, fits: Numbers) -> Matrix:
             return fitted.predict(X, rows, fits)
 
+        def at(X: Matrix, fits: Numbers) -> Matrix:
+            X = without_column(X, records.intercept)
+            return fitted.predict(X, np.arange(len(X)), fits)
+
         done = np.ones(len(folds), dtype=bool)
-        return FittedFolds(None, (), done, ~done, predict)
+        return FittedFolds(None, (), done, ~done, predict, at=at)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,14 +8,16 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, NoReturn
 
 from statcv.arguments import refuse_unknown, resolve_seed
-from statcv.engine import kept_seed, own_threads, run
+from statcv.engine import Setup, kept_seed, own_threads, refuse_new_levels, run
 from statcv.errors import (
+    ArgumentError,
     ArgumentTypeError,
     CollinearityWarning,
     FoldWarning,
     FormulaError,
     SchemeError,
     noted_warnings,
+    suggestion,
     warn,
 )
 from statcv.folds import FoldPlan
@@ -50,6 +52,7 @@ from statcv.verbs.argument_types import (
     MetricsLike,
     MissingAction,
     ModelLike,
+    NewLevelsAction,
     PathLike,
     RebalanceLike,
     SchemeLike,
@@ -77,6 +80,7 @@ def cv(
     rebalance: RebalanceLike | None = None,
     positive: object = None,
     na_action: MissingAction = "drop",
+    new_levels: NewLevelsAction = "mean",
     metrics: MetricsLike | None = None,
     threshold: ThresholdLike | None = None,
     weights: WeightsLike | None = None,
@@ -161,6 +165,12 @@ def cv(
     na_action : {"drop", "raise", "pass"}
         Treatment of rows with missing values. ``"pass"`` passes missing covariates on
         to a pipeline that imputes them, or to a model that accepts them.
+    new_levels : {"mean", "error"}
+        Treatment of held-out records with a level of a factor that their training set
+        lacks. ``"mean"`` predicts them with the mean of the effects of the levels seen,
+        in proportion to the (weighted) training records: the columns of the factor are
+        replaced by their mean. A warning counts them. An unpenalised model gives the
+        same prediction for every coding of the formula. ``"error"`` refuses them.
     metrics : str, callable, or a sequence of them, optional
         Metrics to be estimated: names in ``statcv.metrics.METRICS``, functions of
         outcome and prediction, scikit-learn scorers, or metrics made by
@@ -223,7 +233,7 @@ def cv(
         If columns are constant or determined by others, and the model is not penalised.
     StatcvWarning
         If rows are omitted, fits do not converge or separate the classes, a training
-        set lacks a level of a covariate, or a checkpoint has files that cannot be used.
+        set lacks a level of a factor, or a checkpoint has files that cannot be used.
 
     Examples
     --------
@@ -248,6 +258,7 @@ def cv(
         rebalance=rebalance,
         positive=positive,
         na_action=na_action,
+        new_levels=new_levels,
         metrics=metrics,
         threshold=threshold,
         weights=weights,
@@ -279,6 +290,7 @@ class CVCall:
     rebalance: RebalanceLike | None = None
     positive: object = None
     na_action: MissingAction = "drop"
+    new_levels: NewLevelsAction = "mean"
     metrics: MetricsLike | None = None
     threshold: ThresholdLike | None = None
     weights: WeightsLike | None = None
@@ -374,6 +386,11 @@ class CVCall:
             raise ArgumentTypeError(
                 f"progress must be True, False or None, not {self.progress!r}."
             )
+        if self.new_levels not in NEW_LEVELS:
+            raise ArgumentError(
+                f"new_levels must be 'mean' or 'error', not {self.new_levels!r}."
+                + suggestion(self.new_levels, NEW_LEVELS)
+            )
         given = self.unwrapped()
         table = as_frame(given.data)
         kept = None if self.checkpoint is None else kept_seed(self.checkpoint)
@@ -405,6 +422,8 @@ class CVCall:
             learner = tuned_model(self.tune, learner, outcome, plan)
         tuned = learner
         learner, threshold = with_threshold(learner, self.threshold, outcome.kind)
+        if self.new_levels == "error":
+            refuse_new_levels(Setup(design, plan, learner, seed, weights))
         warn_of_missing(design)
         _warn_of_dependence(design, tuned)
         _warn_of_inner_folds(tuned, plan)
@@ -435,6 +454,7 @@ class CVCall:
         return result
 
 
+NEW_LEVELS = ("mean", "error")
 CV_NAMES = tuple(field.name for field in fields(CVCall))
 
 

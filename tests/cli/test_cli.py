@@ -201,6 +201,16 @@ def test_missing_values_are_noted_or_refused(run: Run, spector: pd.DataFrame) ->
     assert run("cv", FORMULA, "holes.csv", "--na-action", "raise").code == 2
 
 
+def test_new_levels_are_noted_or_refused(run: Run, spector: pd.DataFrame) -> None:
+    site = np.where(np.arange(len(spector)) == 3, "A", "B")
+    spector.assign(site=site).to_csv("sites.csv", index=False)
+    call = ("cv", "GPA ~ TUCE + site", "sites.csv", "--scheme", "loocv")
+    assert "level 'A' of site" in run(*call).err
+    refused = run(*call, "--new-levels", "error")
+    assert refused.code == 2
+    assert "refuses 1 record" in refused.err.replace("\n", " ")
+
+
 def test_cv_writes_tables_and_pictures(run: Run, spector: pd.DataFrame) -> None:
     ran = run(
         *("cv", FORMULA, "spector", "--scheme", "rloocv", "--seed", "1"),

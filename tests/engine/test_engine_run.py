@@ -369,8 +369,8 @@ def test_absent_levels_are_listed_with_their_folds(data, n_jobs):
     with pytest.warns(UnseenLevelWarning) as caught:
         cv("z ~ h", rare, scheme=np.arange(50) % 5 + 1, n_jobs=n_jobs)
     assert [str(warning.message) for warning in caught] == [
-        "level 'rare' of h is absent from 1 training set (fold 3): nothing was "
-        "learnt of it there."
+        "level 'rare' of h is absent from 1 training set (fold 3): 1 held-out record "
+        "with it is predicted there at the mean of the levels seen."
     ]
 
 

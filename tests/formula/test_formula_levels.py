@@ -4,11 +4,26 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import statsmodels.api as sm
 import statsmodels.formula.api as smf
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import LinearRegression
 
 from statcv import cv
-from statcv.errors import ColumnError, DataError, UnseenLevelWarning
+from statcv.errors import ArgumentError, ColumnError, DataError, UnseenLevelWarning
 from statcv.formula import make_design
+from statcv.models import Linear, Logit, Neighbors
+
+# a site of one record has no slope and separates classes; folds shift training means
+pytestmark = [
+    pytest.mark.filterwarnings(f"ignore::statcv.errors.{name}")
+    for name in (
+        "DistributionalBiasWarning",
+        "SeparationWarning",
+        "CollinearityWarning",
+    )
+]
 
 N = 40
 
@@ -151,3 +166,223 @@ def test_new_rows_beyond_the_range_of_the_fit(data):
 def test_a_factor_of_one_level_adds_no_column(data):
     design = make_design("y ~ x + g", data.assign(g="a"), scope={})
     assert design.names == ("Intercept", "x")
+
+
+# ---- levels that training sets lack ----
+
+ADDITIVE = [
+    "site + x",
+    "C(site, Treatment('B')) + x",
+    "C(site, Treatment('A')) + x",
+    "C(site, Sum) + x",
+    "C(site, Helmert) + x",
+    "C(site, Poly) + x",
+    "0 + site + x",
+    "x + Q('site')",
+    "site + C(site, Sum) + x",
+]
+SLOPES = [
+    "site * x",
+    "C(site, Sum) * x",
+    "0 + site + site:x",
+    "site + x + C(site, Helmert):x",
+    "C(site, Treatment('C')) * scale(x)",
+]
+ARMS = ["site * arm", "0 + site:arm", "C(site, Sum) * C(arm, Sum)", "site:arm"]
+NESTED = ["region + site + x", "0 + site + region + x", "C(region, Sum) + site + x"]
+
+
+def sites(lone):
+    """Return records of sites, of which A has one record or many."""
+    rng = np.random.default_rng(4)
+    site = np.append(["A"] if lone else np.repeat("A", 18), rng.choice([*"BCD"], 80))
+    data = pd.DataFrame({"site": site, "x": rng.normal(size=len(site))})
+    data["arm"] = rng.choice(["p", "q"], len(site))
+    data["region"] = data["site"].map({"A": "r1", "B": "r1", "C": "r1", "D": "r2"})
+    shift = data["site"].map({"A": 3, "B": 0, "C": 4, "D": -3})
+    data["y"] = 20 + shift + 2 * data["x"] + rng.normal(size=len(site))
+    data["ill"] = (data["x"] + shift / 4 + 2 * rng.normal(size=len(site)) > 0) * 1
+    data["fold"] = data["site"].astype("category").cat.codes + 1
+    return data
+
+
+def predictions(formula, data, scheme, **more):
+    with pytest.warns(UnseenLevelWarning):
+        return cv(formula, data, scheme=scheme, seed=1, **more).held.predicted
+
+
+@pytest.mark.parametrize("codings", [ADDITIVE, SLOPES, ARMS, NESTED])
+@pytest.mark.parametrize("lone", [True, False])
+@pytest.mark.parametrize(
+    ("outcome", "model"),
+    [("y", "linear"), ("ill", "logit"), ("ill", Logit(firth=True))],
+)
+def test_codings_of_one_model_predict_a_new_level_alike(codings, lone, outcome, model):
+    data = sites(lone)
+    first, *others = [
+        predictions(
+            f"{outcome} ~ {one}", data, "loocv" if lone else "fold", model=model
+        )
+        for one in codings
+    ]
+    for other in others:
+        np.testing.assert_allclose(other, first, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("scheme", ["bootstrap", "montecarlo", "rloocv"])
+def test_codings_agree_where_records_are_drawn(scheme):
+    data = sites(lone=True)
+    first, *others = [
+        predictions(f"ill ~ {one}", data, scheme, repeats=8, model="linear")
+        for one in ADDITIVE
+    ]
+    for other in others:
+        np.testing.assert_allclose(other, first, rtol=0, atol=1e-8)
+
+
+def test_levels_seen_count_as_often_as_their_training_records():
+    data = sites(lone=False).assign(w=lambda d: 1 + (d.index % 3))
+    found = predictions("y ~ site * x", data, "fold", model="linear", weights="w")
+    for site in "ABCD":
+        held = data["site"] == site
+        training, expected = data[~held], 0.0
+        for _, own in training.groupby("site"):  # a line for each site seen
+            line = np.polyfit(own["x"], own["y"], 1, w=np.sqrt(own["w"]))
+            share = own["w"].sum() / training["w"].sum()
+            expected = expected + share * np.polyval(line, data.loc[held, "x"])
+        np.testing.assert_allclose(found[_places(data, site)], expected, atol=1e-8)
+
+
+def _places(data, site):
+    """Return the places of a site's records among predictions in the order of folds."""
+    order = np.argsort(data["fold"].to_numpy(), kind="stable")
+    return np.flatnonzero(data["site"].to_numpy()[order] == site)
+
+
+def test_the_linear_predictor_is_averaged_not_the_probability():
+    data = sites(lone=False)
+    found = predictions("ill ~ site + x", data, "fold", model="logit")
+    training, held = data[data["site"] != "A"], data[data["site"] == "A"]
+    fit = smf.logit("ill ~ site + x", training).fit(disp=0)
+    eta = sum(
+        (training["site"] == site).mean()
+        * fit.predict(held.assign(site=site), which="linear")
+        for site in "BCD"
+    )
+    np.testing.assert_allclose(found[: len(held)], 1 / (1 + np.exp(-eta)), atol=1e-6)
+
+
+def test_a_site_without_a_slope_of_its_own_does_not_count():
+    data = sites(lone=True)
+    data.loc[5, "site"] = "E"  # one record too
+    first, *others = [
+        predictions(f"y ~ {one}", data, "loocv", model="linear") for one in SLOPES[:3]
+    ]
+    for other in others:
+        np.testing.assert_allclose(other, first, rtol=0, atol=1e-8)
+
+
+class ColumnShown(RegressorMixin, BaseEstimator):
+    """A regressor that predicts one of its columns."""
+
+    def __init__(self, column):
+        self.column = column
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return X[:, self.column]
+
+
+@pytest.mark.parametrize("right", ["site + x", "site + scale(x)", "0 + site + x"])
+def test_the_row_of_any_model_has_the_shares_of_the_levels(right):
+    data = sites(lone=True)
+    shares = data["site"][1:].value_counts(normalize=True)
+    for column, name in enumerate("ABCD" if right.startswith("0") else "BCD"):
+        model = ColumnShown(column)
+        found = predictions(f"y ~ {right}", data, "loocv", model=model)
+        assert found[0] == pytest.approx(shares.get(name, 0.0))
+        assert set(found[1:]) == {0.0, 1.0} if name != "A" else {0.0}
+
+
+@pytest.mark.parametrize(
+    "model",
+    [LinearRegression(), sm.OLS, RandomForestRegressor(5, random_state=0)],
+)
+def test_other_libraries_predict_new_levels(model):
+    data = sites(lone=False)
+    found = predictions("y ~ site + x", data, "fold", model=model)
+    same = predictions("y ~ site + x", data, "fold", model="linear")
+    forest = isinstance(model, RandomForestRegressor)
+    np.testing.assert_allclose(found, same, atol=12 if forest else 1e-8)
+
+
+@pytest.mark.parametrize("right", ["site + x", "site + scale(x)"])
+@pytest.mark.parametrize(
+    ("outcome", "model"),
+    [
+        ("y", Linear()),
+        ("y", Neighbors(3)),
+        ("ill", Logit(C=1.0)),
+        ("ill", Logit(firth=True)),
+        ("arms", Logit()),
+    ],
+)
+def test_fits_made_together_predict_new_levels_as_those_one_by_one(
+    right, outcome, model
+):
+    data = sites(lone=True)
+    data["arms"] = np.where(data.index % 5 == 0, "high", data["arm"])
+    together = predictions(f"{outcome} ~ {right}", data, "loocv", model=model)
+    alone = predictions(f"{outcome} ~ {right}", data, "loocv", model=OneByOne(model))
+    np.testing.assert_allclose(together, alone, rtol=0, atol=1e-8)
+
+
+class OneByOne:
+    """A model that is fitted fold by fold."""
+
+    label = "one by one"
+
+    def __init__(self, model):
+        self.check, self.fit = model.check, model.fit
+
+
+def test_tuned_models_and_permuted_outcomes_predict_new_levels():
+    data = sites(lone=True)
+    codings = ["site + x", "C(site, Treatment('D')) + x"]
+    found = [
+        predictions(f"ill ~ {one}", data, "loocv", tune={"C": [np.inf, 1e12]})
+        for one in codings
+    ]
+    np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-6)
+    with pytest.warns(UnseenLevelWarning):
+        fits = [
+            cv(f"y ~ {one}", data, scheme="loocv", model="linear") for one in codings
+        ]
+    tests = [
+        fit.test("rmse", method="permutation", n_permutations=19, seed=1)
+        for fit in fits
+    ]
+    assert tests[0].p_value == tests[1].p_value
+
+
+def test_the_warning_counts_the_records():
+    with pytest.warns(UnseenLevelWarning) as caught:
+        cv("y ~ site + x", sites(lone=False), scheme="fold", model="linear")
+    assert str(caught[0].message) == (
+        "level 'A' of site is absent from 1 training set (fold 1): 18 held-out records "
+        "with it are predicted there at the mean of the levels seen."
+    )
+    assert sum(one.category is UnseenLevelWarning for one in caught) == 4
+
+
+def test_new_levels_may_be_refused():
+    data = sites(lone=True)
+    with pytest.raises(
+        DataError, match=r"level 'A' of site .* refuses 1 record .*\(0\)"
+    ):
+        cv("y ~ site + x", data, scheme="loocv", new_levels="error")
+    with pytest.raises(ArgumentError, match="Did you mean 'mean'"):
+        cv("y ~ site + x", data, new_levels="means")
+    cv("y ~ site + x", data[1:], scheme="loocv", new_levels="error")

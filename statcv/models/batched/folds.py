@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Protocol, cast
@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.folds import FoldPlan, Ragged
+from statcv.formula import Factors
 from statcv.models.base import FoldsModel, Matrix, Model, TrainingSet
 from statcv.models.batched.matrices import FoldMatrices
+from statcv.models.batched.new_levels import NewLevels
 from statcv.models.likelihood import LinearFits
 from statcv.models.memory import keep_memory
 from statcv.threads import RECORD, shared
@@ -63,6 +65,7 @@ class Folds:
     seeds: Callable[[Numbers], NDArray[np.int64]] | None = None
     times: NDArray[np.int32] | None = None
     matrices: FoldMatrices | None = None
+    _known: dict[Factors, NewLevels | None] = field(init=False, default_factory=dict)
 
     @classmethod
     def of_times(cls, times: NDArray[np.int32]) -> Folds:
@@ -141,18 +144,49 @@ class Folds:
             seed = int(self.seeds(np.array([fit]))[0])
         return replace(
             records,
-            X=self.matrix(records, fit, rows),
+            X=self.coded(records, fit, rows),
             y=y[rows],
             weights=weights,
             seed=seed,
             strata=strata,
+            factors=None if records.factors is None else records.factors.taken(rows),
         )
 
     def matrix(self, records: TrainingSet, fit: int, rows: Numbers) -> Matrix:
-        """Return the matrix of some records, as it is in one of the fits."""
+        """Return the matrix of some records, as one of the fits is to predict them.
+
+        Levels that its training set lacks are at the mean of those seen.
+        """
+        X, new = self.coded(records, fit, rows), self.new_levels(records)
+        if new is None or records.factors is None:
+            return X
+        frame = records.factors.terms.frame.iloc[records.factors.rows[rows]]
+        return new.replaced(X, frame, fit)
+
+    def coded(self, records: TrainingSet, fit: int, rows: Numbers) -> Matrix:
+        """Return the matrix of some records, as it is coded in one of the fits."""
         if self.matrices is None:
             return np.asarray(records.X[rows])
         return self.matrices.matrix(fit, rows)
+
+    def new_levels(self, records: TrainingSet) -> NewLevels | None:
+        """Return the levels that training sets lack; None if none lacks any."""
+        if records.factors is None:
+            return None
+        if records.factors not in self._known:
+            self._known[records.factors] = NewLevels.of(records, self)
+        return self._known[records.factors]
+
+    def weights_in(self, records: TrainingSet, fits: Numbers) -> Matrix:
+        """Return the weight of each record in each of some fits, shape (m, n)."""
+        made = np.ones((len(fits), len(records.X)))
+        lists, times = self.changes
+        for place, fit in enumerate(fits.tolist()):
+            some = slice(lists.starts[fit], lists.starts[fit + 1])
+            made[place, lists.values[some]] = times[some]
+        if records.weights is not None:
+            made *= records.weights
+        return made if self.weights is None else made * self.weights(fits)
 
     def largest(self, n: int) -> int:
         """Return how many of n records the largest training set has, repeats apart."""
@@ -166,12 +200,7 @@ class Folds:
         Nothing is learnt about them there: a level of a factor may be absent. None if
         there is no such column.
         """
-        lists = self.out
-        if len(self.copied.values):
-            changed, times = self.changes
-            gone = times == 0
-            sizes = np.bincount(changed.owners[gone], minlength=len(self))
-            lists = Ragged.split(changed.values[gone], sizes)
+        lists = self.absent
         most = int(lists.sizes.max(initial=0))
         rare = _rare_columns(X, weights, most)
         if not len(rare):
@@ -189,6 +218,16 @@ class Folds:
             lost = count.reshape(len(self), len(some))
             empty[:, some] = lost == np.count_nonzero(used, axis=0)
         return empty if empty.any() else None
+
+    @property
+    def absent(self) -> Ragged:
+        """The records on which each fit does not train, copies of them included."""
+        if not len(self.copied.values):
+            return self.out
+        changed, times = self.changes
+        gone = times == 0
+        sizes = np.bincount(changed.owners[gone], minlength=len(self))
+        return Ragged.split(changed.values[gone], sizes)
 
     @cached_property
     def changes(self) -> tuple[Ragged, NDArray[np.int64]]:
@@ -545,6 +584,12 @@ class FittedFolds:
     everywhere : callable or None
         Function that returns the predictions of all records by all fits, shape (fits,
         n) or (fits, n, classes), if there is a quicker way than ``predict``.
+    at : callable or None
+        Function of m rows of the matrix, and of the fit that is to predict each, that
+        returns predictions as ``predict`` does. Without it, fits are made one by one if
+        training sets lack levels.
+    complete : bool
+        Whether ``predict`` takes account of levels that training sets lack.
 
     Examples
     --------
@@ -566,6 +611,8 @@ class FittedFolds:
     chosen: dict[str, NDArray[Any]] | None = None
     linear: LinearFits | None = None
     everywhere: Callable[[], Matrix] | None = None
+    at: Callable[[Matrix, Numbers], Matrix] | None = None
+    complete: bool = False
 
     def predict_all(self, n: int) -> Matrix:
         """Predict all n records by every fit, shape (fits, n) or (fits, n, classes)."""
@@ -617,7 +664,39 @@ def fit_all_folds(
     if folds.matrices is not None and not able.own_matrices:
         return None
     keep_memory()
-    return cast(FoldsModel, model).fit_folds(records, folds)
+    fitted = cast(FoldsModel, model).fit_folds(records, folds)
+    if fitted is None or not able.uses_predictors:
+        return fitted
+    return with_new_levels(fitted, records, folds)
+
+
+def with_new_levels(
+    fitted: FittedFolds, records: TrainingSet, folds: Folds
+) -> FittedFolds | None:
+    """Let fits predict records at the mean of the levels seen if they lack a level.
+
+    None if they cannot, so that they are made one by one.
+    """
+    new, at = folds.new_levels(records), fitted.at
+    if new is None or fitted.complete:
+        return fitted
+    if at is None:
+        return None
+
+    def predict(rows: Numbers, fits: Numbers) -> Matrix:
+        made, (some, X) = fitted.predict(rows, fits), new.rows(rows, fits)
+        if len(some):
+            made = np.array(made)
+            made[some] = at(X, fits[some])
+        return made
+
+    def everywhere() -> Matrix:
+        made, (rows, fits) = np.array(fitted.predict_all(len(records.X))), new.pairs()
+        some, X = new.rows(rows, fits)
+        made[fits[some], rows[some]] = at(X, fits[some])
+        return made
+
+    return replace(fitted, predict=predict, everywhere=everywhere, complete=True)
 
 
 def by_linear_predictor(
@@ -644,6 +723,9 @@ def by_linear_predictor(
     def predict(rows: Numbers, numbers: Numbers) -> Matrix:
         return mean(predictors(beta, X, rows, numbers))
 
+    def at(X: Matrix, numbers: Numbers) -> Matrix:
+        return mean(np.einsum("ij,ij->i", X, beta[numbers]))
+
     linear = LinearFits(beta, np.broadcast_to(penalty, beta.shape))
     return FittedFolds(
         Learnt(beta, X, folds),
@@ -653,6 +735,7 @@ def by_linear_predictor(
         predict,
         linear=linear,
         everywhere=lambda: mean(beta @ X.T),
+        at=at,
     )
 
 

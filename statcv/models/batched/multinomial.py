@@ -394,6 +394,10 @@ def by_class(
         return softmax(np.stack(eta, axis=1))
 
     columns = beta.transpose(0, 2, 1)
+
+    def at(X: Matrix, fits: Numbers) -> Matrix:
+        return softmax(np.einsum("mp,mpk->mk", X, columns[fits]))
+
     return FittedFolds(
         Learnt(fits.coefficients, records.X, folds),
         class_names(records.names, free),
@@ -401,6 +405,7 @@ def by_class(
         fits.separated,
         predict,
         linear=LinearFits(columns, np.broadcast_to(penalty, columns.shape[:2])),
+        at=at,
     )
 
 

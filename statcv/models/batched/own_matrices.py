@@ -148,7 +148,7 @@ def fit_own_folds(
     start = regression.start(records) if len(rest) else None
     for some in _blocks(rest, n, p):
         matrices = learnt.matrices(some)
-        weights = weights_of(records, folds, some)
+        weights = folds.weights_in(records, some)
         absent = matrices != 0
         absent &= (weights > 0)[:, :, None]
         empty[some] = ~absent.any(axis=1)
@@ -170,18 +170,6 @@ def _blocks(fits: Numbers, n: int, p: int) -> Iterator[Numbers]:
     step = max(1, 4 * CELLS // (n * p))
     for start in range(0, len(fits), step):
         yield fits[start : start + step]
-
-
-def weights_of(records: TrainingSet, folds: Folds, fits: Numbers) -> Matrix:
-    """Return the weight of each record in each of some fits, shape (m, n)."""
-    made = np.ones((len(fits), len(records.X)))
-    lists, times = folds.changes
-    for place, fit in enumerate(fits.tolist()):
-        some = slice(lists.starts[fit], lists.starts[fit + 1])
-        made[place, lists.values[some]] = times[some]
-    if records.weights is not None:
-        made *= records.weights
-    return made if folds.weights is None else made * folds.weights(fits)
 
 
 def _in_basis(
@@ -275,6 +263,9 @@ def _fitted(
         flat = linear(eta.reshape(-1, along.shape[2]))
         return flat.reshape(len(along), learnt.n, *flat.shape[1:])
 
+    def at(X: Matrix, fits: Numbers) -> Matrix:
+        return linear(np.einsum("mp,mpk->mk", X, np.atleast_3d(columns)[fits]))
+
     return FittedFolds(
         np.where(np.tile(empty, len(regression.free)), np.nan, fits.coefficients),
         regression.names,
@@ -283,6 +274,7 @@ def _fitted(
         predict,
         linear=LinearFits(columns, penalty),
         everywhere=everywhere,
+        at=at,
     )
 
 

@@ -131,7 +131,8 @@ class RowSpace:
         turned = self.rotated.X
         made = Expanded(self, fitted.linear.coefficients, folds)
         linear = replace(fitted.linear, rows=turned)
-        return replace(fitted, coefficients=made, names=names, linear=linear)
+        at = None  # it would take rotated rows
+        return replace(fitted, coefficients=made, names=names, linear=linear, at=at)
 
 
 @dataclass(frozen=True, eq=False)

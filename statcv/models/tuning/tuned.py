@@ -21,6 +21,7 @@ from statcv.models.batched.folds import (
     Numbers,
     by_linear_predictor,
     fit_all_folds,
+    with_new_levels,
 )
 from statcv.models.batched.row_space import row_space
 from statcv.models.likelihood import LinearFits, joined_fits
@@ -49,7 +50,10 @@ def fit_candidates(
     ridges: list[Any] = [model for model in models if _is_ridge(model)]
     alike = len({getattr(model, "standardize", None) for model in ridges}) == 1
     path = alike and folds.matrices is None and len(ridges) == len(models) > 1
-    many = records.X.shape[1] > len(records.X)  # of which the Gram matrix is scaled
+    many = records.X.shape[1] > len(records.X)
+    if many and folds.new_levels(records) is not None:
+        return None  # rotated rows do not show the factors
+    # of many columns that are scaled, the Gram matrix is scaled
     scaled = many and all(one.standardize and one.penalised for one in ridges)
     if records.kind == "binary" and path and not scaled:
         return _ridge_path(ridges, records, folds)
@@ -84,7 +88,8 @@ def _ridge_path(
     path = fit_logit_path(Cs, records, folds, spread)
     for C, fits in zip(Cs, path, strict=True):
         penalty = Logit(C).ridge(records) if spread is None else spread / C
-        yield by_linear_predictor(fits, records, folds, expit, penalty)
+        fitted = by_linear_predictor(fits, records, folds, expit, penalty)
+        yield with_new_levels(fitted, records, folds) or fitted
 
 
 def _each(
@@ -297,7 +302,8 @@ def _one_by_one(
     for fit, (start, stop) in enumerate(_pairs(ends)):
         try:
             made = candidate.model.fit(nested.folds.training_set(records, fit))
-            parts.append(made.predict(records.X[nested.row[start:stop]]))
+            rows = nested.row[start:stop]
+            parts.append(made.predict(nested.folds.matrix(records, fit, rows)))
         except Exception as error:
             told = ", ".join(f"{n} = {v!r}" for n, v in candidate.values.items())
             known = isinstance(error, StatcvError)
@@ -351,6 +357,7 @@ def _joined(parts: list[tuple[Numbers, FittedFolds]]) -> FittedFolds:
         separated,
         predict,
         linear=_joined_linear(parts, size),
+        complete=True,  # as the parts are
     )
 
 

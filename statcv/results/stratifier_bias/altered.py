@@ -280,7 +280,7 @@ def predict_altered(
         )
         for number, one in enumerate(read)
     ]
-    held = Held.joined(parts, setting.design, plan)
+    held = Held.joined(parts, setup)
     warn_of_fits(held, plan, setting.model)
     y = setting.design.y
     altered = []

@@ -19,7 +19,6 @@ from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.folds import CELLS, FittedFolds, Folds, Numbers
 from statcv.models.batched.neighbors.fits import LONGER, Neighborhood, Vote
 from statcv.models.batched.neighbors.search import Nearby, is_tall
-from statcv.models.batched.own_matrices import weights_of
 
 NOISE = 16 * float(np.finfo(float).eps)  # of a sum, for each of its parts
 
@@ -127,7 +126,7 @@ class OwnNeighborhood:
         places = np.ascontiguousarray(places)
         noise = NOISE * len(self.learnt.products) * np.abs(places).max(axis=2)
         if self.scale:
-            weights = weights_of(records, self.votes.folds, fits)
+            weights = self.votes.folds.weights_in(records, fits)
             unit = np.stack([inverse_spreads(one, weights) for one in places])
             places *= unit[:, :, None]
             noise *= unit
