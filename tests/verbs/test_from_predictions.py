@@ -318,6 +318,14 @@ def test_records_in_several_folds_that_are_no_pairs_are_refused():
 OF_FOLDS = r"(?i)\bfolds?\b|\bseeds?\b|\bfits\b|held.out|cross-valid|training record"
 
 
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
 @pytest.fixture(scope="module")
 def hospitals():
     rng = np.random.default_rng(3)
