@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.errors import plural
+from statcv.errors import ArgumentTypeError, plural
 from statcv.inference import Readable, make_estimate
 from statcv.metrics import (
     METRICS,
@@ -183,14 +183,25 @@ def plot_corrected_calibration(
     matplotlib.axes.Axes
         The Axes.
 
+    Raises
+    ------
+    ArgumentTypeError
+        If ``curve`` is not such a curve.
+
     Examples
     --------
     >>> import statcv as scv
-    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), seed=1)
+    >>> data, ridge = scv.load_data("spector"), scv.models.Logit(C=1.0)
+    >>> res = scv.cv("GRADE ~ GPA + PSI", data, model=ridge, seed=1)
     >>> curve = res.corrected_calibration(n_boot=20)
     >>> scv.plots.plot_corrected_calibration(curve).get_title()
     'Calibration, corrected for optimism'
     """
+    if not hasattr(curve, "corrected"):
+        raise ArgumentTypeError(
+            "plot_corrected_calibration() draws what corrected_calibration() of a "
+            f"result returns, not a {type(curve).__name__}."
+        )
     ax = new_axes(ax)
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
     at, colour = curve.predicted, COLOURS[2]

@@ -409,6 +409,14 @@ def test_one_table_counts_predictions_at_the_threshold_alike():
 OF_FOLDS = r"(?i)\bfolds?\b|\bseeds?\b|\bfits\b|held.out|cross-valid|training record"
 
 
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
 @pytest.fixture(scope="module")
 def hospitals():
     rng = np.random.default_rng(3)
