@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.errors import ArgumentError, suggestion
+from statcv.arguments import check_types, one_of
+from statcv.errors import ArgumentError
 from statcv.inference import Readable
 from statcv.inference.estimates.pairs import ConcordantPairs
 from statcv.metrics import (
@@ -114,6 +115,7 @@ def plot_roc(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['four folds: auROC 0.835 (per fold 0.833)', '95% band, pointwise']
     """
+    check_types(plot_roc, locals())
     require_result(result, "plot_roc")
     records = records_of(result, "a ROC curve", rank=True)
     method = _method(band)
@@ -230,13 +232,10 @@ def plot_pr(
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('recall (sensitivity)', 'precision')
     """
+    check_types(plot_pr, locals())
     require_result(result, "plot_pr")
     records = records_of(result, "a precision-recall curve", rank=True)
-    if method not in AREAS:
-        raise ArgumentError(
-            f"method must be {' or '.join(map(repr, AREAS))}, not {method!r}."
-            + suggestion(method, AREAS)
-        )
+    one_of(method, AREAS, "method")
     shading = _method(band)
     if shading == "simultaneous":
         raise ArgumentError(
@@ -281,14 +280,9 @@ def plot_pr(
 
 
 def _method(band: Band) -> Literal["pointwise", "simultaneous"] | None:
-    if band is False:
-        return None
-    if band is True:
-        return "pointwise"
-    if band not in METHODS:
-        raise ArgumentError(
-            f"band must be True, False, 'pointwise' or 'simultaneous', not {band!r}."
-        )
+    one_of(band, (True, False, *METHODS), "band")
+    if isinstance(band, bool):
+        return "pointwise" if band else None
     return band
 
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from statcv.arguments import check_types
 from statcv.errors import (
     ArgumentTypeError,
     ConvergenceWarning,
@@ -79,6 +80,7 @@ def run(
     >>> bool(abs(res.coefficients["x1"] - pooled.coefficients["x1"]).max() < 1e-10)
     True
     """
+    check_types(run, locals())
     if not isinstance(data, Mapping):
         raise ArgumentTypeError(
             "data must be a mapping of sites to data frames, such as {'A': a, 'B': b, "

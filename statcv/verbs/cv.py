@@ -7,7 +7,7 @@ from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, NoReturn
 
-from statcv.arguments import refuse_unknown, resolve_seed
+from statcv.arguments import check_types, refuse_unknown, resolve_seed
 from statcv.engine import kept_seed, own_threads, run
 from statcv.errors import (
     ArgumentTypeError,
@@ -362,10 +362,7 @@ class CVCall:
         return with_warnings(result, noted)
 
     def _run(self, scope: Mapping[str, Any]) -> CVResult:
-        if not (self.progress is None or isinstance(self.progress, bool)):
-            raise ArgumentTypeError(
-                f"progress must be True, False or None, not {self.progress!r}."
-            )
+        check_types(CVCall, vars(self))
         given = self.unwrapped()
         table = as_frame(given.data)
         kept = None if self.checkpoint is None else kept_seed(self.checkpoint)

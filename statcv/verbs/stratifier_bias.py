@@ -8,13 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from statcv.arguments import check_level, is_whole, resolve_seed
+from statcv.arguments import (
+    MAX_REPEATS,
+    check_level,
+    check_types,
+    check_whole,
+    is_whole,
+    one_of,
+    resolve_seed,
+)
 from statcv.engine import progress_bar
 from statcv.errors import (
-    ArgumentError,
     ArgumentTypeError,
     MissingDataWarning,
-    suggestion,
     warn,
 )
 from statcv.folds import by_quantile
@@ -157,6 +163,7 @@ def stratifier_bias(
     >>> bias.ranking["candidate"].tolist()
     ['x3', 'x10']
     """
+    check_types(stratifier_bias, locals())
     scope = caller_scope()
     if data is None:
         raise ArgumentTypeError("stratifier_bias() needs data=df.")
@@ -266,24 +273,9 @@ def _measured(
 
 
 def _check(k: Any, repeats: Any, measure: Any, how: Any, progress: Any) -> None:
-    for name, value, least in (("k", k, 2), ("repeats", repeats, 1)):
-        if not is_whole(value):
-            raise ArgumentTypeError(f"{name} must be an integer, not {value!r}.")
-        if value < least:
-            raise ArgumentError(
-                f"{name}={value} is out of range: it must be {least} or more."
-            )
-    if not isinstance(measure, bool):
-        raise ArgumentTypeError(f"measure must be True or False, not {measure!r}.")
-    if not (progress is None or isinstance(progress, bool)):
-        raise ArgumentTypeError(
-            f"progress must be True, False or None, not {progress!r}."
-        )
-    if how is not None and how not in WAYS:
-        raise ArgumentError(
-            f"how must be {' or '.join(map(repr, WAYS))}, not {how!r}."
-            + suggestion(how, WAYS)
-        )
+    check_whole(k, "k", least=2)
+    check_whole(repeats, "repeats", least=1, most=MAX_REPEATS)
+    one_of(how, (None, *WAYS), "how")
 
 
 def _bins(per_fold: Any) -> tuple[int, ...]:

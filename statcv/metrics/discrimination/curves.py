@@ -504,6 +504,7 @@ def partial_auroc(
     >>> round(partial_auroc(y, score, range=(0.5, 1), corrected=True), 4)
     0.8333
     """
+    one_of(corrected, (True, False), "corrected")
     one_of(focus, ("specificity", "sensitivity"), "focus")
     low, high = _ends(range)
     positive, values = binary_scores(y, score)
@@ -537,7 +538,7 @@ def _area_between(x: Floats, height: Floats, low: float, high: float) -> float:
 def _ends(ends: tuple[float, float]) -> tuple[float, float]:
     try:
         low, high = sorted(float(end) for end in ends)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         low = high = np.nan
     if not 0 <= low < high <= 1:
         raise MetricError(

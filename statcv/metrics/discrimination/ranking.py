@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from statcv.arguments import check_types
 from statcv.errors import MetricError
 from statcv.metrics.discrimination.order import (
     ByValue,
@@ -332,6 +333,7 @@ def auroc_by_group(
     >>> auroc_by_group(y, score, np.array([0, 0, 1, 1]), 2).tolist()
     [1.0, 0.5]
     """
+    check_types(auroc_by_group, locals(), MetricError)
     positive, values = binary_scores(y, score)
     own = np.asarray(group)
     same_length(positive.size, own.size, "group")
