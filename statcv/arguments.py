@@ -37,6 +37,7 @@ MAX_REPEATS = 10_000  # repeats of a scheme, or draws of it
 MAX_RESAMPLES = 100_000  # bootstrap samples or permutations of one call
 MAX_JOBS = 1024  # processes of one call
 MAX_SEED = 2**128 - 1  # the entropy that a SeedSequence takes
+MAX_GROUPS = 10_000_000  # groups whose areas are computed together
 MAX_BINS = 100_000  # folds times bins per fold, or groups of predictions
 
 
@@ -174,11 +175,11 @@ def check_types(
 
     Examples
     --------
-    >>> def drawn(level: "float" = 0.95, how: "str | None" = None): ...
-    >>> check_types(drawn, {"level": [0.9], "how": None})
+    >>> def drawn(share: float = 0.95, how: str | None = None): ...
+    >>> check_types(drawn, {"share": [0.9], "how": None})
     Traceback (most recent call last):
     ...
-    statcv.errors.ArgumentTypeError: level must be a number, not [0.9].
+    statcv.errors.ArgumentTypeError: share must be a number, not [0.9].
     """
     for name, kinds in _kinds_of(function).items():
         value = given[name]

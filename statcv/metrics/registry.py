@@ -529,5 +529,6 @@ def default_metrics(kind: str, threshold: bool = False) -> tuple[str, ...]:
     ('rmse', 'mae', 'r2')
     """
     one_of(kind, _DEFAULTS, "kind", MetricError)
+    one_of(threshold, (True, False), "threshold", MetricError)
     more = _AT_A_THRESHOLD if threshold and kind == "binary" else ()
     return (*_DEFAULTS[kind], *more)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.arguments import check_types, one_of
+from statcv.arguments import check_level, check_types, one_of
 from statcv.errors import ArgumentError
 from statcv.inference import Readable
 from statcv.inference.estimates.pairs import ConcordantPairs
@@ -116,6 +116,7 @@ def plot_roc(
     ['four folds: auROC 0.835 (per fold 0.833)', '95% band, pointwise']
     """
     check_types(plot_roc, locals())
+    check_level(level)
     require_result(result, "plot_roc")
     records = records_of(result, "a ROC curve", rank=True)
     method = _method(band)
@@ -233,6 +234,7 @@ def plot_pr(
     ('recall (sensitivity)', 'precision')
     """
     check_types(plot_pr, locals())
+    check_level(level)
     require_result(result, "plot_pr")
     records = records_of(result, "a precision-recall curve", rank=True)
     one_of(method, AREAS, "method")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.arguments import check_types, is_list
+from statcv.arguments import check_level, check_types, is_list
 from statcv.errors import ArgumentError, ArgumentTypeError, MetricError
 from statcv.inference import Readable
 from statcv.inference.paired.contrasts import Contrasts, chosen_metric, contrast
@@ -246,6 +246,7 @@ def plot_difference(
     'large minus small: difference in auROC (per fold) 0.058'
     """
     check_types(plot_difference, locals())
+    check_level(level)
     if second is not None:
         if pair is not None:
             raise ArgumentError(f"pair={pair!r} means nothing for two results.")

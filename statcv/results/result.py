@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.arguments import check_level, check_types, resolve_seed
+from statcv.arguments import check_level, check_types, described, is_list, resolve_seed
 from statcv.engine import Held, Sensitivity, Setup
 from statcv.errors import ArgumentTypeError, CoefficientError, NotTunedError
 from statcv.folds import FoldPlan
@@ -1093,8 +1093,12 @@ class CVResult:
         one = metric is None or isinstance(metric, (str, Metric))
         if metric is None or isinstance(metric, (str, Metric)):
             metrics = [self._metric(metric)]
-        else:
+        elif is_list(metric):
             metrics = [self._metric(name) for name in metric]
+        else:
+            raise ArgumentTypeError(
+                f"metric must be a metric or a list of them, not {described(metric)}."
+            )
         check_level(level)
         moved = metrics if interval == "cross_validated" else []
         found = optimism_corrected(

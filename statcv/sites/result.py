@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from statcv.arguments import check_level, check_types
+from statcv.arguments import check_level, check_types, one_of
 from statcv.errors import CoefficientError, MetricError, plural
 from statcv.inference import Estimate, HTest, RandomEffects, joined_groups
 from statcv.inference.intervals.infinitesimal import scale_of
@@ -210,6 +210,7 @@ class SitesResult:
         """
         check_types(SitesResult.bound, locals())
         self._needs_classes("the bound")
+        one_of(how, ("per_fold", "pooled"), "how")
         if how == "pooled":
             return self.all.pooled_area.bound
         return float(np.mean([area.bound for area in self.all.fold_areas]))

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from statcv.arguments import check_types
+from statcv.arguments import check_types, described
 from statcv.errors import (
     ArgumentTypeError,
     ConvergenceWarning,
@@ -86,7 +86,12 @@ def run(
             "data must be a mapping of sites to data frames, such as {'A': a, 'B': b, "
             f"'C': c}}, not {type(data).__name__}."
         )
-    started, carrier = time.perf_counter(), transport or InProcess()
+    carrier = InProcess() if transport is None else transport
+    if not hasattr(carrier, "run"):
+        raise ArgumentTypeError(
+            f"transport must be a transport, not {described(carrier)}."
+        )
+    started = time.perf_counter()
     ended = carrier.run(plan, data)
     seconds = time.perf_counter() - started
     return make_result(ended, seconds, getattr(carrier, "files", 0))

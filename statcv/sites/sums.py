@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import logit
 
-from statcv.arguments import check_level, check_types
+from statcv.arguments import check_level, check_types, one_of
 from statcv.errors import ArgumentTypeError, MetricError, SiteError, plural, suggestion
 from statcv.formula import as_frame
 from statcv.inference import Estimate, Interval
@@ -419,6 +419,7 @@ class SumsResult:
         how : {"per_fold", "pooled"}
         """
         check_types(SumsResult.bound, locals())
+        one_of(how, ("per_fold", "pooled"), "how")
         if how == "pooled":
             return self.pooled_area.bound
         lower = np.mean([area.value - area.lower for area in self.fold_areas])

@@ -23,7 +23,7 @@ from statcv.errors import (
     MissingDataWarning,
     warn,
 )
-from statcv.folds import by_quantile
+from statcv.folds import by_hash, by_quantile
 from statcv.folds.strata import Key
 from statcv.formula import as_frame, caller_scope, counted, make_design, row_weights
 from statcv.inference import MonteCarlo
@@ -164,6 +164,8 @@ def stratifier_bias(
     ['x3', 'x10']
     """
     check_types(stratifier_bias, locals())
+    if key is not None:
+        by_hash("a column", key)  # raises an error if the key is wrong
     scope = caller_scope()
     if data is None:
         raise ArgumentTypeError("stratifier_bias() needs data=df.")
@@ -190,7 +192,9 @@ def stratifier_bias(
         not_in_dot=[*weighing, *known, *not_in_dot(found, table, int(k))],
     )
     kind = design.outcome.kind
-    (wanted,) = choose_metrics([metric or USUAL[kind]], design.outcome)
+    (wanted,) = choose_metrics(
+        [USUAL[kind] if metric is None else metric], design.outcome
+    )
     check_metric(wanted)
     setting = Setting(
         table=table,

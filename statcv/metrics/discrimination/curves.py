@@ -29,6 +29,7 @@ from statcv.metrics.inputs import (
     binary_scores,
     one_of,
     real_array,
+    real_number,
     same_length,
 )
 
@@ -161,6 +162,7 @@ def auprc(
     [1.0, 0.5]
     """
     one_of(method, PR_METHODS, "method")
+    real_number(tie_tol, "tie_tol")
     positive, values = binary_outcome(y), real_array(score, "score")
     n = positive.size
     if values.ndim == 2 and values.shape[1] == n:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.arguments import one_of
+from statcv.arguments import check_level, one_of
 from statcv.engine import run
 from statcv.errors import ComparisonError
 from statcv.inference import measured_comparison
@@ -310,6 +310,7 @@ def make_comparison(
         If ``adjust``, ``reference``, ``how`` or ``n_permutations`` is out of range or
         does not fit the test.
     """
+    check_level(level, ComparisonError)
     options = {
         "metric": metric,
         "level": None if level == LEVEL else level,
