@@ -62,8 +62,8 @@ class ArgumentError(StatcvError, ValueError):
     """An argument whose value makes no sense for the call."""
 
 
-class ArgumentTypeError(StatcvError, TypeError):
-    """An argument of the wrong type."""
+class ArgumentTypeError(ArgumentError, TypeError):
+    """An argument of the wrong type, which is a wrong value too."""
 
 
 class CoefficientError(StatcvError, AttributeError):

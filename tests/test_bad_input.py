@@ -510,7 +510,7 @@ def test_a_rank_metric_of_an_outcome_that_is_not_binary(data):
 
 @pytest.mark.parametrize(
     ("na_action", "words"),
-    [("dorp", ["'dorp'", "Did you mean 'drop'?", "drop, raise, pass"]),
+    [("dorp", ["'dorp'", "Did you mean 'drop'?", "'drop' or 'raise' or 'pass'"]),
      ("raises", "Did you mean 'raise'?"), ("na.omit", "'na.omit'"), (None, "None"),
      (True, "True")],
 )  # fmt: skip

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from statcv.arguments import one_of
 from statcv.datasets.cache import Prepared, Source, obtain
-from statcv.errors import ArgumentError, suggestion
 
 # ---- the published files as plain tables ----
 
@@ -325,9 +325,4 @@ def fetch_ptb(
 
 
 def _part(part: str, parts: dict[str, Prepared]) -> Prepared:
-    if not isinstance(part, str) or part not in parts:
-        known = " and ".join(repr(name) for name in parts)
-        raise ArgumentError(
-            f"part is one of {known}, not {part!r}.{suggestion(part, parts)}"
-        )
-    return parts[part]
+    return parts[one_of(part, parts, "part")]

@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.arguments import is_whole
+from statcv.arguments import MAX_JOBS, check_whole
 from statcv.engine.setup import Setup
-from statcv.errors import ArgumentError, ArgumentTypeError
+from statcv.errors import ArgumentError
 from statcv.threads import allow_threads, usual_threads
 
 
@@ -217,8 +217,9 @@ Made = TypeVar("Made")
 
 def check_jobs(n_jobs: Any) -> None:
     """Check n_jobs."""
-    if n_jobs is not None and (not is_whole(n_jobs)):
-        raise ArgumentTypeError(f"n_jobs must be an integer, not {n_jobs!r}.")
+    if n_jobs is None:
+        return
+    check_whole(n_jobs, "n_jobs", least=-MAX_JOBS, most=MAX_JOBS)
     if n_jobs == 0:
         raise ArgumentError("n_jobs=0 means no process; use 1, or -1 for all cores.")
 

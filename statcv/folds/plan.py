@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import SchemeError, plural
+from statcv.arguments import MAX_BINS, check_types, check_whole
+from statcv.errors import ArgumentError, SchemeError, plural
 from statcv.folds.fits import Fits
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.weighting import Weighting
@@ -129,6 +130,7 @@ class FoldPlan:
 
     def name(self, split: int) -> tuple[int, Any]:
         """Return (repeat from 1, the fold's name) of a split."""
+        check_whole(split, "split", least=0, most=self.n_splits - 1)
         first = self.fits.first_split
         repeat = int(np.searchsorted(first, split, side="right")) - 1
         return repeat + 1, self.labels[repeat][split - first[repeat]]
@@ -164,18 +166,22 @@ class FoldPlan:
 
     def test(self, split: int) -> Rows:
         """Return the records held out in a split."""
+        check_whole(split, "split", least=0, most=self.n_splits - 1)
         return self.tests[split]
 
     def left_out(self, fit: int) -> Rows:
         """Return the records that a fit neither trains on nor holds out."""
+        check_whole(fit, "fit", least=0, most=self.n_fits - 1)
         return np.union1d(self.dropped[fit], self.kept_out[fit])
 
     def train(self, fit: int) -> Rows:
         """Return the records on which a fit is trained, with repetitions."""
+        check_whole(fit, "fit", least=0, most=self.n_fits - 1)
         return self.fits.train(fit)
 
     def weights(self, fit: int, rows: Rows) -> NDArray[np.float64] | None:
         """Return the weights of training records of a fit; None where all are 1."""
+        check_whole(fit, "fit", least=0, most=self.n_fits - 1)
         return None if self.weighting is None else self.weighting.of(fit, rows)
 
     @property
@@ -246,7 +252,15 @@ class FoldPlan:
         >>> plan.counts(data["GRADE"].to_numpy(), 2)[0].tolist()
         [[16, 8], [16, 8], [15, 9], [16, 8]]
         """
-        return self.fits.counts(codes, classes)
+        check_whole(classes, "classes", least=1, most=MAX_BINS)
+        values = np.asarray(codes)
+        _length_is(self.n, values, "codes")
+        if (
+            values.dtype.kind not in "iub"
+            or not ((values >= 0) & (values < classes)).all()
+        ):
+            raise ArgumentError(f"codes must be integers from 0 to {classes - 1}.")
+        return self.fits.counts(values, classes)
 
     def training_means(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Return the (weighted) mean of values over each training set, (n_fits,).
@@ -259,7 +273,8 @@ class FoldPlan:
         >>> plan.training_means(data["GRADE"].to_numpy()).round(3).tolist()
         [0.333, 0.333, 0.375, 0.333]
         """
-        return self.fits.training_means(values)
+        _length_is(self.n, np.asarray(values), "values")
+        return self.fits.training_means(np.asarray(values))
 
     # ---- new records ----
 
@@ -360,6 +375,7 @@ class FoldPlan:
         0       1     4         0    0  held out  stratified_kfold
         1       1     4         1    1  held out  stratified_kfold
         """
+        check_types(FoldPlan.to_frame, locals())
         from statcv.folds.frame import to_frame
 
         return to_frame(self, training)
@@ -427,6 +443,11 @@ class FoldPlan:
             f"<FoldPlan {self.scheme}: {plural(self.n_splits, 'split')} of "
             f"{plural(self.n, 'record')}, {self.fingerprint}>"
         )
+
+
+def _length_is(n: int, values: NDArray[Any], name: str) -> None:
+    if values.shape[:1] != (n,) or values.dtype.kind not in "biuf":
+        raise ArgumentError(f"{name} must hold one number for each of {n} records.")
 
 
 def _length(X: Any) -> int:

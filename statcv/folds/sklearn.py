@@ -14,14 +14,14 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from inspect import signature
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.model_selection import BaseCrossValidator
 
-from statcv.arguments import resolve_seed
+from statcv.arguments import MAX_BINS, check_whole, one_of, resolve_seed
 from statcv.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -119,6 +119,7 @@ def outcome_of(y: Any, continuous: bool | None = None) -> Response:
     """
     if y is None:
         raise ArgumentError("y is needed, the outcome of each record.")
+    one_of(continuous, (None, True, False), "continuous")
     column, types = column_of(y, "y"), pd.api.types
     if types.is_numeric_dtype(column) and not types.is_bool_dtype(column):
         numbers = column.to_numpy(dtype=float)
@@ -273,7 +274,9 @@ class _Rebalanced(Splitter):
     rebalance: Rebalance
 
     def _build(self, scheme: str, response: Response, **arguments: Any) -> FoldPlan:
-        if self.rebalance not in ("subsample", "upsample"):
+        if not isinstance(self.rebalance, str) or self.rebalance not in get_args(
+            Rebalance
+        ):
             raise ArgumentError(
                 f"rebalance={self.rebalance!r} is neither 'subsample' nor 'upsample'; "
                 "what needs weights or several fits a split is for statcv.cv()."
@@ -620,6 +623,8 @@ class FoldStratifiedKFold(_GroupsSplitter):
         )
 
     def _stratifier(self, columns: list[str]) -> Stratifier:
+        one_of(self.by, ("value", "hash", "quantile"), "by")
+        check_whole(self.per_fold, "per_fold", least=1, most=MAX_BINS)
         for name, given, where in (
             ("key", self.key is not FROM_ENVIRONMENT, "hash"),
             ("balanced", self.balanced is not False, "hash"),
@@ -633,11 +638,6 @@ class FoldStratifiedKFold(_GroupsSplitter):
             return by_value(columns)
         if self.by == "hash":
             return by_hash(columns, self.key, self.balanced)
-        if self.by != "quantile":
-            raise ArgumentError(
-                f"by={self.by!r} is not one of 'value', 'hash', 'quantile'."
-                + suggestion(self.by, ("value", "hash", "quantile"))
-            )
         if len(columns) > 1:
             raise ArgumentError(
                 f"by='quantile' takes one column of groups, not {len(columns)}."

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from statcv.arguments import one_of
 from statcv.errors import (
-    ArgumentError,
     ColumnError,
     DataError,
     FormulaError,
@@ -181,11 +181,7 @@ def make_design(
     not_in_dot : collection of str
         Columns that ``.`` does not stand for.
     """
-    if na_action not in NA_ACTIONS:
-        raise ArgumentError(
-            f"na_action must be one of {', '.join(NA_ACTIONS)}, not {na_action!r}."
-            + suggestion(na_action, NA_ACTIONS)
-        )
+    one_of(na_action, NA_ACTIONS, "na_action")
     frame = as_frame(data)
     every = frame.columns.tolist()
     parsed = parse_formula(formula, every, scope, not_in_dot, frame.columns)

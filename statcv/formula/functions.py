@@ -16,6 +16,7 @@ import patsy.splines
 from numpy.typing import NDArray
 
 from statcv.errors import ColumnError, DataError, FormulaError, suggestion
+from statcv.formula.limits import MAX_TEXT
 from statcv.formula.quoting import quoted
 
 
@@ -346,6 +347,8 @@ def _matching(call: ast.expr, columns: Collection[str], code: str) -> list[str]:
         )
     names: dict[str, None] = {}
     for pattern in patterns:
+        if len(pattern) > MAX_TEXT:
+            raise FormulaError(f"columns() has a pattern above {MAX_TEXT} characters.")
         matched = [name for name in columns if fnmatchcase(name, pattern)]
         if not matched:
             raise ColumnError(

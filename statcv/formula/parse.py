@@ -7,6 +7,7 @@ and it keeps the intercept in ``x + -1`` and ``(x - 1) * z``, where R removes it
 
 from __future__ import annotations
 
+import ast
 import io
 import tokenize
 from bisect import bisect_right
@@ -19,6 +20,12 @@ from types import ModuleType
 from typing import Any
 
 from statcv.errors import FormulaError, plural
+from statcv.formula.limits import (
+    MAX_INTERACTIONS,
+    check_cost,
+    check_count,
+    check_length,
+)
 from statcv.formula.quoting import (
     Written,
     all_quoted,
@@ -160,6 +167,9 @@ def _interacting(node: Any, dot: Sequence[str] | None) -> Expansion:
 def _interaction(kind: str, left: Expansion, right: Expansion) -> Expansion:
     found = Expansion(intercept=_taken_out(left, right))
     ours = list(left.terms.values())
+    if kind != "/":
+        pairs = len(ours) * len(right.terms)
+        check_count(pairs, 10 * MAX_INTERACTIONS, "interactions")
     if kind != ":":
         found.add(*ours)
     if kind == "*":
@@ -313,6 +323,7 @@ def parse_formula(
         kind = type(text).__name__
         raise FormulaError(f"the formula must be text, 'y ~ x1 + x2', not {kind}.")
     text = text.replace("\n", " ").strip()
+    check_length(text, columns)
     left, right = sides(without_signs_of_r(text))
     if left.type in _ARITHMETIC and left.args[-1].type != "ONE":  # R computes there
         computed = _sides(without_signs_of_r(text))[0]
@@ -336,7 +347,10 @@ def parse_formula(
     mentions = mentioned(right)
     beyond_dot = any(code not in dot for code in mentions)
     named = [code for code in codes if code not in dot] if beyond_dot else []
-    read, more_functions = resolve([*named, *mentions], known, scope)
+    read, more_functions = resolve(dict.fromkeys([*named, *mentions]), known, scope)
+    for term in several:
+        if any("(" in code for code in term):  # the columns of a product of bases
+            check_cost(ast.parse(f"[{', '.join(term)}]"), ":".join(term))
     more = {code: f.column for code, f in read.items() if f.column is not None}
     written = {**dot, **more} if any(code not in dot for code in more) else dot
     factors = Factors({**left_factors, **read}, written, "Q" in known)
@@ -374,6 +388,8 @@ def _predictors(
     found = expanded(right, dot.codes)
     terms = found.ordered
     alone = bisect_right(terms, 1, key=len)
+    most = MAX_INTERACTIONS + 2 * len(dot)
+    check_count(len(terms) - alone, most, "interactions")
     single = tuple(chain.from_iterable(terms[:alone]))
     return found.intercept is not False, single, terms[alone:]
 
@@ -402,6 +418,8 @@ def sides(text: str) -> tuple[Any, Any]:
         tree = parse_formula(mark_dots(text))
     except patsy.PatsyError as error:
         raise _unreadable(error) from None
+    except RecursionError:
+        raise FormulaError("the formula has too many nested brackets.") from None
     if len(tree.args) != 2:
         hint = " (the outcome is set off by '~', not '=')" if "=" in text else ""
         raise FormulaError(
@@ -418,6 +436,8 @@ def expanded(tree: Any, dot: Sequence[str] | None = None) -> Expansion:
         return expand(tree, dot)
     except patsy.PatsyError as error:
         raise _unreadable(error) from None
+    except RecursionError:
+        raise FormulaError("the formula has too many nested brackets.") from None
 
 
 def _unreadable(error: Exception) -> FormulaError:

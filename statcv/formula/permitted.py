@@ -10,6 +10,9 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
+import math
+import re
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -159,14 +162,21 @@ def why_refused(value: object) -> str | None:
     >>> why_refused(np.save)
     'is not an elementwise function'
     """
+    if wrapped := _wrapped(value):
+        inner = [one for one in wrapped if one not in vars(math).values()]
+        return next(filter(None, map(why_refused, inner)), None)
     if _is_elementwise(value):
         return None
+    if isinstance(value, np.ufunc):
+        return "is made by np.frompyfunc, which does not tell what it calls"
     if isinstance(value, ModuleType):
         return "is a module, not a function"
     if any(value is one for one in vars(builtins).values()):  # exit, in a console
         return "is a function of Python's own"
     if not isinstance(value, (type, types.FunctionType, *_BUILT_IN)):
-        return None  # an object that the script has made, which can be called
+        room = type(value).__module__.partition(".")[0]
+        own = room not in sys.stdlib_module_names or room == "__main__"
+        return None if own else "is a function of Python's own"  # operator.methodcaller
     home = getattr(value, "__module__", None) or "builtins"
     room = home.partition(".")[0]
     if home.startswith("statcv.studies."):
@@ -175,9 +185,25 @@ def why_refused(value: object) -> str | None:
         return "is not an elementwise function"
     if room == "builtins" or (room in sys.stdlib_module_names and room != "__main__"):
         return "is a function of Python's own"
+    installed = "site-packages" in str(getattr(sys.modules.get(room), "__file__", ""))
+    if installed and _READS_OR_WRITES.match(getattr(value, "__name__", "")):
+        return "reads or writes files, by its name"
     return None
 
 
+def _wrapped(value: object) -> list[object]:
+    """Return the callables that a wrapper of functools or NumPy calls or hands on."""
+    if isinstance(value, functools.partial):
+        return [value.func, *filter(callable, [*value.args, *value.keywords.values()])]
+    if isinstance(value, np.vectorize):
+        return [value.pyfunc]
+    if isinstance(value, (staticmethod, classmethod, type(functools.cache(abs)))):
+        return [value.__wrapped__]
+    return []
+
+
+# names of functions of installed packages, such as joblib.load
+_READS_OR_WRITES = re.compile("(read|scan|load|open|save|write|dump|to|fetch)(_|s?$)")
 _BUILT_IN = (
     types.BuiltinFunctionType,
     types.MethodType,
@@ -190,7 +216,7 @@ _BUILT_IN = (
 
 def _is_elementwise(value: object) -> bool:
     if isinstance(value, np.ufunc):
-        return True
+        return not value.__name__.endswith("(vectorized)")
     of_pandas = [getattr(pd, name) for name in _OF_PANDAS]
     known = [*(getattr(np, name) for name in _ELEMENTWISE), *of_pandas]
     return any(value is one for one in known)

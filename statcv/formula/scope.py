@@ -35,6 +35,7 @@ from statcv.formula.functions import (
     poly,
     spread,
 )
+from statcv.formula.limits import MAX_EXPRESSIONS, check_cost, check_count
 from statcv.formula.permitted import (
     METHODS,
     check_arguments,
@@ -204,11 +205,14 @@ def resolve(
     """
     factors: dict[str, Factor] = {}
     functions: dict[str, Any] = {}
+    expressions = 0
     for code in codes:
         column = column_of(code)
         if column is not None and column in columns:
             factors[code] = column_factor(code, column, "Q" in columns)
             continue
+        expressions += 1
+        check_count(expressions, MAX_EXPRESSIONS, "terms that are not columns")
         reader = _Reader(code, columns, scope)
         factors[code] = reader.factor()
         functions.update(reader.functions)
@@ -233,6 +237,7 @@ class _Reader(ast.NodeTransformer):
     def factor(self) -> Factor:
         """Return the factor of the expression."""
         tree = _parsed(self.code)
+        self.renamed |= check_cost(tree, self.code)
         self.top = tree.body
         if isinstance(tree.body, ast.Name):
             self._column(tree.body.id)  # a function by itself is not a term
@@ -436,6 +441,8 @@ class _Reader(ast.NodeTransformer):
 def _parsed(code: str) -> ast.Expression:
     try:
         return ast.parse(code, mode="eval")
+    except (RecursionError, MemoryError, ValueError):  # nested, or a huge constant
+        raise FormulaError(f"cannot read a term of {len(code):,} characters.") from None
     except SyntaxError as error:
         called, bracket, _ = code.partition("(")
         answer = function_answer(called.strip()) if bracket else None

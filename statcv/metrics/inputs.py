@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from functools import partial
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from statcv.errors import MetricError, suggestion
+from statcv import arguments
+from statcv.errors import MetricError
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.intp]
+
+one_of = partial(arguments.one_of, error=MetricError)
 
 
 def real_array(values: ArrayLike, name: str) -> NDArray[Any]:
@@ -47,8 +50,9 @@ def real_array(values: ArrayLike, name: str) -> NDArray[Any]:
 
 def real_number(value: object, name: str) -> float:
     """Check that a value is a number, and return it as a float."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise MetricError(f"{name} must be a number, not {value!r}.")
+    if not arguments.is_number(value):
+        shown = arguments.described(value)
+        raise MetricError(f"{name} must be a number, not {shown}.")
     return float(value)
 
 
@@ -145,13 +149,3 @@ def class_codes(y: ArrayLike, n_classes: int) -> Ints:
             f"p, but has values such as {values[~known][0]:g}."
         )
     return values.astype(np.intp)
-
-
-def one_of(value: str, known: Iterable[str], name: str) -> str:
-    """Check that an option is among the known ones, and return it."""
-    options = tuple(known)
-    if value not in options:
-        listed = " or ".join(repr(option) for option in options)
-        hint = suggestion(value, options)
-        raise MetricError(f"{name} must be {listed}, not {value!r}.{hint}")
-    return value

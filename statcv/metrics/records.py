@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from statcv.arguments import is_whole
+from statcv.arguments import MAX_BINS, MAX_RESAMPLES, check_whole
 from statcv.errors import MetricError
 from statcv.metrics.discrimination.ranking import round_significant
 from statcv.metrics.inputs import (
@@ -39,8 +39,7 @@ def improper(p: Floats) -> str:
 
 def quantile_groups(p: Floats, groups: int) -> Ints:
     """Return the quantile group of each record, from 0; ties share a group."""
-    if not is_whole(groups) or groups < 1:
-        raise MetricError(f"groups must be an integer of at least 1, not {groups!r}.")
+    check_whole(groups, "groups", least=1, most=MAX_BINS, error=MetricError)
     if not p.size:
         return np.empty(0, dtype=np.intp)
     values = round_significant(p)
@@ -88,8 +87,7 @@ _N_BOOT = 2000
 def number_of_draws(n_boot: int | None) -> int:
     """Return the number of bootstrap samples, 2000 by default."""
     draws = _N_BOOT if n_boot is None else n_boot
-    if not is_whole(draws) or draws < 1:
-        raise MetricError(f"n_boot must be an integer of at least 1, not {n_boot!r}.")
+    check_whole(draws, "n_boot", least=1, most=MAX_RESAMPLES, error=MetricError)
     return draws
 
 

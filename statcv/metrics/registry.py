@@ -8,7 +8,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from statcv.errors import MetricError, suggestion
+from statcv.arguments import check_types, one_of
+from statcv.errors import MetricError
 from statcv.metrics.classification.classwise import (
     accuracy,
     balanced_accuracy,
@@ -489,6 +490,7 @@ def is_listed(metric: Metric) -> bool:
     >>> is_listed(METRICS["brier"])
     True
     """
+    check_types(is_listed, locals(), MetricError)
     return METRICS.get(metric.name) == metric
 
 
@@ -526,10 +528,7 @@ def default_metrics(kind: str, threshold: bool = False) -> tuple[str, ...]:
     >>> default_metrics("continuous")
     ('rmse', 'mae', 'r2')
     """
-    if kind not in _DEFAULTS:
-        known = ", ".join(repr(name) for name in _DEFAULTS)
-        raise MetricError(
-            f"kind must be one of {known}, not {kind!r}.{suggestion(kind, _DEFAULTS)}"
-        )
+    one_of(kind, _DEFAULTS, "kind", MetricError)
+    one_of(threshold, (True, False), "threshold", MetricError)
     more = _AT_A_THRESHOLD if threshold and kind == "binary" else ()
     return (*_DEFAULTS[kind], *more)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.arguments import is_whole
+from statcv.arguments import MAX_SEED, check_whole
 from statcv.errors import MissingPackageError, ModelError, suggestion
 from statcv.models.base import Capabilities, Matrix, TrainingSet, without_column
 
@@ -132,9 +132,9 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
                 "model=xgboost.XGBClassifier(…) or XGBRegressor(…)."
             )
         if name in ("n_estimators", "early_stopping_rounds") and value is not None:
-            _check_whole(name, value, least=1)
+            check_whole(value, name, 1, MAX_ROUNDS, ModelError)
         if name in ("random_state", "seed") and value is not None:
-            _check_whole(name, value, least=0)
+            check_whole(value, name, 0, MAX_SEED, ModelError)
         if name == "validation" and value is not None and not _is_share(value):
             raise ModelError(
                 f"validation must be a share between 0 and 1, not {value!r}."
@@ -165,12 +165,6 @@ def _custom(value: Any) -> bool:
     return any(callable(one) for one in listed)
 
 
-def _check_whole(name: str, value: Any, least: int) -> None:
-    whole = is_whole(value)
-    if not whole or value < least:
-        raise ModelError(f"{name} must be an integer, {least} or more, not {value!r}.")
-
-
 def _is_share(value: Any) -> bool:
     return isinstance(value, (float, np.floating)) and bool(0 < value < 1)
 
@@ -178,6 +172,7 @@ def _is_share(value: Any) -> bool:
 # ---- gradient boosted trees by XGBoost ----
 
 ROUNDS = 100
+MAX_ROUNDS = 1_000_000  # trees of one model
 VALIDATION = 0.2
 PLACE = re.compile(r"^\[[\d:]+\] \S+:\d+: ")  # when and where XGBoost gave up
 SCORES = ("binary:logitraw", "binary:hinge")  # objectives that give no probabilities

@@ -13,6 +13,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.arguments import check_types
+from statcv.errors import ModelError
 from statcv.models.base import (
     Capabilities,
     Matrix,
@@ -208,6 +210,9 @@ class Linear:
         needs_full_rank=True,
         likelihood=Gaussian(),
     )
+
+    def __post_init__(self) -> None:
+        check_types(Linear, vars(self), ModelError)
 
     def check(self, kind: str) -> None:
         """Raise ModelError for an outcome of more than two classes."""

@@ -7,6 +7,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
+from statcv.arguments import described, is_number
 from statcv.errors import ModelError
 from statcv.models.base import (
     Capabilities,
@@ -117,10 +118,9 @@ class Logit:
     flic: bool = False
 
     def __post_init__(self) -> None:
-        number = isinstance(self.C, (int, float, np.integer, np.floating))
-        number = number and not isinstance(self.C, bool)
-        if self.C is not None and not (number and self.C > 0):
-            raise ModelError(f"C must be a positive number or None, not {self.C!r}.")
+        if self.C is not None and not (is_number(self.C) and self.C > 0):
+            shown = described(self.C)
+            raise ModelError(f"C must be a positive number or None, not {shown}.")
         for name in ("firth", "standardize", "flic"):
             value = getattr(self, name)
             if not isinstance(value, (bool, np.bool_)):

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from statcv.arguments import is_whole
-from statcv.errors import ModelError, plural, suggestion
+from statcv.arguments import check_whole, one_of
+from statcv.errors import ModelError, plural
 from statcv.models.base import (
     Capabilities,
     Matrix,
@@ -73,16 +73,10 @@ class Neighbors:
     )
 
     def __post_init__(self) -> None:
-        whole = is_whole(self.k)
-        if not whole or self.k < 1:
-            raise ModelError(f"k must be an integer, 1 or more, not {self.k!r}.")
+        check_whole(self.k, "k", least=1, error=ModelError)
         if not isinstance(self.scale, (bool, np.bool_)):
             raise ModelError(f"scale must be True or False, not {self.scale!r}.")
-        if self.weights not in WEIGHTS:
-            raise ModelError(
-                f"weights must be {' or '.join(map(repr, WEIGHTS))}, not "
-                f"{self.weights!r}.{suggestion(self.weights, WEIGHTS)}"
-            )
+        one_of(self.weights, WEIGHTS, "weights", ModelError)
 
     @property
     def label(self) -> str:

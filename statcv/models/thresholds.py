@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.arguments import described, is_number
 from statcv.errors import ArgumentError, ArgumentTypeError, ModelError, suggestion
 from statcv.metrics import Metric, round_significant
 from statcv.models.base import (
@@ -165,8 +166,8 @@ def with_threshold(
         raise ArgumentTypeError(
             f"threshold must be a number or a rule's name, not {threshold!r}."
         )
-    if not np.isfinite(float(threshold)):
-        raise ArgumentError(f"threshold must be finite, not {threshold!r}.")
+    if not (is_number(threshold) and np.isfinite(threshold)):
+        raise ArgumentError(f"threshold must be finite, not {described(threshold)}.")
     return model, float(threshold)
 
 

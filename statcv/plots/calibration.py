@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.arguments import check_types, described
 from statcv.errors import ArgumentTypeError, plural
 from statcv.inference import Readable, make_estimate
 from statcv.metrics import (
@@ -111,6 +112,7 @@ def plot_calibration(
     >>> print(ax.texts[0].get_text().splitlines()[0])
     slope 0.60 (−0.24 to 1.73)
     """
+    check_types(plot_calibration, locals())
     named = named_results(results, "plot_calibration")
     read = {
         name: records_of(result, "a calibration curve", probabilities=True)
@@ -197,10 +199,10 @@ def plot_corrected_calibration(
     >>> scv.plots.plot_corrected_calibration(curve).get_title()
     'Calibration, corrected for optimism'
     """
-    if not hasattr(curve, "corrected"):
+    if not hasattr(curve, "predicted") or not hasattr(curve, "corrected"):
         raise ArgumentTypeError(
-            "plot_corrected_calibration() draws what corrected_calibration() of a "
-            f"result returns, not a {type(curve).__name__}."
+            "plot_corrected_calibration() draws what "
+            f"result.corrected_calibration() returns, not {described(curve)}."
         )
     ax = new_axes(ax)
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")

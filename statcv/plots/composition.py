@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.errors import ArgumentError, plural, suggestion
+from statcv.arguments import check_types, one_of
+from statcv.errors import plural
 from statcv.folds import FoldPlan, Response
 from statcv.inference import Readable
 from statcv.plots.base import COLOURS, GREY, new_axes
@@ -72,11 +73,8 @@ def plot_composition(
     >>> plot_composition(plan).get_title()
     'Records held out, stratified_kfold'
     """
-    if what not in WHATS:
-        raise ArgumentError(
-            f"what must be 'held out' or 'training', not {what!r}."
-            + suggestion(what, WHATS)
-        )
+    check_types(plot_composition, locals())
+    one_of(what, WHATS, "what")
     plan, response = require_response(plan, "a plot of composition")
     shown = shown_splits(plan, response, repeat)
     ax = new_axes(ax)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.errors import ArgumentError, suggestion
+from statcv.arguments import check_level, check_types, one_of
+from statcv.errors import ArgumentError
 from statcv.inference import Readable
 from statcv.inference.estimates.pairs import ConcordantPairs
 from statcv.metrics import (
@@ -120,6 +121,8 @@ def plot_roc(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['four folds: auROC 0.835 (per fold 0.833)', '95% band, pointwise']
     """
+    check_types(plot_roc, locals())
+    check_level(level)
     named = named_results(results, "plot_roc", label)
     for name, result in named.items():
         ax = _add_roc(result, ax, name, band, level)
@@ -244,11 +247,9 @@ def plot_pr(
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('recall (sensitivity)', 'precision')
     """
-    if method not in AREAS:
-        raise ArgumentError(
-            f"method must be {' or '.join(map(repr, AREAS))}, not {method!r}."
-            + suggestion(method, AREAS)
-        )
+    check_types(plot_pr, locals())
+    check_level(level)
+    one_of(method, AREAS, "method")
     shading = _method(band)
     if shading == "simultaneous":
         raise ArgumentError(
@@ -321,14 +322,9 @@ def _title(ax: Axes, what: str, how: str) -> str:
 
 
 def _method(band: Band) -> Literal["pointwise", "simultaneous"] | None:
-    if band is False:
-        return None
-    if band is True:
-        return "pointwise"
-    if band not in METHODS:
-        raise ArgumentError(
-            f"band must be True, False, 'pointwise' or 'simultaneous', not {band!r}."
-        )
+    one_of(band, (True, False, *METHODS), "band")
+    if isinstance(band, bool):
+        return "pointwise" if band else None
     return band
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.arguments import check_level, check_types, is_list
 from statcv.errors import ArgumentError, ArgumentTypeError, MetricError
 from statcv.inference import Readable
 from statcv.inference.paired.contrasts import Contrasts, chosen_metric, contrast
@@ -104,7 +105,7 @@ def read_pair(comparison: Contrasts, pair: tuple[str, str] | None) -> Pair:
     """
     table = comparison.differences
     known = list(zip(table["first"], table["second"], strict=True))
-    chosen = known[0] if pair is None else tuple(pair)
+    chosen = known[0] if pair is None else tuple(pair) if is_list(pair) else pair
     if chosen not in known:
         listed = ", ".join(f"({one!r}, {two!r})" for one, two in known)
         raise ArgumentError(
@@ -252,6 +253,8 @@ def plot_difference(
     >>> ax.get_title().splitlines()[0]
     'large minus small: difference in auROC (per fold) 0.058'
     """
+    check_types(plot_difference, locals())
+    check_level(level)
     if second is not None:
         if pair is not None:
             raise ArgumentError(f"pair={pair!r} means nothing for two results.")

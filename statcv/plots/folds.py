@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from statcv.arguments import described, is_list
 from statcv.errors import DataError
 from statcv.folds import FoldPlan, Ragged, Response
 from statcv.folds.audit import trained_on_equal
@@ -135,6 +136,8 @@ def _coded(
     values: Sequence[Any] | pd.Series[Any], plan: FoldPlan, argument: str
 ) -> tuple[Rows, list[str]]:
     """Return the number of each record's value, and the values in sorted order."""
+    if not is_list(values):
+        raise DataError(f"{argument} must be a list, not {described(values)}.")
     column = pd.Series(values)
     if len(column) != plan.n:
         raise DataError(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from statcv.arguments import check_types, described, is_list, is_number
 from statcv.errors import ArgumentError, ArgumentTypeError, ColumnError, suggestion
 from statcv.inference import Estimate
 from statcv.metrics import METRICS
@@ -403,6 +404,7 @@ def plot_forest(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['GPA', 'GPA and PSI']
     """
+    check_types(plot_forest, locals())
     found = read_rows(estimates, metric, how, level, names)
     together = found.summary if summary is None else summary
     diamond = None if together is None else Diamond.of(together)
@@ -479,12 +481,12 @@ def _limits(
 ) -> tuple[float, float]:
     """Return the limits of the axis, which by default include all finite values."""
     if xlim is not None:
-        low, high = map(float, xlim)
-        if not (np.isfinite([low, high]).all() and low < high):
+        two = is_list(xlim) and len(xlim) == 2 and all(map(is_number, xlim))
+        if not (two and np.isfinite(xlim).all() and xlim[0] < xlim[1]):
             raise ArgumentError(
-                f"xlim must be two numbers in increasing order, not {xlim!r}."
+                f"xlim must be two numbers in increasing order, not {described(xlim)}."
             )
-        return low, high
+        return float(xlim[0]), float(xlim[1])
     shown = [number for row in rows for number in (row.estimate, row.lower, row.upper)]
     if diamond is not None:
         shown += [diamond.estimate, diamond.lower, diamond.upper]

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.arguments import is_whole
-from statcv.errors import ArgumentError
+from statcv.arguments import check_whole
 from statcv.inference import Readable
 from statcv.plots.base import (
     COLOURS,
@@ -26,6 +25,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 MOST_BINS = 40
 SAME = 1e-9  # share of the largest number, by which others hardly differ
+
+
+MAX_BARS = 1000  # bars of one class
 
 
 def plot_risk(
@@ -69,8 +71,8 @@ def plot_risk(
     'Risk by outcome, held-out predictions pooled'
     """
     require_result(result, "plot_risk")
-    if bins is not None and not (is_whole(bins) and bins >= 1):
-        raise ArgumentError(f"bins must be an integer of at least 1, not {bins!r}.")
+    if bins is not None:
+        check_whole(bins, "bins", least=1, most=MAX_BARS)
     records = records_of(result, "risk by outcome")
     ax, scores, outcome = new_axes(ax), result.scores, result.design.outcome
     finite = np.isfinite(records.predicted)

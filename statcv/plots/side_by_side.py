@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from statcv.errors import ArgumentError, suggestion
+from statcv.arguments import one_of
 from statcv.plots.calibration import plot_calibration
 from statcv.plots.curves import plot_pr, plot_roc
 from statcv.plots.decision import plot_decision
@@ -42,11 +42,7 @@ def draw_comparison(
     if kind is None:
         outcomes = {one.design.outcome.kind for one in compared.results.values()}
         kind = "roc" if outcomes == {"binary"} else "forest"
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise ArgumentError(
-            f"kind must be one of {', '.join(map(repr, KINDS))}, not {kind!r}."
-            + suggestion(kind, KINDS)
-        )
+    one_of(kind, KINDS, "kind")
     if kind in CURVES:
         options = {"level": compared.level, **options}
     return KINDS[kind](compared, ax=ax, **options)

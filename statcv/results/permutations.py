@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.arguments import is_whole
+from statcv.arguments import check_whole
 from statcv.errors import (
     ArgumentError,
-    ArgumentTypeError,
     MetricError,
     ModelError,
     SchemeError,
@@ -292,10 +291,7 @@ def check_times(result: CVResult, times: int, name: str = "n_permutations") -> N
     ArgumentError, ArgumentTypeError
         If the number is not an integer, is below 1, or is more than can be made.
     """
-    if not is_whole(times):
-        raise ArgumentTypeError(f"{name} must be an integer, not {times!r}.")
-    if times < 1:
-        raise ArgumentError(f"{name} must be 1 or more, not {times}.")
+    check_whole(times, name, least=1)
     if times > MOST:
         cost = duration(MOST * seconds_once(result))
         raise ArgumentError(

@@ -11,7 +11,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.arguments import attribute_error, check_level, resolve_seed
+from statcv.arguments import (
+    attribute_error,
+    check_level,
+    check_types,
+    described,
+    is_list,
+    resolve_seed,
+)
 from statcv.engine import Held, Sensitivity, Setup
 from statcv.errors import ArgumentTypeError, CoefficientError, NotTunedError
 from statcv.folds import FoldPlan
@@ -552,6 +559,7 @@ class CVResult:
         >>> res.estimate("auroc", interval="influence", level=0.9).interval.name
         'influence'
         """
+        check_types(CVResult.estimate, locals())
         return estimates.named_estimate(
             self,
             self._metric(metric),
@@ -727,6 +735,7 @@ class CVResult:
         >>> chance.needed(chance.se)
         5
         """
+        check_types(CVResult.monte_carlo, locals())
         chosen = self._metric(metric)
         how = self._how(chosen, how)
         return monte_carlo(self.scores, chosen, how)
@@ -768,6 +777,7 @@ class CVResult:
         >>> len(res.jackknife("auroc").values)
         32
         """
+        check_types(CVResult.jackknife, locals())
         return estimates.jackknife(
             self, self._metric(metric), how, n_jobs=n_jobs, progress=progress
         )
@@ -853,6 +863,7 @@ class CVResult:
         >>> test.p_value <= 0.05
         True
         """
+        check_types(CVResult.test, locals())
         return permutations.test_of_skill(
             self,
             self._metric(metric),
@@ -925,6 +936,7 @@ class CVResult:
         >>> (1 + as_good) / (1 + len(null)) <= 0.05  # the permutation test's p-value
         True
         """
+        check_types(CVResult.null_distribution, locals())
         return permutations.null_distribution(
             self,
             self._metric(metric),
@@ -997,6 +1009,7 @@ class CVResult:
         >>> res.null_bias("auroc", "pooled").clear, res.null_bias("auroc").clear
         (True, False)
         """
+        check_types(CVResult.null_bias, locals())
         return permutations.null_bias(
             self,
             self._metric(metric),
@@ -1235,11 +1248,16 @@ class CVResult:
         >>> table.to_frame()["corrected"].round(3).tolist()
         [0.853, 0.167]
         """
+        check_types(CVResult.optimism_corrected, locals())
         one = metric is None or isinstance(metric, (str, Metric))
         if metric is None or isinstance(metric, (str, Metric)):
             metrics = [self._metric(metric)]
-        else:
+        elif is_list(metric):
             metrics = [self._metric(name) for name in metric]
+        else:
+            raise ArgumentTypeError(
+                f"metric must be a metric or a list of them, not {described(metric)}."
+            )
         check_level(level)
         moved = metrics if interval == "cross_validated" else []
         found = optimism_corrected(
@@ -1314,6 +1332,7 @@ class CVResult:
         0       0.146     0.030    -0.073      0.103
         25      0.384     0.423    -0.025      0.447
         """
+        check_types(CVResult.corrected_calibration, locals())
         return corrected_calibration(
             self.refits.setup,
             n_boot=n_boot,
@@ -1423,6 +1442,7 @@ class CVResult:
         >>> summary.tables["Metrics"].index[:2].tolist()
         ['auroc', 'auprc']
         """
+        check_types(CVResult.summary, locals())
         biases = [] if null_bias is None else permutations.biases_shown(self, null_bias)
         made = summarise(self, level, monte_carlo_error, biases, digits)
         if not optimism:

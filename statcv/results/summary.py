@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from statcv.arguments import is_whole
+from statcv.arguments import check_types, is_whole
 from statcv.errors import ArgumentError
 
 WIDTH = 79
@@ -159,6 +159,7 @@ class Summary:
         \caption{Held-out metrics.}
         \label{tab:cv}
         """
+        check_types(Summary.to_latex, locals())
         if caption is not None:
             return self._one_table(caption, label, table)
         for name, given in (("label", label), ("table", table)):

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.arguments import check_level
+from statcv.arguments import check_level, described
 from statcv.engine import Held
 from statcv.errors import (
     ArgumentError,
@@ -345,9 +345,10 @@ def group_contrasts(
             f"by={name!r} has the single value {known[0]!r}; a comparison needs two "
             "groups."
         )
-    if reference is not None and reference not in known:
+    scalar = pd.api.types.is_scalar(reference) and reference is not pd.NA
+    if reference is not None and not (scalar and reference in known):
         raise ArgumentError(
-            f"reference={reference!r} is not a value of {name!r}, which has "
+            f"reference={described(reference)} is not a value of {name!r}, which has "
             f"{', '.join(map(repr, known))}."
         )
     each = [

@@ -9,7 +9,15 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from statcv.arguments import check_whole, resolve_seed
+from statcv.arguments import (
+    MAX_BINS,
+    MAX_RESAMPLES,
+    check_types,
+    check_whole,
+    is_list,
+    numbers,
+    resolve_seed,
+)
 from statcv.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -38,6 +46,9 @@ CLASSES: Final = ("logit", KIND)  # kinds of models whose outcome has two classe
 DECISIONS: Final = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 SCOPE: Final = {"np": np}  # what formulas may call, beyond patsy's own functions
 TRIAL: Final = 200  # made-up rows, from which the columns of the design are read
+
+
+MAX_ROUNDS = 10_000  # messages of one fit
 
 
 def agree(
@@ -122,12 +133,16 @@ def agree(
     >>> plan.scheme, plan.key_name, plan.binary
     ('kfold', '8d3fd3', True)
     """
-    check_whole(k, "k", least=2)
+    check_types(agree, locals())
+    check_whole(k, "k", least=2, most=MAX_BINS)
     check_whole(cell, "cell", least=1)
-    check_whole(bins, "bins", least=8)
-    check_whole(rounds, "rounds", least=5)
-    check_whole(permutations, "permutations", least=0)
+    check_whole(bins, "bins", least=8, most=MAX_BINS)
+    check_whole(rounds, "rounds", least=5, most=MAX_ROUNDS)
+    check_whole(permutations, "permutations", least=0, most=MAX_RESAMPLES)
     chosen = _model(model)
+    for name, values in (levels or {}).items():
+        if not is_list(values):
+            raise ArgumentTypeError(f"levels={{{name!r}: …}} must be a list.")
     given = {name: tuple(values) for name, values in (levels or {}).items()}
     for name, values in given.items():
         if len(values) < 2 or len(set(values)) < len(values):
@@ -145,7 +160,7 @@ def agree(
     source = stratify if isinstance(stratify, Stratifier) else None
     if stratify is not None and source is None:
         source = by_hash(stratify)  # type: ignore[arg-type]
-    shares = tuple(sorted({float(share) for share in decisions}))
+    shares = tuple(sorted(set(numbers(decisions, "decisions").tolist())))
     if not all(0 < share < 1 for share in shares):
         raise ArgumentError("decisions must be probabilities between 0 and 1.")
     names = tuple(map(str, sites))
@@ -206,7 +221,7 @@ def _metrics(metrics: str | Sequence[str] | None, kind: str) -> tuple[str, ...]:
         return METRICS[kind]
     names = (metrics,) if isinstance(metrics, str) else tuple(metrics)
     for name in names:
-        if name not in METRICS[kind]:
+        if not isinstance(name, str) or name not in METRICS[kind]:
             raise ArgumentError(
                 f"metric {name!r} is not available over sites for this outcome; one of "
                 f"{', '.join(METRICS[kind])}." + suggestion(name, METRICS[kind])

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from statcv.arguments import check_whole
+from statcv.arguments import MAX_BINS, check_types, check_whole, numbers
 from statcv.errors import ArgumentError
 from statcv.folds.strata import sql_bins
 from statcv.sites.agreement import DECISIONS
@@ -51,7 +51,8 @@ def probability_edges(
     >>> probability_edges(4, decisions=[0.2], low=0.1).tolist()
     [0.1, 0.2, 0.5, 0.9]
     """
-    check_whole(bins, "bins", least=3)
+    check_types(probability_edges, locals())
+    check_whole(bins, "bins", least=3, most=MAX_BINS)
     if not 0 < low < 0.5:
         raise ArgumentError(f"low={low} is out of range: between 0 and 0.5.")
     inner = expit(np.linspace(logit(low), -logit(low), bins - 1))
@@ -62,8 +63,7 @@ def agreed_edges(edges: Any, decisions: Sequence[float]) -> Floats:
     """Return rising edges with those at which decisions are made; defaults for None."""
     if edges is None:
         return probability_edges(decisions=decisions)
-    joined = np.concatenate([np.asarray(edges, float), np.asarray(decisions, float)])
-    made = np.unique(joined)
+    made = np.unique([*numbers(edges, "edges"), *numbers(decisions, "decisions")])
     if not len(made) or not ((made > 0) & (made < 1)).all():
         raise ArgumentError("edges and decisions must lie between 0 and 1.")
     return made
@@ -153,6 +153,7 @@ def sql_sums(
     >>> counts["value"].astype(int).tolist()  # four bins of each class
     [10, 10, 0, 0, 0, 0, 10, 10]
     """
+    check_types(sql_sums, locals())
     check_whole(cell, "cell", least=1)
     at = agreed_edges(edges, decisions)
     bins = len(at) + 1

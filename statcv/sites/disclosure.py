@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from statcv.arguments import check_types
 from statcv.errors import SiteError
 from statcv.sites.plan import SitesPlan
 from statcv.sites.records import Records
@@ -131,6 +132,7 @@ def disclosure_sheet(plan: SitesPlan) -> pd.DataFrame:
     >>> sheet.loc[0, ["what", "smallest_cell"]].tolist()
     ['records of each fold and class', '5 records']
     """
+    check_types(disclosure_sheet, locals())
     k, q, m, cell = plan.k, plan.n_columns, len(plan.metrics), plan.cell
     least = cell if plan.grown else max(cell, PER_COEFFICIENT * q)
     held, trained = f"{cell} records", f"{least} records"

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.arguments import check_whole
+from statcv.arguments import MAX_BINS, check_types, check_whole
 from statcv.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -205,8 +205,9 @@ def ask_counts(
     >>> sites.Message.of(message).kind
     'thresholds'
     """
-    check_whole(k, "k", least=2)
-    check_whole(per_fold, "per_fold", least=1)
+    check_types(ask_counts, locals())
+    check_whole(k, "k", least=2, most=MAX_BINS)
+    check_whole(per_fold, "per_fold", least=1, most=MAX_BINS // k)
     check_whole(cell, "cell", least=1)
     ends = [_number(low, "low"), _number(high, "high")]
     if ends[0][1] != ends[1][1]:
@@ -475,7 +476,7 @@ def _number(value: Any, name: str) -> tuple[float, bool]:
             day = np.datetime64(pd.Timestamp(value).date(), "D")
             return float(day.astype(np.int64)), True
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ArgumentTypeError(f"{name} must be a number or a date.") from None
     if not np.isfinite(number):
         raise ArgumentError(f"{name} must be finite.")

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from statcv.arguments import check_types
 from statcv.errors import MissingDataWarning, SiteError, plural, warn
 from statcv.folds import ByHash, FoldPlan, Strata, make_plan
 from statcv.folds.strata import keyed_digest
@@ -193,6 +194,7 @@ def site_folds(plan: SitesPlan, data: Any, site: str) -> FoldPlan:
     >>> folds.n, folds.n_splits
     (667, 5)
     """
+    check_types(site_folds, locals())
     records = read_records(plan, data, site)
     numbers = np.arange(records.n)
     held = [(fold + 1, numbers[records.fold == fold]) for fold in range(plan.k)]

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from statcv.arguments import check_level
+from statcv.arguments import check_level, check_types, one_of
 from statcv.errors import CoefficientError, MetricError, plural
 from statcv.inference import Estimate, HTest, RandomEffects, joined_groups
 from statcv.inference.intervals.infinitesimal import scale_of
@@ -197,6 +197,7 @@ class SitesResult:
         MetricError
             If the plan does not have the metric.
         """
+        check_types(SitesResult.estimate, locals())
         check_level(level)
         return make_estimate(self.all, metric, how, level, interval)
 
@@ -207,7 +208,9 @@ class SitesResult:
         ----------
         how : {"per_fold", "pooled"}
         """
+        check_types(SitesResult.bound, locals())
         self._needs_classes("the bound")
+        one_of(how, ("per_fold", "pooled"), "how")
         if how == "pooled":
             return self.all.pooled_area.bound
         return float(np.mean([area.bound for area in self.all.fold_areas]))
@@ -288,6 +291,8 @@ class SitesResult:
         the records of the site with each other; ``without`` is the estimate of the
         other sites.
         """
+        check_types(SitesResult.by_site, locals())
+        check_level(level)
         name, how = self._named(metric)
         rows = []
         for site in self.all.sites:
@@ -317,6 +322,8 @@ class SitesResult:
         of Hartung and Knapp), as in
         :meth:`statcv.results.result.CVResult.heterogeneity`.
         """
+        check_types(SitesResult.heterogeneity, locals())
+        check_level(level)
         name, _ = self._named(metric)
         table = self.by_site(name, level)
         values, ses = table["estimate"].to_numpy(), table["se"].to_numpy()
@@ -497,6 +504,8 @@ class SitesResult:
 
     def plot(self, ax: Axes | None = None, level: float = 0.95) -> Axes:
         """Draw the headline metric of each site, and of all, as a forest plot."""
+        check_types(SitesResult.plot, locals())
+        check_level(level)
         from statcv.plots import plot_forest
 
         table = self.by_site(level=level)[["estimate", "lower", "upper", "n"]]

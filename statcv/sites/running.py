@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from statcv.arguments import check_types, described
 from statcv.errors import (
     ArgumentTypeError,
     ConvergenceWarning,
@@ -79,12 +80,18 @@ def run(
     >>> bool(abs(res.coefficients["x1"] - pooled.coefficients["x1"]).max() < 1e-10)
     True
     """
+    check_types(run, locals())
     if not isinstance(data, Mapping):
         raise ArgumentTypeError(
             "data must be a mapping of sites to data frames, such as {'A': a, 'B': b, "
             f"'C': c}}, not {type(data).__name__}."
         )
-    started, carrier = time.perf_counter(), transport or InProcess()
+    carrier = InProcess() if transport is None else transport
+    if not hasattr(carrier, "run"):
+        raise ArgumentTypeError(
+            f"transport must be a transport, not {described(carrier)}."
+        )
+    started = time.perf_counter()
     ended = carrier.run(plan, data)
     seconds = time.perf_counter() - started
     return make_result(ended, seconds, getattr(carrier, "files", 0))

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import logit
 
-from statcv.arguments import check_level
+from statcv.arguments import check_level, check_types, one_of
 from statcv.errors import ArgumentTypeError, MetricError, SiteError, plural, suggestion
 from statcv.formula import as_frame
 from statcv.inference import Estimate, Interval
@@ -359,6 +359,7 @@ class SumsResult:
         -------
         Estimate
         """
+        check_types(SumsResult.estimate, locals())
         check_level(level)
         if metric not in METRICS:
             raise MetricError(
@@ -417,6 +418,8 @@ class SumsResult:
         ----------
         how : {"per_fold", "pooled"}
         """
+        check_types(SumsResult.bound, locals())
+        one_of(how, ("per_fold", "pooled"), "how")
         if how == "pooled":
             return self.pooled_area.bound
         lower = np.mean([area.value - area.lower for area in self.fold_areas])
@@ -447,6 +450,7 @@ class SumsResult:
 
     def by_site(self, metric: str = "auroc", level: float = 0.95) -> pd.DataFrame:
         """Return the estimate of each site by itself, one row per site."""
+        check_types(SumsResult.by_site, locals())
         rows = []
         for site in self.sites:
             own = SumsResult(self.tables, self.edges, self.decisions, (site,))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.arguments import check_whole
+from statcv.arguments import check_types, check_whole
 from statcv.engine import installed
 from statcv.errors import ModelError, SiteError, plural, suggestion
 from statcv.models import XGBoost
@@ -95,6 +95,7 @@ reg_lambda=1.0, base_score=0.5, tree_method='hist', max_bin=256)
     ridge: float = 1.0
 
     def __post_init__(self) -> None:
+        check_types(Trees, vars(self))
         check_whole(self.rounds, "rounds", least=1)
         check_whole(self.depth, "depth", least=1)
         check_whole(self.leaf, "leaf", least=1)

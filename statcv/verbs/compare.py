@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from statcv.arguments import refuse_words_of_compare, resolve_seed
+from statcv.arguments import check_types, refuse_words_of_compare, resolve_seed
 from statcv.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -165,6 +165,7 @@ def compare(
         "reference": reference,
     }
     _refuse_taken_names({**own, "level": level, "seed": seed}, named)
+    check_types(compare, locals())
     refuse_words_of_compare(named, (*compare.__annotations__, *CV_NAMES))
     call = {name: value for name, value in named.items() if name in CV_NAMES}
     given = {name: value for name, value in named.items() if name not in call}

@@ -9,6 +9,7 @@ from typing import Any, SupportsFloat
 import numpy as np
 import pandas as pd
 
+from statcv.arguments import check_types
 from statcv.errors import ArgumentError, ComparisonError
 from statcv.inference import Estimate
 from statcv.inference.tests.signed_rank import SignedRank, signed_rank
@@ -184,6 +185,7 @@ def compare_settings(
     >>> over.test.p_value
     0.0625
     """
+    check_types(compare_settings, locals())
     given = dict(zip(("first", "second"), ways, strict=False)) | named
     if len(ways) + len(named) != 2 or len(given) != 2:
         raise ComparisonError(

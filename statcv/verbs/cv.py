@@ -7,17 +7,15 @@ from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, NoReturn
 
-from statcv.arguments import refuse_unknown, resolve_seed
+from statcv.arguments import check_types, one_of, refuse_unknown, resolve_seed
 from statcv.engine import Setup, kept_seed, own_threads, refuse_new_levels, run
 from statcv.errors import (
-    ArgumentError,
     ArgumentTypeError,
     CollinearityWarning,
     FoldWarning,
     FormulaError,
     SchemeError,
     noted_warnings,
-    suggestion,
     warn,
 )
 from statcv.folds import FoldPlan
@@ -382,15 +380,8 @@ class CVCall:
         return with_warnings(result, noted)
 
     def _run(self, scope: Mapping[str, Any]) -> CVResult:
-        if not (self.progress is None or isinstance(self.progress, bool)):
-            raise ArgumentTypeError(
-                f"progress must be True, False or None, not {self.progress!r}."
-            )
-        if self.new_levels not in NEW_LEVELS:
-            raise ArgumentError(
-                f"new_levels must be 'mean' or 'error', not {self.new_levels!r}."
-                + suggestion(self.new_levels, NEW_LEVELS)
-            )
+        check_types(CVCall, vars(self))
+        one_of(self.new_levels, NEW_LEVELS, "new_levels")
         given = self.unwrapped()
         table = as_frame(given.data)
         kept = None if self.checkpoint is None else kept_seed(self.checkpoint)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.arguments import OF_PREDICTIONS, refuse_unknown, resolve_seed
+from statcv.arguments import OF_PREDICTIONS, check_types, refuse_unknown, resolve_seed
 from statcv.engine import Held
 from statcv.errors import (
     ArgumentError,
@@ -155,6 +155,7 @@ def from_predictions(
     >>> round(float(res.estimate("auroc")), 3)
     0.889
     """
+    check_types(from_predictions, locals())
     refuse_unknown("from_predictions", unknown, NAMES, OF_PREDICTIONS)
     call = PredictionsCall(
         data=data,
@@ -227,6 +228,7 @@ class PredictionsCall:
                 raise ArgumentTypeError(
                     f"from_predictions() needs {name}=, the column of the {column}."
                 )
+        check_types(PredictionsCall, vars(self))
         frame = _frame(self.data, self.row)
         for name in ("observed", "fold", "repeat", "row", "cluster"):
             if getattr(self, name) is not None:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from statcv.arguments import check_types, described, is_list, numbers
 from statcv.errors import ArgumentError, ComparisonError, suggestion
 from statcv.inference.meta.combination import CombinedP, fisher, one_sided, stouffer
 from statcv.inference.meta.effects import RandomEffects, random_effects
@@ -93,6 +94,8 @@ def _of_comparison(
 ) -> dict[str, Any]:
     table = item.differences
     if pair is not None:
+        if not is_list(pair) or len(pair) != 2:
+            raise ArgumentError(f"pair must name two results, not {described(pair)}.")
         first, second = pair
         for one in pair:
             if one not in item.results:
@@ -310,6 +313,7 @@ def meta_analysis(
     >>> found.combined["p"].round(5).to_dict()
     {'Fisher': 0.01498, 'Stouffer': 0.00673}
     """
+    check_types(meta_analysis, locals())
     check_alternative(alternative)
     sets = named_sets(items, named)
     rows = {name: set_row(name, item, pair) for name, item in sets.items()}
@@ -372,7 +376,7 @@ def _weights(weights: Any, table: pd.DataFrame) -> Floats | None:
                 "known; otherwise give the weights as numbers."
             )
         weights = np.sqrt(table["n"].to_numpy(dtype=float))
-    return np.asarray(weights, dtype=float)
+    return numbers(weights, "weights")
 
 
 def _pooled(table: pd.DataFrame, level: float, method: str) -> RandomEffects | None:

@@ -8,16 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from statcv.arguments import check_level, is_whole, resolve_seed
+from statcv.arguments import (
+    MAX_REPEATS,
+    check_level,
+    check_types,
+    check_whole,
+    is_whole,
+    one_of,
+    resolve_seed,
+)
 from statcv.engine import progress_bar
 from statcv.errors import (
-    ArgumentError,
     ArgumentTypeError,
     MissingDataWarning,
-    suggestion,
     warn,
 )
-from statcv.folds import by_quantile
+from statcv.folds import by_hash, by_quantile
 from statcv.folds.strata import Key
 from statcv.formula import as_frame, caller_scope, counted, make_design, row_weights
 from statcv.inference import MonteCarlo
@@ -158,6 +164,9 @@ def stratifier_bias(
     >>> bias.ranking["candidate"].tolist()
     ['x3', 'x10']
     """
+    check_types(stratifier_bias, locals())
+    if key is not None:
+        by_hash("a column", key)  # raises an error if the key is wrong
     scope = caller_scope()
     if data is None:
         raise ArgumentTypeError("stratifier_bias() needs data=df.")
@@ -184,7 +193,9 @@ def stratifier_bias(
         not_in_dot=[*weighing, *known, *not_in_dot(found, table, int(k))],
     )
     kind = design.outcome.kind
-    (wanted,) = choose_metrics([metric or USUAL[kind]], design.outcome)
+    (wanted,) = choose_metrics(
+        [USUAL[kind] if metric is None else metric], design.outcome
+    )
     check_metric(wanted)
     setting = Setting(
         table=table,
@@ -267,23 +278,9 @@ def _measured(
 
 
 def _check(k: Any, repeats: Any, measure: Any, how: Any, progress: Any) -> None:
-    for name, value, least in (("k", k, 2), ("repeats", repeats, 1)):
-        if not is_whole(value):
-            raise ArgumentTypeError(f"{name} must be an integer, not {value!r}.")
-        if value < least:
-            raise ArgumentError(
-                f"{name}={value} is out of range: it must be {least} or more."
-            )
-    for name, value in (("measure", measure), ("progress", progress)):
-        if not (value is None or isinstance(value, bool)):
-            raise ArgumentTypeError(
-                f"{name} must be True, False or None, not {value!r}."
-            )
-    if how is not None and how not in WAYS:
-        raise ArgumentError(
-            f"how must be {' or '.join(map(repr, WAYS))}, not {how!r}."
-            + suggestion(how, WAYS)
-        )
+    check_whole(k, "k", least=2)
+    check_whole(repeats, "repeats", least=1, most=MAX_REPEATS)
+    one_of(how, (None, *WAYS), "how")
 
 
 def _bins(per_fold: Any) -> tuple[int, ...]:

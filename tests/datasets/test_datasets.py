@@ -395,7 +395,7 @@ class TestArguments:
     def test_unknown_part(
         self, fetch: Callable[..., pd.DataFrame], part: object
     ) -> None:
-        with pytest.raises(ArgumentError, match="part is one of 'data' and"):
+        with pytest.raises(ArgumentError, match="part must be 'data' or"):
             fetch(part)
 
     def test_nearest_part(self) -> None:

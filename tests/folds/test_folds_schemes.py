@@ -174,7 +174,7 @@ def test_a_large_rebalanced_plan_is_small():
         ({"k": 21}, "out of range"),
         ({"k": 2.5}, "k must be an integer"),
         ({"k": True}, "k must be an integer"),
-        ({"repeats": 0}, "repeats=0 is out of range"),
+        ({"repeats": 0}, "repeats must be 1 or more"),
         ({"repeats": "2"}, "repeats must be an integer"),
         ({"scheme": "loocv", "k": 5}, "k=5 means nothing for scheme='loocv'"),
         ({"scheme": "rloocv", "k": 5}, "k=5 means nothing for scheme='rloocv'"),

@@ -278,7 +278,7 @@ def test_many_bins_are_as_many_as_values_allow():
 def test_per_fold_is_a_count(per_fold, error):
     with pytest.raises(error, match="per_fold"):
         by_quantile("x", per_fold=per_fold)
-    with pytest.raises(ArgumentTypeError, match="one column"):
+    with pytest.raises(ArgumentTypeError, match="column must be text"):
         by_quantile(["x", "y"])
 
 

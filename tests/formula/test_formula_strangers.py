@@ -2,11 +2,13 @@
 
 import builtins
 import functools
+import operator
 import os
 import shutil
 import subprocess
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -181,6 +183,120 @@ def test_functions_named_in_the_script_are_called(data):
     np.testing.assert_array_equal(design.matrix[:, 1], 3 * data["z"])
     result = cv("x ~ twice(z)", data, k=4, seed=1)
     np.testing.assert_array_equal(result.design.matrix[:, 1], 2 * data["z"])
+
+
+@pytest.mark.parametrize(
+    "lent",
+    [
+        pd.read_csv, pd.DataFrame.to_csv, np.load, np.save, open, os.system, eval,
+        joblib.load, joblib.dump, Path("made").write_text, Path,
+        functools.partial(open), functools.partial(open, "made", "w"),
+        functools.partial(functools.partial(os.system), "touch made"),
+        functools.partial(twice, open), functools.partial(twice, values=os.remove),
+        functools.cache(open), functools.lru_cache(maxsize=2)(pd.read_csv),
+        staticmethod(open), operator.methodcaller("to_csv", "made"),
+        np.vectorize(eval), np.vectorize(functools.partial(open)),
+        np.frompyfunc(eval, 1, 1), pd.Series([1]).to_csv, subprocess.run,
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("term", ["lent(x)", "hand(lent, x)", "own.lent(x)"])
+def test_what_reads_or_writes_is_not_lent(data, tmp_path, monkeypatch, lent, term):
+    import types
+
+    monkeypatch.chdir(tmp_path)
+    own = types.ModuleType("own")
+    own.lent = lent
+    scope = {"lent": lent, "own": own, "hand": lambda function, x: x}
+    with pytest.raises(FormulaError):
+        make_design(f"y ~ {term}", data, scope=scope)
+    assert not any(tmp_path.iterdir())
+
+
+def test_wrappers_of_functions_of_the_script_are_lent(data):
+    wrappers = [
+        lambda x: 2 * x, twice, functools.partial(twice), functools.cache(twice),
+        np.vectorize(twice), functools.partial(np.multiply, 2), np.poly1d([2, 0]),
+    ]  # fmt: skip
+    for lent in wrappers[:3] + wrappers[4:]:
+        design = make_design("y ~ lent(z)", data, scope={"lent": lent})
+        np.testing.assert_array_equal(design.matrix[:, 1], 2 * data["z"])
+    make_design("y ~ hand(lent, z)", data, scope={"lent": wrappers[3], "hand": _hand})
+
+
+def _hand(function, x):
+    return x
+
+
+LONG = "aaaaaaaaaa"
+MANY = [f"v{i}" for i in range(30)]
+COSTLY = [
+    ("I(9**9**9)", "300 digits"), ("I(x + (1 << 10**10))", "300 digits"),
+    ("I(x**(10**9))", "300 digits"), ("I(x + " + "9" * 5000 + ")", "cannot read"),
+    ("x.between(0, 10**400)", "300 digits"),
+    ("g.str.zfill(10**9)", "computes"), ("g.str.zfill(1000000000)", "1,000"),
+    ("g.str.slice(0, 10**9)", "computes"), ("g.isin(['a'] * 10**9)", "list"),
+    ("np.where(x > 0, 'a' * 10**9, 'b')", "text"), ("'%1000000000d' % x", "text"),
+    ("np.log(g * 10**9)", "failed"), ("np.log(g * 1000 * 1000 * 1000)", "failed"),
+    ("g.astype('S1000000000')", "width"),
+    (f"g{f'.str.replace(*{chr(39)}a{chr(39)})' * 4}", "3 calls|Python"),
+    ("g" + ".str.replace('a', 'aaaaaaaaa')" * 4, "3 calls"),
+    ("g.str.contains('(a+)+$')", "group"), ("g.str.match('(a|a)*$')", "group"),
+    ("g.str.contains('(a' + '+)+$')", "computes"),
+    ("g.str.count('(?:a?){30}')", "group"),
+    ("g.replace('(a+)+$', 'b', regex=True)", "group"),
+    ("g.replace({'(a+)+$': 'b'}, regex=True)", "group"),
+    ("g.str.contains('.*.*.*.*x')", "3 quantifiers"),
+    ("g.str.contains('" + "a?" * 9 + LONG + "')", "3 quantifiers"),
+    ("g.str.contains('" + "a" * 201 + "')", "200 characters"),
+    ("clr(columns('" + "*a" * 200 + "'))", "200 characters"),
+    ("bs(x, df=1000000)", "1,000 columns"), ("bs(x, df=10**6)", "computes"),
+    ("poly(x, 100000)", "1,000 columns"), ("cr(x, df=100000)", "1,000 columns"),
+    ("te(cr(x, df=90), cr(z, df=90))", "1,000 columns"),
+    ("bs(x, df=40):bs(z, df=40)", "1,000 columns"),
+    ("pd.cut(x, 1000000000)", "1,000 columns"), ("bs(x, 5, degree=5000)", "1,000"),
+    (f"({'+'.join(MANY)})**20", "interactions"), ("*".join(MANY), "interactions"),
+    (f"({'+'.join(MANY)})**4", "50,000 interactions"),
+    (" + ".join(f"I(x + {i})" for i in range(20_000)), "20,000"),
+    (" + ".join(f"I(x+{i})" for i in range(1_100)), "1,000 terms"),
+    ("I(" + "-" * 4000 + "x)", "cannot read"),
+]  # fmt: skip
+
+
+@pytest.fixture
+def many(data):
+    more = pd.DataFrame(np.eye(20, 30), columns=MANY)
+    return data.assign(g=[LONG * 3 + "b", "b"] * 10).join(more)
+
+
+@pytest.mark.parametrize(("term", "limit"), COSTLY, ids=range(len(COSTLY)))
+def test_the_cost_of_a_formula_is_bounded(many, term, limit):
+    with pytest.raises(FormulaError, match=limit):
+        make_design(f"y ~ {term}", many, scope={"np": np, "pd": pd})
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        "I(x * 10**6)", "I(x * 1000000)", "x.clip(0, 10**6)", "I(x**3)", "I(x % 7)",
+        "g.str.contains('^a+b$')", "g.str.zfill(50)", "g.str.contains('(?:a|c)')",
+        "I((g == 'b') * 2000)", "poly(x, 3)", "bs(x, df=5):bs(z, df=5)", "(x + z)**9",
+        "te(cr(x, df=4), cr(z, df=4))", "pd.cut(x, [-1, 5, 50])",
+    ],
+)  # fmt: skip
+def test_usual_terms_are_within_the_limits(many, term):
+    design = make_design(f"y ~ {term}", many, scope={"np": np, "pd": pd})
+    assert len(design.matrix) == 20
+
+
+def test_columns_may_be_as_many_as_the_data_have():
+    names = [f"a_column_with_a_long_name_{i}" for i in range(3_000)]
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(4, 3_000)), columns=names).assign(
+        y=[0, 1] * 2
+    )
+    assert (
+        make_design(f"y ~ {' + '.join(names)}", frame, scope={}).matrix.shape[1] == 3001
+    )
 
 
 def test_a_column_with_the_name_of_a_builtin_is_not_a_function(data):

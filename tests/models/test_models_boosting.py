@@ -343,7 +343,7 @@ def test_another_seed_sets_others_aside():
         ({"num_boost_round": 3}, "is called n_estimators"),
         ({"objective": lambda y, p: (p - y, p * 0 + 1)}, "objective= must be a name"),
         ({"eval_metric": ["auc", max]}, r"use model=xgboost\.XGBClassifier"),
-        ({"n_estimators": 0}, "n_estimators must be an integer, 1 or more, not 0"),
+        ({"n_estimators": 0}, "n_estimators must be 1 or more, not 0"),
         (
             {"early_stopping_rounds": 2.5},
             "early_stopping_rounds must be an integer",

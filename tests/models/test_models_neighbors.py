@@ -409,7 +409,7 @@ def test_a_fit_can_be_pickled_and_says_nothing_of_what_is_missing():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"k": 0}, "k must be an integer, 1 or more, not 0"),
+        ({"k": 0}, "k must be 1 or more, not 0"),
         ({"k": 2.5}, r"not 2\.5"),
         ({"k": True}, "not True"),
         ({"weights": "distanc"}, r"Did you mean 'distance'\?"),

@@ -79,7 +79,7 @@ def test_options_are_passed_to_the_plot_of_a_comparison(results):
     assert ax.get_title().startswith("again minus loocv")
     same = scv.plots.plot_roc(results["loocv"])
     assert three.plot("roc", same) is same
-    with pytest.raises(ArgumentError, match=r"'decision', .* Did you mean 'forest'"):
+    with pytest.raises(ArgumentError, match=r"'decision' .* Did you mean 'forest'"):
         three.plot("forrest")
 
 

@@ -89,7 +89,7 @@ def test_each_part_changes_the_fingerprint():
         ("z ~ x0", {"model": "linear", "rebalance": True}, ArgumentError, "classes"),
         ("y ~ x0", {"sites": ["A", "A"]}, ArgumentError, "same name"),
         ("y ~ x0", {"decisions": [1.2]}, ArgumentError, "between 0 and 1"),
-        ("y ~ x0", {"k": 1}, ArgumentError, "at least 2"),
+        ("y ~ x0", {"k": 1}, ArgumentError, "2 or more"),
     ],
 )
 def test_what_cannot_be_agreed_is_said_at_once(formula, more, error, match):

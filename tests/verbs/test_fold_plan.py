@@ -492,7 +492,7 @@ def test_what_cannot_be_assigned(data):
         with pytest.raises(ArgumentTypeError, match="repeat must be an integer"):
             plan.assign(data, repeat)
     for repeat in (0, 2, -1):
-        with pytest.raises(ArgumentError, match="out of range: from 1 to 1"):
+        with pytest.raises(ArgumentError, match=r"repeat must be .* out of range"):
             plan.assign(data, repeat)
     assert plan.assign(data, np.int64(1)).equals(plan.assign(data))
     for arguments in (

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.arguments import PLAN, is_whole
+from statcv.arguments import MAX_REPEATS, PLAN, check_whole
 from statcv.errors import ArgumentError, SchemeError, suggestion
 from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
@@ -52,10 +52,7 @@ class Bags:
 
     def __post_init__(self) -> None:
         """Check the count."""
-        if not is_whole(self.count):
-            raise ArgumentError(f"Bags(n) needs an integer n, not {self.count!r}.")
-        if self.count < 1:
-            raise ArgumentError(f"Bags({self.count}) holds no bag; 1 or more.")
+        check_whole(self.count, "count", least=1, most=MAX_REPEATS)
 
 
 def rebalancing(how: Any) -> str | Bags | None:

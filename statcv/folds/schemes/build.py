@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.arguments import PLAN, is_whole
+from statcv.arguments import MAX_REPEATS, PLAN, check_whole, is_whole
 from statcv.errors import ArgumentError, FoldWarning, SchemeError, warn
 from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
@@ -100,8 +100,7 @@ def check_repeats(scheme: Scheme, repeats: Any, random: bool, drops_only: bool) 
     """Return how many times records are held out, or drawn to be dropped."""
     if repeats is None:
         return scheme.draws if drops_only else scheme.repeats
-    if whole("repeats", repeats) < 1:
-        raise ArgumentError(f"repeats={repeats} is out of range: 1 or more.")
+    check_whole(repeats, "repeats", least=1, most=MAX_REPEATS)
     if not random and repeats > 1:
         sample = ", or hold out a sample by pairs=" * scheme.has_pairs
         raise ArgumentError(

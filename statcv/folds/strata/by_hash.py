@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import pandas as pd
 
+from statcv.arguments import check_types
 from statcv.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -65,6 +66,7 @@ def by_hash(
     >>> by_hash(["dob", "sex"], key="our secret")
     ByHash(columns=('dob', 'sex'), key=<key>, balanced=False)
     """
+    check_types(by_hash, locals())
     if not isinstance(balanced, (bool, np.bool_)):
         raise ArgumentTypeError(f"balanced must be True or False, not {balanced!r}.")
     return ByHash(names_of(columns), HeldKey.of(key), bool(balanced))

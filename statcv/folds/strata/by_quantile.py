@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.arguments import is_whole
+from statcv.arguments import MAX_BINS, check_types, check_whole
 from statcv.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -162,10 +162,8 @@ def by_quantile(column: str, per_fold: int = 1, thresholds: Any = None) -> ByQua
     >>> by_quantile("age", thresholds=[35.5, 56])
     ByQuantile(columns=('age',), per_fold=1, thresholds=[35.5, 56])
     """
-    if not is_whole(per_fold):
-        raise ArgumentTypeError(f"per_fold must be an integer, not {per_fold!r}.")
-    if per_fold < 1:
-        raise ArgumentError(f"per_fold={per_fold} is out of range: 1 or more.")
+    check_types(by_quantile, locals())
+    check_whole(per_fold, "per_fold", least=1, most=MAX_BINS)
     if not isinstance(column, str):
         raise ArgumentTypeError(
             f"by_quantile takes the name of one column, not {column!r}."

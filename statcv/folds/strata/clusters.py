@@ -10,10 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.arguments import is_whole
+from statcv.arguments import check_whole
 from statcv.errors import (
-    ArgumentError,
-    ArgumentTypeError,
     FoldWarning,
     FrameError,
     SchemeError,
@@ -138,12 +136,7 @@ class Strata:
             raise FrameError(
                 f"assign() takes a pandas frame, not {type(frame).__name__}."
             )
-        if not is_whole(repeat):
-            raise ArgumentTypeError(f"repeat must be an integer, not {repeat!r}.")
-        if not 1 <= repeat <= len(cuts):
-            raise ArgumentError(
-                f"repeat={repeat!r} is out of range: from 1 to {len(cuts)}."
-            )
+        check_whole(repeat, "repeat", least=1, most=len(cuts))
         units = cuts[repeat - 1].of(frame)
         fold = self.folds[repeat - 1][units]
         names = np.asarray(self.labels[repeat - 1])[fold]

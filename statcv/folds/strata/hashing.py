@@ -23,7 +23,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.arguments import is_whole
+from statcv.arguments import check_whole
 from statcv.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -234,10 +234,7 @@ def check_key(key: Key) -> bytes:
 
 def check_k(k: int) -> int:
     """Return a number of folds, or raise."""
-    if not is_whole(k):
-        raise ArgumentError(f"k must be an integer, not {k!r}.")
-    if not 2 <= k <= 2**31:
-        raise ArgumentError(f"k={k} is out of range: from 2 to 2**31.")
+    check_whole(k, "k", least=2, most=2**31)
     return int(k)
 
 

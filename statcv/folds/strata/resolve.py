@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from statcv.arguments import check_types
 from statcv.errors import ArgumentTypeError
 from statcv.folds.strata.by_hash import ByHash, HashCut, HeldKey, by_hash
 from statcv.folds.strata.by_quantile import ByQuantile, QuantileCut, by_quantile
@@ -62,6 +63,7 @@ def by_value(columns: str | Sequence[str]) -> ByValue:
     >>> by_value("site")
     ByValue(columns=('site',))
     """
+    check_types(by_value, locals())
     return ByValue(names_of(columns))
 
 

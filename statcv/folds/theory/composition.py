@@ -13,8 +13,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from statcv.arguments import is_whole
-from statcv.errors import ArgumentError, suggestion
+from statcv.arguments import is_whole, one_of
+from statcv.errors import ArgumentError
 
 Allocation = Literal["random", "binomial", "stratified"]
 LeavePOut = Literal["lpocv", "stratified_lpocv", "rlpocv"]
@@ -77,7 +77,7 @@ def class_share_variance(
     >>> [round(class_share_variance(1200, 324, 8, d), 6) for d in get_args(Allocation)]
     [0.001151, 0.001314, 1.1e-05]
     """
-    _one_of("allocation", allocation, get_args(Allocation))
+    one_of(allocation, get_args(Allocation), "allocation")
     n = _whole("n", n, 2)
     k, count = _whole("k", k, 2, n), _whole("class_count", class_count, 0, n)
     if allocation == "stratified":
@@ -271,7 +271,7 @@ def negative_mean_auroc(
     >>> [round(negative_mean_auroc(100, ones, p=4), 4) for ones in (10, 50)]
     [0.8801, 0.764]
     """
-    _one_of("scheme", scheme, get_args(LeavePOut))
+    one_of(scheme, get_args(LeavePOut), "scheme")
     n = _whole("n", n, 2)
     positives = _whole("positives", positives, 1, n - 1)
     counts = [positives, n - positives]
@@ -372,12 +372,6 @@ def _number(name: str, value: Any, low: float, high: float) -> float:
     if not (real and low <= value <= high and value < math.inf):
         raise ArgumentError(f"{name}={value!r} is out of range: {low} to {high}.")
     return float(value)
-
-
-def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        near = suggestion(value, known)
-        raise ArgumentError(f"{name}={value!r} is not one of {', '.join(known)}.{near}")
 
 
 def _class_counts(class_counts: ArrayLike) -> NDArray[np.intp]:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from statcv.arguments import check_level
-from statcv.errors import ArgumentError, DataError
+from statcv.arguments import check_level, one_of
+from statcv.errors import DataError
 from statcv.metrics.areas.placements import normal_quantile
 
 Floats = NDArray[np.float64]
@@ -151,8 +151,7 @@ def random_effects(
 
 
 def _check(level: float, method: str) -> None:
-    if method not in METHODS:
-        raise ArgumentError(f"method must be 'REML' or 'DL', not {method!r}.")
+    one_of(method, METHODS, "method")
     check_level(level)
 
 

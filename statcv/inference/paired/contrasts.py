@@ -17,7 +17,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.arguments import PERMUTATION, check_level, is_whole
+from statcv.arguments import (
+    MAX_RESAMPLES,
+    PERMUTATION,
+    check_level,
+    check_whole,
+    one_of,
+)
 from statcv.errors import (
     ArgumentError,
     ComparisonError,
@@ -565,11 +571,7 @@ def common_how(scores: Sequence[Scores], metric: Metric) -> str:
 def _check_how(how: str | None, metric: Metric) -> str | None:
     if how is None:
         return None
-    if how not in HOWS:
-        raise MetricError(
-            f"how must be one of {', '.join(HOWS)}, not {how!r}."
-            + suggestion(how, HOWS)
-        )
+    one_of(how, HOWS, "how", MetricError)
     if how == "paired" and metric.pairs is None:
         raise MetricError(f"{metric.label} is not available with how='paired'.")
     return how
@@ -608,10 +610,7 @@ def _times(n_permutations: int | None, method: PairedMethod) -> int:
             f"n_permutations={n_permutations!r} has no effect with test="
             f"{method.name!r}; it belongs to test='permutation'."
         )
-    if not is_whole(n_permutations) or n_permutations < 1:
-        raise ArgumentError(
-            f"n_permutations must be a positive integer, not {n_permutations!r}."
-        )
+    check_whole(n_permutations, "n_permutations", least=1, most=MAX_RESAMPLES)
     return int(n_permutations)
 
 

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.arguments import one_of
 from statcv.engine import Setup
-from statcv.errors import ArgumentError, FitError, OutcomeError, SchemeError
+from statcv.errors import FitError, OutcomeError, SchemeError
 from statcv.folds import FoldPlan, count_fits, is_sample
 from statcv.inference.estimates.values import ranks_classes
 from statcv.inference.intervals.given_fits import narrow_interval
@@ -308,8 +309,7 @@ def _value(scores: Scores, metric: Metric, how: str) -> float:
 
 def check_scale(scale: str) -> None:
     """Check that a scale is one of :data:`SCALES`."""
-    if scale not in SCALES:
-        raise ArgumentError(f"scale must be 'identity' or 'logit', not {scale!r}.")
+    one_of(scale, SCALES, "scale")
 
 
 def _unfit(jack: Jackknife) -> str:

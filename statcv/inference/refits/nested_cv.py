@@ -15,11 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.arguments import is_whole
+from statcv.arguments import MAX_REPEATS, check_whole
 from statcv.engine import Setup, progress_bar
 from statcv.errors import (
-    ArgumentError,
-    ArgumentTypeError,
     FitError,
     MetricError,
     OutcomeError,
@@ -249,10 +247,7 @@ def nested_cv(
     plan = setup.plan
     if repeats is None:
         repeats = REPEATS if setup.fits_together else FEW_REPEATS
-    if not is_whole(repeats):
-        raise ArgumentTypeError(f"repeats must be an integer, not {repeats!r}.")
-    if repeats < 1:
-        raise ArgumentError(f"repeats must be 1 or more, not {repeats}.")
+    check_whole(repeats, "repeats", least=1, most=MAX_REPEATS)
     divided = new_divisions(setup, int(repeats), setup.seed if seed is None else seed)
     k, each = len(divided.labels[0]), fits_each(len(divided.labels[0]))
     size, found, failed = max(1, PREDICTIONS // (plan.n * k)), [], 0

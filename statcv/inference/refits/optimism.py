@@ -20,7 +20,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from statcv.arguments import RESAMPLE, check_level, is_whole
+from statcv.arguments import (
+    MAX_RESAMPLES,
+    RESAMPLE,
+    check_level,
+    check_whole,
+    one_of,
+)
 from statcv.engine import (
     OF_THE_FITS,
     TASKS,
@@ -34,7 +40,6 @@ from statcv.engine import (
 )
 from statcv.errors import (
     ArgumentError,
-    ArgumentTypeError,
     UndefinedMetricWarning,
     warn,
 )
@@ -693,18 +698,12 @@ def check_samples(n_boot: object) -> None:
     ArgumentError, ArgumentTypeError
         If it is not an integer of 2 or more.
     """
-    if not is_whole(n_boot):
-        raise ArgumentTypeError(f"n_boot must be an integer, not {n_boot!r}.")
-    if n_boot < 2:
-        raise ArgumentError(f"n_boot must be 2 or more, not {n_boot}.")
+    check_whole(n_boot, "n_boot", least=2, most=MAX_RESAMPLES)
 
 
 def _check(n_boot: object, interval: str) -> None:
     check_samples(n_boot)
-    if interval not in INTERVALS:
-        raise ArgumentError(
-            f"interval must be {' or '.join(map(repr, INTERVALS))}, not {interval!r}."
-        )
+    one_of(interval, INTERVALS, "interval")
 
 
 def _finish(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.errors import ArgumentError, suggestion
+from statcv.arguments import one_of
 
 WIDTH = 78
 ALTERNATIVES = ("two-sided", "greater", "less")
@@ -132,12 +132,7 @@ def check_alternative(alternative: str) -> None:
     ------
     ArgumentError
     """
-    if alternative not in ALTERNATIVES:
-        listed = ", ".join(repr(name) for name in ALTERNATIVES)
-        hint = suggestion(alternative, ALTERNATIVES)
-        raise ArgumentError(
-            f"alternative must be one of {listed}, not {alternative!r}.{hint}"
-        )
+    one_of(alternative, ALTERNATIVES, "alternative")
 
 
 def _sentence(text: str) -> str:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from statcv.arguments import check_level
-from statcv.errors import ArgumentError, DataError, suggestion
+from statcv.arguments import check_level, one_of
+from statcv.errors import DataError
 from statcv.inference.tests.htest import check_alternative
 from statcv.metrics import midrank, round_significant
 from statcv.metrics.areas.placements import normal_quantile
@@ -109,11 +109,7 @@ def signed_rank(
     (19.0, 0.09375)
     """
     check_alternative(alternative)
-    if zeros not in ZEROS:
-        raise ArgumentError(
-            f"zeros must be 'pratt' or 'wilcox', not {zeros!r}."
-            + suggestion(zeros, ZEROS)
-        )
+    one_of(zeros, ZEROS, "zeros")
     check_level(level)
     given = np.asarray(differences, dtype=float)
     if given.ndim != 1:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from statcv.arguments import check_level
+from statcv.arguments import check_level, check_types
 from statcv.errors import DegenerateVarianceWarning, MetricError, warn
 from statcv.metrics.areas.counts import Placements, placements
 from statcv.metrics.areas.placements import normal_quantile
@@ -143,6 +143,7 @@ def delong_test(
     >>> round(test.p_value, 4), round(test.df, 2)
     (0.7186, 11.6)
     """
+    check_types(delong_test, locals(), MetricError)
     check_level(level, MetricError)
     positive, first = binary_scores(y, a)
     if paired:

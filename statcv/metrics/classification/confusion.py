@@ -15,6 +15,7 @@ from typing import Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from statcv.arguments import check_types
 from statcv.errors import MetricError
 from statcv.metrics.classification.classwise import (
     balanced_accuracy,
@@ -219,6 +220,7 @@ def f1(
     >>> f1(y, p, average=None).round(3).tolist()
     [0.667, 1.0, 0.0]
     """
+    check_types(f1, locals(), MetricError)
     if average == "binary":
         return f1_of(_two_by_two(y, p, threshold, "binary F1"))
     if average is not None:

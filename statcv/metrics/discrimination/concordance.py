@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from statcv.arguments import MAX_GROUPS, check_whole
 from statcv.errors import MetricError
 from statcv.metrics.discrimination.ranking import round_significant
 from statcv.metrics.inputs import Floats, Ints, same_length, vector
@@ -96,6 +97,7 @@ def concordance_by_group(
     >>> shares.tolist(), pairs.tolist()
     ([1.0, 0.5], [1.0, 1.0])
     """
+    check_whole(groups, "groups", 0, MAX_GROUPS, MetricError)
     observed, predicted = vector(y, "y"), vector(yhat, "yhat")
     same_length(observed.size, predicted.size, "yhat")
     own = np.asarray(group)

@@ -29,6 +29,7 @@ from statcv.metrics.inputs import (
     binary_scores,
     one_of,
     real_array,
+    real_number,
     same_length,
 )
 
@@ -161,6 +162,7 @@ def auprc(
     [1.0, 0.5]
     """
     one_of(method, PR_METHODS, "method")
+    real_number(tie_tol, "tie_tol")
     positive, values = binary_outcome(y), real_array(score, "score")
     n = positive.size
     if values.ndim == 2 and values.shape[1] == n:
@@ -504,6 +506,7 @@ def partial_auroc(
     >>> round(partial_auroc(y, score, range=(0.5, 1), corrected=True), 4)
     0.8333
     """
+    one_of(corrected, (True, False), "corrected")
     one_of(focus, ("specificity", "sensitivity"), "focus")
     low, high = _ends(range)
     positive, values = binary_scores(y, score)
@@ -537,7 +540,7 @@ def _area_between(x: Floats, height: Floats, low: float, high: float) -> float:
 def _ends(ends: tuple[float, float]) -> tuple[float, float]:
     try:
         low, high = sorted(float(end) for end in ends)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         low = high = np.nan
     if not 0 <= low < high <= 1:
         raise MetricError(

@@ -166,7 +166,11 @@ def paired_roc_band(
     of_class = np.repeat([True, False], [n_positive, n_negative])
     unit = None
     if clusters is not None:
-        labels = np.asarray(clusters)[np.concatenate(placed.records)]
+        where_from = np.concatenate(placed.records)
+        labels = np.asarray(clusters)
+        if labels.ndim != 1 or labels.size <= where_from.max(initial=-1):
+            raise MetricError("clusters must have one value for each record.")
+        labels = labels[where_from]
         unit = cluster_codes(labels, of_class.size)
     reason = shortage(of_class, np.zeros((1, of_class.size)), unit)
     if reason:

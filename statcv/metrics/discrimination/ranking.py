@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from statcv.arguments import MAX_GROUPS, check_whole
 from statcv.errors import MetricError
 from statcv.metrics.discrimination.order import (
     ByValue,
@@ -270,6 +271,7 @@ def auroc(y: ArrayLike, score: ArrayLike, *, tie_tol: float = 1e-12) -> Any:
     >>> auroc([0, 0, 1, 1], [[1, 2, 3, 4], [4, 3, 2, 1]]).tolist()
     [1.0, 0.0]
     """
+    real_number(tie_tol, "tie_tol")
     positive = binary_outcome(y)
     rows = real_array(score, "score")
     one, n = rows.ndim == 1, positive.size
@@ -343,6 +345,8 @@ def auroc_by_group(
     >>> auroc_by_group(y, score, np.array([0, 0, 1, 1]), 2).tolist()
     [1.0, 0.5]
     """
+    real_number(tie_tol, "tie_tol")
+    check_whole(groups, "groups", 0, MAX_GROUPS, MetricError)
     positive, values = binary_scores(y, score)
     own = np.asarray(group)
     same_length(positive.size, own.size, "group")

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from statcv.errors import plural
+from statcv.arguments import check_types
+from statcv.errors import MetricError, plural
 from statcv.metrics.discrimination.ranking import round_significant
 from statcv.metrics.inputs import Floats, Ints, per_record
 from statcv.metrics.records import binary_probabilities, improper, quantile_groups
@@ -121,6 +122,7 @@ def brier_parts(
     >>> round(parts.brier, 4)
     0.2333
     """
+    check_types(brier_parts, locals(), MetricError)
     positive, p = binary_probabilities(y, p)
     if groups is None:
         codes: Ints = np.unique(round_significant(p), return_inverse=True)[1]

@@ -228,13 +228,13 @@ def _warn_of_few(inner: InnerScheme, outcome: Outcome, plan: FoldPlan) -> None:
     """Warn once if training sets have fewer inner folds than asked for."""
     if inner.k is None:
         return
+    smallest = int(plan.n_train.min())
+    if smallest < inner.k:
+        raise ArgumentError(
+            f"k={inner.k} inner folds are too many for a training set of {smallest} "
+            "records."
+        )
     if not SCHEMES[inner.name].spreads:
-        fewest = int(plan.n_train.min())
-        if fewest < inner.k:
-            raise ArgumentError(
-                f"k={inner.k} inner folds are too many for a training set of {fewest} "
-                "records."
-            )
         return
     training, _ = plan.counts(outcome.y, len(outcome.levels))
     fewest = training.min(axis=0)

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from statcv.arguments import is_whole
-from statcv.errors import ArgumentError, ArgumentTypeError, suggestion
+from statcv.arguments import MAX_REPEATS, check_types, check_whole, one_of
 from statcv.folds import FoldPlan
 from statcv.formula import Outcome
 from statcv.metrics import get_metric
@@ -96,27 +95,15 @@ class Tuning:
 
     def __post_init__(self) -> None:
         """Check what can be checked without model and outcome."""
+        check_types(Tuning, vars(self))
         object.__setattr__(self, "grid", read_grid(self.grid))
         if self.metric is not None:
             get_metric(self.metric)
-        for name, least in (("k", 2), ("repeats", 1)):
-            value = getattr(self, name)
-            if name == "k" and value is None:
-                continue
-            if not is_whole(value):
-                raise ArgumentTypeError(f"{name} must be an integer, not {value!r}.")
-            if value < least:
-                raise ArgumentError(f"{name}={value} is out of range: {least} or more.")
-        if self.rule not in RULES:
-            raise ArgumentError(
-                f"rule must be 'best' or 'one_se', not {self.rule!r}."
-                + suggestion(self.rule, RULES)
-            )
-        if self.rebalance is not None and self.rebalance not in DRAWS:
-            raise ArgumentError(
-                f"rebalance must be one of {', '.join(DRAWS)} inside a training set, "
-                f"not {self.rebalance!r}."
-            )
+        if self.k is not None:
+            check_whole(self.k, "k", least=2)
+        check_whole(self.repeats, "repeats", least=1, most=MAX_REPEATS)
+        one_of(self.rule, RULES, "rule")
+        one_of(self.rebalance, (None, *DRAWS), "rebalance")
 
     def inner(self, kind: str, outer: FoldPlan) -> InnerScheme:
         """Return the scheme that divides the training sets of a plan."""

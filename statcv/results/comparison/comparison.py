@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from statcv.arguments import check_level, one_of
 from statcv.engine import run
-from statcv.errors import ArgumentError, ComparisonError, suggestion
+from statcv.errors import ComparisonError
 from statcv.inference import measured_comparison
 from statcv.inference.paired.contrasts import ADJUSTED, Contrasts, contrast
 from statcv.inference.paired.methods import PairedMethod
@@ -310,6 +311,7 @@ def make_comparison(
         If ``adjust``, ``reference``, ``how`` or ``n_permutations`` is out of range or
         does not fit the test.
     """
+    check_level(level, ComparisonError)
     options = {
         "metric": metric,
         "level": None if level == LEVEL else level,
@@ -328,11 +330,7 @@ def make_comparison(
         if is_result(first):
             joined = {NULL: null_result(first), **joined}
     check_results(joined)
-    if adjust not in ADJUSTED:
-        raise ArgumentError(
-            f"adjust must be one of {', '.join(ADJUSTED)}, not {adjust!r}."
-            + suggestion(adjust, ADJUSTED)
-        )
+    one_of(adjust, ADJUSTED, "adjust")
     contrasts = contrast(
         joined,
         metric,

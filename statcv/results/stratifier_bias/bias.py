@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from statcv.arguments import check_types
 from statcv.errors import plural
 from statcv.folds import FoldPlan
 from statcv.inference import MonteCarlo
@@ -176,6 +177,7 @@ class StratifierBias:
 
         The arguments are those of :func:`statcv.plots.plot_stratifier_bias`.
         """
+        check_types(StratifierBias.plot, locals())
         from statcv.plots import plot_stratifier_bias
 
         return plot_stratifier_bias(self, ax, against=against)
