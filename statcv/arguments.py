@@ -406,8 +406,8 @@ def attribute_error(of: str, name: str, known: Iterable[str]) -> AttributeError:
     """Return the error for an attribute that does not exist, with what is offered.
 
     >>> attribute_error("a result", "confint", []).args[0]
-    "a result has no 'confint': tidy() has the intervals of the coefficients, and \
-metrics() those of the metrics."
+    "a result has no 'confint': tidy() has the intervals of coefficients, and \
+metrics() those of metrics."
     """
     found = None if name.startswith("_") else ATTRIBUTES.get(_key(name))
     answer = f": {found}." if found else f".{suggestion(name, known)}"

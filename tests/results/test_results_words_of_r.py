@@ -219,7 +219,7 @@ def test_drop1_without_terms_or_without_a_model(data):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        *(("coef", "model.coefficients"), ("coef_", "model.coefficients")),
+        *(("coef", "tidy()"), ("coef_", "tidy()")),
         *(("fitted", "predictions"), ("confint", "tidy()"), ("anova", "compare(a, b)")),
         *(("residuals", "augment()"), ("AIC", "compare(a, b)"), ("step", "drop1()")),
         *(("best_params_", "tuned"), ("estimates", "Did you mean 'estimate'?")),
