@@ -53,7 +53,7 @@ PLAN = ["scheme", "k", "p", "pairs", "repeats", "rebalance", "positive"]
 PLAN += ["na_action", "seed"]
 SHOWN = ("estimate", "lower", "upper")  # of each group
 PREDICTIONS = ["observed", "fold", "repeat", "row", "cluster", "positive"]
-PREDICTIONS += ["metrics", "threshold", "seed"]
+PREDICTIONS += ["metrics", "probabilities", "threshold", "seed"]
 CALL = [*PLAN, "model", "new_levels", "metrics", "threshold", "weights", "n_jobs"]
 CALL += ["progress"]
 
@@ -162,7 +162,7 @@ def _report(options: argparse.Namespace) -> None:
 def _evaluate(options: argparse.Namespace) -> None:
     from statcv.verbs.from_predictions import from_predictions
 
-    identifying = [options.cluster, options.fold, options.row]
+    identifying = [options.cluster, options.fold, options.row, options.by]
     data = read_data(options.data, layout_of(options), identifying)
     if options.out:
         make_folder(options.out)

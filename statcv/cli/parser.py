@@ -275,6 +275,8 @@ def _add_evaluate(add: Any) -> None:
     add("--observed", required=True, metavar="COLUMN", help="the outcome")
     which = "the predictions; of several classes a column each, in their order"
     add("--predicted", type=_names, required=True, metavar="A,B", help=which)
+    scores = {"dest": "probabilities", "action": "store_const", "const": False}
+    add("--scores", **scores, help="they are scores or a marker, not probabilities")
     fold = "fold in which a record was held out; other records unless given"
     add("--fold", metavar="COLUMN", help=fold)
     add("--repeat", metavar="COLUMN", help="repeat of the folds; needs --row")

@@ -120,6 +120,8 @@ class Statsmodels:
         model = self._built_in
         if model is None or fewest <= records.X.shape[1]:
             return None
+        if isinstance(model, Logit) and records.kind == "continuous":  # of shares
+            return None
         if weighted and self.family.__name__ not in WEIGHT_NAMES:
             return None
         return model.fit_folds(records, folds)

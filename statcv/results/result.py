@@ -459,6 +459,7 @@ class CVResult:
         1     GPA     0.191        0.04  0.003
         2     PSI     0.171        0.02  0.013
         """
+        check_types(CVResult.drop1, locals())
         from statcv.results.drop1 import drop1
 
         return drop1(self, self._metric(metric), how, test, level)

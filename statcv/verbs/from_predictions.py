@@ -25,7 +25,15 @@ from statcv.errors import (
     warn,
 )
 from statcv.folds import FoldPlan, Ragged, Response, Strata
-from statcv.formula import Design, Formula, Outcome, as_frame, make_design, quoted
+from statcv.formula import (
+    Design,
+    Formula,
+    Outcome,
+    as_frame,
+    make_design,
+    quoted,
+    why_text,
+)
 from statcv.metrics.classification.classwise import MAX_OUTSIDE, without_noise
 from statcv.models import Capabilities, Fit, TrainingSet
 from statcv.models.thresholds import with_threshold
@@ -290,10 +298,12 @@ def _check_column(frame: pd.DataFrame, column: Any, name: str) -> None:
             "those rows from the data."
         )
     if name == "predicted" and not pd.api.types.is_numeric_dtype(frame[column].dtype):
+        remedy = why_text(frame[column], column) or (
+            f" pandas.to_numeric(df[{column!r}]) turns text into numbers."
+        )
         raise DataError(
             f"predicted={column!r} must be numeric, but its values are of type "
-            f"{frame[column].dtype}, such as {frame[column].iloc[0]!r}; "
-            f"pandas.to_numeric(df[{column!r}]) turns text into numbers."
+            f"{frame[column].dtype}, such as {frame[column].iloc[0]!r}.{remedy}"
         )
 
 
@@ -483,7 +493,7 @@ def _held(
                 f"predicted={given.predicted!r} is {shown} in row "
                 f"{frame.index[row]!r}. These are not probabilities, which lie between "
                 "0 and 1 and add up to 1 over all classes. Divide percentages by 100; "
-                "probabilities=False treats them as scores."
+                "probabilities=False (--scores) treats them as scores."
             )
         probabilities = bool(probabilities or not (bad.any() or tiny))
         if probabilities and noisy.any():

@@ -290,6 +290,25 @@ def test_predictions_of_other_software_are_evaluated(run: Run) -> None:
     assert wrong.err.startswith("statcv: observed='obs' is not a column of the data.")
 
 
+def test_a_marker_is_evaluated_as_scores_by_group(run: Run) -> None:
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame({"y": np.arange(60) % 2, "site": ["01", "02", "03"] * 20})
+    table["marker"] = (20 + 8 * table["y"] + 9 * rng.normal(size=60)).clip(1).round(1)
+    table.to_csv("marker.csv", index=False)
+    call = ["evaluate", "marker.csv", "--observed", "y", "--predicted", "marker"]
+    refused = run(*call)
+    assert refused.code == 2
+    assert "--scores" in refused.err
+    done = run(*call, "--scores", "--by", "site", "--metrics", "auroc")
+    assert done.code == 0
+    same = scv.from_predictions(
+        table, observed="y", predicted="marker", probabilities=False, metrics="auroc"
+    )
+    assert done.out.startswith(str(same.summary()))
+    groups = done.out.partition("By site")[2]
+    assert [f"\n{site} " in groups for site in ("01", "02", "03")] == [True] * 3
+
+
 def test_compare_schemes(run: Run, spector: pd.DataFrame) -> None:
     ran = run(
         *("compare", FORMULA, "spector", "--schemes", "loocv,rloocv", "--seed", "1"),
