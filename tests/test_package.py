@@ -165,3 +165,16 @@ def test_a_warning_points_at_the_caller():
     with pytest.warns(scv.errors.DistributionalBiasWarning) as caught:
         scv.cv("GRADE ~ GPA", frame, scheme="loocv")
     assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_the_page_of_the_install_names_what_is_required():
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    required = setup["options"]["install_requires"].split()
+    names = {line.partition(">=")[0] for line in required}
+    page = (ROOT / "vignettes" / "install.md").read_text()
+    light = page.partition(".venv/bin/pip install numpy")[2].partition("\n.venv")[0]
+    by_hand = {"numpy", *light.replace("\\", "").split()}
+    assert by_hand == names - {"xgboost"} | {"xgboost-cpu"}
+    brings = page.partition("This brings")[2].partition("Some")[0].lower()
+    assert [name for name in names if name not in brings] == []

@@ -251,8 +251,11 @@ class _Reader(ast.NodeTransformer):
                 f"the term {self.code!r} holds a lambda or a comprehension; give it a "
                 "name in your script and call that."
             )
-        tree = self.visit(tree)
-        python = ast.unparse(tree) if self.renamed else self.code
+        try:
+            tree = self.visit(tree)
+            python = ast.unparse(tree) if self.renamed else self.code
+        except RecursionError:
+            raise _too_long(self.code) from None
         labels = labels_of_parts(_parsed(self.code), "clr", self.columns, self.code)
         return Factor(self.code, python, tuple(self.used), labels=labels)
 
@@ -442,7 +445,7 @@ def _parsed(code: str) -> ast.Expression:
     try:
         return ast.parse(code, mode="eval")
     except (RecursionError, MemoryError, ValueError):  # nested, or a huge constant
-        raise FormulaError(f"cannot read a term of {len(code):,} characters.") from None
+        raise _too_long(code) from None
     except SyntaxError as error:
         called, bracket, _ = code.partition("(")
         answer = function_answer(called.strip()) if bracket else None
@@ -465,6 +468,10 @@ def _parsed(code: str) -> ast.Expression:
             f"cannot read the term {code!r}: {error.msg}\n"
             f"    {code}\n    {' ' * ((error.offset or 1) - 1)}^"
         ) from None
+
+
+def _too_long(code: str) -> FormulaError:
+    return FormulaError(f"cannot read a term of {len(code):,} characters.")
 
 
 def _not_known(function: str, code: str, answer: str) -> FormulaError:

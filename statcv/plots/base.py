@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.arguments import described, is_list
 from statcv.errors import ArgumentTypeError, OutcomeError
 from statcv.folds import FoldPlan
 from statcv.inference import Readable, Scores
@@ -38,9 +39,9 @@ def new_axes(ax: Axes | None) -> Axes:
     """
     if ax is not None:
         if not hasattr(ax, "get_xlim"):
-            several = "; give one of them" if hasattr(ax, "__len__") else ""
+            several = "; give one of them" if is_list(ax) else ""
             raise ArgumentTypeError(
-                f"ax must be a matplotlib Axes, not a {type(ax).__name__}{several}."
+                f"ax must be a matplotlib Axes, not {described(ax)}{several}."
             )
         return ax
     import matplotlib.pyplot as plt

@@ -32,6 +32,7 @@ from statcv.formula import (
     as_frame,
     make_design,
     quoted,
+    shown_label,
     why_text,
 )
 from statcv.metrics.classification.classwise import MAX_OUTSIDE, without_noise
@@ -491,9 +492,10 @@ def _held(
             shown = ", ".join(f"{value:g}" for value in np.ravel(values[row]))
             raise DataError(
                 f"predicted={given.predicted!r} is {shown} in row "
-                f"{frame.index[row]!r}. These are not probabilities, which lie between "
-                "0 and 1 and add up to 1 over all classes. Divide percentages by 100; "
-                "probabilities=False (--scores) treats them as scores."
+                f"{shown_label(frame.index[row])}. These are not probabilities, which "
+                "lie between 0 and 1 and add up to 1 over all classes. Divide "
+                "percentages by 100; probabilities=False (--scores) treats them as "
+                "scores."
             )
         probabilities = bool(probabilities or not (bad.any() or tiny))
         if probabilities and noisy.any():

@@ -203,7 +203,7 @@ def test_a_label_names_a_single_curve(results):
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_what_is_not_axes_is_named(results, name):
-    for wrong, said in ((5, "not a int"), ([1], "not a list; give one of them")):
+    for wrong, said in ((5, "not 5"), ([1], r"not \[1\]; give one of them")):
         with pytest.raises(ArgumentTypeError, match=f"matplotlib Axes, {said}"):
             PICTURES[name](results, wrong)
 

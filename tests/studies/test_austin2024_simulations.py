@@ -289,6 +289,8 @@ def test_the_mean_has_the_papers_area_of_precision_and_recall() -> None:
 def test_figures_that_there_are_not(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="there is no figure"):
         figure("2d")
+    with pytest.raises(ArgumentError, match="figure 1a is an illustration"):
+        figure("1a")
     with pytest.raises(DataError, match=r"austin2024_penalties\.csv"):
         figure("2a", folder=tmp_path)
 

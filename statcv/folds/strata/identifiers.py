@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from statcv.errors import ArgumentTypeError, DataError, FoldWarning, listed, warn
 
 Codes = NDArray[np.intp]
+INTEGERS: Final = "iu"  # kinds of dtype whose distinct values have distinct forms
 SEPARATOR: Final = "\x1f"  # the unit separator, which the edges of a text never keep
 
 
@@ -117,6 +118,8 @@ def written(values: Any) -> tuple[list[str], Codes]:
     items: Any = column
     if column.dtype != object and not isinstance(column.dtype, pd.StringDtype):
         codes, items = pd.factorize(column)  # among objects True would pass for 1
+        if kind in INTEGERS:
+            return list(map(str, items.tolist())), codes
     texts = [
         v.strip() if type(v) is str and v.isascii() else normalise(v)
         for v in items.tolist()
@@ -300,6 +303,8 @@ def _bare(text: str) -> tuple[str | Decimal, ...]:
 
 def _bare_part(text: str) -> str | Decimal:
     bare = "".join(text.casefold().split())
+    if bare[:1].isalpha():
+        return bare.removesuffix(".0")
     if NUMBER.fullmatch(bare):
         return Decimal(bare)
     dated = DATED.match(bare)

@@ -15,6 +15,7 @@ from statcv.folds.strata.by_hash import ByHash, HashCut, HeldKey, by_hash
 from statcv.folds.strata.by_quantile import ByQuantile, QuantileCut, by_quantile
 from statcv.folds.strata.hashing import check_k
 from statcv.folds.strata.identifiers import (
+    INTEGERS,
     SEPARATOR,
     warn_of_near_values,
     warn_of_no_repeats,
@@ -96,7 +97,8 @@ class ByValue(Stratifier):
         texts, codes = written_of(frame, self.columns)
         if named:
             warn_of_no_repeats(np.bincount(codes), self.columns)
-        warn_of_near_values(texts, self.label)
+        if any(frame[name].dtype.kind not in INTEGERS for name in self.columns):
+            warn_of_near_values(texts, self.label)
 
     def cut(
         self, frame: pd.DataFrame, k: int, seed: int = 0, repeat: int = 0

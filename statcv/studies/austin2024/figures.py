@@ -69,6 +69,10 @@ def figure(name: str, *, folder: Folder = None, ax: Axes | None = None) -> Axes:
     >>> figure("2a").get_ylabel()
     'auROC, pooled'
     """
+    if name in ("1a", "3a"):
+        raise ArgumentError(
+            f"figure {name} is an illustration, without data; {name[0]}b has data."
+        )
     if not isinstance(name, str) or name not in FIGURES:
         raise ArgumentError(
             f"there is no figure {name!r}; there are {', '.join(FIGURES)}."
