@@ -392,7 +392,7 @@ def _path(directory: Any) -> Path:
             f"checkpoint must be the path of a directory, not {directory!r}."
         )
     path = Path(directory)
-    if os.path.isfile(path):  # which says no where a path cannot be
+    if os.path.isfile(path):  # False also where a path cannot exist
         raise CheckpointError(f"checkpoint={str(path)!r} is a file, not a directory.")
     return path
 

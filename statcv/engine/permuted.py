@@ -107,7 +107,7 @@ def run_permuted(
     try:
         with one_thread(), own_threads(n_jobs):
             together = _together(setup, permutations)
-    except OF_THE_OUTCOME:  # of some of them
+    except OF_THE_OUTCOME:  # some of the outcomes cannot be fitted
         together = None
     return _one_by_one(setup, permutations, n_jobs) if together is None else together
 

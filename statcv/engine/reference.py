@@ -21,10 +21,11 @@ from statcv.models.likelihood import Likelihood
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
-LEAST = 1e-300  # total weight of a class
-MAX_LEVERAGE = 0.8  # so that a step without a record is at most five times as long
-DECIMALS = 9  # to which combinations of the columns of equal rows agree
-SOME_FITS = 32  # whose weights are averaged
+LEAST = 1e-300  # the least total weight of a class by which sums are divided
+# the largest leverage: a step without a record is at most five times as long
+MAX_LEVERAGE = 0.8
+DECIMALS = 9  # decimals to which combinations of the columns of equal rows agree
+SOME_FITS = 32  # fits at most whose weights are averaged
 MAX_CHANGES = 32  # records that a fit lacks or repeats, for which each is looked up
 
 
@@ -220,7 +221,7 @@ class Reference:
 def _of_clusters(X: Floats, leverage: Floats, clusters: Numbers) -> Floats:
     """Return the mean leverage of the directions that the rows of a cluster span, (n,).
 
-    Copies of a row have the leverage of all copies together.
+    Equal rows have the leverage of all of them together.
     """
     key = np.round(X @ np.cos(np.arange(X.shape[1])), DECIMALS)
     distinct = np.unique(

@@ -186,7 +186,7 @@ def _learnt(
     if used.all():
         return coefficients
     empty = [n for n, own in zip(training.names, used, strict=True) if not own]
-    starts = tuple(f"{name}[" for name in empty)  # of one class of several
+    starts = tuple(f"{name}[" for name in empty)  # terms of one class of several
     return {
         term: np.nan if term in empty or _of_class(term, starts) else value
         for term, value in coefficients.items()
@@ -213,7 +213,8 @@ def _table(
 
 WORK = 2**30  # records × columns × fits of a task: a second or so
 MOST = 32  # fits of a task that are made fold by fold
-TASKS = 32  # of fits made fold by fold, where that leaves no more than MOST
+# tasks into which fits made fold by fold are cut, unless each exceeds MOST fits
+TASKS = 32
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,7 @@ KNOWN = OWN | OF_MATRICES | OF_XGBOOST
 
 ELSEWHERE = {
     "callbacks": "a callback has a state, which folds would share",
-    "importance_type": "importances are no part of a cross-validation",
+    "importance_type": "importances are not part of a cross-validation",
     "num_class": "the outcome says how many classes there are",
     "num_boost_round": "the number of rounds is called n_estimators",
     "num_round": "the number of rounds is called n_estimators",
@@ -447,7 +447,8 @@ class BoostedFit:
     def predict(self, X: Matrix) -> Matrix:
         """Return probabilities, means, or scores."""
         X = without_column(X, self.intercept)
-        if self.of_lines:  # which predicts by all rounds, and from its own matrix only
+        # a booster of lines predicts by all rounds, and from XGBoost's matrix only
+        if self.of_lines:
             data = _xgboost().DMatrix(X, missing=self.missing, nthread=1)
             found = self.booster.predict(data)
         else:

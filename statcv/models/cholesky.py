@@ -17,12 +17,12 @@ from statcv.models.base import Matrix
 
 LETTERS = {letter: ctypes.c_char(letter.encode()) for letter in "LNT"}
 LOWER, PLAIN, TRANSPOSED = map(ctypes.addressof, LETTERS.values())  # L of a transpose
-ROUTINES = {  # and their number of arguments
+ROUTINES = {  # the module of each routine, and its number of arguments
     "potrf": ("cython_lapack", 5),
     "potri": ("cython_lapack", 5),
     "trsv": ("cython_blas", 8),
 }
-SLOW = 8  # operations, which one with a number of a factor takes as long as
+SLOW = 8  # operations that take as long as one with a number of a factor
 
 
 def decompose(matrix: Matrix) -> bool:

@@ -21,7 +21,7 @@ from statcv.models.batched.gram import information_of, quadratic_of
 from statcv.models.newton import Optimum, column_units, minimise, positive_weights
 
 MOVED = 1e-12  # a change of an intercept that is negligible
-ITERATIONS = 60  # of the correction
+ITERATIONS = 60  # steps at most of the correction of intercepts
 CONVEX = 1e-3  # the least eigenvalue of a Hessian, beside the information, to be used
 
 

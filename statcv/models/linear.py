@@ -48,8 +48,9 @@ from statcv.models.likelihood import Gaussian, LinearFits
 from statcv.models.newton import column_units, positive_weights, solve_well
 from statcv.threads import shared
 
-CONDITION = 1e6  # of all records
-GROWTH = 1e4  # of the inverse, where a fold is left to its own decomposition
+CONDITION = 1e6  # the largest condition number of the matrix of all records
+# the norm of an inverse above which a fold is left to its own decomposition
+GROWTH = 1e4
 
 
 def fit_linear_folds(model: Model, records: TrainingSet, folds: Folds) -> FoldFits:

@@ -72,15 +72,16 @@ class Logit:
     C : float, optional
         Inverse strength of a ridge penalty in scikit-learn's convention: the objective
         is ``C × negative log-likelihood + ½ Σ β²``, without the intercept. None, the
-        default, is no penalty, as in R's ``glm``.
+        default, means no penalty, as in R's ``glm``.
     firth : bool, default False
         Whether to use Firth's penalised likelihood, as in R's ``logistf``, for two
         classes: coefficients are finite under separation too, and their bias of order
         1/n is removed. It draws fitted probabilities towards ½, so that their mean is
-        not the share of the positive class; ``flic=True`` mends that. With hardly more
-        training records than columns, or weights that span many orders of magnitude,
-        the penalised likelihood may have several maxima: a fit by itself starts from 0,
-        as ``logistf`` does, the fits of folds start from the maximum of all records.
+        not the share of the positive class; ``flic=True`` corrects that. With hardly
+        more training records than columns, or weights that span many orders of
+        magnitude, the penalised likelihood may have several maxima: a fit by itself
+        starts from 0, as ``logistf`` does, the fits of folds start from the maximum of
+        all records.
     flic : bool, default False
         Whether to use Firth's penalised likelihood and to correct the intercept
         afterwards, as in R's ``logistf::flic``, so that the mean of the fitted

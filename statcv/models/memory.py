@@ -6,7 +6,8 @@ from functools import cache
 
 import numpy as np
 
-LARGEST = 2**25 - 2**14  # bytes of an array that the allocator just heeds
+# bytes of the largest array of which the allocator takes account
+LARGEST = 2**25 - 2**14
 
 
 @cache

@@ -13,11 +13,12 @@ from statcv.models.base import Matrix, TrainingSet
 MAX_ITERATIONS = 200
 MAX_HALVINGS = 10
 ARMIJO = 1e-4  # the share of the promised gain that a step must bring
-TOLERANCE = 1e-13  # a gain below this share of the objective is the last
-FLOOR = 1e-14  # or below this share of the objective at the start
-CONDITION = 1e6  # about that of a matrix that is solved as it is
-EXTREME = 1e-9  # a fitted probability this near 0 or 1 may mean separation,
-MOVING = 0.1  # and does where linear predictors still moved by this at the end
+TOLERANCE = 1e-13  # the share of the current objective in a negligible gain
+FLOOR = 1e-14  # the share of the objective at the start in a negligible gain
+CONDITION = 1e6  # about the largest condition number of a matrix solved as it is
+EXTREME = 1e-9  # the distance from 0 or 1 below which a probability is extreme
+# the change of linear predictors at the end above which extreme fits are separated
+MOVING = 0.1
 LARGE = 15.0  # linear predictors that are all smaller are those of no separation
 
 

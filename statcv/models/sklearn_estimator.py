@@ -27,8 +27,10 @@ from statcv.models.likelihood import LinearFits
 from statcv.models.sklearn_linear import last_step, likelihood_of, linear_of
 from statcv.models.thread_warnings import heeded
 
-NEAR = {"KNeighborsMixin", "RadiusNeighborsMixin"}  # of scikit-learn
-WITHOUT_THREADS = ("sklearn.impute._base", "sklearn.preprocessing.")  # of OpenMP
+# classes of scikit-learn from which estimators that predict by neighbours derive
+NEAR = {"KNeighborsMixin", "RadiusNeighborsMixin"}
+# modules of scikit-learn whose estimators start no threads of OpenMP
+WITHOUT_THREADS = ("sklearn.impute._base", "sklearn.preprocessing.")
 
 
 class Sklearn:
@@ -429,7 +431,7 @@ def _is_compiled(estimator: Any) -> bool:
     """Return whether it is XGBoost's, without functions of Python or own threads.
 
     Its fits then hardly wait for other threads of Python. A pipeline is not shared, as
-    scikit-learn's configuration, which its steps heed, holds for one thread.
+    scikit-learn's configuration, which its steps use, holds for one thread.
     """
     if type(estimator).__module__ != "xgboost.sklearn":
         return False

@@ -40,7 +40,8 @@ _GROUPED = (
     *("GEE", "OrdinalGEE", "NominalGEE", "ConditionalLogit", "ConditionalPoisson"),
 )
 WEIGHT_NAMES = {"GLM": "freq_weights", "WLS": "weights"}
-SAME = 1e-3  # of the range of fitted values: how near a refit of a result must come
+# the share of the range of fitted values by which a refit of a result may differ
+SAME = 1e-3
 
 
 class Statsmodels:
@@ -120,7 +121,7 @@ class Statsmodels:
         model = self._built_in
         if model is None or fewest <= records.X.shape[1]:
             return None
-        if isinstance(model, Logit) and records.kind == "continuous":  # of shares
+        if isinstance(model, Logit) and records.kind == "continuous":  # shares
             return None
         if weighted and self.family.__name__ not in WEIGHT_NAMES:
             return None
@@ -208,7 +209,7 @@ class Statsmodels:
         known = self._likelihood() is not None
         if not known or len(parameters) != training.X.shape[1]:
             return None
-        if parameters.ndim == 2:  # of the classes after the first
+        if parameters.ndim == 2:  # a column for each class after the first
             parameters = np.column_stack([np.zeros(len(parameters)), parameters])
         if self.family.__name__ == "MNLogit" and training.kind == "binary":
             parameters = parameters[:, 1]
@@ -305,7 +306,7 @@ def unwrap_result(fitted: Any) -> tuple[str, Any, Statsmodels, Any]:
             "and the data, or fit through statsmodels.formula.api."
         )
     text = str(formula)
-    if type(model).__name__ == "MNLogit":  # which takes numbers for classes
+    if type(model).__name__ == "MNLogit":  # MNLogit takes numbers as classes
         left, right = text.split("~", 1)
         text = f"C({left.strip()}) ~ {right.strip()}"
     return text, frame, again, weights

@@ -43,7 +43,7 @@ def _enter() -> None:
     global _inside, _outer, _shown
     with _lock:
         if _inside == 0:
-            if warnings.showwarning is not _collect:  # which another thread put back
+            if warnings.showwarning is not _collect:  # another thread restored it
                 _shown = warnings.showwarning
             _outer = warnings.catch_warnings()
             _outer.__enter__()
@@ -63,7 +63,7 @@ def _leave() -> None:
 
 def _collect(message: Any, category: Any, *where: Any, **more: Any) -> None:
     given = getattr(_own, "given", None)
-    if given is None:  # of a thread that does not fit
+    if given is None:  # a thread that does not fit
         _shown(message, category, *where, **more)
     else:
         given.append(warnings.WarningMessage(message, category, *where, **more))

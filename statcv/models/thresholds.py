@@ -44,8 +44,8 @@ __all__ = [
     "with_threshold",
 ]
 
-NAME = "threshold"  # of what is chosen
-FAR = 1e200  # below or above all predictions
+NAME = "threshold"  # the name under which a chosen threshold is kept
+FAR = 1e200  # the scale of thresholds that lie beyond all predictions
 
 
 def deciding(decisions: Matrix) -> Matrix:
@@ -129,7 +129,7 @@ def find_rule(name: str) -> Rule:
     if name not in RULES:
         listed = ", ".join(repr(known) for known in RULES)
         raise ArgumentError(
-            f"threshold={name!r} is no number and no rule; rules are {listed}."
+            f"threshold={name!r} is neither a number nor a rule; rules are {listed}."
             + suggestion(name, RULES)
         )
     return RULES[name]
@@ -208,7 +208,7 @@ def best_thresholds(
         score = rule.score(true, false, ones, zeros)
     following = _next_present(values, present)
     cut = (values + following) / 2
-    cut = np.where(values == 0, 0.0, cut)  # of probabilities, nothing is below 0
+    cut = np.where(values == 0, 0.0, cut)  # no probability is below 0
     usable = present & (values > following)  # ties are not split
     usable[:, 0] = True  # nothing is above 1
     score = np.where(usable, round_significant(score), -np.inf)

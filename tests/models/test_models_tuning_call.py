@@ -376,7 +376,7 @@ def test_no_edge_where_there_is_nothing_beyond(frame):
         ({"C": []}, {}, ArgumentError, "no values"),
         ({}, {}, ArgumentError, "empty"),
         ({"C": 1.0}, {}, ArgumentTypeError, r"\{'C': \[1.0, …\]\}"),
-        ({"C": "all"}, {}, ArgumentTypeError, "no list of values"),
+        ({"C": "all"}, {}, ArgumentTypeError, "not a list of values"),
         ({"C": {1, 2}}, {}, ArgumentTypeError, "a list, whose order stays, not a set"),
         ({"C": iter(CS)}, {}, ArgumentTypeError, "not a tuple_iterator"),
         ({"C": [1, 1]}, {}, ArgumentError, "twice"),

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix
 from statcv.models.batched.downdate import Inverse
 
-ACCURACY = 4e-11  # of linear predictors: 1e-11 of probabilities
-STEPS = 30  # of a fit by one matrix
+ACCURACY = 4e-11  # the error of linear predictors: 1e-11 in probabilities
+STEPS = 30  # steps at most that a fit makes by one matrix
 CROWDED = 0.7  # the share of unfinished fits below which finished ones are removed
 SINGULAR = 1e8  # an inverse Hessian that is larger is treated as missing
 
 FAR = 1.0  # a step that moves a linear predictor by more is checked first
-SECANTS = 10  # at most, by which such a step is shortened
+SECANTS = 10  # secants at most by which a step farther than FAR is shortened
 
 P = TypeVar("P", bound="Gradients")
 

@@ -23,8 +23,8 @@ from statcv.threads import RECORD, shared
 Numbers = NDArray[np.intp]
 
 CELLS = 2**18  # numbers in an array of a block of fits: 2 MB
-ROWS = 2**16  # looked at, or predicted, at once; or fewer, of many columns, but
-FEWEST = 2**10  # so many
+ROWS = 2**16  # rows at most that are examined, or predicted, at once
+FEWEST = 2**10  # rows at least that are examined, or predicted, at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +221,7 @@ class Folds:
 
     @property
     def absent(self) -> Ragged:
-        """The records on which each fit does not train, copies of them included."""
+        """The records on which each fit does not train, and their duplicates."""
         if not len(self.copied.values):
             return self.out
         changed, times = self.changes
@@ -515,10 +515,13 @@ def _moved(lists: Ragged, places: Numbers, each: int) -> Ragged:
 
 # ---- models that fit all folds of a plan together, and their fits ----
 
-RUN = 256  # records in a row, on average, that one fit predicts together,
-AT_ONCE = 2**17  # or so many of their numbers, which stay in the cache
-DENSE = 16  # where 1 in so many pairs of fit and record is wanted, all are computed
-CACHED = 2**19  # if the design matrix has no more cells
+# consecutive records of one fit, on average, from which it predicts them together
+RUN = 256
+AT_ONCE = 2**17  # values of records multiplied at once, which stay in the cache
+# pairs of fit and record for each wanted one up to which all pairs are computed
+DENSE = 16
+# cells of a design matrix up to which all pairs are computed despite long runs
+CACHED = 2**19
 
 
 class Computed(Protocol):

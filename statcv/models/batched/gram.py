@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix
 from statcv.threads import product, shared
 
-MOST = 2**22  # products that are kept: 32 MB
-FEW = 2  # sets of weights, for which pairs of columns need not be listed
-MANY = 64  # columns, of whose pairs there are too many to list
-ROWS = 1024  # whose products stay in the cache of a processor
-PRODUCTS, FORMS = 2**19, 2**18  # of two columns, that stay there
+MOST = 2**22  # products at most that are kept: 32 MB
+FEW = 2  # sets of weights up to which pairs of columns need not be listed
+MANY = 64  # columns beyond which there are too many pairs of columns to list
+ROWS = 1024  # rows whose products stay in the cache of a processor
+PRODUCTS = 2**19  # products of two columns that stay in the cache when summed
+FORMS = 2**18  # products of two columns that stay in the cache in quadratic forms
 
 
 def products_of(X: Matrix, out: Matrix | None = None) -> Matrix:

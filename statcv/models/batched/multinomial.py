@@ -326,7 +326,7 @@ def _downdated(centre: ClassCentre, block: Block) -> Downdate:
 
 # ---- multinomial logistic regression in all folds together ----
 
-HESSIANS = 8  # of its own that a fold gets
+HESSIANS = 8  # own Hessians at most of a fold
 
 
 def fit_class_folds(

@@ -57,7 +57,8 @@ class NewLevels:
             cell = lists.owners[place] * size + own[lists.values[place]]
             cells, lost = np.unique(cell, return_counts=True)
             cells = cells[lost == total[cells % size]]
-            without = np.unique(own[(own >= 0) & (total[own] == 0)])  # of any weight
+            # levels without weight
+            without = np.unique(own[(own >= 0) & (total[own] == 0)])
             if len(without):
                 every_fit = np.arange(len(folds))[:, None] * size
                 cells = np.union1d(cells, every_fit + without)

@@ -31,11 +31,12 @@ from statcv.models.batched.logit import Penalties
 from statcv.models.likelihood import LinearFits
 from statcv.models.newton import LARGE, is_steep
 
-SHARED = 16  # so many folds at least are worth a fit to all records in their basis
-COLUMNS = 200  # more are fitted fold by fold
-HESSIANS = 8  # of its own that a fold gets, where separation may go on for ever,
-BOUNDED = 40  # and where a ridge sees to it that there is an optimum
-GROWTH = 1e4  # of the inverse Hessian of least squares, where a fold is fitted alone
+SHARED = 16  # folds from which a fit to all records in their basis is worth its time
+COLUMNS = 200  # columns from which models are fitted fold by fold
+HESSIANS = 8  # own Hessians at most of a fold without a ridge, under separation too
+BOUNDED = 40  # own Hessians at most of a fold with a ridge, which has an optimum
+# the growth of the inverse Hessian of least squares above which a fold is fitted alone
+GROWTH = 1e4
 
 
 # ---- what the regressions have in common, and in what they differ ----

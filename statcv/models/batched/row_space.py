@@ -23,9 +23,10 @@ from statcv.models.likelihood import LinearFits
 from statcv.models.newton import Optimum
 from statcv.threads import WORTH, ranges, shared
 
-ROUNDING = 1e-9  # of linear predictors, from rounding of products of records
+# the largest error of linear predictors from rounding of products of records
+ROUNDING = 1e-9
 WIDE = 4  # columns that are decomposed at once, in units of the records
-PARTS = 4  # of the columns at most, whose products threads share
+PARTS = 4  # parts of the columns at most whose products threads share
 
 
 @dataclass(frozen=True, eq=False)

@@ -71,7 +71,7 @@ def _read_values(name: str, values: Any) -> tuple[Any, ...]:
         )
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
         raise ArgumentTypeError(
-            f"{name}={values!r} is no list of values to choose from; give "
+            f"{name}={values!r} is not a list of values to choose from; give "
             f"{{{name!r}: [{values!r}, …]}}."
         )
     listed = [v.item() if isinstance(v, np.generic) else v for v in values]
@@ -90,7 +90,7 @@ def _read_values(name: str, values: Any) -> tuple[Any, ...]:
 
 
 def _size(value: Any) -> float:
-    """Return a number by which to sort; None is no limit, NaN cannot be sorted."""
+    """Return a number by which to sort; None means no limit, NaN cannot be sorted."""
     if value is None:
         return math.inf
     return float(value) if is_number(value) else math.nan

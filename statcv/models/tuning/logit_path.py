@@ -25,9 +25,11 @@ from statcv.models.spread import diagonal
 
 PATIENCE = 20  # steps by a shared Hessian, beyond which each fold has its own
 KNOTS = 3  # penalties from which the next coefficients are foreseen
-DARING = 8.0  # the most that the weights of those may add up to
-LARGE = 2**17  # values of records from which each penalty is as quick by itself,
-SEVERAL, SMALLER = 150, 2**15  # or with so many columns from so many
+DARING = 8.0  # the largest sum of absolute weights in a forecast of coefficients
+LARGE = 2**17  # values of records above which each penalty is as quick by itself
+# values above which each penalty is as quick with more than SEVERAL columns
+SMALLER = 2**15
+SEVERAL = 150  # columns above which SMALLER takes the place of LARGE
 
 
 def fit_logit_path(

@@ -26,7 +26,7 @@ from statcv.models.tuning.inner import InnerScheme
 from statcv.models.tuning.tuned import Tuned, TunedFit
 from statcv.models.tuning.tuning import Tuning
 
-FITS = 50  # of a search, about: too many for two in a task
+FITS = 50  # fits of a search, about: a task has one search
 LEARNT = ("C_", "alpha_", "l1_ratio_", "n_features_", "threshold_", "best_threshold_")
 
 

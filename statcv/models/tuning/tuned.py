@@ -53,7 +53,7 @@ def fit_candidates(
     many = records.X.shape[1] > len(records.X)
     if many and folds.new_levels(records) is not None:
         return None  # rotated rows do not show the factors
-    # of many columns that are scaled, the Gram matrix is scaled
+    # the Gram matrix is scaled if there are many columns, all scaled
     scaled = many and all(one.standardize and one.penalised for one in ridges)
     if records.kind == "binary" and path and not scaled:
         return _ridge_path(ridges, records, folds)
@@ -386,7 +386,7 @@ def _column(values: list[Any]) -> NDArray[Any]:
 
 OFTEN = 0.25  # the share of fits above which an edge is worth a warning
 SHOWN = 4  # values that a sentence names
-MANY = 20  # numbers beyond which it gives their range
+MANY = 20  # numbers beyond which a sentence gives their range
 
 
 def warn_of_edges(model: Tuned, chosen: pd.DataFrame) -> None:

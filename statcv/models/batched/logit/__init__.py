@@ -1,6 +1,6 @@
 """Binary logistic regression in all folds of a plan together.
 
-``fits`` tells which way is taken: few large folds go through the passes of another
+``fits`` chooses the way: few large folds go through the passes of another
 room, all others step from the fit to all records by matrices that ``problem`` derives
 from its Hessian. ``newton`` fits again what is in doubt.
 """

@@ -42,8 +42,9 @@ from statcv.models.spread import diagonal
 
 # ---- gradients near the fit to all records, by their power series ----
 
-TIMES = 4  # so many records are there at least for each cubic term
-HELD = 0.25  # the most that one record holds the fit, as the root of its leverage
+TIMES = 4  # records for each cubic term from which the series is used
+# the largest root of a record's leverage with which the series is used
+HELD = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,8 +193,8 @@ def _orders(q: int, factors: int) -> Matrix:
 
 # ---- the fits of all folds ----
 
-HESSIANS = 8  # of its own that a fold gets, where separation may go on for ever,
-BOUNDED = 40  # and where a ridge sees to it that there is an optimum
+HESSIANS = 8  # own Hessians at most of a fold without a ridge, under separation too
+BOUNDED = 40  # own Hessians at most of a fold with a ridge, which has an optimum
 
 
 def fit_logit_folds(model: RidgeModel, records: TrainingSet, folds: Folds) -> FoldFits:
@@ -278,7 +279,8 @@ def _fit_block(
     block, q = problem.block, len(problem.centre.theta)
     theta, gradient = problem.start()
     inverse = problem.common_hessian()
-    weighted = block.counts is not None and block.few(q)  # which it leaves aside
+    # the common Hessian leaves such weights aside
+    weighted = block.counts is not None and block.few(q)
     bound = np.full(len(block), np.inf) if weighted else inverse.norm
     if series is None or block.counts is not None:
         return settle(problem, theta, gradient, inverse, bound)[:2]

@@ -26,7 +26,7 @@ from statcv.models.newton import column_units
 NEWTON_STEPS = 30
 CLOSE = 1e-3  # the decrement of the last step, which leaves about its square
 CONDITION = 1e10  # the largest condition number of the Hessian
-GOOD = 1e4  # one that costs no relevant digits
+GOOD = 1e4  # the largest condition number that costs no relevant digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,7 +258,7 @@ def beyond(centre: Centre, block: Block, penalties: Penalties | None) -> Matrix 
 
 # ---- the likelihoods of several fits: their gradients and Hessians, side by side ----
 
-ALONE = 8  # so many fits or fewer make their Hessians one by one
+ALONE = 8  # fits up to which Hessians are made one by one
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,10 +24,13 @@ from statcv.models.batched.multiples.span import Span
 from statcv.models.cholesky import decompose, multiply_by_inverse
 from statcv.threads import shared
 
-SHARE = 1 / 32  # of the ridge, which is added to all variances, as steps hardly notice,
-UNLIKE = 2e3  # and how many times as large variances may be, that equations keep digits
-ROWS = 100  # of the matrix of one class, which are made at once
-EACH = 2  # operations of a number of a factor, by which threads save time; others wait
+# the share of the ridge that is added to all variances, which hardly changes steps
+SHARE = 1 / 32
+# the largest variance, in units of SHARE of the ridge, that leaves equations digits
+UNLIKE = 2e3
+ROWS = 100  # rows of the matrix of one class that are made at once
+# operations for each number of a factor, by which the work of threads is estimated
+EACH = 2
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,13 +27,16 @@ from statcv.models.batched.passes.quasi_newton import (
 )
 from statcv.models.batched.row_space import spares_the_intercept_only
 
-TALL = 1.2  # training records for each column, beyond which columns are as quick
-LARGER = 2**8  # than usual are blocks of fits, by this factor: 256 MB of matrices
-HESSIANS = 8  # of its own that a fold gets
-EVEN = 60  # the spread of eigenvalues up to which steps may start without Hessians;
-# if it is larger, columns of different size slow them unless they are many
-LONG = 70  # records for each step of as many that take as long as Hessians
-TIED = 65  # steps, from which what ties classes is left out if it takes as many more
+TALL = 1.2  # training records for each column beyond which columns are as quick
+# times the usual size that a block of fits has: 256 MB of matrices
+LARGER = 2**8
+HESSIANS = 8  # own Hessians at most of a fold
+# the spread of eigenvalues up to which steps may start without Hessians; if it is
+# larger, columns of different size slow the steps unless they are many
+EVEN = 60
+LONG = 70  # records whose Hessian, in two classes, takes as long as one step
+# steps that Hessians must save to be made without what ties the classes
+TIED = 65
 
 
 @dataclass(frozen=True, eq=False)

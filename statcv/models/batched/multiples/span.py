@@ -13,9 +13,10 @@ from statcv.models.batched.passes.sums import added, padded
 from statcv.threads import QUICK, product, ranges, shared
 
 EPS = float(np.finfo(np.float32).eps)
-PARTS = 2  # of columns or of rows, that threads share
-CELLS = 2**16  # of rows that are rounded at once,
-COLUMNS = 2**12  # of so many columns, or as many as records, whose copy is kept
+PARTS = 2  # parts of columns, or of rows, that threads share
+CELLS = 2**16  # values of records that are rounded at once
+# columns whose rounded copy is kept at once, or as many as records if that is more
+COLUMNS = 2**12
 DIGITS = 0.1  # the share of the ridge that rounding of Hessians may be, at most
 
 

@@ -108,9 +108,10 @@ def inverse_spread(X: Matrix, weights: Matrix | None) -> Matrix:
 # ---- nearest neighbours in all folds, from one search among all records ----
 
 TIE = 1e-10  # relative difference of distances that counts as a tie
-LONGER = 4  # times, where a list was too short
-SEARCHES = 40  # at most, each for one fold, where it holds out
-SHARE = 0.04  # more than this share of the records
+LONGER = 4  # the factor by which a list of neighbours that was too short grows
+SEARCHES = 40  # folds up to which each has a search of its own
+# the share of records held out above which each fold has a search of its own
+SHARE = 0.04
 
 
 class Vote(Protocol):

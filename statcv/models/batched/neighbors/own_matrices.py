@@ -20,7 +20,8 @@ from statcv.models.batched.folds import CELLS, FittedFolds, Folds, Numbers
 from statcv.models.batched.neighbors.fits import LONGER, Neighborhood, Vote
 from statcv.models.batched.neighbors.search import Nearby, is_tall
 
-NOISE = 16 * float(np.finfo(float).eps)  # of a sum, for each of its parts
+# the relative error by rounding that each term adds to a sum
+NOISE = 16 * float(np.finfo(float).eps)
 
 
 def fit_own_neighbors(

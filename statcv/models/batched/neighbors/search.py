@@ -17,11 +17,12 @@ from statcv.models.batched.folds import CELLS, Numbers
 from statcv.threads import shared
 
 LOW = 6  # columns up to which a tree finds neighbours faster than products do
-FEW = 64  # neighbours up to which it does
-LEAF = 32  # records that the tree does not divide
-TALL = 2000  # records from which on it does
-GROUPS = 8  # times as many groups of records as neighbours, or
-WIDE, SEVERAL = 2**9, 8  # so many of so many records, whose minima are quick to find
+FEW = 64  # neighbours up to which a tree finds them faster
+LEAF = 32  # records at most that the tree does not divide
+TALL = 2000  # records from which a tree finds neighbours faster
+GROUPS = 8  # groups of records, at least, for each neighbour
+WIDE = 2**9  # groups of records, quick to search, that are made for few neighbours
+SEVERAL = 8  # records at least in each of the groups that are made for few neighbours
 IN_CACHE = 2**15  # coordinates that stay in the cache
 TOGETHER = 16  # blocks of points that threads share
 COMPARED = 10.0  # operations that take as long as to compare a product with others

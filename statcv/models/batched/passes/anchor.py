@@ -13,8 +13,8 @@ from statcv.models.batched.passes.quasi_newton import Identity, Until, climb
 from statcv.models.batched.passes.sums import Passes
 
 HEAVY = 64  # coefficients whose products cost more than some gradients
-SAMPLE = 40  # records of the sample for each coefficient, and
-LEAST = 2000  # in all
+SAMPLE = 40  # records of the sample for each coefficient
+LEAST = 2000  # records of the sample at least
 NEWTON_STEPS = 30
 NEAR = 0.3  # the distance from the optimum of all records, in standard errors
 SLOW = 0.3  # a rate of convergence that is worth another Hessian

@@ -35,23 +35,34 @@ from statcv.models.batched.passes.triangles import Triangles
 from statcv.models.newton import is_steep
 from statcv.threads import product, shared
 
-SEVERAL_FITS = 40  # so many fits are few, or more than that if records are
-LARGE = 2**18  # so many values, or if those that each leaves out are more than
-CHANGED = 3500  # these, so that its optimum is far from that of all; with fewer than
-SMALL = 2**11  # these, or with fewer than
-MEDIUM = 2**15  # these if folds hold out few records, other ways are as quick
-MOST, ROOM = 256, 2**26  # fits whose gradients are summed at once, and their records
-HESSIANS = 20  # of its own that a fold gets, as long as its way
-ANEW = 2  # times that new Hessians may come before the steps with others end
-GAIN = 0.5  # becomes so much shorter with each, where it is short
+SEVERAL_FITS = 40  # fits up to which passes are quicker if records are not small
+# values of all records above which passes may be quicker for any number of fits
+LARGE = 2**18
+# values that a fit leaves out above which its optimum is far from that of all records
+CHANGED = 3500
+SMALL = 2**11  # values of all records up to which other ways are as quick
+# values of all records up to which other ways are as quick if folds hold out few
+MEDIUM = 2**15
+MOST = 256  # fits at most whose gradients are summed at once
+ROOM = 2**26  # records times fits, at most, whose gradients are summed at once
+HESSIANS = 20  # own Hessians at most of a fold
+ANEW = 2  # new Hessians that may replace others before steps with those end
+# the share of its length to which a short way must fall with each new Hessian
+GAIN = 0.5
 FLOPS = 18e9  # operations of a pass in a second, about
-RATE_OF_PRODUCTS, RATE_OF_TRIANGLES = 7e10, 4e10  # those of many columns
+RATE_OF_PRODUCTS = 7e10  # operations in a second of products of many columns, about
+RATE_OF_TRIANGLES = 4e10  # operations in a second of Cholesky factors, about
 EACH = 2.5e-9  # seconds for the residual of a record
-ALONE = 3.2  # records for each coefficient, below which folds have little in common,
-STRONG = 0.05  # unless the ridge is so large a share of the information
-FEW_ROWS = 250  # that tell of it
-SOME, FURTHER = 15, 45  # steps more without what ties classes, about: with so many
-PLENTY = 1.5  # records for each coefficient, and with fewer
+# records for each coefficient below which folds may have little in common
+ALONE = 3.2
+# the share of the information from which a ridge gives folds enough in common
+STRONG = 0.05
+FEW_ROWS = 250  # records from which the information is estimated
+# additional steps without what ties classes, about, with PLENTY of records
+SOME = 15
+# additional steps without what ties classes, about, with fewer records than PLENTY
+FURTHER = 45
+PLENTY = 1.5  # records for each coefficient that are plenty
 
 
 @dataclass(frozen=True, eq=False)
@@ -358,7 +369,8 @@ def _settle(
                 inverse = rest.class_hessians(at) if apart else rest.own_hessians(at)
             rough = rest.rounded() if inverse.single else None
             gradient = (rough or rest).gradient(at)
-            renews = number < ANEW and not apart  # which makes steps little better
+            # new Hessians without what ties classes make steps little better
+            renews = number < ANEW and not apart
             cost = _cost_of_hessians(rest) if renews else np.inf
             most = REMEMBERED if rough or apart else STEPS
             until = replace(near, cost=cost, most=most)

@@ -21,18 +21,18 @@ from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
 
-STEPS = 20  # with one approximate inverse, unless others cost more
+STEPS = 20  # steps at most with one approximate inverse, unless others cost more
 ROUGH = 1e-5  # the distance that gradients of single precision leave, in each direction
-DIGITS = 1e-3  # the share of a distance at which its digits may be used up,
-STALLED = 0.5  # as such a rate shows,
-IDLE = 2  # or rates of so many steps
+DIGITS = 1e-3  # the share of a distance at which its digits may be used up
+STALLED = 0.5  # the ratio of two steps in turn above which steps may lack digits
+IDLE = 2  # steps from a place after which idle ones may lack digits
 NEARBY = 0.01  # a distance in each direction at which idle steps lack digits
 GAIN = 0.1  # the least that a place for precise gradients shortens the distance
 SHORTENED = 12  # times that a step is shortened, at most
 OVERSHOT = 0.9  # the steepest fall at the end of a step, of the rise at its beginning
-REMEMBERED = 40  # steps
+REMEMBERED = 40  # steps that are remembered
 SHORT = 0.05  # a step in each direction after which Hessians serve for the rest
-SEEN = 3  # steps after which the rate of the latest two tells of those to come
+SEEN = 3  # steps after which the rate of the latest two predicts later ones
 BROYDEN = 0.7  # the share of steps that quasi-Newton updates leave
 NEWTON = 12  # steps that are left with new Hessians, about
 CROWDED = 0.7  # the share of unfinished fits below which finished ones are removed
@@ -124,7 +124,7 @@ class Identity:
     ----------
     grows : bool
         Whether it takes the size that the latest step shows, if that is larger, as
-        where classes are told apart better and better, so that curvatures become less.
+        where classes are separated better and better, so that curvatures become less.
     basis : Basis or None
         What places are coordinates of; None if it is orthonormal.
     """

@@ -20,11 +20,13 @@ from statcv.threads import QUICK, WORTH, product, shared
 CACHED = 2**22  # bytes of a block of rows
 LEAST = 1000  # records from which the units of columns are taken
 MANY = 2**14  # values from which a copy of single precision saves time
-FEW, MORE = 2**16, 2**21  # products of two columns that are kept for few fits, and
-SEVERAL = 16  # for so many
-HALVED, COSTLY = (1, 3, 5, 7), 1e7  # lists of records whose products are halved
-NARROW, WIDER = 64, 1.2  # columns, or as many for each pair of classes, below which
-# their products are made once for all pairs
+FEW = 2**16  # products of two columns at most that are kept for few fits
+MORE = 2**21  # products of two columns at most that are kept for SEVERAL fits
+SEVERAL = 16  # fits from which more products are kept
+HALVED = (1, 3, 5, 7)  # numbers of lists of records whose products are halved
+COSTLY = 1e7  # operations above which products of a list of records may be halved
+NARROW = 64  # columns up to which products may be made once for all pairs of classes
+WIDER = 1.2  # columns for each pair of classes up to which products are made once
 LANES = 8  # rows whose products are computed together
 
 
@@ -316,7 +318,7 @@ class Passes:
     def _whole(self, sums: Matrix) -> Matrix:
         """Put products for each two classes together, in coordinates.
 
-        If there are none of two different classes, return one matrix for each.
+        Without products for two different classes, return one matrix for each class.
         """
         if (self.unit != 1).any():
             sums /= np.multiply.outer(self.unit, self.unit).astype(sums.dtype)
