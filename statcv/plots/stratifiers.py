@@ -195,7 +195,7 @@ def _distances(box: Floats, marks: Floats) -> Floats:
 def _is_nearest(box: Floats, at: Floats, marks: Floats) -> bool:
     """Return whether a mark is clearly nearer to a box than all others are."""
     others = _distances(box, marks[(marks != at).any(axis=1)])
-    return bool(_distances(box, at[None])[0] + 1 <= others.min(initial=np.inf))
+    return bool(_distances(box, at[None])[0] + MARK <= others.min(initial=np.inf))
 
 
 def _free_place(
