@@ -116,7 +116,7 @@ class Strata:
 
     @property
     def finer(self) -> str:
-        """The stratifier by narrower bins, as it is written; empty if there is none."""
+        """The stratifier by narrower bins, as it is written; empty without one."""
         per_fold = self.finer_per_fold
         return f"by_quantile({self.label!r}, per_fold={per_fold})" if per_fold else ""
 

@@ -46,7 +46,7 @@ from statcv.metrics import Metric
 from statcv.models.thresholds import deciding
 
 Numbers = NDArray[np.intp]
-FEW = 100  # distinct permutations, below which p is coarse
+FEW = 100  # number of distinct permutations below which p is coarse
 AMONG_ALL = "Outcomes are exchanged among all clusters."
 AMONG_EQUAL = "Outcomes are permuted among clusters with the same number of records."
 
@@ -162,8 +162,8 @@ def few_permutations_caveat(plan: FoldPlan, y: NDArray[np.generic]) -> str:
 
 Floats = NDArray[np.float64]
 
-PREDICTIONS = 2**20  # per batch
-WORK = 2**30  # multiplications per iteration of a batch
+PREDICTIONS = 2**20  # predictions in a batch of permutations
+WORK = 2**30  # multiplications in an iteration of a batch of permutations
 
 
 @dataclass(frozen=True, eq=False)
@@ -327,7 +327,7 @@ def _with_folds(plan: FoldPlan, fold: NDArray[np.int32]) -> FoldPlan:
 
 
 def _run(setup: Setup, n_jobs: int | None) -> tuple[Held | None, str]:
-    """Return what the fits predict, or why there are none."""
+    """Return what the fits predict, or why they cannot be made."""
     try:
         check_training_sets(setup.design, setup.plan)
         with warnings.catch_warnings():
