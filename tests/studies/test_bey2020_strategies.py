@@ -110,11 +110,11 @@ def test_strategies_that_there_are_not(sample: Sample, strategy: str) -> None:
 
 
 def test_scales_that_cannot_be() -> None:
-    with pytest.raises(ArgumentError, match="k is at least 2"):
+    with pytest.raises(ArgumentError, match="k must be 2 or more"):
         Scale(k=1)
-    with pytest.raises(ArgumentError, match="n is at least 50"):
+    with pytest.raises(ArgumentError, match="n must be 50 or more"):
         Scale(n=40)
-    with pytest.raises(ArgumentError, match="n_duplicates is at most 0"):
+    with pytest.raises(ArgumentError, match="n_duplicates must be at most 0"):
         Scale(n_sites=1)
     with pytest.raises(ArgumentTypeError, match="rounds"):
         Scale(rounds=2.5)  # type: ignore[arg-type]

@@ -120,7 +120,7 @@ def test_a_file_in_which_a_byte_changed_cannot_be_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: figure3(0), "simulations is at least 1"),
+        (lambda: figure3(0), "simulations must be 1 or more"),
         (lambda: figure3(1, strategies=("x0",)), "'x0'"),
         (lambda: figure2(1, strategies=("x0",)), "'x0'"),
         (lambda: figure3(1, rotations="any"), "rotations"),
@@ -128,7 +128,7 @@ def test_a_file_in_which_a_byte_changed_cannot_be_read(tmp_path: Path) -> None:
         (lambda: fresh_records(1, n_fresh=0), "n_fresh"),
         (lambda: narrow_bins(1, noises=[-1]), "noise"),
         (lambda: narrow_bins(1, per_fold=[0]), "per_fold"),
-        (lambda: numbers_of_folds(1, k=[1]), "k is at least 2"),
+        (lambda: numbers_of_folds(1, k=[1]), "k must be 2 or more"),
         (lambda: numbers_of_folds(1, k=[2, 5, 2]), "k has 2 twice"),
         (lambda: narrow_bins(1, noises=[0, 0.0]), "noises has 0.0 twice"),
         (lambda: narrow_bins(1, per_fold=[4, 4]), "'x5 ×4' twice"),

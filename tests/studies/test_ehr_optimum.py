@@ -128,7 +128,7 @@ def test_blocks_are_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_sizes_that_make_no_sense() -> None:
-    with pytest.raises(ArgumentError, match="n is at least 2, not 1"):
+    with pytest.raises(ArgumentError, match="n must be 2 or more, not 1"):
         optimal_accuracy(n=1)
-    with pytest.raises(ArgumentTypeError, match="n is an integer"):
+    with pytest.raises(ArgumentTypeError, match="n must be an integer"):
         optimal_accuracy(n=1e5)  # type: ignore[arg-type]

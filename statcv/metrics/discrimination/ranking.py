@@ -37,6 +37,7 @@ from statcv.metrics.inputs import (
     vector,
 )
 
+_MOST_DECIMALS = 15  # of probabilities near 0 that those near 1 have too
 _DECIMALS = 12
 _EXTREME = 1e-9  # distance from 0 and 1 at which 12 decimals lose digits
 _LEAST = 2.0**-53  # distance of a double from 1
@@ -176,7 +177,7 @@ def round_probabilities(p: ArrayLike) -> Floats:
     if ((side > 0) & (side < _EXTREME)).any() and not (side < 0).any():
         from scipy.special import logit
 
-        inside = np.clip(values, _LEAST, 1 - _LEAST)
+        inside = np.clip(np.round(values, _MOST_DECIMALS), _LEAST, 1 - _LEAST)
         return np.asarray(np.round(logit(inside), _DECIMALS))
     return np.asarray(np.round(values, _DECIMALS))
 
