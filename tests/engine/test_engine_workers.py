@@ -148,7 +148,7 @@ def test_a_model_that_declines_is_fitted_fold_by_fold(data, n_jobs, monkeypatch)
     np.testing.assert_allclose(found.predicted, expected.predicted, atol=1e-14)
 
 
-# ---- what a fold's model is told ----
+# ---- what a fold's model receives ----
 
 
 class Notes(Refuses):
@@ -255,7 +255,7 @@ def test_what_every_task_carries_along_is_small():
     sent = shared.__reduce__()[1][1:]
     carried = [one for one in sent if one.nbytes <= LARGE]
     assert sum(one.nbytes for one in carried) < LARGE
-    # the largest is no copy, but the memory of the design itself
+    # The largest is not a copy, but the memory of the design itself.
     assert any(np.shares_memory(one, design.matrix) for one in sent)
 
 

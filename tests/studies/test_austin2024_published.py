@@ -400,7 +400,8 @@ def test_what_is_chosen_and_what_it_costs() -> None:
     own = found.loc["LOOCV, pooled"]
     assert own["auroc"] == pytest.approx(0.75)
     assert (own["strongest"], own["weakest"]) == (pytest.approx(1), pytest.approx(10))
-    assert own["truth"] == pytest.approx(0.65)  # of the stronger of two that are equal
+    # value of the stronger penalty of two equal ones
+    assert own["truth"] == pytest.approx(0.65)
     assert own["lost"] == pytest.approx(0.05)
     assert own["lost_se"] == 0
     assert found.loc["truth", "lost"] == 0

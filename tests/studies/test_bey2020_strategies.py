@@ -89,7 +89,7 @@ def test_folds_along_a_covariate_follow_each_other(sample: Sample) -> None:
     narrow = folds_of(cross_validate("x5 ×4", sample, SMALL))
     ordered = narrow[sample.records.sort_values("x5").index].to_numpy()
     runs = 1 + np.count_nonzero(np.diff(ordered))
-    assert 5 < runs <= 20  # neighbouring bins may be dealt to one fold
+    assert 5 < runs <= 20  # neighbouring bins may be allocated to one fold
 
 
 def test_the_accuracy_is_the_mean_over_folds(sample: Sample) -> None:

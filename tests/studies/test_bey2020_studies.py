@@ -71,7 +71,8 @@ def test_a_study_goes_on_where_it_stopped(tmp_path: Path) -> None:
     three = run(3)
     assert file.stat().st_mtime_ns == told
     assert_frame_equal(three[three["simulation"] == 1], first)
-    assert_frame_equal(run(1), first)  # and does not show what was not asked for
+    # simulations that were not asked for are not shown
+    assert_frame_equal(run(1), first)
     sorted(tmp_path.glob("*.npz"))[1].unlink()
     assert_frame_equal(run(3), three)
 
@@ -174,7 +175,7 @@ def test_biases_by_hand() -> None:
     )
     found = bias(table, by=["k"]).set_index("k")
     assert found["strategy"].tolist() == ["x5", "x5"]
-    assert found.loc[2, "bias"] == pytest.approx(-10)  # of −10, −20 and 0
+    assert found.loc[2, "bias"] == pytest.approx(-10)  # mean of −10, −20 and 0
     assert found.loc[2, "se"] == pytest.approx(10 / np.sqrt(3))
     assert found.loc[5, "bias"] == pytest.approx(-5)
     assert np.isnan(found.loc[5, "se"])

@@ -98,7 +98,7 @@ def test_the_standard_error_is_that_of_the_accuracy() -> None:
     rotation = ehr_population(seed=3).rotation
     found = [optimal_accuracy(rotation=rotation, n=400, seed=s) for s in range(300)]
     spread = np.std([one.accuracy for one in found], ddof=1)
-    # of 300 values a standard deviation is known to 4 %
+    # A standard deviation of 300 values is known to 4 %.
     assert spread == pytest.approx(np.mean([one.se for one in found]), rel=0.17)
 
 
