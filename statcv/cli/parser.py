@@ -49,7 +49,7 @@ examples, with the key that all sites agreed on in STATCV_KEY:
   statcv sites verify home_of_A/plan-*/log.jsonl visits.csv
   statcv sites audit log_of_A.jsonl log_of_B.jsonl log_of_C.jsonl --plan plan.json
 
-Each party keeps a home, with its private key, which it shows nobody, and transfers
+Each party keeps a home, with its private key, which it shows nobody, and moves
 files to and from the directory of the exchange, unless that is a share. A site's
 step answers the newest message, and the coordinator's step adds up the answers.
 Trees (--model trees) are grown in one step that all sites take at the same time,
