@@ -32,10 +32,11 @@ from memory import peak
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 AGREE = 1e-8
-SHORT = 0.3  # seconds; shorter calls are repeated for as long
-FITS = 3  # that are compared with refits at high precision
-TIGHT = {"tol": 1e-8, "max_iter": 10_000}  # of lbfgs, which rounding stops after that
-LONG = 20.0  # seconds of all sides together, after which a cell is timed no further
+SHORT = 0.3  # seconds for which a shorter call is repeated
+FITS = 3  # number of fits that are compared with refits at high precision
+# settings of lbfgs; rounding prevents a smaller tolerance
+TIGHT = {"tol": 1e-8, "max_iter": 10_000}
+LONG = 20.0  # seconds of all sides together, after which a cell is not timed again
 
 RIDGE = {
     "5fold": [

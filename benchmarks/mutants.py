@@ -172,7 +172,7 @@ def changes(node: ast.AST) -> Iterator[Callable[[ast.AST], None]]:
         yield lambda n: setattr(n, "value", ast.Constant(None))
     if isinstance(node, ast.arguments):
         for at in range(len(node.defaults)):
-            # those before it must then go too
+            # The defaults before a removed one are removed too.
             yield lambda n, at=at: n.defaults.__delitem__(slice(0, at + 1))
         for at, default in enumerate(node.kw_defaults):
             if default is not None:

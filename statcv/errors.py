@@ -224,7 +224,7 @@ def listed(names: Sequence[object], count: int | None = None, most: int = 6) -> 
     return f"{shown} and {more:,} more" if more else shown
 
 
-ALIKE = 0.6  # similarity from which on a name is suggested
+ALIKE = 0.6  # least similarity of a name that is suggested
 
 
 def suggestion(word: object, known: Iterable[str]) -> str:

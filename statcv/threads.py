@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 T = TypeVar("T")
 Made = TypeVar("Made")
 
-WORTH = 4e6  # operations of a part that is worth a thread
-RECORD = 100.0  # operations for a record, about, where they are not counted
-QUICK = 1 / 8  # what one of a product of large matrices counts
+WORTH = 4e6  # least number of operations for which a thread is worth its cost
+RECORD = 100.0  # assumed number of operations for a record, where they are not counted
+QUICK = 1 / 8  # weight of an operation in a product of large matrices
 STOPPING = 500  # numbers in the result of numpy.matmul below which threads wait
 
 
@@ -37,7 +37,7 @@ def usual_threads() -> int:
     """Return the number of cores for this process, or of threads if that is set.
 
     It is set by the environment variable ``OMP_NUM_THREADS``, which other libraries
-    heed as well.
+    take account of as well.
     """
     wanted = os.environ.get("OMP_NUM_THREADS", "")
     if wanted.isdecimal() and int(wanted):
@@ -147,7 +147,7 @@ def _help(asked: SimpleQueue[Any]) -> None:
         except BaseException as error:
             met = error
         errors.put(met)
-        del do, errors, met  # and with them the arrays that they use
+        del do, errors, met  # the arrays that they use are freed with them
 
 
 def _helpers() -> list[SimpleQueue[Any]]:

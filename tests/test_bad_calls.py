@@ -21,7 +21,7 @@ from statcv.models import Linear, Logit, Neighbors, Sklearn, Statsmodels, XGBoos
 mpl.use("Agg")
 
 N = 24
-CALLS = 4000  # of all calls that can be made, at random
+CALLS = 4000  # number of random calls, of all that can be made
 VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 BAD = {
     "array": np.array([1, 2]), "list": [1, 2], "dict": {}, "NA": pd.NA, "nan": np.nan,
@@ -31,9 +31,10 @@ BAD = {
     "inf": np.inf, "NaT": pd.NaT, "frame": pd.DataFrame({"a": [1]}), "type": dict,
     "set": {1}, "complex": 1j, "huge": 10**400,
 }  # fmt: skip
-# arguments that are data of any kind, or a name that any word may be
+# Arguments that are data of any kind, or a name that any word may be.
 ANY = {"self", "ax", "data", "checkpoint", "path"}
-COUNTS = ("n_boot", "n_permutations", "times")  # which are few in these calls
+# arguments whose values are small in these calls
+COUNTS = ("n_boot", "n_permutations", "times")
 
 
 def frame():

@@ -85,7 +85,8 @@ def write_sites_result(
         tables["coefficients"] = result.coefficients
         tables["model"] = result.model.reset_index()
     else:
-        more.append(folder / "trees.ubj")  # of all records, for xgboost.Booster
+        # the trees fitted to all records, for xgboost.Booster
+        more.append(folder / "trees.ubj")
         more[0].write_bytes(trees.raw[-1])
     return [
         *more,

@@ -75,7 +75,7 @@ def _used(formula: str, names: list[str], identifying: set[str]) -> set[str]:
         return {formula}
     try:
         parsed = parse_formula(formula, names, {"np": np}, identifying)
-    except StatcvError:  # which is raised again when it is used
+    except StatcvError:  # the error is raised again when the formula is used
         return set()
     return {*parsed.outcome_columns, *parsed.columns}
 

@@ -51,7 +51,7 @@ REGISTER = """\
 """
 PLAN = ["scheme", "k", "p", "pairs", "repeats", "rebalance", "positive"]
 PLAN += ["na_action", "seed"]
-SHOWN = ("estimate", "lower", "upper")  # of each group
+SHOWN = ("estimate", "lower", "upper")  # columns shown for each group
 PREDICTIONS = ["observed", "fold", "repeat", "row", "cluster", "positive"]
 PREDICTIONS += ["metrics", "probabilities", "threshold", "seed"]
 CALL = [*PLAN, "model", "new_levels", "metrics", "threshold", "weights", "n_jobs"]

@@ -49,7 +49,7 @@ examples, with the key that all sites agreed on in STATCV_KEY:
   statcv sites verify home_of_A/plan-*/log.jsonl visits.csv
   statcv sites audit log_of_A.jsonl log_of_B.jsonl log_of_C.jsonl --plan plan.json
 
-Each party keeps a home, with its private key, which it shows nobody, and copies
+Each party keeps a home, with its private key, which it shows nobody, and moves
 files to and from the directory of the exchange, unless that is a share. A site's
 step answers the newest message, and the coordinator's step adds up the answers.
 Trees (--model trees) are grown in one step that all sites take at the same time,
@@ -216,7 +216,7 @@ def _add_agree(add: Any) -> None:
     add("--by-quantile", metavar="COLUMN", help=cut)
     add("--thresholds", type=_names, metavar="A,B", help="on which all sites agree")
     add("--per-fold", type=int, metavar="M", help="bins per fold (1)")
-    levels = "levels of a column that is no number, in order; may be repeated"
+    levels = "levels of a column that is not numeric, in order; may be repeated"
     add("--levels", type=_levels, action="append", metavar="NAME=A,B", help=levels)
     names = ("logit", "ridge", "firth", "linear", "trees")
     add("--model", choices=names, help="the model (logit)")

@@ -264,7 +264,7 @@ def _read_log(file: Path) -> tuple[str, list[Entry]]:
 
     entries = read_log(file)
     if not entries:
-        raise SiteError(f"{file} is no log of a site that has answered.")
+        raise SiteError(f"{file} is not a log of a site that has answered.")
     return str(Message.of(entries[0].sent).header.get("site")), entries
 
 

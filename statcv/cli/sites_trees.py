@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from statcv.sites.trees import Grow
 
 PORT = 9091
-LOOK = 0.2  # seconds between looks whether the server has ended
+LOOK = 0.2  # seconds between two checks whether the server has ended
 SIZES = {"trees": "rounds", "depth": "depth", "learning_rate": "learning_rate"}
 SIZES |= {"leaf": "leaf"}
 

@@ -262,7 +262,7 @@ def fetch_ptb(
     mirror: str | None = None,
     progress: bool = False,
 ) -> pd.DataFrame:
-    """Fetch the vaginal microbiome of 135 women, 45 of whom gave birth preterm.
+    """Fetch the vaginal microbiome of 135 women with 45 preterm births.
 
     The file is downloaded once from its repository at a fixed commit, checked,
     converted and kept. If the environment variable ``STATCV_DATA`` names a folder

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from statcv.arguments import MAX_JOBS, check_whole
 from statcv.engine.setup import Setup
-from statcv.errors import ArgumentError
+from statcv.errors import ArgumentError, FitError
 from statcv.threads import allow_threads, usual_threads
 
 
@@ -243,6 +243,11 @@ def do_tasks(
         never more workers than tasks. Threads share small folds of boosted trees by
         default, each with one thread of OpenMP, where several for each fold would
         mostly wait for one another.
+
+    Raises
+    ------
+    FitError
+        If the system ends a worker process.
     """
     workers = min(_workers(setup, n_jobs), len(ranges)) if len(ranges) > 1 else 1
     if workers < 2:
@@ -253,6 +258,8 @@ def do_tasks(
                     made = fit(setup, task)
                 yield task, made
         return
+    from concurrent.futures.process import BrokenProcessPool
+
     from joblib import Parallel, delayed
 
     if not setup.design.terms.is_plain:
@@ -269,9 +276,18 @@ def do_tasks(
     shared = Shared(setup)
     with one_thread():  # here for threads, in each task for processes
         here = os.getpid()
-        for start in range(0, len(ranges), size):
-            some = ranges[start : start + size]
-            yield from parallel(delayed(_do)(fit, shared, task, here) for task in some)
+        try:
+            for start in range(0, len(ranges), size):
+                some = ranges[start : start + size]
+                yield from parallel(
+                    delayed(_do)(fit, shared, task, here) for task in some
+                )
+        except BrokenProcessPool:
+            raise FitError(
+                f"the system ended one of {workers} worker processes, most often for "
+                "lack of memory. Use fewer (n_jobs=1 fits in this process); with "
+                "checkpoint='folder' the folds that were finished are kept."
+            ) from None
 
 
 def returns_as_they_end(prefer: str | None = None) -> bool:

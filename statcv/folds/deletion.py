@@ -171,7 +171,7 @@ def _stays(plan: FoldPlan, gone: Flags) -> tuple[Flags, Flags]:
     splits = lost == 0 if plan.fits.holds_out_pairs else lost < plan.tests.sizes
     fits = splits[plan.fits.split_of]
     if plan.n_fits > plan.n_splits:
-        others = fits & (plan.dropped.sums(gone) == 0)  # of balance among those left
+        others = fits & (plan.dropped.sums(gone) == 0)  # fits dropping no marked record
         some = np.bincount(plan.fits.split_of, others, plan.n_splits) > 0
         fits = np.where(some[plan.fits.split_of], others, fits)
     return splits, fits

@@ -344,7 +344,7 @@ def _refuse_names_twice(terms: Terms) -> None:
         name, _ = Counter(terms.names).most_common(1)[0]
         raise FormulaError(
             f"two columns of the matrix are called {name!r}, so their coefficients "
-            "could not be told apart; rename that column of the data."
+            "could not be distinguished; rename that column of the data."
         )
 
 
@@ -419,7 +419,7 @@ def _as_learnt(
 # ---- columns of a design that are linear combinations of the others ----
 
 TOLERANCE = 1e-10  # share of a column's norm that the others must leave unexplained
-CLEARLY = 1e-3  # the part that certainly is not, as rounding costs half the digits
+CLEARLY = 1e-3  # unexplained share that is certain if rounding costs half the digits
 PART = 1e-6  # share of a column's norm that another must contribute to be named
 MOST_COLUMNS = 500
 ROWS = 2000  # number of rows examined before all are

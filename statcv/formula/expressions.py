@@ -1,9 +1,9 @@
 """Expressions of a formula, with what they learn learnt in many training sets at once.
 
-The values of an expression are polynomials in *sources*: columns of numbers that are
-the same in all training sets, or in all that share a state, such as the knots of a
-spline. The coefficients of the polynomials differ between training sets, such as the
-mean and the standard deviation of ``scale``.
+The values of an expression are polynomials in the columns of each ``Source``: numbers
+that are the same in all training sets, or in all that share a state, such as the knots
+of a spline. The coefficients of the polynomials differ between training sets, such as
+the mean and the standard deviation of ``scale``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ ONE: Monomial = ()
 CELLS = 2**18  # numbers in an array of a block of training sets
 FEW = 2**15  # records times states for which all states are computed at once
 SMALL = 1e-10  # relative size of what is lost to rounding
-LOST = 1e-8  # share of squares that orthogonal polynomials keep, below which digits are
+# least share of a sum of squares that orthogonal polynomials keep without losing digits
+LOST = 1e-8
 
 
 class NotKnownError(Exception):
@@ -207,7 +208,7 @@ class Learner:
         width = self.sources[number].values.shape[1]
         return [{((number, j),): 1.0} for j in range(width)]
 
-    # ---- sources ----
+    # ---- columns that training sets share ----
 
     def add(self, values: NDArray[Any], key: Any) -> int:
         """Return the number of a source that is the same in all training sets."""
@@ -320,7 +321,7 @@ class Learner:
                 whole = after @ after
                 for other in (now, before, now, before):
                     after = after - (after @ other) * other
-                left *= float(after @ after / whole)  # of the digits, squared
+                left *= float(after @ after / whole)  # share of a sum of squares
                 if not left > LOST:
                     raise NotKnownError
                 after = after / np.sqrt(after @ after)
@@ -353,7 +354,7 @@ class Line:
     Attributes
     ----------
     monomial : tuple
-        The product of sources that x is.
+        The columns whose product is x, by ``Source`` and place in it.
     x : numpy.ndarray, shape (n,)
     slope, shift : float or numpy.ndarray, shape (fits,)
     """

@@ -18,8 +18,8 @@ from statcv.errors import (
     suggestion,
 )
 
-MANY = 40  # columns that are read together rather than one by one
-SHORT = 10_000  # rows of such columns
+MANY = 40  # fewest columns that are read together rather than one by one
+SHORT = 10_000  # most rows of columns that are read together wherever they lie
 SMALL = 2**16  # values of a frame that is read as a whole in any case
 
 
@@ -63,7 +63,7 @@ def as_frame(data: object) -> pd.DataFrame:
         labels = frame.index[frame.index.duplicated()]
         raise DataError(
             f"{len(labels)} row labels of the data occur more than once (first: "
-            f"{shown_label(labels[0])}), so predictions could not be told apart; "
+            f"{shown_label(labels[0])}), so predictions could not be distinguished; "
             "use data.reset_index(drop=True)."
         )
     return frame

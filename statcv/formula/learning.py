@@ -26,7 +26,8 @@ from statcv.formula.training_sets import Ordered
 
 Floats = NDArray[np.float64]
 
-SPREAD = 1e-6  # of a training set, relative to all records, below which digits are lost
+# least spread of a training set, relative to that of all records, that keeps the digits
+SPREAD = 1e-6
 
 
 def _center(learner: Learner, x: Any) -> Columns:

@@ -42,7 +42,7 @@ class Learnt:
     """The design matrices of several training sets.
 
     That of a training set is the *basis* of its group times coefficients of its own.
-    The columns of a basis are products of columns of sources.
+    Each column of a basis is a product of columns of the ``Source`` objects.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Learnt:
     group : numpy.ndarray of int, shape (fits,)
         The group of each training set, in which the bases are the same.
     first : numpy.ndarray of int, shape (groups,)
-        A training set of each group, by its number in the states of the sources.
+        A training set of each group, by its number in the states of a ``Source``.
     fixed : numpy.ndarray, shape (columns of a basis, p)
         Coefficients that all training sets have.
     place : tuple of numpy.ndarray of int

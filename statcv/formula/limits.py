@@ -21,7 +21,7 @@ MAX_DIGITS = 300  # digits of a constant
 MAX_BASIS = 1_000  # columns of a spline, polynomial or set of intervals
 MAX_WIDTH = 1_000  # width to which a text is filled, or number of its repetitions
 MAX_TEXT = 200  # characters of a pattern or text in a call
-MAX_QUANTIFIERS = 3  # of *, +, ? and {} in a regular expression
+MAX_QUANTIFIERS = 3  # quantifiers *, +, ? and {} in a regular expression
 MAX_REPLACEMENTS = 3  # calls of .replace() in a term
 
 _BASES = frozenset({"bs", "cr", "cs", "cc", "te", "poly", "cut"})

@@ -25,9 +25,9 @@ from statcv.formula.parse import Formula
 from statcv.formula.permitted import check_rowwise, values_of
 from statcv.formula.scope import namespace
 
-FEW = 10  # whole numbers with at most so many values could be classes
+FEW = 10  # most distinct integers of an outcome that could be classes
 FEW_OTHERS = 0.05  # share of values other than 0 and 1 that may be mistakes
-MOST_CLASSES = 1000  # of an outcome; more look like an identifier
+MOST_CLASSES = 1000  # most classes of an outcome; more look like an identifier
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,7 +270,7 @@ def _classes(
     if len(levels) == 1:
         raise OutcomeError(
             f"the outcome {name!r} has one class only ({levels[0]!r}); "
-            "classes cannot be told apart."
+            "classes cannot be distinguished."
         )
     if len(levels) > 2:
         if positive is not None:

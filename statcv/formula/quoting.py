@@ -25,7 +25,7 @@ def quoted(column: str) -> str:
 
 
 _OF_R = re.compile(
-    r"""`([^`]+)`|\^|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""  # or a string, as it is
+    r"""`([^`]+)`|\^|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""  # strings are kept as is
 )
 
 

@@ -30,8 +30,8 @@ from statcv.threads import shared
 
 Matrix = NDArray[np.float64]
 
-CELLS = 2**16  # of the rows that are read from all columns together, and
-LEAST = 2**11  # rows that are read from a column at once
+CELLS = 2**16  # numbers of a matrix that are computed or checked at once
+LEAST = 2**11  # fewest rows of a matrix that are computed at once
 TALL, TOGETHER = 2**10, 2**9  # rows and columns of a table that are read together
 COPYING = 8.0  # operations that take as long as reading a number into a table
 
@@ -384,5 +384,5 @@ def is_finite(matrix: Matrix) -> bool:
 
 def _has_finite_cells(part: Matrix) -> bool:
     """Return whether all cells are finite; they are if their sum is."""
-    total = np.einsum("ij->", part)  # which takes half as long as numpy.sum
+    total = np.einsum("ij->", part)  # einsum takes half as long as numpy.sum
     return bool(np.isfinite(total) or np.isfinite(part).all())

@@ -24,8 +24,8 @@ _GAP: Final = "[ '\u2019\u00a0\u2009\u202f]"
 _DECIMAL: Final = 'read the file with --decimal "," (in Python: decimal=",")'
 _MISSING: Final = "with --missing {words} (in Python: missing=[{python}])"
 
-# kinds of values that are no plain numbers, in the order in which they are tried: the
-# pattern, what the values are called, and a remedy by which none is lost
+# kinds of values that are not plain numbers, in the order in which they are tried: the
+# pattern, what the values are called, and a remedy that loses no value
 KINDS: Final = {
     "sign": (
         rf"{_ANY}\s*%|{_MONEY}\s*{_ANY}|{_ANY}\s*{_MONEY}",

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from statcv.inference.refits.corrected_calibration import CorrectedCalibration
 
 Floats = NDArray[np.float64]
-FEW = 100  # with fewer records there are five groups
+FEW = 100  # least number of records for ten groups instead of five
 LINE, HEIGHT = -0.12, 0.08  # base line of the histograms, and height of the tallest bar
 TOP, ROOM = 1.06, 0.075  # end of the axis without text, and room for each line of text
 BARS = 50

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WHATS = ("held out", "training")
-MOST_GAPS = 40  # with at most this many bars there are gaps between them
+MOST_GAPS = 40  # largest number of bars that have gaps between them
 Floats = NDArray[np.float64]
 
 

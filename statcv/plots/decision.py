@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 THRESHOLDS = np.linspace(0, 0.99, 199)
-FEWEST = 10  # records that are treated at the last threshold
+FEWEST = 10  # least number of records that are treated at the last threshold
 DEEPEST = 0.25  # extent of the axis below zero, as a share of that above zero
 
 

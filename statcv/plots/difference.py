@@ -180,9 +180,9 @@ def check_drawable(metric: Metric) -> None:
 
 # ---- the plot ----
 
-MOST_POINTS = 200  # with more records a line is drawn
-TINY = 1e-12  # a smaller difference in loss is rounding
-ROUNDING = 1e-9  # a smaller difference in area is rounding
+MOST_POINTS = 200  # largest number of records that are drawn as points, not as a line
+TINY = 1e-12  # difference in loss below which it is due to rounding
+ROUNDING = 1e-9  # difference in area below which it is due to rounding
 SHORT = 24  # longest names, in characters, that share a line
 LINE = 56  # characters of a line of the title
 

@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from matplotlib.colors import Normalize
     from matplotlib.lines import Line2D
 
-MOST_LINES = 250  # with more records several share a line, in their mean colour
-MOST_GRID = 40  # with at most this many lines or columns there is white between them
-MOST_LABELS = 30  # with at most this many records their labels are at the axis
+# largest number of records with a line each; more share lines, in their mean colour
+MOST_LINES = 250
+MOST_GRID = 40  # largest number of lines or columns with white between them
+MOST_LABELS = 30  # largest number of records whose labels are at the axis
 TRAINED, AGAIN = 0.16, 0.45  # colour strength of training records: once, and repeated
 DARK = "#262626"
 STRATA = (0.35, 0.8)  # alternating greys of the bands of strata
@@ -68,7 +69,7 @@ def plot_folds(
         between sites and their names at the left.
     duplicates : array_like, optional
         Identity of each record of the plan, such as the number of a person; duplicates
-        share it. A cross marks a held-out record of whom a duplicate is in the training
+        share it. A cross marks a held-out record with a duplicate in the training
         set of the same fold, which reveals its outcome.
 
     Returns
@@ -167,7 +168,7 @@ def _name_sites(ax: Axes, sites: Rows, names: list[str], lines: int) -> None:
 def _mark_divided(
     ax: Axes, shown: Shown, identity: Rows, rows: Rows, lines: int
 ) -> Line2D | None:
-    """Mark held-out records of whom a duplicate is in the training set."""
+    """Mark held-out records with a duplicate in the training set."""
     tests = shown.plan.tests
     seen = trained_on_equal(shown.plan, identity)
     line = np.full(shown.plan.n, -1)

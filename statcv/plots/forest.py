@@ -328,9 +328,11 @@ class Diamond:
 # ---- the plot ----
 
 DIAMOND = COLOURS[1]
-NAME = 32  # characters of a line of a row's name
-WIDTHS = (NAME, 2 * NAME, 1000)  # of lines, tried in this order
-SIZES = (1.0, 0.9, 0.8, 0.7)  # of names, relative to the usual size, in this order
+NAME = 32  # longest line of a row's name, in characters
+# longest lines that are tried, in this order, in characters
+WIDTHS = (NAME, 2 * NAME, 1000)
+# sizes of names that are tried, relative to the usual size
+SIZES = (1.0, 0.9, 0.8, 0.7)
 LINES = 1.25  # height of a line, relative to the size of its characters
 
 

@@ -144,7 +144,7 @@ def plot_panel(result: Readable) -> NDArray[Any]:
             "result.plot() draws each of several classes against the others."
         )
     pictures: list[Callable[..., Axes]] = [plot_predicted]
-    if not result.scores.external:  # which has no folds
+    if not result.scores.external:  # a bias of folds needs folds
         pictures.append(plot_bias)
     if kind == "binary":
         pictures = [plot_roc, plot_pr, *pictures]

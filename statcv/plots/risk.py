@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 MOST_BINS = 40
-SAME = 1e-9  # share of the largest number, by which others hardly differ
+# range of predictions, as a share of the largest, below which they are equal
+SAME = 1e-9
 
 
 MAX_BARS = 1000  # bars of one class
@@ -39,8 +40,8 @@ def plot_risk(
     each as a share of its own class, so that a rare class is as visible as a common
     one. Each record is counted once, with its predictions averaged over repeats. The
     dashed line is the threshold from which on class 1 is predicted. If thresholds were
-    chosen in each training set, it is their median, and their range is shaded. There
-    is no line if the decisions are those of the model's ``predict``.
+    chosen in each training set, it is their median, and their range is shaded. The
+    line is missing if the decisions are those of the model's ``predict``.
 
     Parameters
     ----------

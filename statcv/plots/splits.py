@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
     from matplotlib.transforms import Bbox
 
-MOST_SPLITS = 250  # with more splits a sample is drawn
-MOST_NAMED = 12  # with at most this many splits all their names are at the axis
-MOST_DIGITS = 50  # with at most this many digits in total the sizes are there, too
+MOST_SPLITS = 250  # largest number of splits that are all drawn; of more, a sample is
+MOST_NAMED = 12  # largest number of splits whose names are all at the axis
+MOST_DIGITS = 50  # largest total number of digits for which the sizes are at the axis
 LETTERS = 54  # characters of names that fit beside each other in a legend
 LINE = 14  # points below the axis for each line of text
 Floats = NDArray[np.float64]

@@ -31,9 +31,10 @@ LABELS = {
     "rank": "rank by predicted loss",
 }
 ONE_BIN = "quantiles, 1 bin per fold"
-LEAST = 5  # points that a correlation needs
+LEAST = 5  # least number of data points for a correlation
 MARK = 4.0  # points from the middle of a mark to its edge
-AWAY = (6, 14, 24, 36, 52, 72, 96, 124)  # points between mark and name, in this order
+# distances from mark to name that are tried, in points, in this order
+AWAY = (6, 14, 24, 36, 52, 72, 96, 124)
 LINE = {"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 0}
 FAR = 14.0  # points between a mark and its name above which a line joins them
 
@@ -195,7 +196,7 @@ def _distances(box: Floats, marks: Floats) -> Floats:
 def _is_nearest(box: Floats, at: Floats, marks: Floats) -> bool:
     """Return whether a mark is clearly nearer to a box than all others are."""
     others = _distances(box, marks[(marks != at).any(axis=1)])
-    return bool(_distances(box, at[None])[0] + 1 <= others.min(initial=np.inf))
+    return bool(_distances(box, at[None])[0] + MARK <= others.min(initial=np.inf))
 
 
 def _free_place(
@@ -223,7 +224,8 @@ def _free_place(
             covered = float(area.sum())
             outside = np.maximum(inside[:2] - box[:2], box[2:] - inside[2:]).clip(0)
             covered += float(outside.sum()) * 100
-            covered += 1.0 * (not _is_nearest(box, at, marks))  # which needs a line
+            # a name that is not near its mark needs a line
+            covered += 1.0 * (not _is_nearest(box, at, marks))
             if covered < least:
                 found, least = box, covered
         if least == 0:

@@ -24,8 +24,8 @@ from statcv.results.result import CVResult
 Labels = NDArray[Any]
 
 PASSED_ON = {"weight": "weights", "all": "every subsample"}
-MOST_IN_PAIRS = 500  # records, for which all pairs are examined
-POINTS = 2000  # points of the two normal distributions
+MOST_IN_PAIRS = 500  # largest number of records of which all pairs are examined
+POINTS = 2000  # number of points that represent the two normal distributions
 
 
 def warn_of_bias(result: CVResult) -> None:

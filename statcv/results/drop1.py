@@ -187,7 +187,8 @@ def drop1(
             continue
         less = " + ".join([str(int(formula.intercept)), *kept])
         changes = {**same, "formula": f"{formula.outcome} ~ {less}"}
-        with warnings.catch_warnings():  # of folds, which the call has given
+        # The call itself has already warned of bias by the folds.
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore", DistributionalBiasWarning)
             results[":".join(term)] = result.call.again(formula, {}, changes)
     return Drop1(

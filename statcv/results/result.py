@@ -1384,7 +1384,7 @@ class CVResult:
 
         It is ``result.plan.audit()`` together with the number of records that equal a
         training record in all predictors, but not in the outcome. Whether records of
-        one person were divided, by columns that are no stratifier, is answered by
+        one person were divided, by columns that are not a stratifier, is answered by
         ``result.plan.audit(data=df, duplicates="patient_id")``.
 
         Examples

@@ -15,7 +15,8 @@ from statcv.arguments import check_types, is_whole
 from statcv.errors import ArgumentError
 
 WIDTH = 79
-MANY, FIRST = 60, 20  # coefficients, of which the first are shown, if there are more
+# If there are more than MANY coefficients, the FIRST of them are shown.
+MANY, FIRST = 60, 20
 
 
 def first_of(table: Any) -> Any:
@@ -32,7 +33,7 @@ class Summary:
     title : str
         The title.
     headline : str
-        The main result in one line; empty if there is none.
+        The main result in one line, or an empty string.
     facts : tuple of (str, str)
         The names and descriptions of model, data and scheme, one line each.
     tables : dict of str to pandas.DataFrame

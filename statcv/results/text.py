@@ -29,7 +29,8 @@ from statcv.models.tuning import choices
 from statcv.results.estimates import is_bootstrap
 from statcv.results.summary import Summary, check_digits, column, first_of, number
 
-SAID_ABOVE = ("label_correlation", "negative_mean_auroc")  # as for the training mean
+# checks that the note on the training mean covers
+SAID_ABOVE = ("label_correlation", "negative_mean_auroc")
 
 
 def with_optimism(summary: Summary, corrected: OptimismTable) -> Summary:
@@ -59,7 +60,7 @@ def summarise(
     Raises
     ------
     ArgumentError
-        If the size is not above 0, or ``digits`` is no number of decimals.
+        If the size is not above 0, or ``digits`` is not a number of decimals.
     """
     check_digits(digits)
     if size is not None and not size > 0:
@@ -343,9 +344,10 @@ def _beyond_knots(result: Readable) -> list[str]:
     return found
 
 
-MOST_CELLS = 10**7  # records times fits among which values beyond knots are counted
-UNEVEN = 100  # times as large a standard deviation, of which the summary tells
-ROWS = 2**13  # that are enough to find it
+# largest number of records times fits for which values beyond knots are counted
+MOST_CELLS = 10**7
+UNEVEN = 100  # least ratio of two columns' standard deviations that the summary reports
+ROWS = 2**13  # number of rows, about, from which columns' spreads are computed
 
 
 def _uneven_ridge(result: Readable) -> list[str]:
@@ -422,7 +424,8 @@ def _saturated(result: Readable) -> list[str]:
     ]
 
 
-LARGE = 500  # records, above which what equal class shares do is negligible
+# number of records above which the effect of equal class shares is negligible
+LARGE = 500
 
 
 def _even_classes(result: Readable, table: pd.DataFrame) -> list[str]:

@@ -54,7 +54,7 @@ def tidy(result: CVResult, level: float) -> pd.DataFrame:
 
 
 def _standard_errors(result: CVResult, values: Floats) -> tuple[Floats, float, str]:
-    """Return the standard errors, their degrees of freedom, and why there are none.
+    """Return the standard errors, their degrees of freedom, and why they are missing.
 
     They are those of R's ``glm`` and ``lm``, from the expected information. The degrees
     of freedom are NaN where the variance of the outcome is a function of its mean.

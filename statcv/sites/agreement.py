@@ -45,10 +45,11 @@ METRICS: Final = {
 CLASSES: Final = ("logit", KIND)  # kinds of models whose outcome has two classes
 DECISIONS: Final = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 SCOPE: Final = {"np": np}  # what formulas may call, beyond patsy's own functions
-TRIAL: Final = 200  # made-up rows, from which the columns of the design are read
+# number of made-up rows from which the columns of the design are read
+TRIAL: Final = 200
 
 
-MAX_ROUNDS = 10_000  # messages of one fit
+MAX_ROUNDS = 10_000  # largest number of messages of one fit
 
 
 def agree(

@@ -70,7 +70,7 @@ def agreed_edges(edges: Any, decisions: Sequence[float]) -> Floats:
 
 
 def agreement_number(edges: Floats, decisions: Sequence[float], cell: int) -> int:
-    """Return a number that tells whether edges, decisions and least count are equal."""
+    """Return a number that shows whether edges, decisions and least count are equal."""
     told = canonical([edges.tolist(), sorted(map(float, decisions)), int(cell)])
     return int.from_bytes(hashlib.sha256(told).digest()[:4], "big")
 
@@ -97,7 +97,7 @@ def sql_sums(
     Bins are joined in the query. It goes through the edges from low to high, first
     those at which decisions are made and then, between those that it kept, the others;
     an edge is kept if the records since the last kept edge, and those that are still to
-    come, are none or at least ``cell``. No other counts are returned, so that no
+    come, number 0 or at least ``cell``. No other counts are returned, so that no
     difference of two of them is smaller. A fold with fewer than ``cell`` records of
     either class is ``withheld``, with its sums. A site answers such a query once: the
     difference of two answers, by other edges or on changed records, can reveal a
@@ -163,7 +163,7 @@ def sql_sums(
     source = ".".join(_quoted(part, quote) for part in parts)
     y, p = (_quoted(name, quote) for name in (outcome, predicted))
     f = "1" if fold is None else _quoted(fold, quote)
-    if dialect != "sqlite":  # which would read any text as 0
+    if dialect != "sqlite":  # SQLite would read any text as 0
         p = f"CAST({p} AS DOUBLE PRECISION)"
     kept = ", ".join(str(int(np.flatnonzero(at == one)[0])) for one in decisions)
     sums = {

@@ -19,8 +19,8 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 Cuts = NDArray[np.bool_]
 
-ROUNDS: Final = 2  # of spreading; more would make masses spiky
-LEAST: Final = 1e-9  # records that a bin is taken to have
+ROUNDS: Final = 2  # number of rounds of spreading; more would make masses spiky
+LEAST: Final = 1e-9  # least number of records that a bin is taken to have
 
 
 def score_edges(

@@ -12,7 +12,7 @@ from scipy.special import expit, logit
 from statcv.sites.cells import Cells
 
 Floats = NDArray[np.float64]
-GROUPS = 10  # of a calibration curve
+GROUPS = 10  # number of groups of a calibration curve
 
 
 def roc_of(edges: Floats, ones: Floats, zeros: Floats) -> pd.DataFrame:

@@ -19,7 +19,7 @@ from statcv.sites.scores import loss_names
 from statcv.sites.trees import bytes_of, numbers_of_bins
 from statcv.sites.variation import BUCKETS
 
-PER_COEFFICIENT = 3  # training records for each coefficient
+PER_COEFFICIENT = 3  # least number of training records for each coefficient
 UNGUARDED = (
     "Trees are grown over XGBoost's federated server. Whoever runs it sees, for each "
     "site, sums of gradients by node and bin, and every site sees their sums over "
@@ -111,7 +111,7 @@ def _nearly_constant(records: Records) -> Iterator[str]:
 def disclosure_sheet(plan: SitesPlan) -> pd.DataFrame:
     """Return every number that will leave a site, one row per array.
 
-    The rows ``histograms`` of trees go to XGBoost's federated server, which is no part
+    The rows ``histograms`` of trees go to XGBoost's federated server, which is not part
     of this package: no rule guards them, and no log has them.
 
     Parameters

@@ -22,10 +22,11 @@ from statcv.sites.records import Records
 Floats = NDArray[np.float64]
 
 SMALL: Final = 1e-13  # mean squared change of linear predictors by the last step
-SMALL_FIRTH: Final = 1e-21  # the same, where steps do not shorten quadratically
+# mean squared change for Firth fits, whose steps do not shorten quadratically
+SMALL_FIRTH: Final = 1e-21
 LOST: Final = 1e-10  # share of the objective that rounding may cost
 DEPENDENT: Final = 1e-12  # least eigenvalue of scaled information
-SINGLE: Final = 1e-3  # the same, above which single precision serves
+SINGLE: Final = 1e-3  # least scaled eigenvalue for which single precision is enough
 
 
 @dataclass(eq=False)

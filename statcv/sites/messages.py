@@ -19,7 +19,7 @@ from statcv.errors import MessageError
 
 VERSION: Final = 1
 MAGIC: Final = b"statcv sites %d\n" % VERSION
-LARGEST: Final = 2**22  # bytes of a message
+LARGEST: Final = 2**22  # largest size of a message, in bytes
 TYPES: Final = ("<f8", "<f4", "|u1", "<u2", "<u4", "<u8")
 _LENGTH = 4  # bytes that give the length of the header
 _MOST_AXES = 3
@@ -103,7 +103,7 @@ class Message:
         Raises
         ------
         MessageError
-            If there is none, or it has another shape or numbers that are not finite.
+            If it is missing, or has another shape or numbers that are not finite.
         """
         found = self.arrays.get(name)
         if found is None or found.shape != shape:

@@ -34,8 +34,8 @@ JOIN, FIT, GROW, SCORE, CALIBRATE, SLOPE, VARY, END = (
     "vary",
     "end",
 )
-RECALIBRATION: Final = 7  # sums of a step
-AFTER: Final = MOST_STEPS + 4  # rounds that may follow the fits
+RECALIBRATION: Final = 7  # number of sums of a step of the recalibration
+AFTER: Final = MOST_STEPS + 4  # largest number of rounds that follow the fits
 
 
 @dataclass(eq=False)

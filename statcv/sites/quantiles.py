@@ -38,9 +38,9 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
 KIND: Final = "thresholds"
-FIRST: Final = 256  # bins of the first round
-FINE: Final = 64  # bins about each threshold in the second round, at most
-MOST: Final = 1024  # bins of the second round in all
+FIRST: Final = 256  # number of bins of the first round
+FINE: Final = 64  # largest number of bins about each threshold in the second round
+MOST: Final = 1024  # largest number of bins of the second round in all
 EPOCH: Final = date(1970, 1, 1)
 
 
@@ -145,7 +145,7 @@ def thresholds(
     that site below a threshold is known only to the size of an interval, mostly fewer
     than ``2 * cell`` records; half of it is a usual error, and errors of several sites
     partly cancel. The bounds in ``table`` count the whole interval. The range of a few
-    extreme values at a site can be told from a count that is 0 next to one that is not.
+    extreme values at a site shows in a count that is 0 next to one that is not.
 
     Examples
     --------
@@ -332,7 +332,8 @@ def _below(cells: Sequence[Cells], n: int) -> tuple[Floats, Floats]:
     """Return the least and the largest share of records below each edge."""
     least, most = np.zeros((2, len(cells[0].cuts)))
     for one in cells:
-        interval = np.cumsum(np.append(0, one.cuts))[:-1]  # which ends at or after it
+        # the interval that ends at or after the edge
+        interval = np.cumsum(np.append(0, one.cuts))[:-1]
         upto = np.cumsum(one.counts)[interval]
         most += upto
         least += np.where(one.cuts, upto, upto - one.counts[interval])

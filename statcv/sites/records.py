@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 Made = TypeVar("Made")
 
-SHOWN: Final = 6  # levels of a plan in a sentence
+SHOWN: Final = 6  # largest number of levels of a plan that a sentence names
 _MIX: Final = np.uint64(0x9E3779B97F4A7C15)  # odd, so that products are all different
 
 

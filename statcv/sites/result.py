@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-GROUPS: Final = 10  # of the calibration curve, at most
-IMPRECISE: Final = 0.02  # a standard error from counts that changes what auROC says
+GROUPS: Final = 10  # largest number of groups of the calibration curve
+IMPRECISE: Final = 0.02  # standard error from counts above which the auROC is imprecise
 
 
 @dataclass(frozen=True, eq=False)

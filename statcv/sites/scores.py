@@ -21,7 +21,7 @@ from statcv.sites.records import Records
 Floats = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
 
-MOST_STEPS: Final = 10  # of the recalibration
+MOST_STEPS: Final = 10  # largest number of steps of the recalibration
 
 
 class Predictor(Protocol):

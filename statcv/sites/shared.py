@@ -31,9 +31,9 @@ from statcv.sites.plan import CELL
 Numbers = NDArray[np.int64]
 
 KIND: Final = "shared"
-BITS: Final = 56  # of a digest
-LEAST: Final = 8  # buckets, with which anything can be said
-LARGEST: Final = 2**16  # buckets
+BITS: Final = 56  # length of a digest, in bits
+LEAST: Final = 8  # least number of buckets for an estimate
+LARGEST: Final = 2**16  # largest number of buckets
 MOST_TABLES: Final = 64
 
 
@@ -121,7 +121,7 @@ def shared_patients(
     numbers of patients, with an interval by Fisher's z, for which a correlation below
     0, which only chance makes, counts as 0. It is **imprecise**: with few
     shared patients its standard error is about ``sqrt(n * other / (m * tables))``. It
-    tells a tenth of the patients from none, and seldom a hundredth.
+    shows a tenth of the patients, and seldom a hundredth.
 
     More buckets are better, so each site takes the largest power of 2 of which no
     bucket, in any table, holds fewer than ``cell`` of its patients, which is about one
@@ -279,7 +279,7 @@ def count_buckets(message: bytes, data: Any, site: str, key: Any = None) -> byte
 def table_key(key: Any, number: int) -> bytes:
     """Return the key of a table, which no identifier has as its hash.
 
-    Written forms have no space around them, so that the label is none of them.
+    Written forms have no space around them, so that the label differs from all of them.
     """
     label = f" patients shared by sites, table {number} ".encode()
     return hmac.new(check_key(key), label, hashlib.sha256).digest()

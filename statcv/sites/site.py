@@ -52,7 +52,7 @@ from statcv.sites.variation import slope_sums, variation_sums
 
 Arrays = dict[str, NDArray[Any]]
 REFUSE: Final = "refuse"
-ROUNDING: Final = 1e-5  # share of a sum in single precision that may be lost
+ROUNDING: Final = 1e-5  # largest share of a sum that single precision may lose
 
 
 @dataclass(eq=False)
@@ -271,7 +271,8 @@ class Site:
             raw = self.grow(job)
         except DroppedOutError:
             raise
-        except Exception as error:  # which the site mends, and then repeats the step
+        # the site corrects the cause, and then repeats the step
+        except Exception as error:
             raise DroppedOutError(
                 f"site {self.name} cannot grow trees: {error}"
             ) from error

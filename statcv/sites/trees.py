@@ -30,9 +30,10 @@ Floats = NDArray[np.float64]
 Bins = NDArray[np.uint8]
 
 KIND: Final = "trees"
-MOST_BINS: Final = 256  # of a column
-MOST_BYTES: Final = 2**21  # of the trees of one fit, which are part of a message
-_OF_TREE, _OF_NODE = 800, 40  # bytes, at most
+MOST_BINS: Final = 256  # largest number of bins of a column
+# largest size of the trees of one fit, in bytes, as part of a message
+MOST_BYTES: Final = 2**21
+_OF_TREE, _OF_NODE = 800, 40  # largest sizes of a tree's frame and of a node, in bytes
 START: Final = 0.5  # probability before the first tree
 STEEPEST: Final = 0.25  # largest second derivative of a record's loss
 
@@ -123,7 +124,7 @@ reg_lambda=1.0, base_score=0.5, tree_method='hist', max_bin=256)
         columns : sequence of str
             Columns of the design.
         matrix : numpy.ndarray
-            The design of made-up rows, which tells columns of 0 and 1 from others.
+            The design of made-up rows, which shows which columns are of 0 and 1.
         cell : int
             Least number of records behind a count that leaves a site.
 
@@ -150,8 +151,9 @@ reg_lambda=1.0, base_score=0.5, tree_method='hist', max_bin=256)
                 )
         if other := [name for name in self.cuts if name not in columns]:
             raise ModelError(
-                f"cuts are given for {other[0]!r}, which is no column of the design; "
-                f"it has {', '.join(map(repr, cuts))}." + suggestion(other[0], columns)
+                f"cuts are given for {other[0]!r}, which is not a column of the "
+                f"design; it has {', '.join(map(repr, cuts))}."
+                + suggestion(other[0], columns)
             )
         if not cuts:
             raise ModelError("trees need at least one predictor.")
@@ -351,7 +353,7 @@ def _margin(booster: Any, bins: Bins) -> Floats:
 
 
 def version_of_xgboost() -> str:
-    """Return the version of XGBoost that is installed; empty if there is none."""
+    """Return the version of XGBoost that is installed, or an empty string."""
     return installed(["xgboost"]).get("xgboost", "")
 
 

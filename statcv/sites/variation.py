@@ -27,14 +27,15 @@ from statcv.sites.scores import Predictor, Recalibrated, loss_names
 
 Floats = NDArray[np.float64]
 
-MOST: Final = 0.8  # leverage, so that a step is at most five times the derivative
+MOST: Final = 0.8  # largest leverage, for which a step is five times the derivative
 WIDTH: Final = math.sqrt(5)  # half-width of a parabolic kernel whose sd is 1
-POWER: Final = -0.25  # of the number of records, in the sd of the kernel
+# power of the number of records in the kernel's standard deviation
+POWER: Final = -0.25
 NODES: Final = np.polynomial.legendre.leggauss(16)
-PER_BUCKET: Final = 9  # records of a site, on average
-BUCKETS: Final = (8, 256)  # least and most
+PER_BUCKET: Final = 9  # average number of a site's records in a bucket
+BUCKETS: Final = (8, 256)  # least and largest number of buckets
 MIX: Final = np.uint64(0xD6E8FEB86659FD93)
-QUANTILE: Final = 1.645  # of the normal distribution, at 95 %
+QUANTILE: Final = 1.645  # 95 % quantile of the normal distribution
 MOMENTS: Final = 10  # second moments of two class sums and two counts of a cluster
 
 
@@ -345,7 +346,7 @@ def bucket_sums(
 
     A second hash of the keyed digest gives the bucket and the sign, which are the same
     for a person at every site. The product of two sites' sums is then on average the
-    sum over shared persons, and 0 if there are none (the count sketch of Charikar, Chen
+    sum over shared persons, and 0 without any (the count sketch of Charikar, Chen
     & Farach-Colton 2004, Theor. Comput. Sci. 312:3). A bucket with fewer records than
     the least cell is sent as 0.
     """

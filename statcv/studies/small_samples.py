@@ -23,8 +23,9 @@ from statcv.errors import StatcvWarning
 from statcv.metrics import METRICS
 from statcv.verbs.cv import cv
 
-NEW = 4_000  # new records of a data set
-RESAMPLED = 1_000  # bootstrap samples of the data sets, for a Monte Carlo error
+NEW = 4_000  # number of new records of a data set
+# number of bootstrap samples of the data sets, for a Monte Carlo error
+RESAMPLED = 1_000
 
 
 @dataclass(frozen=True)

@@ -206,10 +206,10 @@ def standardise_scores(
         "row; their scores are 0."
     )
     warn(
-        "scores standardised within each fit are no cure of distributional bias: a "
+        "scores standardised within each fit do not cure distributional bias: a "
         "model that learns its training labels passes on which one is missing, so that "
         "a nearest neighbour has auROC 0.75 and more on noise; scheme='rloocv' with "
-        f"how='paired' is one.{tied if constant else ''}",
+        f"how='paired' does.{tied if constant else ''}",
         DistributionalBiasWarning,
     )
     return StandardisedResult(

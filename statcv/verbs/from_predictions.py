@@ -357,8 +357,8 @@ def _design(records: pd.DataFrame, given: PredictionsCall) -> Design:
     design = make_design(formula, records, scope={}, positive=given.positive)
     if not isinstance(predicted, Mapping) or len(predicted) <= 2:
         return design
-    levels = list(predicted)  # also of classes without a record
-    with contextlib.suppress(TypeError):  # of several types
+    levels = list(predicted)  # levels of all classes, also of those without a record
+    with contextlib.suppress(TypeError):  # levels of several types are not sorted
         levels.sort()
     values = records[given.observed].to_numpy(dtype=object)
     codes = pd.Index(levels, dtype=object).get_indexer(pd.Index(values, dtype=object))

@@ -282,7 +282,8 @@ def test_predictions_of_other_software_are_evaluated(run: Run) -> None:
     done = run(*call, "--metrics", "auroc,brier", "--out", "there")
     assert done.code == 0
     assert done.err == ""
-    same = scv.from_predictions(held, metrics=["auroc", "brier"], seed=1, **names)
+    read = scv.read_table("held.csv", text=["fold", "row", "who"])
+    same = scv.from_predictions(read, metrics=["auroc", "brier"], seed=1, **names)
     assert done.out.startswith(str(same.summary(0.9)))
     assert {"metrics.csv", "roc.png"} <= set(os.listdir("there"))
     wrong = run("evaluate", "held.csv", "--observed", "obs", "--predicted", "predicted")

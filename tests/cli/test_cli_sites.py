@@ -244,7 +244,7 @@ def test_a_run_by_steps(run: Run) -> None:
     line = one_line(run("sites", "verify", "plan.json", "A.csv"))
     assert "a line of the log is damaged" in line
     line = one_line(run("sites", "verify", "none.jsonl", "A.csv"))
-    assert "none.jsonl is no log of a site" in line
+    assert "none.jsonl is not a log of a site" in line
 
 
 def test_steps_that_go_wrong_are_told_in_one_line(run: Run) -> None:
@@ -279,7 +279,7 @@ def test_steps_that_go_wrong_are_told_in_one_line(run: Run) -> None:
     Path("exchange/thesis.docx").write_text("")
     ran = step(run, "A")
     assert "answered round 1" in ran.out
-    assert "note: exchange has files that are no part of the exchange" in ran.err
+    assert "note: exchange has files that are not part of the exchange" in ran.err
     assert "--wait takes a positive number" in one_line(step(run, "A", "--wait", "0"))
 
 

@@ -132,7 +132,7 @@ def test_a_run_that_is_killed_again_and_again_ends_as_if_it_never_was(tmp_path, 
         wait_for_fits(process, 2)
         time.sleep(moment)
         if moment is moments[-1]:
-            wait_for_parts(kept)  # of which one is to be torn
+            wait_for_parts(kept)  # one of the parts is to be torn
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
     parts = sorted(kept.glob("fits-*.npz"))

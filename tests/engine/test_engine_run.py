@@ -46,7 +46,7 @@ def data():
 
 
 class Logger:
-    """A model that writes down its training sets and predicts what it is told."""
+    """A model that writes down its training sets and predicts what it is given."""
 
     label = "logger"
 

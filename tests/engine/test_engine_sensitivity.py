@@ -30,7 +30,7 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 N = 48
-STEP = 1e-4  # of a weight
+STEP = 1e-4  # step of a weight
 
 
 def frame():

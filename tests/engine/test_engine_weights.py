@@ -164,7 +164,7 @@ def test_weights_may_turn_the_training_means_round():
     y, fold = np.array([0, 1, 1, 0, 0, 1]), np.array([0, 0, 0, 1, 1, 1])
     plan = assemble("given", "", [fold])  # training means of 1/3 and 2/3
     assert mean_model_auroc(plan, y) == pytest.approx(3 / 9)
-    weights = np.array([1, 1, 1, 1, 1, 10])  # of 10/12 and 2/3
+    weights = np.array([1, 1, 1, 1, 1, 10])  # training means of 10/12 and 2/3
     assert mean_model_auroc(plan, y, weights) == pytest.approx(6 / 9)
     assert mean_model_auroc(plan, y, np.full(6, 7.0)) == pytest.approx(3 / 9)
 

@@ -26,6 +26,7 @@ from statcv import cv
 from statcv.engine import Setup, parallel, tasks
 from statcv.engine.parallel import LARGE, Shared, _limited
 from statcv.engine.tasks import cut, ways
+from statcv.errors import FitError
 from statcv.folds import make_plan
 from statcv.formula import make_design
 from statcv.models import Logit, Mean, resolve_model
@@ -147,7 +148,7 @@ def test_a_model_that_declines_is_fitted_fold_by_fold(data, n_jobs, monkeypatch)
     np.testing.assert_allclose(found.predicted, expected.predicted, atol=1e-14)
 
 
-# ---- what a fold's model is told ----
+# ---- what a fold's model receives ----
 
 
 class Notes(Refuses):
@@ -254,7 +255,7 @@ def test_what_every_task_carries_along_is_small():
     sent = shared.__reduce__()[1][1:]
     carried = [one for one in sent if one.nbytes <= LARGE]
     assert sum(one.nbytes for one in carried) < LARGE
-    # the largest is no copy, but the memory of the design itself
+    # The largest is not a copy, but the memory of the design itself.
     assert any(np.shares_memory(one, design.matrix) for one in sent)
 
 
@@ -477,3 +478,24 @@ def test_libraries_that_are_loaded_later_are_found():
     assert set(eval(first)) == set(eval(second)) == {1}
     assert len(eval(second)) >= len(eval(first))
     assert 2 in eval(after)
+
+
+class Killed(LogisticRegression):
+    """A model whose worker process the system ends, as where memory is short."""
+
+    def __init__(self, caller=0):
+        super().__init__()
+        self.caller = caller
+
+    def fit(self, X, y):
+        if os.getpid() != self.caller:
+            os.kill(os.getpid(), 9)
+        return super().fit(X, y)
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_is_named_with_what_to_do(data):
+    with pytest.raises(FitError, match=r"ended one of 2 worker processes.*n_jobs=1"):
+        cv("y ~ a", data, model=Killed(os.getpid()), k=4, n_jobs=2, seed=1)
+    alone = cv("y ~ a", data, model=Killed(os.getpid()), k=4, seed=1)
+    assert len(alone.predictions) == len(data)

@@ -128,7 +128,7 @@ def test_equal_units_are_exchangeable():
     folds = np.array([allocate(table, 2, rng, by_class=True) for _ in range(800)])
     share = folds.mean(axis=0)  # each unit is as often in one fold as in the other
     np.testing.assert_allclose(share, 0.5, atol=4 * 0.5 / np.sqrt(800))
-    for other in (2, 3):  # and like units are as often with a third
+    for other in (2, 3):  # Like units are as often with a third unit.
         together = (folds[:, :2] == folds[:, [other]]).mean(axis=0)
         assert abs(together[0] - together[1]) < 4 * np.sqrt(0.5 / 800)
 
@@ -143,7 +143,7 @@ def test_single_records_are_allocated_uniformly():
 
 @given(units(largest=4), st.integers(1, 10**9))
 def test_kinds_are_the_distinct_rows(table, factor):
-    table = table * factor  # large counts, for which rows are no short number
+    table = table * factor  # large counts, for which a row is not a short number
     kinds = kinds_of_rows(table)
     np.testing.assert_array_equal(kinds.rows[kinds.of], table)
     np.testing.assert_array_equal(kinds.rows, np.unique(table, axis=0))

@@ -54,7 +54,7 @@ def test_leave_one_out_reveals_the_outcome(ones, zeros):
     # average precision of all positives tied last is their share,
     share = ones / (ones + zeros)
     assert float(mean.estimate("auprc", "pooled")) == pytest.approx(share)
-    # and the trapezoid of the paper half of it (Austin et al. 2024, Fig. S2d)
+    # The paper's trapezoid is half of this share (Austin et al. 2024, Fig. S2d).
     table = mean.predictions
     precision, recall, _ = precision_recall_curve(table["observed"], table["predicted"])
     assert auc(recall, precision) == pytest.approx(share / 2)

@@ -472,7 +472,7 @@ FRAME = pd.DataFrame(
         (True, ArgumentTypeError, "a number, not bool"),
         ({"sex": 1}, ArgumentError, "'sex', which is not numeric but"),
         ({"born": 1}, ArgumentError, "'born', which is not numeric but datetime64"),
-        ({"aeg": 1}, ColumnError, "tolerance='aeg' is no column.*mean 'age'"),
+        ({"aeg": 1}, ColumnError, "tolerance='aeg' is not a column.*mean 'age'"),
         (1e-320, ArgumentError, "too small beside the values of the column 'age'"),
     ],
 )
@@ -491,9 +491,9 @@ def test_a_tolerance_needs_its_column():
 @pytest.mark.parametrize(
     ("frame", "columns", "error", "message"),
     [
-        (FRAME, ["aeg"], ColumnError, "columns='aeg' is no column.*mean 'age'"),
-        (FRAME, "aeg", ColumnError, "columns='aeg' is no column"),
-        (FRAME, 3, ColumnError, "columns=3 is no column"),
+        (FRAME, ["aeg"], ColumnError, "columns='aeg' is not a column.*mean 'age'"),
+        (FRAME, "aeg", ColumnError, "columns='aeg' is not a column"),
+        (FRAME, 3, ColumnError, "columns=3 is not a column"),
         (FRAME, [], ArgumentError, "no column left"),
         (FRAME[:0], None, DataError, "no rows"),
         (pd.DataFrame([[1, 2]], columns=["x", "x"]), None, DataError, "columns 'x'"),
@@ -509,7 +509,7 @@ def test_frames_and_columns_that_cannot_be_compared(frame, columns, error, messa
 @pytest.mark.parametrize(
     ("site", "columns", "error", "message"),
     [
-        ("six", None, ColumnError, "site='six' is no column.*mean 'sex'"),
+        ("six", None, ColumnError, "site='six' is not a column.*mean 'sex'"),
         ("sex", ["age", "sex"], ArgumentError, "has the site 'sex'"),
         ([1], None, DataError, "site= must have one value for each of the 2 rows"),
         (3, None, DataError, r"site= must have .* shape \(\)"),

@@ -152,7 +152,7 @@ def test_keys_of_any_length(length):
         (np.datetime64("1969-12-31T23:00"), "1969-12-31"),
         (np.datetime64("2020-03"), "2020-03-01"),
         ("\u2003\tA b\x1f\u3000", "A b"),
-        ("\ufeffx", "\ufeffx"),  # a byte order mark is no white space
+        ("\ufeffx", "\ufeffx"),  # a byte order mark is not white space
         ("01.0", "01.0"),
         ("Å", "\u00c5"),
         ("ﬁ", "ﬁ"),  # NFC, not NFKC
@@ -425,7 +425,8 @@ def test_balanced_thresholds_are_where_the_count_is_nearest(sizes, k):
     below = np.cumsum(pd.Series(digests).value_counts().sort_index().to_numpy())
     shares = np.arange(1, k) * len(values) / k
     distance = np.abs(below[:-1, None] - shares)
-    nearest = len(distance) - 1 - distance[::-1].argmin(axis=0)  # of two the later
+    # the later of two that are equally near
+    nearest = len(distance) - 1 - distance[::-1].argmin(axis=0)
     if len(set(nearest)) == k - 1:  # else a fold would be empty
         off = np.abs(np.cumsum(counts)[:-1] - shares)
         np.testing.assert_allclose(off, np.abs(below[nearest] - shares))

@@ -84,7 +84,7 @@ def test_fold_j_of_the_whole_is_fold_j_of_each_site(seed, scheme, how, stratify)
             seed=seed,
             **({"k": 3} if folds else {"repeats": 4}),
         )
-    except SchemeError as error:  # by chance, the hash leaves a fold of a site empty
+    except SchemeError as error:  # The hash leaves a fold of a site empty by chance.
         if "would be empty" not in str(error):
             raise
         reject()

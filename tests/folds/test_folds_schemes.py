@@ -138,7 +138,7 @@ def test_all_records_are_equally_likely_partners():
     plan = make_plan("rloocv", y, "binary", seed=3, repeats=500)
     partners = np.bincount(plan.dropped.values, minlength=16)
     np.testing.assert_array_equal(partners[:4], 1500)
-    expected = 4 * 500 / 12  # and of the twelve a third is dropped once
+    expected = 4 * 500 / 12  # a third of the twelve is dropped once
     assert np.abs(partners[4:] - expected).max() < 5 * np.sqrt(expected * 2 / 3)
 
 

@@ -252,7 +252,8 @@ def test_equal_values_stay_in_one_fold(values, seed):
         for outcome in (None, y + 0.5, groups + y / 3):
             tests = []
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", FoldWarning)  # of a value's weight
+                # the warning is of a value's weight
+                warnings.simplefilter("ignore", FoldWarning)
                 pairs = list(splitter.split(groups, outcome, groups))
             for train, test in pairs:
                 assert not set(groups[train]) & set(groups[test])

@@ -82,7 +82,7 @@ def test_dates_and_times(dialect):
 def test_missing_values_have_no_fold(dialect):
     found = folds(dialect, "DOUBLE", [None, 1, np.nan], sql_bins(NAME, [2], dialect))
     assert found == [None, 1, None]
-    if dialect == "sqlite":  # which compares text with numbers, and says nothing
+    if dialect == "sqlite":  # SQLite compares text with numbers without an error
         assert folds(dialect, "ANY", ["old", 5], sql_bins(NAME, [2], dialect)) == [
             None,
             2,

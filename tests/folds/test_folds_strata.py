@@ -617,7 +617,7 @@ def test_a_name_means_whole_values_whatever_the_dtype():
 @pytest.mark.parametrize("stratify", ["sx", ["id", "sx"], by_value("sx")])
 def test_an_absent_column_raises_an_error(stratify):
     with pytest.raises(
-        ColumnError, match=r"stratify='sx' is no column.*Did you mean 'sex'"
+        ColumnError, match=r"stratify='sx' is not a column.*Did you mean 'sex'"
     ):
         resolve_stratifier(stratify, PEOPLE)
 

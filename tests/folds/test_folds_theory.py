@@ -268,7 +268,7 @@ def test_stratification_raises_the_correlation_and_lowers_the_whole():
     but increases, since the folds of one data set then have the same share.
     """
     n, k, rng = 60, 5, np.random.default_rng(10)
-    random = (rng.random((20_000, n)) < 0.3).astype(float)  # the order is no matter
+    random = (rng.random((20_000, n)) < 0.3).astype(float)  # the order does not matter
     found = {}
     for name, y in (("random", random), ("stratified", np.sort(random, axis=1))):
         held = y.reshape(-1, n // k, k).mean(axis=1)  # record i in fold i mod k

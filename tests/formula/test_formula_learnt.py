@@ -168,7 +168,7 @@ def test_any_formula_of_them_is_what_patsy_learns(parts, joint, seed):
         "np.where(scale(a) > 0, 1, 0)",
         "shifted(scale(a))",
         "bs(np.exp(scale(b)), df=4)",
-        "poly(a, 4)",  # which loses digits without the outlier
+        "poly(a, 4)",  # a polynomial loses digits without the outlier
     ],
 )
 def test_other_terms_are_left_to_patsy(term):

@@ -156,7 +156,8 @@ def test_odd_names_by_dot_and_by_quoting(name):
         written = make_design(f"y ~ x + Q({name!r})", data, scope={})
         assert written.names == dot.names
         assert make_design(f"y ~ . - Q({name!r})", data, scope={}).names[1:] == ("x",)
-    mixed = make_design("y ~ . + I(x**2)", data, scope={})  # by way of patsy
+    # this one goes by way of patsy
+    mixed = make_design("y ~ . + I(x**2)", data, scope={})
     np.testing.assert_array_equal(mixed.matrix[:, 2], data[name])
 
 

@@ -180,7 +180,7 @@ def test_missing_values_in_factors_made_in_the_formula(data, term):
     design = make_design(f"y ~ {term}", data, scope={}, na_action="pass")
     assert np.isnan(design.matrix).any(axis=1).nonzero()[0].tolist() == [3]
     assert np.isnan(design.matrix[3, 1:]).all()
-    assert design.matrix.shape == (N, 3)  # a missing value is no level
+    assert design.matrix.shape == (N, 3)  # a missing value is not a level
 
 
 def test_a_missing_category_does_not_hide_an_absent_level(data):
@@ -191,7 +191,7 @@ def test_a_missing_category_does_not_hide_an_absent_level(data):
     for training, absent in ((first, {("g", "a"): [0]}), (rest, {})):
         plan = plan_from_column(training.astype(int), "fold")
         found = absent_levels(Setup(design, plan, Linear(), seed=1))
-        found.pop(("g", "b"), None)  # of the other fold
+        found.pop(("g", "b"), None)  # the level of the other fold
         assert {level: fits for level, (fits, _) in found.items()} == absent
 
 

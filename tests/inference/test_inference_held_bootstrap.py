@@ -115,7 +115,8 @@ def test_percentiles_of_a_pooled_auroc_are_near_those_of_proc():
         y, score = map(np.array, zip(*cases[row["case"]], strict=True))
         scores = make_scores(y, np.zeros(len(y)), score)
         found = make_estimate(scores, AUROC, "pooled", 0.95, "bootstrap", seed=1)
-        near = 0.12 * delong(y, score).se * 2  # of a 2.5% quantile, about 3 se
+        # about 3 standard errors of a 2.5% quantile
+        near = 0.12 * delong(y, score).se * 2
         assert found.lower == pytest.approx(float(row["lower"]), abs=near)
         assert found.upper == pytest.approx(float(row["upper"]), abs=near)
 
@@ -141,7 +142,7 @@ def test_each_record_is_drawn_once_on_average():
     scores = make_scores(y, np.zeros(40), np.arange(40.0))
     times = Units.of(scores, AUROC, "pooled").drawn(20_000, np.random.default_rng(1))
     np.testing.assert_allclose(times.mean(axis=0), 1, atol=0.04)
-    expected = 1 - 1 / np.where(y == 1, 10, 30)  # of a multinomial
+    expected = 1 - 1 / np.where(y == 1, 10, 30)  # the variance of a multinomial
     np.testing.assert_allclose(times.var(axis=0), expected, atol=0.06)
 
 

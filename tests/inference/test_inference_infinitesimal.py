@@ -489,7 +489,7 @@ def test_the_weights_of_rebalanced_pairs_are_those_of_a_loop(repeats):
 # ---- what is learnt in the training sets ----
 
 N = 40
-STEP = 1e-4  # of a weight
+STEP = 1e-4  # step of a weight
 
 
 def setup_of(model, formula, scheme="kfold", weights=None, **more):
@@ -620,7 +620,7 @@ def test_the_time_of_refits_is_said_before_they_are_made():
     with pytest.warns(CostWarning, match=said):
         found = slow.estimate("brier", interval="jackknife")
     assert found.se == res.estimate("brier", interval="jackknife").se
-    slow.estimate("brier", interval="jackknife")  # which is kept
+    slow.estimate("brier", interval="jackknife")  # the first result is kept
 
 
 # ---- concordance ----

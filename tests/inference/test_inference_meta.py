@@ -101,7 +101,7 @@ def _minus_likelihood(tau2, y, se):
         # without the logarithm of the sum of weights the other peak is the higher
         ([-0.52, 3.46, -0.61], [0.01, 0.946, 0.194], True),
         ([-1.2, 0.71, 0.77], [0.454, 0.007, 0.063], True),
-        # and so without that of the weights
+        # The other peak is also the higher without the logarithm of the weights.
         ([-0.33, 1.27, 0.45, -0.33, -0.66], [0.026, 0.555, 0.821, 0.023, 0.257], False),
     ],
 )

@@ -251,7 +251,7 @@ def test_nothing_is_quoted_for_other_comparisons(stored):
     null = scv.compare(a, reference="null", test="delong")
     for comparison in (scv.compare(a, other, test="delong"), null):
         assert "Measured" not in notes(comparison)
-    a, b = two_models(scheme="stratified_kfold")  # of which this study has nothing
+    a, b = two_models(scheme="stratified_kfold")  # the study did not have this scheme
     assert "Measured" not in notes(scv.compare(a, b, test="delong"))
 
 

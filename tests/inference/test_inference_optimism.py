@@ -277,7 +277,7 @@ def test_models_that_are_fitted_one_by_one_have_two_stages_too():
         for formula, model in (
             ("y ~ a + b", Logit(C=1.0)),
             ("y ~ a + b", estimator),
-            ("y ~ center(a) + b", Logit(C=1.0)),  # which is learnt in every sample
+            ("y ~ center(a) + b", Logit(C=1.0)),  # the centre is learnt in every sample
         )
     ]
     for other in both[1:]:
@@ -502,7 +502,7 @@ SCALES = {
     "oe_ratio": ("y", np.log),
     "rmse": ("z", np.log),
     "calibration_slope": ("y", as_it_is),
-    "brier": ("y", as_it_is),  # which reaches 2 with several classes
+    "brier": ("y", as_it_is),  # the Brier score reaches 2 with several classes
     "r2": ("z", as_it_is),
 }
 
@@ -638,7 +638,7 @@ def test_several_metrics_are_those_of_single_calls(interval):
         assert (table[name].method == "none") == fixed
     metrics = [METRICS[name] for name in NAMES]
     again = result.optimism_corrected(metrics, **given)
-    for name in NAMES:  # of a limit that is not known, too
+    for name in NAMES:  # a limit that is not known is the same, too
         assert_equal(asdict(again[name]), asdict(table[name]))
 
 

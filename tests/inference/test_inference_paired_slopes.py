@@ -85,7 +85,8 @@ def test_under_k_folds_pairs_are_of_the_same_fold():
 def test_the_interval_is_two_way_clustered_as_by_statsmodels():
     res = result(scheme="rloocv", repeats=1)
     d, (ones, zeros) = differences(res.pairs), members(res.pairs)
-    turn = np.where(np.arange(len(d)) % 2, 1.0, -1.0)  # which is named first
+    # sign: the member that is named first
+    turn = np.where(np.arange(len(d)) % 2, 1.0, -1.0)
     fitted = sm.Logit(turn > 0, (turn * d)[:, None]).fit(disp=False)
     covariance = cov_cluster_2groups(fitted, ones, zeros, use_correction=False)[0]
     found = res.estimate(SLOPE, "paired", interval="pairs")

@@ -82,6 +82,13 @@ CASES = {
         "auroc",
         None,
     ),
+    "splits pooled by record": (
+        "y ~ a",
+        {"scheme": "montecarlo", "repeats": 6},
+        "calibration_slope",
+        "pooled",
+    ),
+    "out of bag": ("y ~ a", {"scheme": "bootstrap", "repeats": 8}, "auprc", "pooled"),
     "random folds": ("y ~ a", {"scheme": "kfold", "k": 4}, "brier", "per_fold"),
     "numbers": ("z ~ a", {"scheme": "kfold", "k": 4}, "r2", "pooled"),
     "a scikit-learn splitter": ("y ~ a", {"scheme": StratifiedKFold(3)}, "auroc", None),

@@ -137,7 +137,7 @@ def test_swaps_without_a_value_count_as_extreme():
 def test_a_model_without_a_value_is_shown_beside_the_other():
     plan = {"k": 4, "repeats": 2, "seed": 1}
     mean = scv.cv("GRADE ~ GPA", scv.load_data("spector"), model="mean", **plan)
-    adversary = mean.update(model="negmean")  # its predictions are no probabilities
+    adversary = mean.update(model="negmean")  # its predictions are not probabilities
     asked = {"metric": "brier", "test": "permutation", "seed": 1}
     made = scv.compare(mean=mean, other=adversary, **asked)
     assert "other        –" in str(made)

@@ -84,7 +84,7 @@ def test_among_all_pairs_the_search_finds_the_size_of_the_smaller_class(ones, ze
 def test_a_chain_of_pairs_is_searched_from_its_ends():
     found = pick_disjoint(np.array([1, 0, 2]), np.array([2, 1, 3]))
     assert found == 2
-    assert isinstance(found, int)  # which a reason names
+    assert isinstance(found, int)  # a reason names this number
 
 
 @pytest.mark.parametrize(

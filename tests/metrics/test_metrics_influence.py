@@ -1,4 +1,4 @@
-"""The derivatives of every metric by weights, beside copies of records."""
+"""The derivatives of every metric by weights, beside repeated records."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from statcv.metrics.influence.ranks import placements
 from statcv.metrics.influence.tables import OfCasewise, OfTable
 
 N = 30
-COPIES = 60  # of every record
+COPIES = 60  # number of times that every record is repeated
 CUT = 0.45
 
 
@@ -53,7 +53,7 @@ def derived(metric, y, p, kind):
 
 
 def with_copies(metric, y, p, kind, copies):
-    """Return the metric with each record in a number of copies."""
+    """Return the metric with each record repeated a number of times."""
     more = more_of(metric, kind)
     if more["baseline"] is not None:
         more["baseline"] = np.repeat(more["baseline"], copies)
@@ -65,7 +65,7 @@ def with_copies(metric, y, p, kind, copies):
 
 @pytest.mark.parametrize("tied", [False, True], ids=["", "tied"])
 @pytest.mark.parametrize(
-    ("metric", "kind"),  # but the area whose ties are interpolated
+    ("metric", "kind"),  # all but the area whose ties are interpolated
     [case for case in CASES if case[0].name != "auprc_interpolated"],
 )
 def test_the_derivative_by_a_weight_is_that_by_the_number_of_copies(metric, kind, tied):

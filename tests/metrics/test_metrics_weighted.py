@@ -1,4 +1,4 @@
-"""Metrics of weighted records, beside plain metrics of copies of the records."""
+"""Metrics of weighted records, beside plain metrics of repeated records."""
 
 import numpy as np
 import pytest
@@ -51,7 +51,7 @@ def more_of(metric, kind, n=N):
 
 
 def plain(metric, y, x, kind, copies=None):
-    """Return the metric of some copies of each record, for each set."""
+    """Return the metric of records that are repeated, for each set."""
     n = len(y)
     copies = np.ones((len(x), n), dtype=int) if copies is None else copies
     more = more_of(metric, kind, n)

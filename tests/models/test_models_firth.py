@@ -1,4 +1,4 @@
-"""Firth's penalised likelihood against R, a slow maximiser, and copies of records."""
+"""Firth's penalised likelihood against R, a slow maximiser, and repeated records."""
 
 import csv
 from dataclasses import replace

@@ -179,7 +179,7 @@ def awkward(seed):
 
 @pytest.mark.slow
 @given(seed=st.integers(0, 10**9))
-@example(seed=29)  # copies of rows of a rare level
+@example(seed=29)  # repeated rows of a rare level
 @example(seed=6913)  # separated: whether steps still gain is a matter of rounding
 @example(seed=17839)
 @settings(max_examples=3 * settings.default.max_examples)

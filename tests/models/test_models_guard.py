@@ -33,7 +33,7 @@ class Case:
     data: str = "plain"
     weights: bool = False
     permuted: int = 0
-    size: float = 1.0  # of the coefficients
+    size: float = 1.0  # size of the coefficients
 
     def records(self):
         rng = np.random.default_rng([self.n, self.p, self.classes])

@@ -92,7 +92,7 @@ def distance(training, ridge, beta):
     weights = np.ones(len(X)) if training.weights is None else training.weights
     chance = softmax(X @ beta.T, axis=1)
     apart = (np.eye(classes)[training.y] - chance) * weights[:, None]
-    if classes == 2:  # of which 0 has no coefficients
+    if classes == 2:  # class 0 has no coefficients
         variance = weights * chance[:, 1] * chance[:, 0]
         hessian = (X.T * variance) @ X + np.diag(ridge)
         return np.linalg.solve(hessian, apart[:, 1] @ X - ridge * beta[1])[None]
@@ -179,7 +179,7 @@ def test_inverses_by_records_are_those_of_hessians(free, p, intercept, monkeypat
         for own in range(free):
             hessian[own, :, own] += np.diag(ridge)
         along = gradients[fit, :, :n] @ (records.X - span.middle)
-        if intercept:  # by one of the centred columns
+        if intercept:  # the intercept is one of the centred columns
             along[:, 0] = gradients[fit, :, n] / span.unit
             along[:, 1:] += span.middle[1:] * along[:, [0]]
         exact = np.linalg.solve(hessian.reshape(along.size, -1), along.ravel())
@@ -245,7 +245,7 @@ def test_folds_in_doubt_are_fitted_by_themselves(monkeypatch):
     np.testing.assert_array_equal(
         fit_by_multiples(records, folds, ridge, own).converged, sure
     )
-    assert fitted(records, folds, ridge) is None  # which other ways fit together
+    assert fitted(records, folds, ridge) is None  # other ways fit these folds together
     again = model.fit_folds(records, folds)
     assert again.converged.all()
     np.testing.assert_allclose(again.linear.coefficients, known, atol=1e-9)

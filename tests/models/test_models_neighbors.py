@@ -120,7 +120,7 @@ def assert_the_same(model, records, folds, rows, fits, atol=1e-10):
     + [(name, "continuous") for name in ("loocv", "tenths", "bootstrap")],
 )
 def test_all_folds_are_like_one_by_one_and_like_the_long_way(monkeypatch, scheme, kind):
-    monkeypatch.setattr(neighbors_search, "TALL", 0)  # by a tree where p is low
+    monkeypatch.setattr(neighbors_search, "TALL", 0)  # a tree is used where p is low
     for number, model in enumerate(MODELS):
         for whole, p in ((False, 3), (True, 3), (False, 9), (True, 8)):
             records = sample(number, 50, p, kind, whole)
@@ -353,7 +353,8 @@ def test_lists_hold_everyone_within_reach_and_enough(seed, n, p, least, spread, 
         records[:] = points[0]
     records, points = records * spread, points * spread
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(neighbors_search, "TALL", seed % 100)  # by a tree or products
+        # a tree or products are used
+        patch.setattr(neighbors_search, "TALL", seed % 100)
         lists = list(nearby(records, points, min(least, n)))
     assert sum(len(near.reach) for near in lists) == 7
     for near in lists:

@@ -177,7 +177,7 @@ def test_folds_far_from_the_optimum_of_all_records_are_fitted_as_each(n, C):
 
 
 def test_far_folds_take_fewer_gradients_if_steps_grow(monkeypatch):
-    """Classes are told apart better with each step, so that curvatures shrink."""
+    """Classes are separated better with each step, so that curvatures shrink."""
     records = sample(6, 600, 400)
     X = np.random.default_rng(6).standard_t(3, size=records.X.shape)
     X[:, 0] = 1.0

@@ -91,7 +91,7 @@ def assert_optima(fits, Cs, records, folds, atol=1e-10):
 
 @st.composite
 def plans(draw):
-    """Draw records and folds: few or many left out, copies, weights of either kind."""
+    """Draw records and folds: few or many left out, repeats, weights of either kind."""
     seed, n = draw(st.integers(0, 10**6)), draw(st.integers(14, 40))
     records = sample(seed, n, draw(st.integers(1, 6)), draw(st.sampled_from([0, 1, 8])))
     rng = np.random.default_rng(seed)

@@ -47,17 +47,18 @@ def exact(training, C):
             fit_intercept=training.intercept is not None,
         )
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a last step that rounding stopped
+            # warnings of a last step that rounding stopped
+            warnings.simplefilter("ignore")
             fitted.fit(training.without_intercept, training.y, training.weights)
         if largest_slope(fitted, training, C) < 1e-9:
             return fitted
-    return reject()  # of a draw for which scikit-learn does not find the optimum
+    return reject()  # scikit-learn does not find the optimum of this draw
 
 
 def largest_slope(fitted, training, C):
     """Return the largest derivative of the penalised likelihood, which is 0 at best.
 
-    The coefficients are no farther from the optimum, as the ridge has a curvature of 1.
+    The coefficients are at most as far from the optimum: the ridge has curvature 1.
     """
     X, classes = training.without_intercept, training.n_classes
     pull = (training.y[:, None] == np.arange(classes)) - fitted.predict_proba(X)

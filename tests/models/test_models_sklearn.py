@@ -159,7 +159,7 @@ def test_later_changes_of_the_estimator_given_have_no_effect(data):
 
 
 class Counting(LogisticRegression):
-    """A classifier with state that is no parameter and cannot be copied."""
+    """A classifier with state that is not a parameter and cannot be copied."""
 
     def __init__(self, C=1.0):
         super().__init__(C=C)
@@ -387,7 +387,7 @@ DECIDING = {
 
 
 def by_hand(result, estimator, X, y):
-    """Return the classes that copies of an estimator predict for held-out records."""
+    """Return the classes that clones of an estimator predict for held-out records."""
     found = np.full(len(y), -1)
     for fit in range(result.plan.n_fits):
         train, test = result.plan.train(fit), result.plan.fits.test(fit)

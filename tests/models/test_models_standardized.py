@@ -198,7 +198,7 @@ def test_the_influence_takes_standard_deviations_as_given(monkeypatch):
             return strengths
 
     def predictors(model, record, step):
-        weights = np.full(N, 1 - 1 / N)  # of which each fit lacks one
+        weights = np.full(N, 1 - 1 / N)  # each fit lacks one of the records
         weights[record] *= 1 + step
         fit = model.fit(replace(setup.records, weights=weights))
         return setup.records.X @ np.array(list(fit.coefficients.values()))

@@ -79,7 +79,7 @@ def test_the_correction_takes_away_the_bias_of_mutual_information():
         for _ in range(400)
     ]
     assert abs(np.mean(found)) < 3 * np.std(found) / np.sqrt(len(found)) + 2e-4
-    assert np.mean(found) < (10 - 1) / (2 * 400) / 4  # of the plug-in's bias
+    assert np.mean(found) < (10 - 1) / (2 * 400) / 4  # a quarter of the plug-in's bias
 
 
 def test_quantile_bins_are_of_about_equal_count():
@@ -129,7 +129,7 @@ def test_the_fold_is_told_as_scikit_learns_discriminants_tell_it():
     rng = np.random.default_rng(4)
     X, fold = rng.normal(size=(300, 4)), rng.integers(3, size=300)
     X[:, 0] += fold
-    X[:, 3] = 7.0 * X[:, 1]  # which says nothing more
+    X[:, 3] = 7.0 * X[:, 1]  # this column adds no information
     held_out = np.arange(300) % 5
     areas = []
     for part in range(5):

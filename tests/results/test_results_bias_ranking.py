@@ -38,7 +38,7 @@ def by_name(result):
 def test_the_covariate_that_matters_by_its_square_is_first(ranked):
     own = by_name(ranked).loc[X].sort_values("rank")
     assert own.index[0] == "x5"
-    assert own.index[-1] == "x10"  # which has nothing to do with the outcome
+    assert own.index[-1] == "x10"  # x10 has no effect on the outcome
     assert ranked.measured is None
     assert ranked.ranking["rank"].tolist() == list(range(1, 13))
 
@@ -74,7 +74,7 @@ def test_an_identifier_parts_no_copies_and_a_site_does(records, ranked):
     unused = table.loc["site", ["clamp", "permutation", "importance"]]
     assert (unused == 0).all()
     assert np.isnan(table.loc["site", "predicted"])
-    assert ranked.least == "patient_id"  # no term uses it, and it parts no copies
+    assert ranked.least == "patient_id"  # no term uses it, and it splits no duplicates
 
 
 def clamped_in_a_loop(frame, formula, name, plan, folds):
@@ -148,7 +148,7 @@ def test_a_linear_model_is_measured_and_not_predicted(metric):
     assert measured.measured is not None
     ranked = scv.stratifier_bias(*call, metric=metric, measure=False, seed=1)
     assert ranked.ranking["predicted"].isna().all()
-    assert ranked.ranking["candidate"].iloc[0] == "age"  # by its mutual information
+    assert ranked.ranking["candidate"].iloc[0] == "age"  # ranked by mutual information
     assert "predicted for trees and neighbours only" in repr(ranked)
     assert "but -0.25 for linear models" in " ".join(str(ranked.summary()).split())
 

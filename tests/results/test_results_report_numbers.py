@@ -256,7 +256,7 @@ def test_tripod_cluster_has_19_items_of_which_most_are_filled(
     (own,) = filled(clustered[1])
     assert len(own) >= 10
     assert f"{len(own)} of 19 items" in clustered[1]
-    assert {"8", "10", "13"} <= own  # which are about clusters
+    assert {"8", "10", "13"} <= own  # items about clusters
 
 
 def test_probast_has_16_and_18_questions(res: CVResult, quiet: Write) -> None:

@@ -38,7 +38,7 @@ def _hospitals() -> dict[str, pd.DataFrame]:
 
 
 def hospitals() -> dict[str, pd.DataFrame]:
-    """Return three hospitals, as copies that a test may change."""
+    """Return three hospitals, which a test may change."""
     return {site: one.copy() for site, one in _hospitals().items()}
 
 

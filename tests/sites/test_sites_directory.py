@@ -238,7 +238,7 @@ def _third_round(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for _ in parties.passes():
             if parties.file(3, "coordinator").exists():
                 break
-        for name in NAMES:  # which answered it in the same pass
+        for name in NAMES:  # the sites answered it in the same pass
             parties.file(3, name).unlink()
             home = parties.home(name)
             home.keep_entries(home.entries()[:3])
@@ -374,7 +374,7 @@ def test_a_file_that_is_being_copied_is_waited_for(
     sent = parties.step("A") and parties.file(3, "A").read_bytes()
     parties.file(3, "A").write_bytes(sent[:length])
     assert "round-03-from-A.statcv" in str(parties.step("coordinator"))
-    parties.step("A")  # which leaves the whole file again
+    parties.step("A")  # this step leaves the whole file again
     assert parties.file(3, "A").read_bytes() == sent
 
 
@@ -700,7 +700,7 @@ def test_a_disk_that_is_full_leaves_nothing_half_written(parties: Parties) -> No
     before = contents(parties.exchange)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    for size in (100, 3000):  # of the ledger, and of the log
+    for size in (100, 3000):  # sizes below those of the ledger and of the log
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
         try:
             with pytest.raises(ExchangeError) as error:
@@ -774,7 +774,7 @@ def test_no_module_needs_cryptography_to_be_imported() -> None:
     users = set()
     for path in Path(scv.__file__).parent.rglob("*.py"):
         if path.parent.name == "nvflare":
-            continue  # which is imported only where it is installed
+            continue  # nvflare is imported only where it is installed
         if "cryptography" in path.read_text():
             users.add(path.name)
             for statement in ast.parse(path.read_text()).body:

@@ -110,7 +110,8 @@ def test_many_records_make_the_area_exact():
         assert abs(error) < 2e-4
         assert result.bound(how) < 0.015
     here, there = (each.estimate("auroc") for each in (result, one))
-    assert here.lower == pytest.approx(there.lower, abs=6e-4)  # of some draws
+    # limits come from a limited number of draws
+    assert here.lower == pytest.approx(there.lower, abs=6e-4)
     assert here.se == pytest.approx(there.se, rel=0.01)
     delong = one.estimate("auroc", "pooled", interval="delong")
     own = result.estimate("auroc", "pooled", interval="delong")
@@ -226,7 +227,8 @@ def test_sites_are_those_of_the_pooled_predictions(both):
     found, known = here.heterogeneity("brier"), there.heterogeneity("brier", by=site)
     assert found.estimate == pytest.approx(known.estimate, abs=0.002)
     ratio = here.by_site("oe_ratio")
-    ends = ratio[["lower", "upper"]].prod(axis=1)  # of limits on the log scale
+    # limits are symmetric on the log scale
+    ends = ratio[["lower", "upper"]].prod(axis=1)
     assert np.allclose(ends, ratio["estimate"] ** 2)
     auroc_by = there.metrics(by=site).query("metric == 'auroc'").set_index("group")
     assert np.allclose(here.by_site()["estimate"], auroc_by["estimate"], atol=0.02)
@@ -254,7 +256,7 @@ def test_ranks_within_sites_are_tested(both):
 
 @pytest.mark.slow
 def test_no_association_is_rarely_rejected():
-    """The p-value is no smaller than uniform, over 25 sets without an effect."""
+    """The p-value is not smaller than uniform, over 25 sets without an effect."""
     p = []
     for seed in range(25):
         data = {site: hospital(100, 100 * seed + i) for i, site in enumerate("ABC")}

@@ -125,7 +125,7 @@ def test_a_plan_is_written_and_read():
     ("trees", "sentence"),
     [
         ({"cuts": {"x0": [1], "x1": [1]}}, "trees need cuts= of column 'x2'"),
-        ({"cuts": {**CUTS, "age": [40]}}, "'age', which is no column of the design"),
+        ({"cuts": {**CUTS, "age": [40]}}, "'age', which is not a column of the design"),
         ({"cuts": {**CUTS, "x0": [1, 1]}}, "the cuts of 'x0' must be rising"),
         ({"cuts": {**CUTS, "x0": []}}, "the cuts of 'x0' must be rising"),
         ({"cuts": {**CUTS, "x0": ["a"]}}, "the cuts of 'x0' must be numbers"),

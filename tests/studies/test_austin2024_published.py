@@ -310,7 +310,7 @@ def test_the_figure_is_drawn(small: Figure4) -> None:
         ({"analyses": ("irae",)}, "needs the authors' file"),
         ({"analyses": "pbt"}, "no analysis 'pbt'. Did you mean 'ptb'"),
         ({"analyses": ()}, "analyses are some of ptb.*give at least one"),
-        ({"analyses": ("stand_in",), "runs": 0}, "at least 1"),
+        ({"analyses": ("stand_in",), "runs": 0}, "must be 1 or more"),
     ],
 )
 def test_what_cannot_be_analysed(given: dict, match: str) -> None:
@@ -400,7 +400,8 @@ def test_what_is_chosen_and_what_it_costs() -> None:
     own = found.loc["LOOCV, pooled"]
     assert own["auroc"] == pytest.approx(0.75)
     assert (own["strongest"], own["weakest"]) == (pytest.approx(1), pytest.approx(10))
-    assert own["truth"] == pytest.approx(0.65)  # of the stronger of two that are equal
+    # value of the stronger penalty of two equal ones
+    assert own["truth"] == pytest.approx(0.65)
     assert own["lost"] == pytest.approx(0.05)
     assert own["lost_se"] == 0
     assert found.loc["truth", "lost"] == 0
@@ -460,7 +461,7 @@ def test_paths_are_drawn_and_go_on(paths: TuningPaths, tmp_path: Path) -> None:
         ({"data": ["nose"]}, "no data 'nose'. Did you mean 'noise'"),
         ({"data": ["noise"], "penalties": (1.0,)}, "two numbers above 0"),
         ({"data": ["noise"], "penalties": (1.0, -1.0)}, "two numbers above 0"),
-        ({"data": ["noise"], "runs": 0}, "at least 1"),
+        ({"data": ["noise"], "runs": 0}, "must be 1 or more"),
     ],
 )
 def test_paths_that_cannot_be_had(given: dict, match: str) -> None:

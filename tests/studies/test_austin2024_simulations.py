@@ -99,7 +99,7 @@ def test_noise_has_its_balance_and_its_own_stream() -> None:
 @pytest.mark.parametrize(
     ("wrong", "error", "said"),
     [
-        ({"n": 3}, ArgumentError, "n is at least"),
+        ({"n": 3}, ArgumentError, "n must be"),
         ({"n": 20.5}, ArgumentTypeError, "integer"),
         ({"n": 20, "balance": 0.01}, ArgumentError, "each class needs two"),
         ({"features": "normall"}, ArgumentError, "'normal'"),

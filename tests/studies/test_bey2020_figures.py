@@ -170,7 +170,7 @@ def test_figure_5_clips_no_point_and_has_one_set_of_ticks() -> None:
 
 def test_figure_5_of_very_few_people_can_be_drawn() -> None:
     assert figure5(2).plot().shape == (4, 4)
-    with pytest.raises(ArgumentError, match="n is at least 2"):
+    with pytest.raises(ArgumentError, match="n must be 2 or more"):
         figure5(1)
 
 

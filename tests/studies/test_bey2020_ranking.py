@@ -97,7 +97,7 @@ def test_what_tells_the_outcome_is_ranked_above_what_does_not() -> None:
     scale = Scale(n=2_000, n_duplicates=0, rounds=12)
     sample = Sample.draw(scale, population, 4, 2)
     people = sample.people.assign(
-        y=(sample.people["x10"] > 0).astype(int)  # which has no effect otherwise
+        y=(sample.people["x10"] > 0).astype(int)  # x10 has no effect otherwise
     )
     only = Sample(population, people, people, sample.seeds)
     result = cross_validate("unbiased", only, scale)
@@ -107,7 +107,7 @@ def test_what_tells_the_outcome_is_ranked_above_what_does_not() -> None:
             assert told[name].idxmax() == "x10"
     assert told.loc["x10", "heterogeneity"] == pytest.approx(0.5, abs=0.03)
     rest = told.drop(index="x10")
-    assert (rest["heterogeneity"] > 0.5).all()  # these are correlated
+    assert (rest["heterogeneity"] > 0.5).all()  # the other covariates are correlated
     assert rest["permutation"].abs().max() < 0.01
 
 

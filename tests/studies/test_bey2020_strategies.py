@@ -89,7 +89,7 @@ def test_folds_along_a_covariate_follow_each_other(sample: Sample) -> None:
     narrow = folds_of(cross_validate("x5 ×4", sample, SMALL))
     ordered = narrow[sample.records.sort_values("x5").index].to_numpy()
     runs = 1 + np.count_nonzero(np.diff(ordered))
-    assert 5 < runs <= 20  # neighbouring bins may be dealt to one fold
+    assert 5 < runs <= 20  # neighbouring bins may be allocated to one fold
 
 
 def test_the_accuracy_is_the_mean_over_folds(sample: Sample) -> None:
@@ -110,11 +110,11 @@ def test_strategies_that_there_are_not(sample: Sample, strategy: str) -> None:
 
 
 def test_scales_that_cannot_be() -> None:
-    with pytest.raises(ArgumentError, match="k is at least 2"):
+    with pytest.raises(ArgumentError, match="k must be 2 or more"):
         Scale(k=1)
-    with pytest.raises(ArgumentError, match="n is at least 50"):
+    with pytest.raises(ArgumentError, match="n must be 50 or more"):
         Scale(n=40)
-    with pytest.raises(ArgumentError, match="n_duplicates is at most 0"):
+    with pytest.raises(ArgumentError, match="n_duplicates must be at most 0"):
         Scale(n_sites=1)
     with pytest.raises(ArgumentTypeError, match="rounds"):
         Scale(rounds=2.5)  # type: ignore[arg-type]

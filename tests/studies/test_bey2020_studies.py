@@ -71,7 +71,8 @@ def test_a_study_goes_on_where_it_stopped(tmp_path: Path) -> None:
     three = run(3)
     assert file.stat().st_mtime_ns == told
     assert_frame_equal(three[three["simulation"] == 1], first)
-    assert_frame_equal(run(1), first)  # and does not show what was not asked for
+    # simulations that were not asked for are not shown
+    assert_frame_equal(run(1), first)
     sorted(tmp_path.glob("*.npz"))[1].unlink()
     assert_frame_equal(run(3), three)
 
@@ -120,7 +121,7 @@ def test_a_file_in_which_a_byte_changed_cannot_be_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: figure3(0), "simulations is at least 1"),
+        (lambda: figure3(0), "simulations must be 1 or more"),
         (lambda: figure3(1, strategies=("x0",)), "'x0'"),
         (lambda: figure2(1, strategies=("x0",)), "'x0'"),
         (lambda: figure3(1, rotations="any"), "rotations"),
@@ -128,7 +129,7 @@ def test_a_file_in_which_a_byte_changed_cannot_be_read(tmp_path: Path) -> None:
         (lambda: fresh_records(1, n_fresh=0), "n_fresh"),
         (lambda: narrow_bins(1, noises=[-1]), "noise"),
         (lambda: narrow_bins(1, per_fold=[0]), "per_fold"),
-        (lambda: numbers_of_folds(1, k=[1]), "k is at least 2"),
+        (lambda: numbers_of_folds(1, k=[1]), "k must be 2 or more"),
         (lambda: numbers_of_folds(1, k=[2, 5, 2]), "k has 2 twice"),
         (lambda: narrow_bins(1, noises=[0, 0.0]), "noises has 0.0 twice"),
         (lambda: narrow_bins(1, per_fold=[4, 4]), "'x5 ×4' twice"),
@@ -174,7 +175,7 @@ def test_biases_by_hand() -> None:
     )
     found = bias(table, by=["k"]).set_index("k")
     assert found["strategy"].tolist() == ["x5", "x5"]
-    assert found.loc[2, "bias"] == pytest.approx(-10)  # of −10, −20 and 0
+    assert found.loc[2, "bias"] == pytest.approx(-10)  # mean of −10, −20 and 0
     assert found.loc[2, "se"] == pytest.approx(10 / np.sqrt(3))
     assert found.loc[5, "bias"] == pytest.approx(-5)
     assert np.isnan(found.loc[5, "se"])

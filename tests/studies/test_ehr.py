@@ -142,9 +142,9 @@ def test_the_same_seed_gives_the_same_people_without_duplicates() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"n": 0}, "n is at least 1"),
-        ({"n_sites": 0}, "n_sites is at least 1"),
-        ({"n_duplicates": -1}, "n_duplicates is at least 0"),
+        ({"n": 0}, "n must be 1 or more"),
+        ({"n_sites": 0}, "n_sites must be 1 or more"),
+        ({"n_duplicates": -1}, "n_duplicates must be 0 or more"),
         ({"n": 10, "n_duplicates": 41}, "n_duplicates is at most 40"),
         ({"n_sites": 1, "n_duplicates": 1}, "n_duplicates is at most 0"),
         ({"seed": -1}, "seed must be 0 or more"),

@@ -100,7 +100,7 @@ def test_missing_values_leave_no_covariate_to_stratify_by() -> None:
     share = len(repeats_across_sites(data, "site", X)) / len(
         repeats_across_sites(data, "site", "person")
     )
-    assert share < 0.6  # of copies 0.9 ** 10 = .35 are complete
+    assert share < 0.6  # 0.9 ** 10 = .35 of the duplicates are complete
     assert split(data, BY_ID) == 0
 
 

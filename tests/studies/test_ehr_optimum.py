@@ -98,7 +98,7 @@ def test_the_standard_error_is_that_of_the_accuracy() -> None:
     rotation = ehr_population(seed=3).rotation
     found = [optimal_accuracy(rotation=rotation, n=400, seed=s) for s in range(300)]
     spread = np.std([one.accuracy for one in found], ddof=1)
-    # of 300 values a standard deviation is known to 4 %
+    # A standard deviation of 300 values is known to 4 %.
     assert spread == pytest.approx(np.mean([one.se for one in found]), rel=0.17)
 
 
@@ -128,7 +128,7 @@ def test_blocks_are_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_sizes_that_make_no_sense() -> None:
-    with pytest.raises(ArgumentError, match="n is at least 2, not 1"):
+    with pytest.raises(ArgumentError, match="n must be 2 or more, not 1"):
         optimal_accuracy(n=1)
-    with pytest.raises(ArgumentTypeError, match="n is an integer"):
+    with pytest.raises(ArgumentTypeError, match="n must be an integer"):
         optimal_accuracy(n=1e5)  # type: ignore[arg-type]

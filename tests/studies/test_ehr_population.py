@@ -179,7 +179,7 @@ def test_draws_that_cannot_be() -> None:
     population = ehr_population(seed=1)
     with pytest.raises(ArgumentTypeError, match="rng is a numpy Generator, not int"):
         population.draw(10, 1)  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match="n is at least 1, not 0"):
+    with pytest.raises(ArgumentError, match="n must be 1 or more, not 0"):
         population.draw(0, np.random.default_rng(1))
     with pytest.raises(ArgumentTypeError, match="rotation are 9 by 9 numbers"):
         ehr_population(rotation="abc")

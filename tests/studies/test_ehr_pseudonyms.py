@@ -175,8 +175,8 @@ def test_salted_hashes_differ_between_sites_and_not_within() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"date_shift": -1}, "date_shift is at least 0"),
-        ({"date_shift": 40_000}, "date_shift is at most 36525"),
+        ({"date_shift": -1}, "date_shift must be 0 or more"),
+        ({"date_shift": 40_000}, "date_shift must be at most 36,525"),
         ({"quantise": 0}, "quantise is above 0"),
         ({"quantise": -1}, "quantise is 0 or more"),
         ({"noise": -1}, "noise is 0 or more"),

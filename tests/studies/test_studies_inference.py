@@ -114,7 +114,8 @@ def test_the_slope_of_pairs_is_where_the_likelihood_is_flat(d: list[float]) -> N
 def test_the_slope_of_pairs_is_a_logistic_regression_through_the_origin() -> None:
     rng = np.random.default_rng(2)
     difference = rng.normal(0.8, 1.5, size=200)
-    sign = rng.choice([-1.0, 1.0], size=200)  # which of a pair is named first
+    # sign: the member of a pair that is named first
+    sign = rng.choice([-1.0, 1.0], size=200)
     fitted = sm.Logit(sign > 0, sign * difference).fit(disp=False)
     assert slope_of_pairs(difference) == pytest.approx(fitted.params[0], rel=1e-6)
 

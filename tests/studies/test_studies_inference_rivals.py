@@ -109,7 +109,7 @@ def test_cai_equals_a_loop_over_samples_and_folds(
 def test_the_copies_of_a_record_share_a_fold_and_every_class_is_trained_on() -> None:
     setup, y = result().refits.setup, data()["y"].to_numpy()
     times, fold = draw_samples(setup, 20, 3, np.random.default_rng(1))
-    assert fold.shape == (20, 3, 60)  # one fold for all copies of a record
+    assert fold.shape == (20, 3, 60)  # one fold for all repeats of a record
     assert (times.sum(axis=1) == 60).all()
     assert fold.max() + 1 == folds_of_samples(60, 5)
     for b, f, number in np.ndindex(20, 3, fold.max() + 1):

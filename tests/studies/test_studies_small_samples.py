@@ -90,7 +90,7 @@ def test_errors_are_compared_two_by_two():
     )
     (row,) = compare_errors(table, ["c"], ["a", "b"], seed=1).itertuples()
     assert (row.row, row.column, row.n) == ("b", "a", 3)
-    assert row.median == pytest.approx(0.2)  # of 0, 0.2 and 0.2
+    assert row.median == pytest.approx(0.2)  # median of 0, 0.2 and 0.2
     assert row.first_quartile == pytest.approx(0.1)
 
 

@@ -1,4 +1,4 @@
-"""Weights mend the training mean, and mislead nearest neighbours; so does `all`."""
+"""Weights correct the training mean, and mislead nearest neighbours; so does `all`."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_a_continuous_outcome_is_warned_of_too() -> None:
 @pytest.mark.parametrize(
     ("formula", "stratify"),
     [
-        ("y ~ age + lab", by_quantile("lab")),  # which has nothing to do with y
+        ("y ~ age + lab", by_quantile("lab")),  # lab has no effect on y
         ("y ~ age + bmi", by_quantile("age", per_fold=20)),
         ("y ~ age + bmi", scv.by_hash("person", key="k")),
     ],

@@ -40,7 +40,7 @@ def test_metrics_are_those_of_the_call_that_made_the_predictions(made_here):
         "lower",
         "upper",
         "interval",
-    ]  # those made here count the variation of the fits
+    ]  # Limits made here include the variation of the fits.
     pd.testing.assert_frame_equal(
         read.metrics().drop(columns=limits), made_here.metrics().drop(columns=limits)
     )
@@ -454,7 +454,7 @@ def test_its_report_speaks_of_no_folds(hospitals, tmp_path, style, extension):
     by = "site" if style == "tripod-cluster" else None
     path = read.report(tmp_path / f"out.{extension}", style=style, by=by)
     text = re.sub(r"data:image\S+|<style.*?</style>", "", path.read_text(), flags=re.S)
-    topic = "no leakage between training and held-out records"  # of PROBAST+AI
+    topic = "no leakage between training and held-out records"  # a topic of PROBAST+AI
     assert re.findall(OF_FOLDS, text.replace(topic, "")) == []
     assert "Bey R" not in text
     assert "Austin" not in text

@@ -1,4 +1,4 @@
-"""A model that predicts nothing for some record: told when, and why, at once."""
+"""A model that predicts nothing for some record: the error says when and why."""
 
 import numpy as np
 import pandas as pd

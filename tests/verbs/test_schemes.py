@@ -163,7 +163,7 @@ def test_equals_of_a_held_out_pair_do_not_train(data):
     assert float(result.estimate("auroc")) == pytest.approx(np.mean(won))
 
 
-# ---- rebalanced: every subsample, weights, copies, bags ----
+# ---- rebalanced: every subsample, weights, repeats, bags ----
 
 
 def test_every_subsample_of_leave_one_out_is_leave_pair_out_twice(data):

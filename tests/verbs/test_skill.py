@@ -68,7 +68,8 @@ def test_the_plain_t_test_quotes_its_size(spector):
 
 def test_the_cost_is_said_before_refits_one_by_one(spector):
     res = scv.cv("GRADE ~ GPA", spector, model=LogisticRegression(), k=3, seed=1)
-    held = replace(res.held, seconds=np.array([30.0, 0.1, 0.1]))  # of which one loads
+    # the first fit includes loading
+    held = replace(res.held, seconds=np.array([30.0, 0.1, 0.1]))
     slow = replace(res, held=held)
     said = "100 permutations fit 3 training sets each, one by one: about 30 s"
     with pytest.warns(CostWarning, match=said):

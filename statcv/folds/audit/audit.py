@@ -78,7 +78,8 @@ def audit_plan(
     Returns
     -------
     Audit
-        Printed, it has one sentence per finding. Its checks, as far as they apply:
+        Printed, it has one sentence per finding. In an external validation, that is a
+        single one, that there are no folds. The checks, as far as they apply:
 
         - ``never_held_out``: the number of such records.
         - ``fold_sizes``: the difference between the largest and the smallest.
@@ -97,8 +98,6 @@ def audit_plan(
           that predicts the training mean with the opposite sign.
         - ``outcome_over_folds``: the p-value of the differences between folds, under
           random allocation.
-        In an external validation, a single finding that there are no folds. Otherwise:
-
         - ``columns_over_folds``: the largest share of a column's variance that lies
           between folds.
         - ``strata``, ``duplicates``: held-out records with an equal record in the

@@ -28,8 +28,9 @@ Codes = NDArray[np.intp]
 Columns = Sequence[Hashable] | Hashable | None
 Tolerance = float | Mapping[Any, float]
 
-MOST_PAIRS = 20_000_000  # near each other; more would not fit in memory
-ROUNDING = 1e-9  # of a tolerance: 0.3 and 0.2 are 0.1 apart
+MOST_PAIRS = 20_000_000  # most pairs of near records, so that they fit in memory
+# share of a tolerance by which a distance may exceed it: 0.3 and 0.2 are 0.1 apart
+ROUNDING = 1e-9
 BLOCK = 4096  # points asked for their neighbours at once
 
 
@@ -154,7 +155,7 @@ def check_column(frame: pd.DataFrame, name: Hashable, argument: str) -> None:
     """Refuse a column that the data lack."""
     if name not in frame.columns:
         raise ColumnError(
-            f"{argument}={name!r} is no column of the data."
+            f"{argument}={name!r} is not a column of the data."
             + suggestion(name, map(str, frame.columns))
         )
 

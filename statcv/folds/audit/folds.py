@@ -273,8 +273,8 @@ def _p(p: float) -> str:
 
 EQUAL = 1e-9  # relative difference of class totals that are weighted to be equal
 LOSES = 0.1  # share of the records that balance may cost without being reported
-SHOWN = 6  # classes
-SAME = 1e-12  # of an sd, between training means
+SHOWN = 6  # most classes whose totals are named
+SAME = 1e-12  # sd of training means, relative to the outcome's, that is rounding
 VISITS = 10_000_000  # records of training sets that are weighted one by one
 
 

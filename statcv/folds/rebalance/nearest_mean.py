@@ -64,7 +64,7 @@ def nearest_mean(y: NDArray[np.floating], tests: Ragged, out: Ragged) -> Ragged:
     at = np.searchsorted(value, target)
     after = gaps.first_from(at)
     before = gaps.last_from(at - 1)
-    # of equal values below the target, the one of the smallest row
+    # the smallest row is taken if several values below the target are equal
     run = np.searchsorted(value, value[np.maximum(before, 0)])
     before = np.where(before >= 0, gaps.first_from(run), before)
     far = np.inf

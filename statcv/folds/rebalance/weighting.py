@@ -17,9 +17,10 @@ Codes = NDArray[np.integer]
 Floats = NDArray[np.float64]
 Rows = NDArray[np.integer]
 
-ORDER = 20  # of the power series; its remainder is below e / 21! where |theta z| <= 1
-STEPS = 12  # of Newton's method on the series
-CLOSE = 1e-14  # how close a tilted mean comes, in standard deviations
+# order of the power series, whose remainder is below e / 21! where |theta z| <= 1
+ORDER = 20
+STEPS = 12  # most steps of Newton's method on the power series
+CLOSE = 1e-14  # distance of a tilted mean from its target, in sds, that is close enough
 
 
 class TrainingSets(Protocol):

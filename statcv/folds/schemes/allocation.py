@@ -13,13 +13,13 @@ from statcv.folds.ragged import Ragged
 Ints = NDArray[np.int64]
 Cost = tuple[int, int]
 
-CLASS_WEIGHT = 4  # of the spread of a class, where that of sizes weighs 1
-STARTS = 6  # orders tried where there are few units
+CLASS_WEIGHT = 4  # weight of the spread of a class, relative to that of fold sizes
+STARTS = 6  # orders in which units are placed, if there are few
 FEW = 400  # units times folds up to which several orders are tried
-PAIRS = 1500  # pairs of folds that may exchange units, at most
-ALL_PAIRS = 200  # up to so many pairs, each is tried in turn
-MANY_FOLDS = 500  # beyond which units are not exchanged
-SOME_KINDS = 60  # kinds of units that a fold offers in exchange
+PAIRS = 1500  # most pairs of folds that are tried for an exchange of units
+ALL_PAIRS = 200  # largest number of pairs of folds that are all tried in turn
+MANY_FOLDS = 500  # largest number of folds that exchange units
+SOME_KINDS = 60  # most kinds of units that a fold offers in exchange
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.intp]
 Ints = NDArray[np.int64]
 
-MOST_ROUNDS = 5000  # of exchanges before the pairs are allocated again
-MOST_DEALS = 10
+MOST_ROUNDS = 5000  # most rounds of exchanges after one allocation of pairs
+MOST_DEALS = 10  # most allocations of pairs before an error is raised
 
 
 def sample_of_classes(
@@ -88,7 +88,7 @@ def sample_of_numbers(sort: Numbers, budget: int, rng: np.random.Generator) -> N
     order = np.lexsort((rng.random(len(sort)), rng.permutation(sort.max() + 1)[sort]))
     reached = np.cumsum(own[order])
     if 2 * budget * total >= 2**62:
-        reached = reached.astype(object)  # of integers of any size
+        reached = reached.astype(object)  # Python integers do not overflow
     reached = (reached * budget + int(rng.integers(total))) // total
     times = np.empty(len(sort), dtype=np.int64)
     times[order] = np.diff(reached.astype(np.int64), prepend=0)

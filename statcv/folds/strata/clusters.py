@@ -103,7 +103,8 @@ class Strata:
         """Whether k folds hold so few values or bins that they differ in them."""
         binned = bool(self.cuts) and isinstance(self.cuts[0], QuantileCut)
         units = self.cuts[0].units if binned else self.count
-        return bool(self.cuts) and units < ALIKE * len(self.labels[0])
+        known = bool(self.cuts and self.labels)
+        return known and units < ALIKE * len(self.labels[0])
 
     @property
     def finer_per_fold(self) -> int:
@@ -116,7 +117,7 @@ class Strata:
 
     @property
     def finer(self) -> str:
-        """The stratifier by narrower bins, as it is written; empty if there is none."""
+        """The stratifier by narrower bins, as it is written; empty without one."""
         per_fold = self.finer_per_fold
         return f"by_quantile({self.label!r}, per_fold={per_fold})" if per_fold else ""
 

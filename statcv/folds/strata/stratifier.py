@@ -161,7 +161,7 @@ def columns_of(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
     for name in columns:
         if name not in frame.columns:
             raise ColumnError(
-                f"stratify={name!r} is no column of the data."
+                f"stratify={name!r} is not a column of the data."
                 + suggestion(name, map(str, frame.columns))
             )
         if count := count_missing(frame[name]):

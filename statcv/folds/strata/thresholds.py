@@ -136,7 +136,7 @@ def between(bins: Iterable[str]) -> list[str]:
     Raises
     ------
     DataError
-        If a text is no interval, or the intervals do not adjoin each other.
+        If a text is not an interval, or the intervals do not adjoin each other.
 
     Examples
     --------

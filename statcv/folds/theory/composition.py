@@ -277,7 +277,7 @@ def negative_mean_auroc(
     counts = [positives, n - positives]
     k = n // _whole("p", p, 1, n // 2)
     if scheme == "rlpocv":
-        rlpocv_training_counts(counts, p)  # or refuse
+        rlpocv_training_counts(counts, p)  # refuses invalid arguments
         return 0.5
 
     def won(x: Any, s: Any, y: Any, t: Any) -> Any:

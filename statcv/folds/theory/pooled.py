@@ -12,8 +12,8 @@ from statcv.errors import ArgumentError, suggestion
 Floats = NDArray[np.float64]
 
 LEAVING_ONE = ("loocv", "rloocv", "weight")
-BLOCK = 2_000_000  # pairs that are held at a time
-EQUAL = 1e-12  # of their size: records are equal that differ by less
+BLOCK = 2_000_000  # pairs of records that are held in memory at a time
+EQUAL = 1e-12  # relative squared distance below which two records are equal
 
 
 def pooled_null_auroc(
@@ -124,7 +124,8 @@ def _without_both(
     determinant = first * second - cross**2
     first, second, cross = (one / determinant for one in (first, second, cross))
     pull = cross / w - (0.0 if alone else 1 / w / (n - 2))
-    left, right = first - cross, cross - second  # of the difference of the two
+    # coefficients of the difference of the two
+    left, right = first - cross, cross - second
     variance = left**2 * np.diag(sandwich)[rows, None] + right**2 * np.diag(sandwich)
     variance += 2 * left * right * sandwich[rows]
     variance -= w * (

@@ -26,12 +26,15 @@ from statcv.metrics.influence.weighted import won
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
-DRAWS = 200  # which tell a standard error to 5 %, and limits to 2.5 % of their distance
-FEWEST_DRAWS, RECORDS = 50, 10**6  # of many records, whose fits add less
-CELLS = 2**22  # numbers in the arrays of some draws
-MAX_SDS = 4.0  # of a normal distribution, from its median, that an error counts as
+# most draws, which give a standard error to 5 %, and limits to 2.5 % of their distance
+DRAWS = 200
+FEWEST_DRAWS = 50  # fewest draws, as fits of many records add little variance
+RECORDS = 10**6  # units times draws, where the number of draws is between its limits
+CELLS = 2**22  # numbers in the arrays of the draws that are made at once
+# largest distance of an error from the median, in sds of a normal distribution
+MAX_SDS = 4.0
 QUARTILES = 1.349  # standard deviations of a normal distribution between its quartiles
-MAX_PAIRS = 2**18  # listed pairs that are compared in every draw; a sample of more
+MAX_PAIRS = 2**18  # most listed pairs that are compared in every draw, or a sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +52,7 @@ class Draws:
         smooth function of the coefficients it is one half, since a term that depends
         on a held-out record and a training record is counted as well by the influence
         of held-out records on other fits (Efron & Stein 1981). Of ranks it is all, as
-        the sign of a coefficient is no smooth function of it.
+        the sign of a coefficient is not a smooth function of it.
     """
 
     error: Floats

@@ -19,7 +19,7 @@ from statcv.metrics import METRICS, Metric, is_listed, round_probabilities
 
 Floats = NDArray[np.float64]
 
-MARGIN = float(np.finfo(np.float64).eps)  # of the log-loss, from 0 and from 1
+MARGIN = float(np.finfo(np.float64).eps)  # least distance of p from 0 and 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +161,7 @@ class AgainstConstant:
     def values(self, metric: Metric) -> tuple[float, float] | None:
         """Return a pooled metric of the folds' predictions, and of the constant.
 
-        They are means over the repeats that have a value, NaN if there is none; None
+        They are means over the repeats with a value, NaN if no repeat has one; None
         for a metric that is not computed from counts.
         """
         known = _FROM_COUNTS.get(metric.name)

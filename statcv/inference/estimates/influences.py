@@ -134,7 +134,7 @@ def influences(
     Returns
     -------
     Influences or str
-        The influences, or the reason why there are none.
+        The influences, or the reason why they are not known.
     """
     return influences_on(scores, [(metric, how)], of_fits=of_fits)[0]
 

@@ -108,7 +108,7 @@ def _variance(listed: ConcordantPairs, where: Numbers, sort: Numbers) -> float:
     Records with the same ``sort`` do not form a pair; those with -1 are in no pair.
     """
     first, second, won = listed.first[where], listed.second[where], listed.won[where]
-    if listed.cells > 1 and len(where):  # of two classes
+    if listed.cells > 1 and len(where):  # a cell compares two classes
         sort = np.where(np.isin(sort, sort[[first[0], second[0]]]), sort, -1)
     members = np.flatnonzero(sort >= 0)
     own = len(members) - np.bincount(sort[members])[sort[members]]

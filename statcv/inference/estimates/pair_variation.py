@@ -28,7 +28,7 @@ Numbers = NDArray[np.intp]
 Sides = tuple[int, int]
 
 NUMBERS: Sides = (-1, -1)  # stands for pairs of records with different numbers
-MAX_RECORDS = 500  # of a class, whose pairs with others are listed
+MAX_RECORDS = 500  # most records of a class whose pairs are listed, or a sample
 
 
 def pair_variation(
@@ -145,7 +145,7 @@ def _interaction(
     """
     if sides == NUMBERS:
         return _of_numbers(y, read)
-    if placed is not None:  # of two classes
+    if placed is not None:  # the metric compares two classes
         return _of_classes(y == 1, placed)
     known = np.isin(y, sides)
     columns = [read[known]] if read.ndim == 1 else list(read[known][:, sides].T)
@@ -190,7 +190,7 @@ def _concentration(scores: Scores, metric: Metric, how: str, sides: Sides) -> fl
             some = listed.cell == cell
             weight = 1 / (listed.sizes[listed.repeat[some], cell] * listed.repeats)
             first, second = listed.first[some], listed.second[some]
-            if scores.clusters is not None:  # copies of a pair are one pair
+            if scores.clusters is not None:  # repeats of a pair count once
                 first, second = scores.clusters[first], scores.clusters[second]
             pair = first.astype(np.int64) * len(scores.y) + second
             of_pair = np.bincount(np.unique(pair, return_inverse=True)[1], weight)
@@ -223,7 +223,7 @@ def _pairs(
     """Return the number of pairs of records, or clusters, in each group.
 
     Of clusters it is one over the sum of the squared weights of their pairs, so that
-    copies of a record do not count.
+    duplicates of a record do not count.
     """
     y = scores.y[row]
     if sides == NUMBERS:

@@ -206,6 +206,6 @@ class Pooled:
         if metric.rank and not self.standardised:
             read = metric.readable(read, self.scores.probabilities)
         if metric.reads == "classes" and cut is None and not self.scores.probabilities:
-            cut = np.zeros(len(self.y))  # of scores
+            cut = np.zeros(len(self.y))  # scores are cut at 0
         named = {} if cut is None else {"threshold": cut}
         return metric.derive(self.y, read, self.baseline(metric), **named)

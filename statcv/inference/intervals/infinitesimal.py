@@ -329,7 +329,7 @@ def wilson_limits(
     centre = (2 * value + ratio) / (2 * (1 + ratio))
     half = math.sqrt(ratio * (ratio / 4 + value * (1 - value))) / (1 + ratio)
     lower, upper = max(centre - half, 0.0), min(centre + half, 1.0)
-    return min(lower, value), max(upper, value)  # but for rounding
+    return min(lower, value), max(upper, value)  # despite rounding
 
 
 def _why_undefined(metric: Metric, how: str) -> str:

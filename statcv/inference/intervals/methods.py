@@ -111,7 +111,7 @@ class Asked:
         )
 
     def deleted(self) -> Jackknife | str:
-        """Return the jackknife, or why there is none."""
+        """Return the jackknife, or why it is not available."""
         assert self.setup is not None
         return keep_jackknife(
             self.setup, self.scores, self.metric, self.how, self.kept, **self.running

@@ -27,7 +27,8 @@ from statcv.metrics.areas.placements import symmetric_limits
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
-ROUNDING = 1e-12  # of a standard error, relative to those of the two areas
+# relative size below which a difference, or its standard error, is rounding error
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)

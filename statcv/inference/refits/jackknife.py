@@ -278,7 +278,7 @@ def jackknife_values(
     return Jackknife(values, group, unit, count_fits(plan, sets), left_out, failed)
 
 
-Kept = dict[tuple[Metric, str], Jackknife | str]  # by metric and way of estimating it
+Kept = dict[tuple[Metric, str], Jackknife | str]  # keys: a metric and its estimate
 
 
 def keep_jackknife(

@@ -137,9 +137,9 @@ def nested_losses(tests: Ragged, losses: Floats, k: int) -> NestedLosses:
 # ---- the interval of a mean loss (Bates, Hastie & Tibshirani) ----
 
 
-REPEATS = 200  # if the folds are fitted together
-FEW_REPEATS = 50  # otherwise
-PREDICTIONS = 2**20  # per batch
+REPEATS = 200  # default number of repeats if the folds are fitted together
+FEW_REPEATS = 50  # default number of repeats if every fold is fitted by itself
+PREDICTIONS = 2**20  # predictions in a batch of fits
 FOLDED = ("kfold", "stratified_kfold")
 ASSUMES = (
     "is centred near {value:.3g}, an estimate of the error of a fit on all records; "

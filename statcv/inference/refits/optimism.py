@@ -58,9 +58,9 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 Counts = NDArray[np.int32]
-Cut = float | Floats | None  # of all records, or of each
+Cut = float | Floats | None  # one threshold, or one for each record
 
-PREDICTIONS = 2**20  # per batch, and records drawn at once
+PREDICTIONS = 2**20  # predictions in a batch of fits, and units drawn at once
 TOGETHER = 2**18  # records of samples of samples that are fitted together
 
 
@@ -126,7 +126,7 @@ class Resampling:
             raise ArgumentError(f"stratified=True is not available when {why}.")
         inner = setup.model.capabilities.fits_per_training_set > 1
         self.apart = 1 + inner  # units of a class that a fit needs, to divide them
-        self.unit = self.every  # of each record, what is drawn
+        self.unit = self.every  # the unit of each record, which is drawn as a whole
         if clusters is not None:
             self.unit = np.unique(clusters, return_inverse=True)[1]
         self.first = np.unique(self.unit, return_index=True)[1]  # record of each unit
@@ -544,7 +544,7 @@ def _shown(corrected: Sequence[OptimismCorrected]) -> pd.DataFrame:
 
 
 def _way(one: OptimismCorrected) -> str:
-    """Return the method of an interval, or why there is none."""
+    """Return the method of an interval, or why it is not available."""
     return (
         one.method if one.method != "none" else f"none for {one.label}: {one.assumes}"
     )

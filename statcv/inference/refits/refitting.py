@@ -136,7 +136,7 @@ def balanced_pairs(
 
 Floats = NDArray[np.float64]
 
-PREDICTIONS = 2**20  # per batch
+PREDICTIONS = 2**20  # predictions in a batch of fits
 
 
 def values_without(

@@ -25,6 +25,7 @@ from statcv.engine import (
     PermutedFits,
     Setup,
     check_training_sets,
+    cut,
     progress_bar,
     run,
     run_permuted,
@@ -46,7 +47,7 @@ from statcv.metrics import Metric
 from statcv.models.thresholds import deciding
 
 Numbers = NDArray[np.intp]
-FEW = 100  # distinct permutations, below which p is coarse
+FEW = 100  # number of distinct permutations below which p is coarse
 AMONG_ALL = "Outcomes are exchanged among all clusters."
 AMONG_EQUAL = "Outcomes are permuted among clusters with the same number of records."
 
@@ -162,8 +163,8 @@ def few_permutations_caveat(plan: FoldPlan, y: NDArray[np.generic]) -> str:
 
 Floats = NDArray[np.float64]
 
-PREDICTIONS = 2**20  # per batch
-WORK = 2**30  # multiplications per iteration of a batch
+PREDICTIONS = 2**20  # predictions in a batch of permutations
+WORK = 2**30  # multiplications in an iteration of a batch of permutations
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,11 +276,11 @@ def permuted_values(
                 ]
                 cuts = _thresholds(scores, plan, made, held)
                 own = made.thresholds is None and scores.given_threshold is None
+                read = replace(scores, threshold=cuts, decided=own)
                 for place, (metric, how) in enumerate(wanted):
-                    many = _side_by_side(scores, plan, each, outcomes, metric, how)
-                    many = replace(many, threshold=cuts, decided=own)
-                    found = values_by_repeat(many, metric, how)
-                    values[place, batch] = _mean_over_repeats(found, len(batch))
+                    values[place, batch] = _by_outcome(
+                        read, plan, each, outcomes, metric, how
+                    )
             bar.update(len(places))
     _warn_of_fits(failed, (times - first) * plan.n_fits)
     return Permuted(values[:, first:], why)
@@ -327,7 +328,7 @@ def _with_folds(plan: FoldPlan, fold: NDArray[np.int32]) -> FoldPlan:
 
 
 def _run(setup: Setup, n_jobs: int | None) -> tuple[Held | None, str]:
-    """Return what the fits predict, or why there are none."""
+    """Return what the fits predict, or why they cannot be made."""
     try:
         check_training_sets(setup.design, setup.plan)
         with warnings.catch_warnings():
@@ -503,6 +504,29 @@ def _side_by_side(
         baseline=baseline,
         left=left,
     )
+
+
+def _by_outcome(
+    scores: Scores,
+    plan: FoldPlan,
+    each: list[Held],
+    outcomes: NDArray[np.generic],
+    metric: Metric,
+    how: str,
+) -> Floats:
+    """Return a metric for each outcome: of splits that are pooled, one by one.
+
+    The threshold of ``scores`` has the predictions of all outcomes.
+    """
+    step = 1 if scores.apart and how == "pooled" else len(each)
+    cuts, found = scores.threshold, []
+    for some in cut(len(each), step):
+        part, k = slice(some.start, some.stop), len(scores.row)
+        own = None if cuts is None else cuts[k * some.start : k * some.stop]
+        many = _side_by_side(scores, plan, each[part], outcomes[part], metric, how)
+        values = values_by_repeat(replace(many, threshold=own), metric, how)
+        found.append(_mean_over_repeats(values, len(some)))
+    return np.concatenate(found)
 
 
 def _thresholds(

@@ -34,7 +34,7 @@ from statcv.metrics.inputs import (
     score_rows,
 )
 
-FEWEST = 2  # pairs; by chance a single one is ranked correctly half of the time
+FEWEST = 2  # fewest pairs for limits; chance ranks a single one correctly in half
 
 
 def disjoint_pairs(positive: Bools, clusters: Ints | None = None) -> int:
@@ -363,7 +363,7 @@ def _area_interval(
     return float(np.clip(lower, 0, 1)), float(np.clip(upper, 0, 1))
 
 
-LARGEST_LOG = 700.0  # whose exponential is a number
+LARGEST_LOG = 700.0  # a number whose exponential is finite
 
 
 def symmetric_limits(

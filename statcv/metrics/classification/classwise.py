@@ -97,14 +97,15 @@ def _cutoff(threshold: ArrayLike, n: int) -> Floats:
 # ---- metrics of predicted classes and probabilities, for two or more classes ----
 
 _ROW_SUM_TOLERANCE = 1e-5  # softmax in single precision sums to one within 1e-6
-MAX_OUTSIDE, MAX_OFF_ONE = 1e-6, 1e-3  # of values and of sums that were rounded
+MAX_OUTSIDE = 1e-6  # largest distance of a probability from 0 to 1 that is rounding
+MAX_OFF_ONE = 1e-3  # largest distance of a sum of probabilities from 1 that is rounding
 
 
 def without_noise(p: Floats) -> tuple[Floats, Bools, Bools]:
-    """Return probabilities without rounding noise, who had any, and who has none.
+    """Return probabilities without rounding noise, and which records had it or are bad.
 
     Values are clipped to 0 to 1, and those of several classes are divided by their sum.
-    The last array tells which records do not have probabilities.
+    The last array marks the records that do not have probabilities.
     """
     kept = np.clip(p, 0, 1)
     off = np.abs(columns(p) - columns(kept)).max(axis=1)

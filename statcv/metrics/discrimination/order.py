@@ -8,9 +8,9 @@ import numpy as np
 
 from statcv.metrics.inputs import Bools, Floats, Ints
 
-_MANY = 2**13  # numbers that are sorted faster by their digits
-_BITS = 64  # of a whole number
-_EXACT = 52  # bits of a fraction
+_MANY = 2**13  # count from which numbers are sorted faster by their digits
+_BITS = 64  # bits of the integers by which numbers are sorted
+_EXACT = 52  # bits of the fraction of a double
 
 
 def in_rising_order(values: Floats) -> tuple[Ints, Floats]:
@@ -35,7 +35,7 @@ def in_rising_order(values: Floats) -> tuple[Ints, Floats]:
         return _by_comparison(values)
     with np.errstate(over="ignore", invalid="ignore"):
         low, span = values.min(), np.ptp(values)
-    if not 0 < span < np.inf:  # or NaN
+    if not 0 < span < np.inf:  # also true for NaN
         return _by_comparison(values)
     bits = (len(values) - 1).bit_length()
     largest = 2.0 ** min(_BITS - bits, _EXACT) - 1
@@ -139,7 +139,7 @@ class Ties:
 
 # ---- probabilities of two classes, sorted by value and class ----
 
-_STEPS = 1e12  # in 1, of probabilities that are rounded to 12 decimals
+_STEPS = 1e12  # steps from 0 to 1 of probabilities that are rounded to 12 decimals
 
 
 def class_keys(positive: Bools, p: Floats) -> Ints | None:
@@ -163,7 +163,7 @@ def class_keys(positive: Bools, p: Floats) -> Ints | None:
         return None
     steps = p * _STEPS
     np.rint(steps, out=steps)
-    if not (steps.min() >= 0 and steps.max() <= _STEPS):  # or NaN
+    if not (steps.min() >= 0 and steps.max() <= _STEPS):  # also true for NaN
         return None
     if not (steps / _STEPS == p).all():
         return None

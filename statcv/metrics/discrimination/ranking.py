@@ -37,16 +37,17 @@ from statcv.metrics.inputs import (
     vector,
 )
 
+_MOST_DECIMALS = 15  # of probabilities near 0 that those near 1 have too
 _DECIMALS = 12
 _EXTREME = 1e-9  # distance from 0 and 1 at which 12 decimals lose digits
 _LEAST = 2.0**-53  # distance of a double from 1
 _TIE_TOL = 1e-12  # to which probabilities of 12 decimals are rounded already
 _DOUBLE_DIGITS = 16  # a double holds no more significant digits than these
 _IN_CACHE = 2**14  # numbers that are rounded while they stay in the cache
-_BESIDE = 2**15  # that are compared with the next one
+_BESIDE = 2**15  # numbers that are compared at once, each with the next
 _AT_ONCE = 2**20  # scores ranked together: enough to be fast, few enough to fit
 _FEW = 64  # records of a group that is sorted together with others
-_WEIGHED = 2**16  # the same, with several arrays of weights beside them
+_WEIGHED = 2**16  # scores ranked together with several arrays of weights
 _POWERS = np.array([float(f"1e{k}") for k in range(301)])  # each correctly rounded
 
 
@@ -134,7 +135,7 @@ def begins_value(rising: Floats, tie_tol: float = 1e-12) -> Bools:
         for start in range(0, len(rising) - 1, _BESIDE):
             other = rising[start + 1 : start + 1 + _BESIDE]
             one = rising[start : start + len(other)]
-            size = np.maximum(-one, other)  # of the larger one, as they rise
+            size = np.maximum(-one, other)  # size of the larger one, as they rise
             size *= 40 * tie_tol  # more than a unit of the last digit that is kept
             np.greater(other - one, size, out=new[start + 1 : start + 1 + len(other)])
     near = np.flatnonzero(~new)
@@ -176,7 +177,7 @@ def round_probabilities(p: ArrayLike) -> Floats:
     if ((side > 0) & (side < _EXTREME)).any() and not (side < 0).any():
         from scipy.special import logit
 
-        inside = np.clip(values, _LEAST, 1 - _LEAST)
+        inside = np.clip(np.round(values, _MOST_DECIMALS), _LEAST, 1 - _LEAST)
         return np.asarray(np.round(logit(inside), _DECIMALS))
     return np.asarray(np.round(values, _DECIMALS))
 

@@ -14,7 +14,7 @@ from statcv.metrics.discrimination.ranking import round_significant
 from statcv.metrics.influence.derivative import Derivative
 from statcv.metrics.inputs import Floats
 
-STEP = 1e-4  # of a count, for the derivatives by the table
+STEP = 1e-4  # change of a count in the numerical derivatives of a metric
 
 
 @dataclass(frozen=True)

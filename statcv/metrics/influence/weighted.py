@@ -22,11 +22,12 @@ Outcomes = NDArray[Any]
 Weighted = Callable[..., Floats]
 
 MAX_EXACT = 2**11  # records whose predictions are sorted; more are counted in bins
-BINS = 2**13  # of equal width, between the least and the largest prediction
+BINS = 2**13  # bins of equal width between the least and the largest prediction
 DIGITS = 2.0**40  # predictions that agree to so many parts of the largest one tie
 MAX_PAIRS = 2**13  # pairs of records with different numbers, a sample if there are more
-NEWTON_STEPS = 12  # of a calibration that begins at a constant
-MAX_STEP = 3.0  # of its intercept, and of its slope by the sd of the log-odds
+NEWTON_STEPS = 12  # steps of Newton's method by which a calibration is fitted
+# largest change of a calibration's intercept, or of its slope times the sd of log-odds
+MAX_STEP = 3.0
 ALIKE = 1e-12  # relative difference of predictions that are equal up to rounding
 SURE = float(np.finfo(float).eps)  # distance of a probability from 0 and 1
 

@@ -236,7 +236,7 @@ def calibration_slope_by_group(
 
 
 def _share(part: Floats, whole: Floats, odd: Bools) -> Floats:
-    """Return ratios; NaN where the whole is 0 or a value is no probability."""
+    """Return ratios; NaN where the whole is 0 or a value is not a probability."""
     found: Floats = np.full(len(whole), np.nan)
     with np.errstate(over="ignore"):  # infinite where next to nothing is expected
         np.divide(part, whole, out=found, where=(whole > 0) & ~odd)
@@ -244,7 +244,7 @@ def _share(part: Floats, whole: Floats, odd: Bools) -> Floats:
 
 
 def _improper(p: Floats, own: Ints, groups: int) -> Bools:
-    """Return which groups have a value that is no probability."""
+    """Return which groups have a value that is not a probability."""
     return np.asarray(sums_by_group(own, ~((p >= 0) & (p <= 1)), groups) > 0)
 
 

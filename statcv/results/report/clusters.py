@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from statcv.results.result import CVResult
 
 
-LEAST = 3  # clusters that determine a variance between them
-FEW = 4  # clusters, of which every two are compared
+LEAST = 3  # least number of clusters for a variance between them
+FEW = 4  # largest number of clusters of which every two are compared
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
 FORMS = {".html": "html", ".htm": "html", ".md": "md", ".markdown": "md"}
 SPECIAL = "\\`*_{}[]<>|~$^@#&!\"'"
-REPEATED = re.compile(r"(?<=-)-|(?<=\.)\.")  # which would become a dash or an ellipsis
-OF_A_LIST = re.compile(r"^(\(?\w*)([-+.)])(?= |$)")  # which would begin a list
+# characters that would become a dash or an ellipsis
+REPEATED = re.compile(r"(?<=-)-|(?<=\.)\.")
+# starts of a line that would begin a list
+OF_A_LIST = re.compile(r"^(\(?\w*)([-+.)])(?= |$)")
 
 
 def visible(text: str) -> str:
@@ -32,7 +34,8 @@ def visible(text: str) -> str:
     for character in re.sub(r"\s+", " ", text):
         kind = unicodedata.category(character)
         hidden = kind in ("Cc", "Cs", "Cn", "Co") or (
-            kind == "Cf" and character != "\u200d"  # which joins parts of emoji
+            # the zero-width joiner joins parts of emoji
+            kind == "Cf" and character != "\u200d"
         )
         shown.append(f"\\u{ord(character):04x}" if hidden else character)
     return "".join(shown)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from statcv.results.comparison.comparison import Comparison
     from statcv.results.result import CVResult
 
-MOST_CLASSES = 8  # for which each class has a picture of its own
+MOST_CLASSES = 8  # largest number of classes with a picture each
 
 
 def pictures_section(result: CVResult, level: float) -> Section:

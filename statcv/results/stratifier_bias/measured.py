@@ -60,7 +60,7 @@ def verdict(
 
 
 def leaks(split: float) -> str:
-    """Return a warning that known duplicates are split; empty if there are none.
+    """Return a warning that known duplicates are split, or an empty string.
 
     >>> leaks(1234.0), leaks(float("nan"))
     ('leaks: splits 1,234 known duplicates; ', '')

@@ -38,9 +38,11 @@ from statcv.sites.transports.signing import (
 PARTY: Final = r"[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,38}[A-Za-z0-9_])?"
 CARD: Final = re.compile(rf"({PARTY})\.public\.json")
 FILE: Final = re.compile(rf"round-(\d{{2,}})-from-({PARTY})\.statcv")
-DRAFT: Final = re.compile(r"\.(.+)\.[0-9a-f]{32}\.tmp")  # of statcv.engine.write_whole
+# names of the drafts that statcv.engine.write_whole leaves
+DRAFT: Final = re.compile(r"\.(.+)\.[0-9a-f]{32}\.tmp")
 ROSTER: Final = "roster.json"
-NOTES: Final = ("README", "README.md", "README.txt", "plan.json")  # people's own
+# files of people, which are left as they are
+NOTES: Final = ("README", "README.md", "README.txt", "plan.json")
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class Exchange:
         Raises
         ------
         ExchangeError
-            If there is none.
+            If the directory is missing.
         """
         if not self.path.is_dir():
             raise ExchangeError(
@@ -187,7 +189,7 @@ class Exchange:
                 other.append(name)
         if other:
             warn(
-                f"{self.path} has files that are no part of the exchange, and are "
+                f"{self.path} has files that are not part of the exchange, and are "
                 f"ignored: {listed(other)}.",
                 ExchangeWarning,
             )
@@ -241,7 +243,7 @@ def check_names(names: Collection[str]) -> None:
 
 
 def read(path: Path, most: int | None = None) -> bytes | None:
-    """Return the content of a file, or None if there is none.
+    """Return the content of a file, or None if the file is missing.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ from statcv.sites.transports.exchange import DRAFT, make_folder, read, write
 from statcv.sites.transports.signing import COORDINATOR, SigningKey, titled
 
 TREES: Final = "trees.json"
-OWN: Final = 0o600  # whom private files are for: their owner
+OWN: Final = 0o600  # mode of private files, which only their owner reads
 _OWN_FOLDER: Final = 0o700
 
 
@@ -95,7 +95,7 @@ class Home:
         Raises
         ------
         SiteError
-            If there is none, or its files are damaged.
+            If the home is missing, or its files are damaged.
         """
         held = _held(folder)
         if held is None:
@@ -165,7 +165,7 @@ class Home:
 
 
 def read_ledger(folder: Path) -> Ledger:
-    """Return the ledger of a home; an empty one if there is none.
+    """Return the ledger of a home, which is empty before the first answer.
 
     Raises
     ------
@@ -231,7 +231,7 @@ def locked(folder: Path) -> Iterator[None]:
         except OSError:  # a file system without locks
             pass
         for path in [*folder.glob(".*.tmp"), *folder.glob("plan-*/.*.tmp")]:
-            if DRAFT.fullmatch(path.name):  # of a process that was killed
+            if DRAFT.fullmatch(path.name):  # the draft of a process that was killed
                 path.unlink(missing_ok=True)
         yield
     finally:

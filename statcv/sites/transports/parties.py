@@ -222,7 +222,8 @@ class SiteParty:
             public = exchange.public_key(COORDINATOR, plan)
             if public is None:
                 return None
-            exchange.copy(card_name(COORDINATOR), kept)  # and trusted from now on
+            # The key is trusted from now on.
+            exchange.copy(card_name(COORDINATOR), kept)
         keys = kept.roster(public, plan)
         if keys is None:
             keys = exchange.roster(public, plan)
@@ -262,13 +263,14 @@ class SiteParty:
     def _answer(self, message: bytes) -> bytes:
         """Answer a message, and keep ledger and log before the answer leaves."""
         for entry in self.entries:
-            if entry.received == message:  # which was refused
+            # The same message was answered with a refusal.
+            if entry.received == message:
                 return entry.sent
         site = self._resumed()
-        self._site = None  # until everything is kept
+        self._site = None  # there is no site until everything is kept
         sent = site.step(message)
         if not self.answers:
-            _raise_refusal(self.home.party, sent)  # the site may mend its data
+            _raise_refusal(self.home.party, sent)  # the site may correct its data
         entry = Entry.after(self.entries, message, sent)
         self.home.keep_ledger(site.ledger)
         self.home.keep_entries([*self.entries, entry])
@@ -479,7 +481,7 @@ class CoordinatorParty:
         return self._run
 
     def _advance(self, run: Coordinator, keys: Mapping[str, str], number: int) -> None:
-        self._run = None  # until the step has succeeded
+        self._run = None  # there is no run until the step has succeeded
         plan, kept = self.home.plan, self._kept
         found = [kept.message(number, site, key, plan) for site, key in keys.items()]
         self._latest = run.step([one for one in found if one is not None])

@@ -170,7 +170,7 @@ def _is_signed(public: str, signature: bytes, told: bytes) -> bool:
 
 def package_version() -> str:
     """Return the version of this package, as it is installed."""
-    return installed(["statcv"]).get("statcv", "0.0")  # a copy of the sources
+    return installed(["statcv"]).get("statcv", "0.0")  # it is not installed
 
 
 def _of_this_run(plan: SitesPlan) -> dict[str, Any]:

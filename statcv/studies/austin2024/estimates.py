@@ -61,8 +61,8 @@ OF_PAIRS = (
 )
 """What can be made of records that are held out two by two."""
 
-CHUNK = 25  # data sets of a file
-FRESH = 20_000  # records on which a model is tried whose truth has no closed form
+CHUNK = 25  # number of data sets in a file
+FRESH = 20_000  # number of new records for a model whose truth has no closed form
 COUNTS = "data_set"
 
 

@@ -28,9 +28,11 @@ TITLES = {
 }
 BLUE, RED, GREEN = COLOURS[:3]
 HALF: dict[str, Any] = {"color": "black", "linestyle": (0, (5, 4)), "linewidth": 0.9}
-NEAR, ASIDE, WIDEST = 0.012, 0.045, 0.84  # of a swarm: upwards, across, in all
-FOLDS = 5  # of the drawing of an evaluation
-FEW = 12  # with no more distinct predictions their shares are drawn, not a density
+# the height of a row of a swarm, the step across, and the width in all
+NEAR, ASIDE, WIDEST = 0.012, 0.045, 0.84
+FOLDS = 5  # number of folds in the drawing of an evaluation
+# largest number of distinct predictions of which shares, not a density, are drawn
+FEW = 12
 
 
 def figure(name: str, *, folder: Folder = None, ax: Axes | None = None) -> Axes:

@@ -31,12 +31,13 @@ from statcv.studies.running import Directory, simulate
 from statcv.studies.standardised import standardise_scores
 
 PENALTIES = (1e10, 1.0, 0.1, 0.01, 1e-3, 1e-4)
-PAPERS_PENALTY = 0.01  # of Figures 2a and 3c
+PAPERS_PENALTY = 0.01  # penalty of the paper's Figures 2a and 3c
 STRATIFIED_GROUPS = tuple(range(1, 11))
 STRATIFIED_PENALTY = 1e-3
-PAPERS_GROUP = 5  # of Figure 2b
+PAPERS_GROUP = 5  # size of a group, in records, in the paper's Figure 2b
 DUMMY_GROUPS = (1, 2, 3, 4, 5, 8, 10, 20, 25, 50, 100)
-SWARM, SWARM_RECORDS, SWARM_BALANCES = 4, 100, (0.1, 0.5, 0.9)  # of Figure S2b
+# Figure S2b of the paper: size of a group, records, and class balances.
+SWARM, SWARM_RECORDS, SWARM_BALANCES = 4, 100, (0.1, 0.5, 0.9)
 RECORDS_OF = {"forest": 100, "neighbors 5": 250}
 PREDICTED_MODELS = ("logit 1", "forest", "neighbors 5")
 STANDARDISED_MODELS = ("logit 0.01", "neighbors 1")

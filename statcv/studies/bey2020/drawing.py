@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 BLUE, RED, GREEN = COLOURS[:3]
-OWN_COLOUR = {"unbiased": GREEN, "random": RED}  # others are blue
-MARKS = {"unbiased": "s", "random": "o"}  # others are triangles
+# colours of two strategies; the others are blue
+OWN_COLOUR = {"unbiased": GREEN, "random": RED}
+# marks of two strategies; the others are triangles
+MARKS = {"unbiased": "s", "random": "o"}
 DASHES = (0, (5, 4))
-SYMBOLS = 20  # of a curve
+SYMBOLS = 20  # number of symbols on a curve
 LABELS = {
     "total_gain": "total gain, normalised",
     "gain": "gain, normalised",

@@ -198,7 +198,7 @@ def correlations(table: pd.DataFrame, seed: int) -> pd.DataFrame:
     n = len(names)
     drawn = np.random.default_rng(seed).integers(n, size=(RESAMPLES, n))
     times = np.array([np.bincount(one, minlength=n) for one in [np.arange(n), *drawn]])
-    weights = times[:, of_set]  # of all rows as they are, and in each sample
+    weights = times[:, of_set]  # weights of the rows in the data, and in each sample
     ratio, rows = table["ratio"].to_numpy(), {}
     ranks_of_ratio = _ranks(ratio, weights)
     for name in ALL_RANKINGS:

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SHOWN = ("x1", "x3", "x5", "x10")
-DOTS = 1_000  # people of a scatter plot, of each outcome at most
-LEARNT = 3_000  # people of whom a density is estimated
+DOTS = 1_000  # largest number of people of each outcome in a scatter plot
+LEARNT = 3_000  # number of people from whom a density is estimated
 GRID = 60
-LEVELS = 5  # contours
+LEVELS = 5  # number of contours
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ class Figure5:
 
 
 def figure5(n: int = 10_000, *, seed: int = 1) -> Figure5:
-    """Draw people of whom four covariates are shown, by outcome.
+    """Draw people, and show four covariates by outcome.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ METHODS = {
     ),
     "RLOOCV": Method({"scheme": "rloocv", "repeats": 2}, {"auroc": "paired"}),
 }
-EVENTS = (12, 25)  # of 50 records
+EVENTS = (12, 25)  # number of events among 50 records
 CS = (0.5, 0.75)
 NOISE = {
     "10-fold, pooled": Method({"scheme": "kfold", "k": 10}, {"auroc": "pooled"}),

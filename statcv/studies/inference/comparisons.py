@@ -14,8 +14,9 @@ from statcv.verbs.compare_settings import compare_settings
 Names = tuple[str, ...]
 
 TARGETS = ("auroc", "accuracy", "brier")
-SWAPS = 999  # of predictions, in a permutation test
-PENALTIES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)  # over which the signed ranks go
+SWAPS = 999  # number of random swaps of predictions in a permutation test
+# penalties C that the signed-rank test compares the models at
+PENALTIES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
 
 
 @dataclass(frozen=True, eq=False)

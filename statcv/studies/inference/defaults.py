@@ -49,9 +49,9 @@ from statcv.verbs.cv import cv
 
 Stated = tuple[float, float, float]  # the estimate and the limits
 
-CHUNK = 25  # data sets of a file
-FEWER = 4  # of which one is asked of slow methods, and of slow models
-LARGEST = 200  # records up to which slow methods are asked
+CHUNK = 25  # number of data sets in a file
+FEWER = 4  # Slow methods and slow models are run on one data set out of so many.
+LARGEST = 200  # largest number of records for which slow methods are run
 OTHERS = (
     "auprc",
     "calibration_slope",

@@ -16,7 +16,8 @@ from statcv.errors import ArgumentError
 Floats = NDArray[np.float64]
 
 DUPLICATED = 0.2  # the share of records that are duplicates, if there are any
-NODES = np.linspace(-9.0, 9.0, 1201)  # standard normal, of the trapezoidal rule
+# points of the trapezoidal rule for a standard normal
+NODES = np.linspace(-9.0, 9.0, 1201)
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,8 @@ class Population:
         ]
         record = rng.permutation(np.concatenate([np.arange(len(y)), *again]))
         frame = pd.DataFrame(x[record], columns=list(self.names))
-        first = pd.factorize(record)[0]  # by class they would reveal the outcome
+        # Identifiers in order of class would reveal the outcome.
+        first = pd.factorize(record)[0]
         return frame.assign(y=y[record], id=first)
 
     def true_auroc(self, coefficients: Floats) -> float:

@@ -24,7 +24,7 @@ from statcv.studies.inference.population import Population
 
 Floats = NDArray[np.float64]
 
-LEAST = 40  # data sets for which a share is reported
+LEAST = 40  # least number of data sets for which a share is reported
 
 
 @dataclass(frozen=True)

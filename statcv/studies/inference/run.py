@@ -40,12 +40,12 @@ from statcv.studies.running import (
 
 Floats = NDArray[np.float64]
 
-CHUNK = 50  # data sets of a file
+CHUNK = 50  # number of data sets in a file
 SIZES = (30, 60, 100, 250)
 BALANCES = (0.1, 0.3, 0.5)
 AUROCS = (0.5, 0.7, 0.85)
 ALPHA = 0.05
-FIRST = "no_skill"  # the question of files that name none
+FIRST = "no_skill"  # the question of files that do not name one
 
 
 def run_study(

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Drawn = tuple[Floats, Floats, NDArray[np.intp] | None]
 
-LARGE = 40_000  # records of the sample that stands for the population
-OWN = 31_077  # its seed
-LARGEST = 8  # records of a cluster
-LEAST = 3  # records, or clusters, of either class
+LARGE = 40_000  # number of records of the sample that stands for the population
+OWN = 31_077  # seed of the sample that stands for the population
+LARGEST = 8  # largest number of records of a cluster
+LEAST = 3  # least number of records, or clusters, of either class
 
 
 @dataclass(frozen=True)

@@ -187,8 +187,9 @@ def published_errors() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*names, "stars"])
 
 
-# by row, as printed: the method of the row against those before it. In one place of the
-# second register the third quartile, .008, has a minus sign that cannot be meant.
+# The printed pairs, row by row: the method of the row against those before it. In one
+# place of the second register the third quartile, .008, has a minus sign that cannot be
+# meant.
 PUBLISHED_PAIRS = [
     (column, row)
     for place, row in enumerate(COMPARED[:-1])

@@ -26,10 +26,11 @@ from statcv.sites.transports.federated.server import (
 )
 from statcv.sites.trees import DroppedOutError, Job, numbers_of_bins, parameters_of
 
-COME: Final = 600.0  # seconds for all sites to be there
-COME_HERE: Final = 180.0  # the same, if they are on this machine
-SILENT: Final = 120.0  # seconds in which all sites together grow a tree, at most
-ALIVE: Final = 2.0  # seconds in which a process says that it is alive
+COME: Final = 600.0  # seconds in which all sites must be present
+COME_HERE: Final = 180.0  # seconds in which all sites on this machine must be present
+# largest time in which all sites together grow a tree, in seconds
+SILENT: Final = 120.0
+ALIVE: Final = 2.0  # seconds in which a process must report that it is alive
 AGAIN: Final = (
     "nothing was answered; start the server again, and repeat the step at all sites"
 )

@@ -7,7 +7,8 @@ from typing import Final
 from statcv.errors import MissingPackageError
 from statcv.sites.trees import version_of_xgboost
 
-VERSIONS: Final = ((3, 2), (3, 4))  # from the first, and before the second
+# the first supported version, and the first that is not
+VERSIONS: Final = ((3, 2), (3, 4))
 INSTALL: Final = 'pip install "statcv[sites-trees]"'
 
 

@@ -48,7 +48,8 @@ class Process:
         self._held = b""
         self.lines, self._asked = 0, 0
         assert self._popen.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # which shows when it is heard
+        # A broken pipe shows when the process is read.
+        with contextlib.suppress(BrokenPipeError):
             for part in (json.dumps(asked).encode() + b"\n", *parts):
                 self._popen.stdin.write(part)
             self._popen.stdin.flush()

@@ -19,8 +19,7 @@ from statcv.sites.transports.nvflare.names import LEAVING, MESSAGE, TASK, THERE
 class SiteExecutor(Executor):  # type: ignore[misc]
     """A site of statcv under NVFLARE; it has no arguments, and runs nothing it is sent.
 
-    Where its home is, the site is told by the variable ``STATCV_SITE`` on its own
-    machine.
+    The variable ``STATCV_SITE`` on its own machine names the home of the site.
     """
 
     def __init__(self) -> None:

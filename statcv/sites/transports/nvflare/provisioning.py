@@ -367,7 +367,7 @@ def _restrict_client(kit: Path) -> None:
     _restrict(kit)
     resources = _defaults(kit, "resources.json")
     resources["allow_log_streaming"] = False
-    # What NVFLARE tells the server of this file, and nothing else of it.
+    # NVFLARE sends the server this entry of the file, and nothing else of it.
     resources["client"]["site_config"] = {"allow_log_streaming": False}
     _restrict_resources(kit, resources)
 

@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 File = str | os.PathLike[str] | None
 
 IN_THE_PAPER = ("ptb", "irae", "cfs_boosting", "cfs_xgboost")
-PRINTED_P = {  # in the code of the paper's authors, from ten draws of their own
+# p-values in the code of the paper's authors, from ten draws of their own
+PRINTED_P = {
     "ptb": 0.38976368,
     "irae": 0.03233037,
     "cfs_boosting": 0.04828611,
     "cfs_xgboost": 0.12437051,
 }
-FISHER = 0.015  # of these four, as the paper prints it
+FISHER = 0.015  # Fisher's combined p-value, as the paper prints it
 PRINTED = {
     "ptb": (0.692, 0.697),
     "irae": (0.817, 0.833),

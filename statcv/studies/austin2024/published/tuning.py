@@ -42,7 +42,7 @@ PUBLISHED = ("ptb", "cfs", "stand_in")
 PENALTIES = tuple(float(f"1e{power}") for power in range(-6, 7))
 SAMPLES = ("noise", "spread", "correlated")
 TRUTH = "truth"
-DRAWS = 4  # of RLOOCV, of which the mean is taken, on data sets that are drawn
+DRAWS = 4  # number of draws of RLOOCV that are averaged, on simulated data sets
 BEST_AUROC = 0.75  # auROC of the best score, where there is signal
 RECORDS, COVARIATES = 50, 5
 CORRELATION = 0.8
@@ -351,7 +351,7 @@ def _subject(
 def _slopes(result: CVResult) -> NDArray[np.float64]:
     """Return the slopes of the model fitted to all records."""
     coefficients = result.model.coefficients
-    assert coefficients is not None  # of a logistic regression
+    assert coefficients is not None  # a logistic regression has coefficients
     return np.asarray(coefficients[1:], dtype=float)
 
 

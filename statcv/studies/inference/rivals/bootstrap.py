@@ -80,8 +80,8 @@ def cai_interval(
     Notes
     -----
     This is their Algorithm 2, the fast version of the bootstrap. As in the paper, the
-    records are divided before they are weighted by the bootstrap, so that all copies of
-    a record are in one fold, and the training sets are enlarged, since they contain
+    records are divided before they are weighted by the bootstrap, so that repeats of
+    one record are in one fold, and the training sets are enlarged, since they contain
     only 63.2% distinct records: the share that is held out minimises the paper's loss
     (:func:`folds_of_samples`). It differs from the paper in four respects:
 

@@ -31,7 +31,7 @@ Limits = tuple[float, float]
 
 TRIM = 1e-3  # least distance of a distribution function from 0 and 1
 FURTHEST = 30.0  # largest fluctuation of a distribution function, in logits
-ROUNDS = 10  # of targeting
+ROUNDS = 10  # number of rounds of targeting
 
 
 def cv_tmle_interval(

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 Limits = tuple[float, float]
 
-TRIES = 1000  # draws of samples or splits whose training sets have all classes
+TRIES = 1000  # largest number of draws until every training set has all classes
 
 
 def resampled_values(
