@@ -227,14 +227,15 @@ def _cumulated(
 ) -> tuple[Matrix, Matrix, Matrix, NDArray[np.bool_]]:
     """Return predictions, falling, and the weight of true and false positives.
 
-    The first value is above all predictions, so that no record is positive. Also return
-    whether each value belongs to a record that counts.
+    The first value is above all predictions that count, so that no such record is
+    positive. Also return whether each value belongs to a record that counts.
     """
     order = np.argsort(-predicted, axis=1, kind="stable")
     values = np.take_along_axis(round_significant(predicted), order, axis=1)
     count = np.take_along_axis(weights, order, axis=1)
     positive = np.take_along_axis(y == 1, order, axis=1)
-    above = np.where(values[:, :1] < 1, 1.0, values[:, :1] + 1)
+    highest = np.where(count > 0, values, -np.inf).max(axis=1, keepdims=True)
+    above = np.where(highest < 1, 1.0, highest + 1)
     none = np.zeros((len(values), 1))
     return (
         np.concatenate([above, values], axis=1),
