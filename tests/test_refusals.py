@@ -44,12 +44,13 @@ def test_more_permutations_than_can_be_made(result):
 def test_pictures_of_no_result(name, wrong):
     import matplotlib.pyplot as plt
 
+    before = plt.get_fignums()  # of other tests
     with pytest.raises(scv.StatcvError) as error:
         getattr(plots, name)(wrong)
     assert isinstance(error.value, TypeError | KeyError)
     words = ["not", "no column", "there is one"]
     assert any(word in str(error.value) for word in words)
-    assert not plt.get_fignums()
+    assert plt.get_fignums() == before
 
 
 def test_a_decision_curve_at_no_threshold(result):
