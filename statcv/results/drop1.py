@@ -25,7 +25,7 @@ from statcv.results.comparison.comparison import (
     summarise_comparison,
 )
 from statcv.results.comparison.likelihood_ratio import ANOTHER_QUESTION, LikelihoodRatio
-from statcv.results.cost import LONG, duration
+from statcv.results.cost import LONG, duration, seconds_once
 from statcv.results.summary import WIDTH, Summary, column, p_value
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def drop1(
     ]
     if not dropped:
         raise FormulaError(f"{formula.text!r} has no term that can be dropped.")
-    seconds = len(dropped) * float(result.held.seconds.sum())
+    seconds = len(dropped) * seconds_once(result)
     if seconds > LONG:
         warn(
             f"drop1() repeats the cross-validation {len(dropped)} times: about "
