@@ -28,7 +28,7 @@ from scipy.special import ndtri
 
 import statcv as scv
 from statcv import sites
-from statcv.studies import simulate_ehr
+from statcv.datasets import simulate_ehr
 
 RESULTS = Path(__file__).parent / "results"
 KEY = "the secret of five hospitals"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from statcv.studies import simulate_ehr
+from statcv.datasets import simulate_ehr
 
 
 def ehr_csv() -> str:

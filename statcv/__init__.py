@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from statcv import (
+        datasets,
         errors,
         folds,
         inference,
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
         models,
         plots,
         sites,
-        studies,
     )
     from statcv.datasets import (
         available_data,
@@ -27,10 +27,12 @@ if TYPE_CHECKING:
         load_data,
         load_irae,
         read_table,
+        simulate_ehr,
     )
     from statcv.errors import StatcvError
     from statcv.folds import by_hash, by_quantile, by_value
     from statcv.folds import sklearn as splitters
+    from statcv.inference import t_test
     from statcv.models.tuning import Tuning
     from statcv.verbs.compare import compare
     from statcv.verbs.compare_settings import compare_settings
@@ -39,13 +41,13 @@ if TYPE_CHECKING:
     from statcv.verbs.from_predictions import from_predictions
     from statcv.verbs.meta_analysis import meta_analysis
     from statcv.verbs.stratifier_bias import stratifier_bias
-    from statcv.verbs.t_test import t_test
 
 __version__ = "0.1.0"
 
 _ROOMS = {
     name: f"statcv.{name}"
     for name in (
+        "datasets",
         "errors",
         "folds",
         "inference",
@@ -53,7 +55,6 @@ _ROOMS = {
         "models",
         "plots",
         "sites",
-        "studies",
     )
 } | {"splitters": "statcv.folds.sklearn"}
 _HOME_OF = {
@@ -74,8 +75,9 @@ _HOME_OF = {
     "load_irae": "statcv.datasets",
     "meta_analysis": "statcv.verbs.meta_analysis",
     "read_table": "statcv.datasets",
+    "simulate_ehr": "statcv.datasets",
     "stratifier_bias": "statcv.verbs.stratifier_bias",
-    "t_test": "statcv.verbs.t_test",
+    "t_test": "statcv.inference",
 }
 
 __all__ = [
@@ -88,6 +90,7 @@ __all__ = [
     "compare",
     "compare_settings",
     "cv",
+    "datasets",
     "errors",
     "fetch_cfs",
     "fetch_ptb",
@@ -102,10 +105,10 @@ __all__ = [
     "models",
     "plots",
     "read_table",
+    "simulate_ehr",
     "sites",
     "splitters",
     "stratifier_bias",
-    "studies",
     "t_test",
 ]
 

@@ -13,6 +13,8 @@ import statcv
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # pages are executed beside other work
 
 HERE = Path(__file__).resolve().parent
+there = os.environ.get("PYTHONPATH")  # pages in any folder import `studies`
+os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE), there] if there else [str(HERE)])
 
 project = "statcv"
 author = "The statcv developers"
@@ -26,7 +28,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx_design",
 ]
-exclude_patterns = ["_*"]
+exclude_patterns = ["_*", "studies"]
 nitpicky = True
 add_module_names = False
 toc_object_entries_show_parents = "hide"
@@ -65,7 +67,9 @@ def _what_outputs_hang_on() -> str:
         *(HERE.parent / "benchmarks" / "results").glob("*"),
         *(HERE.parent / "tests" / "reference").glob("idioms_*.csv"),
     ]
-    for file in sorted([*package.rglob("*.py"), HERE / "_notebook.py", *measured]):
+    studies = [*(HERE / "studies").rglob("*.py"), *(HERE / "studies").rglob("*.csv")]
+    own = [*package.rglob("*.py"), *studies, HERE / "_notebook.py"]
+    for file in sorted([*own, *measured]):
         digest.update(file.read_bytes())
     return digest.hexdigest()[:12]
 

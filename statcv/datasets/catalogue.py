@@ -104,7 +104,7 @@ def load_data(name: str) -> pd.DataFrame:
     See Also
     --------
     available_data : Every data set, and how to obtain it.
-    statcv.studies.simulate_ehr : The generator of ``"ehr"``, for any size.
+    statcv.simulate_ehr : The generator of ``"ehr"``, for any size.
 
     Notes
     -----

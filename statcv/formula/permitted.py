@@ -179,8 +179,6 @@ def why_refused(value: object) -> str | None:
         return None if own else "is a function of Python's own"  # operator.methodcaller
     home = getattr(value, "__module__", None) or "builtins"
     room = home.partition(".")[0]
-    if home.startswith("statcv.studies."):
-        return None  # scripts of their own
     if room in _CLOSED - {"builtins"}:
         return "is not an elementwise function"
     if room == "builtins" or (room in sys.stdlib_module_names and room != "__main__"):

@@ -50,6 +50,7 @@ from statcv.inference.tests.no_skill import (
 )
 from statcv.inference.tests.null_bias import NullBias
 from statcv.inference.tests.permutation import permuted_values
+from statcv.inference.tests.replicates import t_test
 
 __all__ = [
     "BOOTSTRAPS",
@@ -95,6 +96,7 @@ __all__ = [
     "random_effects",
     "record_influence",
     "resolve_how",
+    "t_test",
     "values_by_split",
     "wald_test",
 ]

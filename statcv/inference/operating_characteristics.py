@@ -1,6 +1,6 @@
 """Coverage of intervals, and error rates of tests and comparisons, in simulations.
 
-The numbers come from the study in ``statcv.studies.inference`` and ship with the
+The numbers come from the study in ``vignettes/studies/inference`` and ship with the
 package. The study has two normal classes and ridge logistic regression with four
 covariates; each of two models that are compared has two of the covariates.
 """
@@ -250,7 +250,7 @@ def study(
     Parameters
     ----------
     question : {"no_skill", "equals", "losses", "nested"}
-        The question of the study; see :func:`statcv.studies.inference.run_study`.
+        The question of the study; see ``run_study`` of ``vignettes/studies``.
     metric : str
         The metric that is estimated; for two models, the metric of their difference.
     duplicates : bool
@@ -265,8 +265,7 @@ def study(
 def defaults() -> pd.DataFrame:
     """Return the table of the default interval and test, and of others beside them.
 
-    Its columns are those of
-    :func:`statcv.studies.inference.defaults_table`.
+    Its columns are those of ``defaults_table`` in ``vignettes/studies/inference``.
     """
     import pandas as pd
 

@@ -81,7 +81,10 @@ from statcv.metrics.probabilities.grouped import (
     calibration_groups,
     spiegelhalter_test,
 )
-from statcv.metrics.probabilities.paired_slope import slope_of_pairs
+from statcv.metrics.probabilities.paired_slope import (
+    log_odds_difference,
+    slope_of_pairs,
+)
 from statcv.metrics.probabilities.recalibration import (
     Calibration,
     calibration,
@@ -143,6 +146,7 @@ __all__ = [
     "get_metric",
     "is_listed",
     "log_loss",
+    "log_odds_difference",
     "mae",
     "make_metric",
     "matthews",

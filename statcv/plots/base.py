@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING
 
@@ -17,8 +16,10 @@ from statcv.inference import Readable, Scores
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+# What the studies of papers use of the style of figures
+__all__ = ["COLOURS", "GREY", "new_axes", "shade", "written"]
+
 Floats = NDArray[np.float64]
-Colour = Sequence[float]  # red, green and blue, from 0 to 1
 
 # Okabe & Ito's colours, which can be distinguished with any type of colour vision.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -66,34 +67,6 @@ def shade(
 ) -> None:
     """Shade the band of a curve."""
     ax.fill_between(at, lower, upper, color=colour, alpha=0.2, linewidth=0, label=label)
-
-
-def contrast(one: Colour, other: Colour) -> float:
-    """Return the contrast of two colours, from 1 to 21, as WCAG 2 defines it.
-
-    >>> round(contrast((0.0, 0.0, 0.0), (1.0, 1.0, 1.0)), 6)
-    21.0
-    """
-    dark, light = sorted(map(_luminance, (one, other)))
-    return (light + 0.05) / (dark + 0.05)
-
-
-def ink_on(colour: Colour) -> str:
-    """Return the colour of text, black or white, with more contrast on a colour.
-
-    The contrast is at least 4.58, and text needs 4.5.
-
-    >>> ink_on((1.0, 1.0, 0.0)), ink_on((0.0, 0.0, 0.6))
-    ('black', 'white')
-    """
-    black, white = (contrast(colour, (grey,) * 3) for grey in (0.0, 1.0))
-    return "black" if black >= white else "white"
-
-
-def _luminance(colour: Colour) -> float:
-    each = np.asarray(colour[:3], dtype=float)
-    linear = np.where(each <= 0.04045, each / 12.92, ((each + 0.055) / 1.055) ** 2.4)
-    return float(linear @ [0.2126, 0.7152, 0.0722])
 
 
 def require_result(result: object, function: str) -> None:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
     from matplotlib.transforms import Bbox
 
+__all__ = ["legend_below"]  # what the studies of papers use
+
 MOST_SPLITS = 250  # largest number of splits that are all drawn; of more, a sample is
 MOST_NAMED = 12  # largest number of splits whose names are all at the axis
 MOST_DIGITS = 50  # largest total number of digits for which the sizes are at the axis

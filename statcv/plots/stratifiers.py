@@ -100,7 +100,7 @@ def plot_stratifier_bias(
     Examples
     --------
     >>> import statcv as scv
-    >>> df = scv.studies.simulate_ehr(300, 60, seed=1)
+    >>> df = scv.simulate_ehr(300, 60, seed=1)
     >>> bias = scv.stratifier_bias(
     ...     "y ~ x3 + x7 + x10", df, ["x3", "x7", "x10"], repeats=3, seed=1
     ... )

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from statcv.datasets import simulate_ehr
 from statcv.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -27,7 +28,6 @@ from statcv.folds.audit.repeats import (
     straddling,
 )
 from statcv.folds.strata.hashing import keyed_fold
-from statcv.studies import simulate_ehr
 
 CHAIN = "ignore::statcv.errors.FoldWarning"
 

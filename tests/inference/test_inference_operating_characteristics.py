@@ -15,7 +15,7 @@ from statcv.inference.operating_characteristics import (
     study,
 )
 from statcv.models import Logit
-from statcv.studies.inference import Population, run_study, study_table
+from studies.inference import Population, run_study, study_table
 
 
 def plan(n=60, ones=18, **more):

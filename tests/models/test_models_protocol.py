@@ -44,7 +44,6 @@ from statcv.models.resolve import UserModel
 from statcv.models.thresholds import Thresholded
 from statcv.models.tuning import Tuned
 from statcv.models.tuning.resolve import Searched
-from statcv.studies.standardised import Standardised
 from statcv.verbs.from_predictions import OtherSoftware
 
 
@@ -101,7 +100,6 @@ AROUND_OTHERS = {
 }
 NOT_FITTED = {
     OtherSoftware: OtherSoftware(),
-    Standardised: Standardised(Logit(), "all"),
 }
 EVERY = {**FAMILIES, **AROUND_OTHERS, **NOT_FITTED}
 FITTED = {**FAMILIES, **AROUND_OTHERS}
@@ -208,9 +206,6 @@ def test_a_model_around_another_passes_on_what_that_can_do():
     )
     assert inner.fits_each > 2
     assert Thresholded(inner, "youden").capabilities == inner.capabilities
-    near = Neighbors().capabilities
-    given = Standardised(Neighbors(), "all").capabilities
-    assert given == replace(near, refits=False, fits_together=False)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ X = [f"x{i}" for i in range(1, 11)]
 
 @pytest.fixture(scope="module")
 def records():
-    return scv.studies.simulate_ehr(1_500, 300, seed=1)
+    return scv.simulate_ehr(1_500, 300, seed=1)
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +98,7 @@ def clamped_in_a_loop(frame, formula, name, plan, folds):
 
 
 def test_clamping_in_all_terms_of_a_formula_by_brute_force():
-    frame = scv.studies.simulate_ehr(240, 0, seed=3)
+    frame = scv.simulate_ehr(240, 0, seed=3)
     formula = "y ~ x3 * x4 + I(x5 ** 2)"
     found = scv.stratifier_bias(
         formula, frame, ["x3", "x4", "x5"], k=3, measure=False, seed=2
@@ -155,7 +155,7 @@ def test_a_linear_model_is_measured_and_not_predicted(metric):
 
 def test_terms_that_learn_do_so_on_training_records():
     """With ``center`` the model is the same, and so is all that is said of it."""
-    frame = scv.studies.simulate_ehr(200, 0, seed=3)
+    frame = scv.simulate_ehr(200, 0, seed=3)
     plain, centred = (
         scv.stratifier_bias(f, frame, ["x3", "x5"], k=3, measure=False, seed=2)
         for f in ("y ~ x3 + x5", "y ~ center(x3) + center(x5)")
@@ -165,7 +165,7 @@ def test_terms_that_learn_do_so_on_training_records():
 
 
 def test_linear_importance_is_coefficient_times_sd():
-    frame = scv.studies.simulate_ehr(200, 0, seed=3)
+    frame = scv.simulate_ehr(200, 0, seed=3)
     found = scv.stratifier_bias(
         "x3 ~ x1 + x2", frame, ["x1", "x2"], model="linear", measure=False, seed=2
     )

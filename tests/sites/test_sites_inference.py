@@ -12,6 +12,7 @@ from scipy.special import stdtrit
 
 import statcv as scv
 from statcv import sites
+from statcv.datasets import simulate_ehr
 from statcv.errors import MetricError
 from statcv.metrics import auroc, net_benefit
 from statcv.sites.cells import (
@@ -22,7 +23,6 @@ from statcv.sites.cells import (
     score_edges,
 )
 from statcv.sites.result import SitesResult
-from statcv.studies import simulate_ehr
 
 COUNTS = arrays(np.intp, st.integers(2, 40), elements=st.integers(0, 9))
 

@@ -9,12 +9,12 @@ import pytest
 
 import statcv as scv
 from statcv import sites
+from statcv.datasets import simulate_ehr
 from statcv.errors import ArgumentError, MessageError, SiteError
 from statcv.folds import FoldPlan
 from statcv.folds.strata.hashing import keyed_digest, keyed_fold
 from statcv.sites.messages import Message
 from statcv.sites.shared import bucket_counts, estimate_shared, table_key
-from statcv.studies.ehr import simulate_ehr
 
 BITS = 2**56
 

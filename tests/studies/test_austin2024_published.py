@@ -27,7 +27,7 @@ from statcv.errors import (
 )
 from statcv.metrics import auroc
 from statcv.models import Logit
-from statcv.studies.austin2024.published import (
+from studies.austin2024.published import (
     ANALYSES,
     Figure4,
     TuningPaths,
@@ -37,7 +37,7 @@ from statcv.studies.austin2024.published import (
     stored,
     tuning_paths,
 )
-from statcv.studies.austin2024.published.analyses import (
+from studies.austin2024.published.analyses import (
     IRAE_FORMULA,
     analysis,
     capped,
@@ -45,13 +45,13 @@ from statcv.studies.austin2024.published.analyses import (
     seed_of,
     tuned_on_accuracy,
 )
-from statcv.studies.austin2024.published.curves import (
+from studies.austin2024.published.curves import (
     one_run,
     pairs_of,
     shares_won,
 )
-from statcv.studies.austin2024.published.paper import PAPER
-from statcv.studies.austin2024.published.tuning import SAMPLES, path_of_draw, population
+from studies.austin2024.published.paper import PAPER
+from studies.austin2024.published.tuning import SAMPLES, path_of_draw, population
 
 needs_data = pytest.mark.skipif(
     not Path(os.environ.get("STATCV_DATA", ""), "cfs_vogl.csv").is_file(),

@@ -21,9 +21,8 @@ from statcv.errors import (
     StatcvWarning,
 )
 from statcv.models import Logit
-from statcv.plots.base import contrast
-from statcv.studies.__main__ import main
-from statcv.studies.austin2024 import (
+from studies.__main__ import main
+from studies.austin2024 import (
     ESTIMATES,
     dummies,
     figure,
@@ -42,11 +41,11 @@ from statcv.studies.austin2024 import (
     stored,
     stratified,
 )
-from statcv.studies.austin2024.estimates import Cell, estimates_of
-from statcv.studies.austin2024.figures import FIGURES
-from statcv.studies.austin2024.paper import PAPER
-from statcv.studies.austin2024.public_data import TASKS, records_of
-from statcv.studies.austin2024.samples import (
+from studies.austin2024.estimates import Cell, estimates_of
+from studies.austin2024.figures import FIGURES
+from studies.austin2024.paper import PAPER
+from studies.austin2024.public_data import TASKS, records_of
+from studies.austin2024.samples import (
     BALANCES,
     Noise,
     Signal,
@@ -55,7 +54,8 @@ from statcv.studies.austin2024.samples import (
     next_multiple,
     stream_of,
 )
-from statcv.studies.austin2024.simulations import exact
+from studies.austin2024.simulations import exact
+from studies.contrast import contrast
 
 
 @pytest.fixture(autouse=True)
@@ -305,7 +305,7 @@ def test_the_command_writes_the_tables(tmp_path: Path) -> None:
     assert (tmp_path / "parts" / "swarm" / "study.json").is_file()
 
 
-def test_the_tables_that_ship() -> None:
+def test_the_stored_tables() -> None:
     table = paper_and_ours().set_index("quantity")
     exactly = {
         "negative mean, LOOCV": 1,
@@ -344,12 +344,7 @@ def test_the_tables_that_ship() -> None:
         near[one] = (1 - balance * (1 - balance), 0.01)
     for name, (value, width) in near.items():
         assert abs(table.loc[name, "mean"] - value) < width, name
-    sizes = [
-        len(
-            (Path(__file__).parents[2] / "data" / f"austin2024_{name}.csv").read_bytes()
-        )
-        for name in PAPER.tables
-    ]
+    sizes = [(PAPER.place / PAPER.file(name)).stat().st_size for name in PAPER.tables]
     assert sum(sizes) < 1_000_000
 
 

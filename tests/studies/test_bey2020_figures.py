@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -16,10 +15,9 @@ from pandas.testing import assert_frame_equal
 from scipy.integrate import trapezoid
 from sklearn.linear_model import LinearRegression
 
-import statcv.studies
 from statcv.errors import ArgumentError, DataError, FoldWarning
-from statcv.studies.__main__ import main
-from statcv.studies.bey2020 import (
+from studies.__main__ import main
+from studies.bey2020 import (
     Figure2,
     Figure3,
     Figure4,
@@ -32,7 +30,7 @@ from statcv.studies.bey2020 import (
     paper_and_ours,
     stored,
 )
-from statcv.studies.bey2020.paper import PAPER
+from studies.bey2020.paper import PAPER
 
 SMALL = Scale(n=300, n_duplicates=90, rounds=4)
 TINY = {"scale": 0.03, "rounds": 1}
@@ -216,15 +214,8 @@ def test_tables_that_there_are_not(tmp_path: Path) -> None:
         stored("figure3", tmp_path)
 
 
-def test_the_tables_that_ship_are_small() -> None:
-    sizes = []
-    for name in PAPER.tables:
-        file = files("statcv.data") / PAPER.file(name)
-        if file.is_file():
-            sizes.append(len(file.read_bytes()))
-    if not sizes:
-        pytest.skip("no table is stored yet")
-    assert len(sizes) == len(PAPER.tables)
+def test_the_stored_tables_are_small() -> None:
+    sizes = [(PAPER.place / PAPER.file(name)).stat().st_size for name in PAPER.tables]
     assert sum(sizes) <= 200_000
 
 
@@ -237,9 +228,3 @@ def test_the_command_writes_the_tables(tmp_path: Path) -> None:
         "bey2020_rotations.csv",
     ]
     assert stored("leak", folder)["simulation"].tolist() == [1, 2]
-
-
-def test_the_study_is_a_room_of_studies() -> None:
-    assert statcv.studies.bey2020.figure5 is figure5
-    with pytest.raises(AttributeError, match="bey2021"):
-        _ = statcv.studies.bey2021

@@ -8,10 +8,10 @@ import pytest
 from xgboost import XGBClassifier
 
 from statcv.results.result import CVResult
-from statcv.studies.bey2020 import Figure4, Scale, importance
-from statcv.studies.bey2020.importance import KINDS, RANKINGS, fold_models, rank
-from statcv.studies.bey2020.samples import Sample, drawn_population
-from statcv.studies.bey2020.strategies import accuracy, cross_validate
+from studies.bey2020 import Figure4, Scale, importance
+from studies.bey2020.importance import KINDS, RANKINGS, fold_models, rank
+from studies.bey2020.samples import Sample, drawn_population
+from studies.bey2020.strategies import accuracy, cross_validate
 
 SCALE = Scale(n=500, n_duplicates=0, rounds=12)
 X = [f"x{number}" for number in range(1, 11)]

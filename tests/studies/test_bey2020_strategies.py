@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from statcv.errors import ArgumentError, ArgumentTypeError
 from statcv.results.result import CVResult
-from statcv.studies.bey2020 import STRATEGIES, Scale, matched_population
-from statcv.studies.bey2020.learning import learning_of
-from statcv.studies.bey2020.samples import Sample
-from statcv.studies.bey2020.strategies import (
+from studies.bey2020 import STRATEGIES, Scale, matched_population
+from studies.bey2020.learning import learning_of
+from studies.bey2020.samples import Sample
+from studies.bey2020.strategies import (
     accuracy,
     cross_validate,
     random_folds,

@@ -11,8 +11,9 @@ import pytest
 from pandas.testing import assert_frame_equal
 from xgboost import XGBClassifier
 
+from statcv.datasets.ehr import Inexact
 from statcv.errors import ArgumentError, ArgumentTypeError, CheckpointError
-from statcv.studies.bey2020 import (
+from studies.bey2020 import (
     Scale,
     bias,
     figure2,
@@ -26,10 +27,9 @@ from statcv.studies.bey2020 import (
     numbers_of_folds,
     rotations,
 )
-from statcv.studies.bey2020.beyond import right
-from statcv.studies.bey2020.samples import Sample, records_of
-from statcv.studies.ehr import Inexact
-from statcv.studies.running import read_part
+from studies.bey2020.beyond import right
+from studies.bey2020.samples import Sample, records_of
+from studies.running import read_part
 
 SMALL = Scale(n=300, n_duplicates=90, rounds=4)
 SOME = ("unbiased", "random", "x5")
@@ -257,7 +257,7 @@ def test_the_matched_rotation_has_both_printed_numbers() -> None:
     assert table.index.tolist() == [0, 1, 2, 3, 4]
     assert table["optimum"].between(0.86, 0.91).all()
     assert table["optimum"].nunique() == 5
-    from statcv.studies import optimal_accuracy
+    from statcv.datasets import optimal_accuracy
 
     own = optimal_accuracy(**vars(matched_population()), n=400_000, seed=3)
     assert own.accuracy == pytest.approx(0.88, abs=0.005)

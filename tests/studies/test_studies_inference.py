@@ -19,17 +19,17 @@ from statcv import cv
 from statcv.errors import ArgumentError, CheckpointError
 from statcv.metrics import auroc, slope_of_pairs
 from statcv.models import Logit
-from statcv.studies.inference import SCHEMES, Population, run_study, study_table
-from statcv.studies.inference.draws import LEVEL
-from statcv.studies.inference.no_skill import (
+from studies.inference import SCHEMES, Population, run_study, study_table
+from studies.inference.draws import LEVEL
+from studies.inference.no_skill import (
     Reading,
     harrell_slope,
     methods_of,
     paired_slope,
 )
-from statcv.studies.inference.questions import Answers, Cell, Settings, measure
-from statcv.studies.inference.run import arrays_of
-from statcv.studies.running import write_part
+from studies.inference.questions import Answers, Cell, Settings, measure
+from studies.inference.run import arrays_of
+from studies.running import write_part
 
 ONE: dict[str, Any] = {
     "n": [30],

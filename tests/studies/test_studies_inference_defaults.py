@@ -6,9 +6,9 @@ import pytest
 
 from statcv.errors import ArgumentError
 from statcv.metrics import auroc
-from statcv.studies.inference import run_defaults, stored
-from statcv.studies.inference.defaults import Cell, cells
-from statcv.studies.inference.shapes import COMPARED, SHAPES, large_sample
+from studies.inference import run_defaults, stored
+from studies.inference.defaults import Cell, cells
+from studies.inference.shapes import COMPARED, SHAPES, large_sample
 
 
 @pytest.mark.parametrize("name", [*SHAPES, *COMPARED])

@@ -16,18 +16,18 @@ from scipy.stats import norm
 from statcv import compare, cv
 from statcv.metrics import accuracy, auroc, brier, log_loss
 from statcv.models import Logit
-from statcv.studies.inference import Population, run_study, study_table
-from statcv.studies.inference.comparisons import equals, nested
-from statcv.studies.inference.draws import SCHEMES, Draw
-from statcv.studies.inference.questions import (
+from studies.inference import Population, run_study, study_table
+from studies.inference.comparisons import equals, nested
+from studies.inference.draws import SCHEMES, Draw
+from studies.inference.questions import (
     QUESTIONS,
     Answers,
     Cell,
     Settings,
     measure,
 )
-from statcv.studies.inference.run import arrays_of
-from statcv.studies.running import write_part
+from studies.inference.run import arrays_of
+from studies.running import write_part
 
 ONE: dict[str, Any] = {
     "n": [30],

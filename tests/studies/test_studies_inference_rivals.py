@@ -19,7 +19,7 @@ from statcv.errors import MetricError, OutcomeError, SchemeError
 from statcv.metrics import METRICS
 from statcv.models import Logit
 from statcv.results.result import CVResult
-from statcv.studies.inference.rivals import (
+from studies.inference.rivals import (
     between_variance,
     cai_interval,
     conservative_z_interval,
@@ -30,7 +30,7 @@ from statcv.studies.inference.rivals import (
     folds_of_samples,
     sample_values,
 )
-from statcv.studies.inference.shapes import SHAPES
+from studies.inference.shapes import SHAPES
 
 Floats = NDArray[np.float64]
 Z = 1.959963984540054

@@ -14,12 +14,12 @@ import pandas as pd
 import pytest
 
 from statcv.errors import ArgumentError, CheckpointError, DataError
-from statcv.studies import __main__ as command
-from statcv.studies import austin2024, bey2020, inference
-from statcv.studies.__main__ import PAPERS, main, paper_of
-from statcv.studies.austin2024 import published
-from statcv.studies.running import Study, fill, parts_of, run, simulate
-from statcv.studies.tables import Paper, Rounding, Table
+from studies import __main__ as command
+from studies import austin2024, bey2020, inference
+from studies.__main__ import PAPERS, main, paper_of
+from studies.austin2024 import published
+from studies.papers import TABLES, Paper, Rounding, Table
+from studies.running import Study, fill, parts_of, run, simulate
 
 STUDIES: list[Callable[..., Any]] = [
     austin2024.dummies,
@@ -164,13 +164,10 @@ def test_the_command_has_the_options_of_the_paper(
 
 
 def test_every_stored_table_of_a_study_belongs_to_a_paper() -> None:
-    of_studies = tuple(name.split(".")[0] for name in command.PAPERS)
-    there = {
-        file.name
-        for file in files("statcv.data").iterdir()
-        if file.name.startswith(of_studies)
-    }
-    assert there == {paper_of(name).file(table) for name, table in EVERY}
+    quoted = Path(str(files("statcv.data")))
+    there = set(TABLES.glob("*.csv")) | set(quoted.glob("inference_*.csv"))
+    made = [(paper_of(name), table) for name, table in EVERY]
+    assert there == {paper.place / paper.file(table) for paper, table in made}
 
 
 @pytest.mark.parametrize(("name", "table"), EVERY)
@@ -178,7 +175,7 @@ def test_a_stored_table_would_be_written_as_it_is(
     name: str, table: str, tmp_path: Path
 ) -> None:
     paper = paper_of(name)
-    file = files("statcv.data") / paper.file(table)
+    file = paper.place / paper.file(table)
     read: Any = paper.stored(table)
     for attribute in ("table", "curves", "predictions"):
         if not isinstance(read, pd.DataFrame) and attribute in vars(read):
@@ -203,5 +200,5 @@ def test_tables_that_there_are_not(tmp_path: Path) -> None:
     paper = paper_with(lambda count: drawn(1, count))
     with pytest.raises(ArgumentError, match="there is no table 'u'"):
         paper.stored("u")
-    with pytest.raises(DataError, match=r"mine_t\.csv; python -m statcv.studies mine"):
+    with pytest.raises(DataError, match=r"mine_t\.csv; python -m studies mine"):
         paper.stored("t", tmp_path)

@@ -6,8 +6,8 @@ import pytest
 
 import statcv as scv
 from statcv.models import Logit
-from statcv.studies import geroldinger2023, smith2014
-from statcv.studies.small_samples import (
+from studies import geroldinger2023, smith2014
+from studies.small_samples import (
     Method,
     compare_errors,
     measure_sample,

@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import statcv as scv
 from statcv.errors import DistributionalBiasWarning, StatcvError
+from statcv.models import Neighbors
+from studies.standardised import Standardised, standardise_scores
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::statcv.errors.DistributionalBiasWarning",
@@ -92,7 +95,7 @@ def test_scores_are_those_of_refits(case, over):
         repeats=1 if scheme == "rloocv" else None,
         seed=1,
     )
-    made = scv.studies.standardise_scores(res, over)
+    made = standardise_scores(res, over)
     own, partner = by_hand(res, data, estimator, over)
     np.testing.assert_allclose(made.held.predicted, own, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(made.held.partner_predicted, partner, rtol=1e-6)
@@ -106,7 +109,7 @@ def test_scores_are_those_of_refits(case, over):
 def test_over_all_rows_it_is_the_z_score_that_scipy_gives():
     data = noise()
     res = scv.cv("y ~ x0", data, model=scv.models.Logit(C=1.0), scheme="loocv", seed=1)
-    made = scv.studies.standardise_scores(res)
+    made = standardise_scores(res)
     for place in (0, 7):
         others = data.drop(index=place)
         fit = scv.cv("y ~ x0", others, model=res.learner, seed=1).model
@@ -128,7 +131,7 @@ def test_a_nearest_neighbour_loses_only_pairs_that_are_both_predicted_wrongly(
     res = scv.cv("y ~ x0 + x1 + x2", data, model=nearest, scheme="loocv", seed=1)
     y, predicted = res.scores.y[res.scores.row], res.scores.predicted
     missed, false = np.mean(predicted[y == 1] == 0), np.mean(predicted[y == 0] == 1)
-    made = scv.studies.standardise_scores(res, over)
+    made = standardise_scores(res, over)
     assert float(made.estimate("auroc")) == pytest.approx(1 - missed * false, abs=1e-12)
 
 
@@ -142,9 +145,7 @@ def test_a_nearest_neighbour_of_noise_has_the_area_of_the_balance(share, area):
         res = quietly(
             scv.cv, "y ~ x0 + x1 + x2 + x3 + x4", data, model=nearest, scheme="loocv"
         )
-        values.append(
-            float(scv.studies.standardise_scores(res).estimate("auroc", "pooled"))
-        )
+        values.append(float(standardise_scores(res).estimate("auroc", "pooled")))
         plain.append(float(res.estimate("auroc", "pooled")))
     se = np.std(values, ddof=1) / np.sqrt(20)
     assert abs(np.mean(values) - area) < 4 * se
@@ -158,9 +159,7 @@ def test_ridge_regression_of_noise_is_brought_near_a_half():
         data = noise(seed, n=100, p=20)
         res = quietly(scv.cv, formula, data, model=ridge, scheme="loocv", seed=1)
         plain.append(float(res.estimate("auroc", "pooled", interval="delong")))
-        made.append(
-            float(scv.studies.standardise_scores(res).estimate("auroc", "pooled"))
-        )
+        made.append(float(standardise_scores(res).estimate("auroc", "pooled")))
     assert np.mean(plain) < 0.3
     assert abs(np.mean(made) - 0.5) < 0.06
 
@@ -172,7 +171,7 @@ def test_fits_that_predict_the_same_for_all_tie_and_are_counted():
     res = scv.cv("y ~ x0", noise(), model="mean", scheme="loocv", seed=1)
     assert float(res.estimate("auroc")) == 0
     with pytest.warns(DistributionalBiasWarning, match="40 of 40 fits predict the sa"):
-        made = scv.studies.standardise_scores(res)
+        made = standardise_scores(res)
     assert (made.held.predicted == 0).all()
     assert float(made.estimate("auroc")) == 0.5
 
@@ -195,8 +194,8 @@ class Memory:
 def test_a_record_apart_from_a_constant_training_set_has_no_score():
     res = scv.cv("y ~ x0", noise(), model=Memory(), scheme="loocv", seed=1)
     with pytest.raises(StatcvError, match="40 fits predict the same for the whole"):
-        scv.studies.standardise_scores(res, "training")
-    made = scv.studies.standardise_scores(res)  # 39 at 0.4, one at 0.6
+        standardise_scores(res, "training")
+    made = standardise_scores(res)  # 39 at 0.4, one at 0.6
     np.testing.assert_allclose(made.held.predicted, np.sqrt(39))
 
 
@@ -207,13 +206,13 @@ def test_it_warns_at_every_call_and_never_of_other_things():
     res = quietly(scv.cv, "y ~ x0", noise(), scheme="rloocv", repeats=1, seed=1)
     for _ in range(2):
         with pytest.warns(DistributionalBiasWarning, match="do not cure"):
-            scv.studies.standardise_scores(res)
+            standardise_scores(res)
 
 
 def test_it_compares_prints_pickles_and_is_updated():
     data = noise()
     res = scv.cv("y ~ x0 + x1", data, scheme="loocv", threshold="youden", seed=1)
-    made = scv.studies.standardise_scores(res, "training")
+    made = standardise_scores(res, "training")
     assert made.metric_names == ("auroc", "auprc")
     assert "standardised over its training set" in made.learner.label
     assert made.learner.label in " ".join(str(made.summary()).split())
@@ -223,16 +222,14 @@ def test_it_compares_prints_pickles_and_is_updated():
     again = pickle.loads(pickle.dumps(made))
     assert float(again.estimate("auroc")) == float(made.estimate("auroc"))
     other = made.update(scheme="rloocv", repeats=1)
-    expected = scv.studies.standardise_scores(
-        res.update(scheme="rloocv", repeats=1), "training"
-    )
+    expected = standardise_scores(res.update(scheme="rloocv", repeats=1), "training")
     assert float(other.estimate("auroc")) == float(expected.estimate("auroc"))
     assert made.update(over="all").learner.over == "all"
 
 
 def test_what_reads_a_scale_or_needs_refits_is_refused():
     res = scv.cv("y ~ x0", noise(), scheme="rloocv", repeats=1, seed=1)
-    made = scv.studies.standardise_scores(res)
+    made = standardise_scores(res)
     for metric in ("brier", "accuracy", "calibration_slope"):
         with pytest.raises(StatcvError, match="more than the order"):
             made.estimate(metric)
@@ -240,7 +237,7 @@ def test_what_reads_a_scale_or_needs_refits_is_refused():
         with pytest.raises(StatcvError, match=r"no model|after the fits"):
             call()
     with pytest.raises(StatcvError, match="there is no model to predict all rows"):
-        scv.studies.standardise_scores(made)
+        standardise_scores(made)
 
 
 def test_numbers_have_the_rank_correlation_of_their_scores():
@@ -257,13 +254,13 @@ def test_numbers_have_the_rank_correlation_of_their_scores():
     )
     call = {"model": Ridge(), "scheme": "loocv", "seed": 1}
     res = scv.cv("z ~ x0 + x1 + x2", data, metrics=metric, **call)
-    made = scv.studies.standardise_scores(res)
+    made = standardise_scores(res)
     own, _ = by_hand(res, data, Ridge(), "all", "z")
     value = float(made.estimate("rank_correlation", "pooled"))
     assert value == pytest.approx(rank_correlation(data["z"], own))
     plain = scv.cv("z ~ x0", data, **call)
     with pytest.raises(StatcvError, match="an order and no scale"):
-        scv.studies.standardise_scores(plain)
+        standardise_scores(plain)
 
 
 def test_learnt_terms_and_weights_of_the_training_set():
@@ -272,11 +269,9 @@ def test_learnt_terms_and_weights_of_the_training_set():
     plain = scv.cv("y ~ x0", data, weights="w", **call)
     learnt = scv.cv("y ~ center(x0)", data, weights="w", **call)
     for over in ("all", "training"):
-        one, other = (
-            scv.studies.standardise_scores(res, over) for res in (plain, learnt)
-        )
+        one, other = (standardise_scores(res, over) for res in (plain, learnt))
         np.testing.assert_allclose(one.held.predicted, other.held.predicted, atol=1e-6)
-    made = scv.studies.standardise_scores(plain, "training")
+    made = standardise_scores(plain, "training")
     train, w = plain.plan.train(0), data["w"].to_numpy()
     part = data.iloc[train]
     model = scv.cv("y ~ x0", part, weights="w", model=plain.learner, k=2, seed=1).model
@@ -292,7 +287,7 @@ def test_several_fits_of_a_fold_are_each_standardised():
     data = noise(n=16)
     call = {"model": scv.models.Logit(C=1.0), "scheme": "loocv", "seed": 1}
     res = scv.cv("y ~ x0", data, rebalance="all", **call)
-    made = scv.studies.standardise_scores(res)
+    made = standardise_scores(res)
     assert made.plan.n_fits > made.plan.n_splits
     own, _ = by_hand(
         res,
@@ -317,9 +312,15 @@ def test_what_cannot_be_standardised_is_refused(change, over, match):
     call = {"formula": "y ~ x0", "scheme": "loocv", "seed": 1, **change}
     res = quietly(scv.cv, call.pop("formula"), data, **call)
     with pytest.raises(StatcvError, match=match):
-        scv.studies.standardise_scores(res, over)
+        standardise_scores(res, over)
+
+
+def test_a_standardised_model_does_not_refit():
+    near = Neighbors().capabilities
+    given = Standardised(Neighbors(), "all").capabilities
+    assert given == replace(near, refits=False, fits_together=False)
 
 
 def test_no_result_is_refused():
     with pytest.raises(StatcvError, match="takes a result of cv"):
-        scv.studies.standardise_scores(noise())
+        standardise_scores(noise())

@@ -109,7 +109,7 @@ class StratifierBias:
     Examples
     --------
     >>> import statcv as scv
-    >>> people = scv.studies.simulate_ehr(300, 60, seed=1)
+    >>> people = scv.simulate_ehr(300, 60, seed=1)
     >>> cost = scv.stratifier_bias(
     ...     "y ~ x3 + x7 + x10", people, ["x3", "x10"], measure=False, seed=1
     ... )

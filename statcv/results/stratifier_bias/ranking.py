@@ -43,7 +43,7 @@ from statcv.results.stratifier_bias.setting import (
 )
 
 # Least squares over the thousand pairs of data set and covariate in Figure 4 of
-# `statcv.studies.bey2020`, of 12 000 records each.
+# `vignettes/studies/bey2020`, of 12 000 records each.
 INTERCEPT, OF_CLAMP, OF_PERMUTATION = 0.40, 1.01, 0.058
 MEASURED_IN = METRICS["accuracy"]
 

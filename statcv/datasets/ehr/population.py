@@ -1,0 +1,302 @@
+"""The population of Bey et al. (2020): ten covariates and a binary outcome.
+
+These are equations (2) to (5) of the paper.
+
+All that is random beyond people, hospitals and duplicates has a stream of its own, so
+that the same seed gives the same people whatever else is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from statcv.arguments import check_whole, resolve_seed
+from statcv.datasets.ehr.checks import FloatArray, check_numbers
+from statcv.errors import ArgumentError, ArgumentTypeError
+
+EIGENVALUES = (1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.2, 2.4, 2.6, 2.8)
+"""The paper's variances: of nine rotated directions, and of x10."""
+
+COEFFICIENTS = (-2.0, 0.4, 0.8, 1.2, 0.4, 1.2, 3.0, 2.0)
+"""The paper's a0 to a7."""
+
+COVARIATES = tuple(f"x{number}" for number in range(1, 11))
+
+OPTIMUM, DUPLICATED, INEXACT = range(3)
+SITE_DATES, SITE_SHIFT, SITE_NOISE, SITE_GRID, SITE_KEY = range(3, 8)
+_ROOM = 2020  # separates these streams from those of folds and models
+
+
+@dataclass(frozen=True, eq=False)
+class EhrPopulation:
+    """A population of people from which many data sets can be drawn.
+
+    Attributes
+    ----------
+    eigenvalues : numpy.ndarray, shape (10,)
+        Variances. The first nine belong to orthogonal directions in the space of
+        ``x1`` to ``x9``, the last is the variance of ``x10``.
+    coefficients : numpy.ndarray, shape (8,)
+        The numbers a0 to a7 of :func:`statcv.datasets.ehr.log_odds`.
+    rotation : numpy.ndarray, shape (9, 9)
+        Orthogonal matrix whose columns are those directions.
+    mean : numpy.ndarray, shape (10,)
+        Means of the covariates; 0 unless given.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If an attribute is not what it should be.
+
+    Notes
+    -----
+    ``simulate_ehr(**vars(population))`` draws hospital records from it.
+
+    Examples
+    --------
+    >>> population = EhrPopulation(EIGENVALUES, COEFFICIENTS, rotation=np.eye(9))
+    >>> people = population.draw(1_000, np.random.default_rng(1))
+    >>> people.shape
+    (1000, 11)
+    >>> population.sd.round(3).tolist()[:3]
+    [1.0, 1.095, 1.183]
+    """
+
+    eigenvalues: FloatArray
+    coefficients: FloatArray
+    rotation: FloatArray = field(repr=False)
+    mean: FloatArray = field(default_factory=lambda: np.zeros(10), repr=False)
+
+    def __post_init__(self) -> None:
+        variances = check_numbers(self.eigenvalues, "eigenvalues", (10,))
+        if variances.min() < 0:
+            raise ArgumentError("eigenvalues are variances: none may be negative")
+        effects = check_numbers(self.coefficients, "coefficients", (8,))
+        axes = _orthogonal(self.rotation)
+        held = {
+            "eigenvalues": variances,
+            "coefficients": effects,
+            "rotation": axes,
+            "mean": check_numbers(self.mean, "the entries of mean", (10,)),
+        }
+        for name, values in held.items():
+            own = values.copy(order="K")
+            own.setflags(write=False)
+            object.__setattr__(self, name, own)
+
+    @property
+    def covariance(self) -> FloatArray:
+        """The covariance matrix of the ten covariates, equations (3) and (4)."""
+        matrix = np.diag(self.eigenvalues)
+        matrix[:9, :9] = self.rotation @ matrix[:9, :9] @ self.rotation.T
+        return matrix
+
+    @property
+    def sd(self) -> FloatArray:
+        """The standard deviation of each covariate."""
+        deviation: FloatArray = np.sqrt(np.diag(self.covariance))
+        return deviation
+
+    def probability(self, x: ArrayLike) -> FloatArray:
+        """Return the probability that the outcome is 1, given the covariates.
+
+        Parameters
+        ----------
+        x : array of shape (n, 10)
+            The covariates x1 to x10 of each record.
+
+        Returns
+        -------
+        numpy.ndarray of shape (n,)
+        """
+        half = log_odds(x, self.coefficients) / 2
+        probability: FloatArray = 0.5 * (1 + np.tanh(half))  # cannot overflow
+        return probability
+
+    def draw(self, n: int, rng: np.random.Generator) -> pd.DataFrame:
+        """Draw people, each once.
+
+        Parameters
+        ----------
+        n : int
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``x1`` to ``x10``, and the outcome ``y`` (0 or 1). A large sample, drawn
+            from the population of some records with another seed, serves as the test
+            set of a model that was trained on those records.
+        """
+        check_whole(n, "n", least=1)
+        if not isinstance(rng, np.random.Generator):
+            raise ArgumentTypeError(
+                f"rng is a numpy Generator, not {type(rng).__name__}; "
+                "numpy.random.default_rng(seed) makes one"
+            )
+        x = self.draw_covariates(n, rng)
+        y = rng.random(n) < self.probability(x)
+        people = pd.DataFrame(x, columns=list(COVARIATES))
+        people["y"] = y.astype("int64")
+        return people
+
+    def draw_covariates(self, n: int, rng: np.random.Generator) -> FloatArray:
+        """Draw covariates alone, an array of shape (n, 10): equation (2)."""
+        x: FloatArray = rng.standard_normal((n, 10)) * np.sqrt(self.eigenvalues)
+        x[:, :9] = x[:, :9] @ self.rotation.T
+        return x + self.mean
+
+
+def ehr_population(
+    *,
+    eigenvalues: Sequence[float] | FloatArray = EIGENVALUES,
+    coefficients: Sequence[float] | FloatArray = COEFFICIENTS,
+    rotation: ArrayLike | None = None,
+    mean: Sequence[float] | FloatArray | None = None,
+    seed: int | np.random.Generator | None = None,
+) -> EhrPopulation:
+    """Return the population that :func:`statcv.simulate_ehr` draws from.
+
+    Parameters
+    ----------
+    eigenvalues, coefficients, rotation, mean
+        As in :func:`statcv.simulate_ehr`.
+    seed : int, numpy.random.Generator or None
+        Seed for the rotation, unless `rotation` is given. The same number gives the
+        same rotation as in :func:`statcv.simulate_ehr`.
+
+    Returns
+    -------
+    EhrPopulation
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If an argument is not what it should be.
+
+    Examples
+    --------
+    New records of the population of a data set:
+
+    >>> from statcv.datasets import ehr_population, simulate_ehr
+    >>> records = simulate_ehr(n=1_000, n_duplicates=200, seed=1)
+    >>> population = ehr_population(seed=1)
+    >>> fresh = population.draw(20_000, np.random.default_rng(99))
+
+    Another data set of the same population:
+
+    >>> again = simulate_ehr(1_000, 200, **vars(population), seed=2)
+    """
+    rng = np.random.default_rng(resolve_seed(seed))
+    return population_of(eigenvalues, coefficients, rotation, mean, rng)
+
+
+def population_of(
+    eigenvalues: Sequence[float] | FloatArray,
+    coefficients: Sequence[float] | FloatArray,
+    rotation: ArrayLike | None,
+    mean: Sequence[float] | FloatArray | None,
+    rng: np.random.Generator,
+) -> EhrPopulation:
+    """Return the population, with a random rotation unless one is given."""
+    axes = uniform_rotation(rng) if rotation is None else np.asarray(rotation)
+    centre = np.zeros(10) if mean is None else mean
+    return EhrPopulation(eigenvalues, coefficients, axes, centre)  # type: ignore[arg-type]
+
+
+def random_population(seed: int | np.random.Generator | None = None) -> EhrPopulation:
+    """Draw a population at random, as for Figure 4 of Bey et al. (2020).
+
+    Variances are uniform from 1 to 3, the coefficients a0 to a7 uniform from -5 to 5,
+    the rotation uniform over all orthogonal matrices, and means are 0. (The paper
+    names a0 to a6; a7 is drawn in the same way.)
+
+    Parameters
+    ----------
+    seed : int, numpy.random.Generator or None
+
+    Returns
+    -------
+    EhrPopulation
+
+    Examples
+    --------
+    >>> from statcv.datasets import random_population, simulate_ehr
+    >>> population = random_population(seed=1)
+    >>> records = simulate_ehr(1_000, 200, **vars(population), seed=1)
+    """
+    rng = np.random.default_rng(resolve_seed(seed))
+    variances = rng.uniform(1, 3, size=10)
+    effects = rng.uniform(-5, 5, size=8)
+    return EhrPopulation(variances, effects, uniform_rotation(rng))
+
+
+def log_odds(x: ArrayLike, coefficients: ArrayLike = COEFFICIENTS) -> FloatArray:
+    """Return the log-odds of the outcome, equation (5) of Bey et al. (2020).
+
+    It is a0 + a1 x1 + a2 x2 + a3 x3 + a4 x1 x2 + a5 x3 [x4 > 0]
+    + a6 x5² [x6 > 0] + a7 x7 [x8 x9 > 0], where a bracket is 1 if what it holds is
+    true and 0 otherwise; x10 has no effect.
+
+    Parameters
+    ----------
+    x : array of shape (n, 10)
+        The covariates x1 to x10 of each record.
+    coefficients : sequence of 8 floats
+        The numbers a0 to a7.
+
+    Returns
+    -------
+    numpy.ndarray of shape (n,)
+        Natural logarithm of P(y = 1) / P(y = 0).
+
+    Raises
+    ------
+    ArgumentError
+        If `x` has not ten columns, or there are not eight coefficients.
+
+    Examples
+    --------
+    >>> from statcv.datasets.ehr import log_odds
+    >>> log_odds([[1, 1, 1, -1, 0, 0, 0, 0, 0, 0]]).round(6).tolist()
+    [0.8]
+    """
+    a = check_numbers(coefficients, "coefficients", (8,))
+    covariates = np.asarray(x, dtype=float)
+    if covariates.ndim != 2 or covariates.shape[1] != 10:
+        raise ArgumentError(f"x has shape (n, 10), not {covariates.shape}")
+    x1, x2, x3, x4, x5, x6, x7, x8, x9, _ = covariates.T
+    linear: FloatArray = a[0] + a[1] * x1 + a[2] * x2 + a[3] * x3
+    together: FloatArray = a[4] * x1 * x2 + a[5] * x3 * (x4 > 0)
+    bent: FloatArray = a[6] * x5**2 * (x6 > 0) + a[7] * x7 * (x8 * x9 > 0)
+    return linear + together + bent
+
+
+def uniform_rotation(rng: np.random.Generator, size: int = 9) -> FloatArray:
+    """Draw an orthogonal matrix uniformly (Haar measure).
+
+    The QR decomposition of a Gaussian matrix is unique, and its Q uniform, once
+    the diagonal of R is made positive.
+    """
+    q, r = np.linalg.qr(rng.standard_normal((size, size)))
+    matrix: FloatArray = q * np.where(np.diag(r) < 0, -1.0, 1.0)
+    return matrix
+
+
+def _orthogonal(rotation: ArrayLike) -> FloatArray:
+    matrix = check_numbers(rotation, "the entries of rotation", (9, 9))
+    if not np.allclose(matrix @ matrix.T, np.eye(9), atol=1e-8):
+        raise ArgumentError(
+            "rotation is not orthogonal: it times its transpose is not 1"
+        )
+    return matrix
+
+
+def stream(seed: int, who: int) -> np.random.Generator:
+    """Return the generator of a stream."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_ROOM, who)))
