@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from statcv.datasets import ehr, simulate_ehr
-from statcv.datasets.ehr.records import site_names
+from statcv.datasets.ehr import site_names
 from statcv.errors import ArgumentError, ArgumentTypeError
 
 make_ehr = import_module("statcv.data.make_ehr")

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from statcv.datasets import simulate_ehr
-from statcv.datasets.ehr.duplicates import Duplicated, held_alone, with_duplicates
+from statcv.datasets.ehr import Duplicated, held_alone, with_duplicates
 from statcv.errors import ArgumentError, ArgumentTypeError
 
 Copies = frozenset[tuple[int, int]]

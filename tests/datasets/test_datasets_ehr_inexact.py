@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from statcv.datasets import Inexact, ehr_population, simulate_ehr
-from statcv.datasets.ehr.inexact import mistyped, mistyped_date
+from statcv.datasets.ehr import mistyped, mistyped_date
 from statcv.errors import ArgumentError, ArgumentTypeError
 
 X = [f"x{i}" for i in range(1, 11)]

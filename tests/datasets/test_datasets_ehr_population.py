@@ -16,8 +16,7 @@ from statcv.datasets import (
     random_population,
     simulate_ehr,
 )
-from statcv.datasets.ehr import COEFFICIENTS, EIGENVALUES, log_odds
-from statcv.datasets.ehr.population import uniform_rotation
+from statcv.datasets.ehr import COEFFICIENTS, EIGENVALUES, log_odds, uniform_rotation
 from statcv.errors import ArgumentError, ArgumentTypeError
 
 X = [f"x{i}" for i in range(1, 11)]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from statcv.datasets import Inexact, Pseudonyms, ehr_population, simulate_ehr
 from statcv.errors import ArgumentError, ArgumentTypeError
-from statcv.folds.strata.hashing import keyed_digest
+from statcv.folds.strata import keyed_digest
 
 X = [f"x{i}" for i in range(1, 11)]
 HASHES = ["id_hash", "dob_hash"]

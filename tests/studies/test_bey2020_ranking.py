@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from xgboost import XGBClassifier
 
-from statcv.results.result import CVResult
+from statcv.results import CVResult
 from studies.bey2020 import Figure4, Scale, importance
 from studies.bey2020.importance import KINDS, RANKINGS, fold_models, rank
 from studies.bey2020.samples import Sample, drawn_population

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from statcv.errors import ArgumentError, ArgumentTypeError
-from statcv.results.result import CVResult
+from statcv.results import CVResult
 from studies.bey2020 import STRATEGIES, Scale, matched_population
 from studies.bey2020.learning import learning_of
 from studies.bey2020.samples import Sample

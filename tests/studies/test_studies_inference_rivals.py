@@ -18,7 +18,7 @@ from statcv import cv
 from statcv.errors import MetricError, OutcomeError, SchemeError
 from statcv.metrics import METRICS
 from statcv.models import Logit
-from statcv.results.result import CVResult
+from statcv.results import CVResult
 from studies.inference.rivals import (
     between_variance,
     cai_interval,
