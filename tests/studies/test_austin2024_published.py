@@ -45,13 +45,10 @@ from studies.austin2024.published.analyses import (
     seed_of,
     tuned_on_accuracy,
 )
-from studies.austin2024.published.curves import (
-    one_run,
-    pairs_of,
-    shares_won,
-)
+from studies.austin2024.published.normal_classes import SAMPLES, population
 from studies.austin2024.published.paper import PAPER
-from studies.austin2024.published.tuning import SAMPLES, path_of_draw, population
+from studies.austin2024.published.paths import path_of_draw
+from studies.austin2024.published.runs import one_run, pairs_of, shares_won
 
 needs_data = pytest.mark.skipif(
     not Path(os.environ.get("STATCV_DATA", ""), "cfs_vogl.csv").is_file(),

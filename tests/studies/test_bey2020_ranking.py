@@ -9,7 +9,7 @@ from xgboost import XGBClassifier
 
 from statcv.results import CVResult
 from studies.bey2020 import Figure4, Scale, importance
-from studies.bey2020.importance import KINDS, RANKINGS, fold_models, rank
+from studies.bey2020.rankings import KINDS, RANKINGS, fold_models, rank
 from studies.bey2020.samples import Sample, drawn_population
 from studies.bey2020.strategies import accuracy, cross_validate
 

@@ -7,7 +7,7 @@ import pytest
 from statcv.errors import ArgumentError
 from statcv.metrics import auroc
 from studies.inference import run_defaults, stored
-from studies.inference.defaults import Cell, cells
+from studies.inference.cells import Cell, cells
 from studies.inference.shapes import COMPARED, SHAPES, large_sample
 
 

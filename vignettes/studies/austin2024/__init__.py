@@ -27,17 +27,11 @@ from studies.austin2024.aurocs import (
 )
 from studies.austin2024.beyond import null_classes, null_numbers
 from studies.austin2024.estimates import ESTIMATES
+from studies.austin2024.families import other_models, predictions, standardised
 from studies.austin2024.figures import figure
 from studies.austin2024.paper import paper_and_ours, stored
 from studies.austin2024.public_data import TASKS, public_data
-from studies.austin2024.simulations import (
-    dummies,
-    other_models,
-    penalties,
-    predictions,
-    standardised,
-    stratified,
-)
+from studies.austin2024.simulations import dummies, penalties, stratified
 
 __all__ = [
     "ESTIMATES",

@@ -14,6 +14,7 @@ from statcv.results import CVResult
 from studies.austin2024.aurocs import null_aurocs, null_kinds, signal_aurocs
 from studies.austin2024.beyond import null_classes, null_numbers
 from studies.austin2024.estimates import ASKED, OF_PAIRS
+from studies.austin2024.families import other_models, predictions, standardised
 from studies.austin2024.public_data import SHORT, public_data
 from studies.austin2024.samples import (
     PAPERS_SETS,
@@ -31,10 +32,7 @@ from studies.austin2024.simulations import (
     SWARM_RECORDS,
     dummies,
     exact,
-    other_models,
     penalties,
-    predictions,
-    standardised,
     stratified,
 )
 from studies.papers import Folder, Paper, Rounding, Table

@@ -19,13 +19,8 @@ cross-validation for unbiased and privacy-preserving federated learning", JAMIA 
 (2020) 1244-1251.
 """
 
-from studies.bey2020.beyond import (
-    fresh_records,
-    leak_of_duplicates,
-    limits,
-    narrow_bins,
-    numbers_of_folds,
-)
+from studies.bey2020.beyond import fresh_records, narrow_bins, numbers_of_folds
+from studies.bey2020.hard_duplicates import leak_of_duplicates, limits
 from studies.bey2020.importance import Figure4, figure4
 from studies.bey2020.learning import Figure2, figure2
 from studies.bey2020.pairs import Figure5, figure5

@@ -8,15 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from studies.bey2020.beyond import (
-    fresh_records,
-    leak_of_duplicates,
-    limits,
-    narrow_bins,
-    numbers_of_folds,
-)
-from studies.bey2020.importance import KINDS, RANKINGS, Figure4, figure4
+from studies.bey2020.beyond import fresh_records, narrow_bins, numbers_of_folds
+from studies.bey2020.hard_duplicates import leak_of_duplicates, limits
+from studies.bey2020.importance import Figure4, figure4
 from studies.bey2020.learning import Figure2, figure2
+from studies.bey2020.rankings import KINDS, RANKINGS
 from studies.bey2020.samples import MATCHED, Scale, rotations
 from studies.bey2020.violins import OPTIMUM, Figure3, bias, figure3
 from studies.papers import Folder, Paper, Rounding, Table

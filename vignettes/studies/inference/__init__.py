@@ -25,7 +25,8 @@ from studies.inference.defaults import defaults_table, run_defaults
 from studies.inference.draws import SCHEMES
 from studies.inference.paper import stored
 from studies.inference.population import Population
-from studies.inference.run import run_study, study_table
+from studies.inference.run import run_study
+from studies.inference.summary import study_table
 
 __all__ = [
     "SCHEMES",

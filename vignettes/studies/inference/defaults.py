@@ -12,9 +12,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,12 +21,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from statcv import compare, cv
+from statcv import compare
 from statcv.errors import ArgumentError, StatcvError, StatcvWarning
-from statcv.folds import by_value
 from statcv.metrics import METRICS
-from statcv.models import Linear, Logit, Neighbors
 from statcv.results import CVResult
+from studies.inference.cells import (
+    FEWER,
+    LARGEST,
+    OF_NUMBERS,
+    OTHERS,
+    SLOW,
+    Cell,
+    cells,
+)
 from studies.inference.draws import LEVEL
 from studies.inference.rivals import (
     cai_interval,
@@ -36,147 +41,15 @@ from studies.inference.rivals import (
     cv_tmle,
     cv_tmle_interval,
 )
-from studies.inference.run import ALPHA, share
 from studies.inference.shapes import (
-    COMPARED,
-    CONTINUOUS,
-    SHAPES,
-    Shape,
     large_sample,
 )
+from studies.inference.summary import ALPHA, share
 from studies.running import Arrays, Directory, claim, fill, parts_of, read_part
 
 Stated = tuple[float, float, float]  # the estimate and the limits
 
 CHUNK = 25  # number of data sets in a file
-FEWER = 4  # Slow methods and slow models are run on one data set out of so many.
-LARGEST = 200  # largest number of records for which slow methods are run
-OTHERS = (
-    "auprc",
-    "calibration_slope",
-    "brier",
-    "brier_skill",
-    "log_loss",
-    "balanced_accuracy",
-    "calibration_intercept",
-    "oe_ratio",
-    "accuracy",
-    "sensitivity",
-    "specificity",
-)
-OF_NUMBERS = ("rmse", "mae", "r2")
-SCHEMES: dict[str, dict[str, Any]] = {
-    "stratified_kfold": {"scheme": "stratified_kfold"},
-    "repeated_kfold": {"scheme": "stratified_kfold", "k": 5, "repeats": 5},
-    "rloocv": {"scheme": "rloocv", "repeats": 4},
-}
-
-
-def _forest() -> Any:
-    from sklearn.ensemble import RandomForestClassifier
-
-    return RandomForestClassifier(50, min_samples_leaf=3, random_state=0)
-
-
-def _boosted() -> Any:
-    from sklearn.ensemble import GradientBoostingClassifier
-
-    return GradientBoostingClassifier(n_estimators=30, max_depth=2, random_state=0)
-
-
-def _neighbors() -> Any:
-    return Neighbors(15)
-
-
-MODELS: dict[str, Callable[[], Any]] = {
-    "ridge": lambda: Logit(C=1.0),
-    "unpenalised": Logit,
-    "boosted": _boosted,
-    "forest": _forest,
-    "neighbors": _neighbors,
-    "linear": Linear,
-}
-WITH_CLASSES = ("ridge", "unpenalised", "boosted", "forest", "neighbors")
-SLOW = ("boosted", "forest")
-OF_TREES = ("binary", "mixture", "interaction", "skewed")
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A question, a population, a model and a scheme.
-
-    Attributes
-    ----------
-    question : {"interval", "equal", "nested"}
-        What is asked: an interval, or a difference of two equally good models, or of
-        nested ones.
-    population : str
-        A name in `SHAPES`, or for differences in `COMPARED`.
-    model, scheme : str
-        Names in `MODELS` and `SCHEMES`.
-    """
-
-    question: str
-    population: str
-    model: str
-    scheme: str
-
-    @property
-    def name(self) -> str:
-        """Prefix of its file names."""
-        place = self.population.replace(", ", "_").replace(" ", "_")
-        return f"{self.question}-{place}-{self.model}-{self.scheme}"
-
-    @property
-    def shape(self) -> Shape:
-        """The population."""
-        if self.question != "interval":
-            return COMPARED[self.population]
-        return (SHAPES | CONTINUOUS)[self.population]
-
-    def drawn(self, seed: int, number: int) -> pd.DataFrame:
-        """Return the data set of that number, the same for all models and schemes."""
-        of_population = zlib.crc32(self.population.encode())
-        stream = np.random.SeedSequence(seed, spawn_key=(of_population, number))
-        return self.shape.sample(np.random.default_rng(stream))
-
-    def cross_validate(
-        self, data: pd.DataFrame, names: Sequence[str], seed: int, plan: Any = None
-    ) -> CVResult:
-        """Cross-validate the model with some covariates, on a plan if given."""
-        held_out = dict(SCHEMES[self.scheme])
-        if plan is not None:
-            held_out = {"scheme": plan}
-        elif self.shape.clustered:
-            held_out["stratify"] = by_value("id")
-        divided = self.shape.clustered or self.shape.continuous
-        if divided and held_out["scheme"] == "stratified_kfold":
-            held_out["scheme"] = "kfold"
-        formula = f"y ~ {' + '.join(names)}"
-        return cv(formula, data, model=MODELS[self.model](), seed=seed, **held_out)
-
-
-def cells() -> list[Cell]:
-    """Return the cells of the study."""
-    made = []
-    for population, shape in SHAPES.items():
-        for model in WITH_CLASSES:
-            for scheme in SCHEMES:
-                others = population in OF_TREES and scheme == "stratified_kfold"
-                fits = scheme != "rloocv" or shape.n <= LARGEST
-                if others if model in (*SLOW, "neighbors") else fits:
-                    made.append(Cell("interval", population, model, scheme))
-    for population in CONTINUOUS:
-        for model in ("linear", "neighbors"):
-            made.append(Cell("interval", population, model, "stratified_kfold"))
-    for population in COMPARED:
-        for question in ("equal", "nested"):
-            for model in ("ridge", "unpenalised", "forest"):
-                for scheme in ("stratified_kfold", "repeated_kfold"):
-                    few = scheme == "stratified_kfold" and "large" not in population
-                    if few or model != "forest":
-                        made.append(Cell(question, population, model, scheme))
-    return made
 
 
 # ---- one data set ----

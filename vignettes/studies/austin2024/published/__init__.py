@@ -23,10 +23,10 @@ from studies.austin2024.published.analyses import (
     Analysis,
     analysis,
     frequent_taxa,
-    simulate_irae,
 )
 from studies.austin2024.published.curves import Figure4, figure4
 from studies.austin2024.published.paper import paper_and_ours, stored
+from studies.austin2024.published.stand_in import simulate_irae
 from studies.austin2024.published.tuning import TuningPaths, tuning_paths
 
 __all__ = [

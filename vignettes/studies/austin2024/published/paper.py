@@ -16,12 +16,8 @@ from studies.austin2024.published.curves import (
     figure4,
     summary,
 )
-from studies.austin2024.published.tuning import (
-    PUBLISHED,
-    SAMPLES,
-    TuningPaths,
-    tuning_paths,
-)
+from studies.austin2024.published.normal_classes import SAMPLES
+from studies.austin2024.published.tuning import PUBLISHED, TuningPaths, tuning_paths
 from studies.papers import Folder, Paper, Rounding, Table
 
 Row = tuple[str, str, str, float, float]

@@ -7,45 +7,28 @@ which the true auROC of any linear score is known.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.arguments import check_whole, resolve_seed
 from statcv.errors import ArgumentError, suggestion
 from statcv.inference.tests import signed_rank
 from statcv.metrics import round_significant
-from statcv.models import Logit
-from statcv.results import CVResult
-from studies.austin2024.published.analyses import (
-    Analysis,
-    analysis,
-    ridge,
-    seed_of,
-    standardised,
-)
+from studies.austin2024.published.normal_classes import SAMPLES
+from studies.austin2024.published.paths import TRUTH, path_of_draw, path_of_sample
 from studies.running import Directory, Study, run, within
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Penalties = tuple[float, ...]
-Rows = list[tuple[float, str, float]]
-Floats = NDArray[np.float64]
 
 PUBLISHED = ("ptb", "cfs", "stand_in")
 PENALTIES = tuple(float(f"1e{power}") for power in range(-6, 7))
-SAMPLES = ("noise", "spread", "correlated")
-TRUTH = "truth"
-DRAWS = 4  # number of draws of RLOOCV that are averaged, on simulated data sets
-BEST_AUROC = 0.75  # auROC of the best score, where there is signal
-RECORDS, COVARIATES = 50, 5
-CORRELATION = 0.8
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,153 +277,3 @@ def _over_samples(table: pd.DataFrame) -> list[dict[str, Any]]:
             }
         )
     return rows
-
-
-def path_of_sample(
-    name: str, penalties: Penalties, seed: int, number: int
-) -> pd.DataFrame:
-    """Draw a data set; return its estimates and the truth at every penalty."""
-    own, drawn = population(name), seed_of(seed, number)
-    data = own.draw(RECORDS, np.random.default_rng(drawn))
-    subject = Analysis(name, data, "y ~ .", None)
-    rows: Rows = []
-    for C in penalties:
-        at = replace(subject, model=Logit(C=C))
-        alone = at.cross_validate("loocv", drawn)
-        rows += _estimates(at, C, drawn, DRAWS, alone)
-        rows += _exact(at, C, drawn)
-        rows.append((C, TRUTH, own.auroc(_slopes(alone))))
-    return _table(rows)
-
-
-def path_of_draw(
-    name: str,
-    irae: str | os.PathLike[str] | None,
-    penalties: Penalties,
-    seed: int,
-    number: int,
-) -> pd.DataFrame:
-    """Return the estimates of a run; those without draws only in the first run."""
-    subject, model = _subject(name, irae)
-    drawn = seed_of(seed, number)
-    rows: Rows = []
-    for C in penalties:
-        at = replace(subject, model=model(C))
-        if number > 0:
-            rows += _estimates(at, C, drawn)
-            continue
-        rows += _estimates(at, C, drawn, loocv=at.cross_validate("loocv", drawn))
-        rows += _exact(at, C, drawn)
-    return _table(rows)
-
-
-def _subject(
-    name: str, irae: str | os.PathLike[str] | None
-) -> tuple[Analysis, Callable[[float], Any]]:
-    """Return what is analysed, and the model at a penalty."""
-    if name == "cfs":
-        return analysis("cfs_logistic"), lambda C: standardised(ridge(C))
-    own = analysis(name, irae)
-    if name != "ptb":
-        outcome, terms = own.formula.split(" ~ ")
-        scaled = " + ".join(f"scale({term})" for term in terms.split(" + "))
-        own = replace(own, formula=f"{outcome} ~ {scaled}")
-    return own, lambda C: Logit(C=C)
-
-
-def _slopes(result: CVResult) -> NDArray[np.float64]:
-    """Return the slopes of the model fitted to all records."""
-    coefficients = result.model.coefficients
-    assert coefficients is not None  # a logistic regression has coefficients
-    return np.asarray(coefficients[1:], dtype=float)
-
-
-def _estimates(
-    at: Analysis,
-    C: float,
-    seed: int,
-    repeats: int | None = None,
-    loocv: CVResult | None = None,
-) -> Rows:
-    rebalanced = at.cross_validate("rloocv", seed, repeats)
-    rows: Rows = [
-        (C, f"RLOOCV, {how}", rebalanced.estimate("auroc", how=how).value)
-        for how in ("pooled", "paired")
-    ]
-    if loocv is not None:
-        value = loocv.estimate("auroc", how="pooled").value
-        rows.insert(0, (C, "LOOCV, pooled", value))
-    return rows
-
-
-def _exact(at: Analysis, C: float, seed: int) -> Rows:
-    every = at.cross_validate("leave_pair_out", seed)
-    return [(C, "leave-pair-out", every.estimate("auroc", how="paired").value)]
-
-
-def _table(rows: Rows) -> pd.DataFrame:
-    return pd.DataFrame(rows, columns=["C", "estimate", "auroc"])
-
-
-@dataclass(frozen=True, eq=False)
-class NormalClasses:
-    """Two classes with normal covariates that differ in their means alone.
-
-    Attributes
-    ----------
-    shift : numpy.ndarray, shape (p,)
-        Mean of the positive class minus that of the other one.
-    covariance : numpy.ndarray, shape (p, p)
-        Covariance matrix of either class.
-    """
-
-    shift: Floats
-    covariance: Floats
-
-    def draw(self, n: int, rng: np.random.Generator) -> pd.DataFrame:
-        """Draw n records, half of them positive: ``y``, ``x1``, ``x2``, …."""
-        y = np.repeat([1, 0], [n // 2, n - n // 2])
-        root = np.linalg.cholesky(self.covariance)
-        x = rng.normal(size=(n, len(self.shift))) @ root.T + np.outer(y, self.shift)
-        names = [f"x{j}" for j in range(1, len(self.shift) + 1)]
-        return pd.DataFrame(x, columns=names).assign(y=y)
-
-    def auroc(self, coefficients: Floats) -> float:
-        """Return the true auROC of a linear score; ½ of a score that is constant."""
-        from scipy.special import ndtr
-
-        variance = float(coefficients @ self.covariance @ coefficients)
-        if variance == 0:
-            return 0.5
-        gap = float(coefficients @ self.shift)
-        return float(ndtr(gap / np.sqrt(2 * variance)))
-
-
-def population(name: str) -> NormalClasses:
-    """Return a population by its name.
-
-    ``"noise"``: no covariate is informative. ``"spread"``: five independent covariates
-    are equally informative, which suits a strong penalty. ``"correlated"``: five
-    correlated covariates, one of which differs between the classes, while the others
-    are needed to see it, which suits a weak penalty.
-
-    Examples
-    --------
-    >>> own = population("spread")
-    >>> round(own.auroc(own.shift), 12)
-    0.75
-    """
-    from scipy.special import ndtri
-
-    covariance = np.eye(COVARIATES)
-    if name == "noise":
-        return NormalClasses(np.zeros(COVARIATES), covariance)
-    if name == "spread":
-        direction = np.ones(COVARIATES)
-    else:
-        covariance = (1 - CORRELATION) * covariance + CORRELATION
-        direction = np.eye(COVARIATES)[0]
-    distance = np.sqrt(direction @ np.linalg.solve(covariance, direction))
-    return NormalClasses(
-        np.sqrt(2) * ndtri(BEST_AUROC) / distance * direction, covariance
-    )
