@@ -32,7 +32,7 @@ def slow(session: nox.Session) -> None:
 def doctests(session: nox.Session) -> None:
     """Run the examples in docstrings."""
     _install(session, "test")
-    session.run("pytest", "-n", "0", "--doctest-modules", "statcv")
+    session.run("pytest", "-n", "0", "--doctest-modules", "statcv", "vignettes/studies")
 
 
 @nox.session
