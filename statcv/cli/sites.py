@@ -18,10 +18,9 @@ from statcv.errors import ArgumentError, DataError, SiteError, listed
 if TYPE_CHECKING:
     import pandas as pd
 
-    from statcv.sites import Entry, SitesPlan
+    from statcv.sites import Entry, Grow, SitesPlan
     from statcv.sites.transports.homes import Home
     from statcv.sites.transports.parties import CoordinatorParty, SiteParty
-    from statcv.sites.trees import Grow
 
 AGREED = ["k", "model", "rebalance", "metrics", "cell", "bins", "rounds"]
 AGREED += ["permutations", "sites", "seed"]

@@ -12,8 +12,7 @@ from statcv.cli.files import read_plan
 from statcv.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from statcv.sites import SitesPlan, Trees
-    from statcv.sites.trees import Grow
+    from statcv.sites import Grow, SitesPlan, Trees
 
 PORT = 9091
 LOOK = 0.2  # seconds between two checks whether the server has ended

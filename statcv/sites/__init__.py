@@ -1,10 +1,12 @@
 """Cross-validation over sites that share no records."""
 
 from statcv.sites.agreement import agree
+from statcv.sites.audit import audit_logs, verify
 from statcv.sites.by_query import probability_edges, sql_sums
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.disclosure import disclosure_sheet
-from statcv.sites.log import Entry, Ledger, audit_logs, verify
+from statcv.sites.forests import DroppedOutError, Grow, Job
+from statcv.sites.ledger import Entry, Ledger
 from statcv.sites.messages import Message
 from statcv.sites.plan import SitesPlan
 from statcv.sites.quantiles import (
@@ -26,7 +28,7 @@ from statcv.sites.shared import (
     shared_patients,
 )
 from statcv.sites.site import Site
-from statcv.sites.sums import SumsResult, from_sums
+from statcv.sites.tables import from_sums
 from statcv.sites.transports.directory import Directory
 from statcv.sites.transports.in_process import InProcess
 from statcv.sites.transports.nvflare import NVFlare
@@ -37,8 +39,11 @@ __all__ = [
     "AgreedThresholds",
     "Coordinator",
     "Directory",
+    "DroppedOutError",
     "Entry",
+    "Grow",
     "InProcess",
+    "Job",
     "Ledger",
     "Message",
     "NVFlare",
@@ -46,7 +51,6 @@ __all__ = [
     "Site",
     "SitesPlan",
     "SitesResult",
-    "SumsResult",
     "Trees",
     "agree",
     "ask_buckets",

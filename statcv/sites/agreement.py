@@ -28,8 +28,8 @@ from statcv.errors import (
 from statcv.folds import Stratifier, by_hash
 from statcv.formula import Design, make_design
 from statcv.models import Linear, Logit
-from statcv.sites.plan import CELL, Levels, SitesPlan, described
-from statcv.sites.trees import KIND, Trees
+from statcv.sites.plan import CELL, TREES, Levels, SitesPlan, described
+from statcv.sites.trees import Trees
 
 METRICS: Final = {
     "logit": (
@@ -42,7 +42,7 @@ METRICS: Final = {
     ),
     "linear": ("rmse", "mse", "mae", "r2"),
 }
-CLASSES: Final = ("logit", KIND)  # kinds of models whose outcome has two classes
+CLASSES: Final = ("logit", TREES)  # kinds of models whose outcome has two classes
 DECISIONS: Final = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 SCOPE: Final = {"np": np}  # what formulas may call, beyond patsy's own functions
 # number of made-up rows from which the columns of the design are read
@@ -204,7 +204,7 @@ def _model(model: Any) -> dict[str, Any]:
             )
         model = named[model]
     if isinstance(model, Trees):
-        return {"kind": KIND}
+        return {"kind": TREES}
     if isinstance(model, Linear):
         return {"kind": "linear", "C": None, "firth": False}
     if isinstance(model, Logit) and not (model.standardize or model.flic):

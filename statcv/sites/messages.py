@@ -23,6 +23,7 @@ LARGEST: Final = 2**22  # largest size of a message, in bytes
 TYPES: Final = ("<f8", "<f4", "|u1", "<u2", "<u4", "<u8")
 _LENGTH = 4  # bytes that give the length of the header
 _MOST_AXES = 3
+REFUSE: Final = "refuse"  # the kind of a message that gives no answer
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +114,17 @@ class Message:
         if not np.isfinite(floats).all():
             raise MessageError(f"array {name!r} has numbers that are not finite.")
         return floats
+
+
+def refusal(site: str, why: str, **header: Any) -> Message:
+    """Return the message of a site that gives no answer, with its reason."""
+    told = {"site": site, "why": why.removeprefix(f"site {site}: ")}
+    return Message(REFUSE, {**told, **header})
+
+
+def is_refusal(data: bytes) -> bool:
+    """Return whether a site gives no answer."""
+    return Message.of(data).kind == REFUSE
 
 
 def canonical(value: Any) -> bytes:

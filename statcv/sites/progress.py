@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from statcv.errors import MessageError
 from statcv.sites.cells import score_edges
 from statcv.sites.fits import Fits
+from statcv.sites.forests import Forests
 from statcv.sites.messages import Message
 from statcv.sites.plan import SitesPlan
 from statcv.sites.scores import MOST_STEPS, Predictor, Recalibrated, loss_names
-from statcv.sites.trees import Forests
 from statcv.sites.variation import MOMENTS, Published, n_buckets
 
 Floats = NDArray[np.float64]

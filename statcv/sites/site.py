@@ -18,8 +18,16 @@ from threadpoolctl import ThreadpoolController
 
 from statcv.errors import MessageError, ModelError, SiteError
 from statcv.sites.disclosure import check_records
-from statcv.sites.log import Entry, Ledger
-from statcv.sites.messages import Message
+from statcv.sites.forests import (
+    DroppedOutError,
+    Forests,
+    Grow,
+    Job,
+    check_trees,
+    version_of_xgboost,
+)
+from statcv.sites.ledger import Entry, Ledger
+from statcv.sites.messages import Message, refusal
 from statcv.sites.plan import MINIMUM_SITES, SitesPlan
 from statcv.sites.progress import (
     CALIBRATE,
@@ -40,18 +48,9 @@ from statcv.sites.scores import (
     rank_counts,
     training_moments,
 )
-from statcv.sites.trees import (
-    DroppedOutError,
-    Forests,
-    Grow,
-    Job,
-    check_trees,
-    version_of_xgboost,
-)
 from statcv.sites.variation import slope_sums, variation_sums
 
 Arrays = dict[str, NDArray[Any]]
-REFUSE: Final = "refuse"
 ROUNDING: Final = 1e-5  # largest share of a sum that single precision may lose
 
 
@@ -309,9 +308,8 @@ class Site:
         return Message(kind, told, sums)
 
     def _refusal(self, why: str) -> Message:
-        told = why.removeprefix(f"site {self.name}: ")
-        header = {"site": self.name, "plan": self.plan.fingerprint, "why": told}
-        return Message(REFUSE, {**header, "round": self.progress.round})
+        header = {"plan": self.plan.fingerprint, "round": self.progress.round}
+        return refusal(self.name, why, **header)
 
 
 @lru_cache

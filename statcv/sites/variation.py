@@ -440,7 +440,7 @@ def variations(
     for number, metric in enumerate(plan.metrics):
         ranked = metric == "auroc"
         ways = [
-            _variance(first, second, sizes, every, own if ranked else None)
+            variance_of_sum(first, second, sizes, every, own if ranked else None)
             for first, second in zip(
                 totals["first"][number], totals["second"][number], strict=True
             )
@@ -458,12 +458,12 @@ def variations(
     return made
 
 
-def _variance(
+def variance_of_sum(
     first: Floats,
     second: Floats,
     sizes: Floats,
     every: float,
-    own: list[float] | None,
+    own: list[float] | None = None,
 ) -> float:
     """Return the variance of a sum of influences, as Obuchowski (1997) has it.
 

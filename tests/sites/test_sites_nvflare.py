@@ -19,7 +19,7 @@ import pytest
 import statcv as scv
 from statcv import sites
 from statcv.errors import ArgumentError, MissingPackageError, SiteError
-from statcv.sites.log import Entry
+from statcv.sites import Entry
 
 NAMES = ("A", "B", "C")
 

@@ -25,15 +25,9 @@ from statcv.errors import (
     ModelError,
     SiteError,
 )
-from statcv.sites import Message, Trees
-from statcv.sites.plan import SitesPlan
-from statcv.sites.trees import (
-    MOST_BYTES,
-    DroppedOutError,
-    bins_of,
-    bytes_of,
-    numbers_of_bins,
-)
+from statcv.sites import DroppedOutError, Job, Message, SitesPlan, Trees
+from statcv.sites.forests import bins_of, numbers_of_bins
+from statcv.sites.trees import MOST_BYTES, bytes_of
 
 EXACT = 1e-6
 # The last two cuts of x2 make bins with few records or none.
@@ -201,7 +195,7 @@ def test_estimates_are_those_of_cv_on_numbers_of_bins(ran):
     for metric in ("brier", "log_loss", "oe_ratio"):
         here, there = result.estimate(metric), one.estimate(metric)
         assert abs(here.value - there.value) < 1e-4  # records of rare bins
-        rate = 1 + result.all.shared
+        rate = 1 + result.run.shared
         assert abs((here.se / there.se) ** 2 / rate - 1) < 0.02
         assert here.interval.scale == there.interval.scale
         assert (here.method, here.assumes.partition(";")[0]) == (
@@ -544,7 +538,6 @@ def test_sites_that_are_absent_stopped_or_foreign_are_named(plugin, tmp_path):
     from statcv.sites.records import read_records
     from statcv.sites.transports.federated import Grower, Server, growing_here
     from statcv.sites.transports.federated.certificates import make_certificates
-    from statcv.sites.trees import Job
 
     plan = agreed(model=Trees(CUTS, rounds=400))
     jobs = {

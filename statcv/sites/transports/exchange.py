@@ -22,9 +22,8 @@ from statcv.errors import (
     reason,
     warn,
 )
-from statcv.sites.messages import Message
+from statcv.sites.messages import REFUSE, Message
 from statcv.sites.plan import SitesPlan
-from statcv.sites.site import REFUSE
 from statcv.sites.transports.signing import (
     COORDINATOR,
     LARGEST_FILE,

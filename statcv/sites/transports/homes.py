@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from statcv.errors import ExchangeError, SiteError
-from statcv.sites.log import Entry, Ledger
+from statcv.sites.ledger import Entry, Ledger
 from statcv.sites.plan import SitesPlan
 from statcv.sites.transports.exchange import DRAFT, make_folder, read, write
 from statcv.sites.transports.signing import COORDINATOR, SigningKey, titled

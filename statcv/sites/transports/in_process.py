@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 from threadpoolctl import threadpool_limits
 
 from statcv.sites.coordinator import Coordinator
+from statcv.sites.forests import Grow
 from statcv.sites.plan import SitesPlan
 from statcv.sites.progress import GROW
 from statcv.sites.site import Site
-from statcv.sites.trees import Grow
 
 T = TypeVar("T")
 

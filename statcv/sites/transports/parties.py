@@ -14,11 +14,12 @@ from typing import Any
 
 from statcv.errors import SiteError, listed
 from statcv.sites.coordinator import Coordinator
-from statcv.sites.log import Entry, Ledger
-from statcv.sites.messages import Message
+from statcv.sites.forests import DroppedOutError, Grow, Job
+from statcv.sites.ledger import Entry, Ledger
+from statcv.sites.messages import Message, is_refusal
 from statcv.sites.plan import MINIMUM_SITES, SitesPlan
 from statcv.sites.progress import END
-from statcv.sites.site import REFUSE, Site
+from statcv.sites.site import Site
 from statcv.sites.transports.exchange import (
     ROSTER,
     Exchange,
@@ -36,7 +37,6 @@ from statcv.sites.transports.signing import (
     key_name,
     read_card,
 )
-from statcv.sites.trees import DroppedOutError, Grow, Job
 
 
 @dataclass(frozen=True)
@@ -132,15 +132,10 @@ def join(
     return home
 
 
-def _is_refusal(sent: bytes) -> bool:
-    return Message.of(sent).kind == REFUSE
-
-
 def _raise_refusal(site: str, sent: bytes) -> None:
     """Raise the reason that a site gives, if it refuses."""
-    if _is_refusal(sent):
-        why = str(Message.of(sent).header["why"]).removeprefix(f"site {site}: ")
-        raise SiteError(f"site {site}: {why}")
+    if is_refusal(sent):
+        raise SiteError(f"site {site}: {Message.of(sent).header['why']}")
 
 
 @dataclass(eq=False)
@@ -173,7 +168,7 @@ class SiteParty:
     @property
     def answers(self) -> list[Entry]:
         """The answers in the order of rounds, without refusals."""
-        return [entry for entry in self.entries if not _is_refusal(entry.sent)]
+        return [entry for entry in self.entries if not is_refusal(entry.sent)]
 
     def step(self, exchange: Exchange) -> Turn:
         """Answer the newest message, or say whom the site waits for.
@@ -506,10 +501,9 @@ class CoordinatorParty:
                 found = None
             if found is None:
                 absent.append(site)
-            elif _is_refusal(found):
-                why = str(Message.of(found).header["why"])
-                told = why.removeprefix(f"site {site}: ")
-                raise SiteError(f"site {site} refuses: {told}")
+            elif is_refusal(found):
+                why = Message.of(found).header["why"]
+                raise SiteError(f"site {site} refuses: {why}")
             else:
                 exchange.copy(file_name(number, site), self._kept)
         return absent

@@ -16,6 +16,7 @@ from typing import Any, Final, NoReturn
 import numpy as np
 
 from statcv.errors import listed
+from statcv.sites.forests import DroppedOutError, Job, numbers_of_bins, parameters_of
 from statcv.sites.transports.federated.plugin import need_plugin
 from statcv.sites.transports.federated.processes import Process, SilentError
 from statcv.sites.transports.federated.server import (
@@ -24,7 +25,6 @@ from statcv.sites.transports.federated.server import (
     free_port,
     serving,
 )
-from statcv.sites.trees import DroppedOutError, Job, numbers_of_bins, parameters_of
 
 COME: Final = 600.0  # seconds in which all sites must be present
 COME_HERE: Final = 180.0  # seconds in which all sites on this machine must be present

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from statcv.errors import MissingPackageError
-from statcv.sites.trees import version_of_xgboost
+from statcv.sites.forests import version_of_xgboost
 
 # the first supported version, and the first that is not
 VERSIONS: Final = ((3, 2), (3, 4))

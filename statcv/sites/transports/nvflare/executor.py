@@ -11,8 +11,9 @@ from nvflare.apis.executor import Executor
 from nvflare.apis.fl_constant import ReturnCode
 from nvflare.apis.shareable import Shareable, make_reply
 
-from statcv.errors import SiteError
-from statcv.sites.transports.nvflare.home import VARIABLE, Answering, refusal
+from statcv.errors import SiteError, StatcvError
+from statcv.sites.messages import refusal
+from statcv.sites.transports.nvflare.home import VARIABLE, Answering
 from statcv.sites.transports.nvflare.names import LEAVING, MESSAGE, TASK, THERE
 
 
@@ -55,7 +56,9 @@ class SiteExecutor(Executor):  # type: ignore[misc]
         except Exception as error:  # whose text may hold values
             if os.environ.get("STATCV_TRACEBACK"):
                 raise
-            answer = refusal(name, error)
+            why = f"it could not begin ({type(error).__name__})."
+            why = str(error) if isinstance(error, StatcvError) else why
+            answer = bytes(refusal(name, why))
         reply = Shareable()
         reply[MESSAGE] = answer
         return reply

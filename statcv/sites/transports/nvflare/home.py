@@ -15,13 +15,13 @@ from typing import Any, Final
 import pandas as pd
 
 from statcv.engine import write_whole
-from statcv.errors import SiteError, StatcvError
+from statcv.errors import SiteError
 from statcv.formula import as_frame
-from statcv.sites.log import Entry, Ledger
-from statcv.sites.messages import Message
+from statcv.sites.ledger import Entry, Ledger
+from statcv.sites.messages import is_refusal
 from statcv.sites.plan import SitesPlan
 from statcv.sites.records import columns_read
-from statcv.sites.site import REFUSE, Site
+from statcv.sites.site import Site
 
 VARIABLE: Final = "STATCV_SITE"  # environment variable with the path of the home
 PLAN: Final = "plan.json"
@@ -81,7 +81,7 @@ class Answering:
     def _resume(self) -> None:
         """Go through what was answered before, so that the site is where it was."""
         entries = [Entry.of_line(line) for line in _read(self.log).splitlines()]
-        if entries and Message.of(entries[-1].sent).kind == REFUSE:
+        if entries and is_refusal(entries[-1].sent):
             number = len(list(self.home.glob(f"{self.log.stem}-refused-*")))
             self.log.rename(self.log.with_stem(f"{self.log.stem}-refused-{number + 1}"))
             return
@@ -104,15 +104,6 @@ class Answering:
                 file.flush()
                 os.fsync(file.fileno())
         return sent
-
-
-def refusal(name: str, error: Exception) -> bytes:
-    """Return the message of a site that cannot begin, without any value of the data."""
-    if isinstance(error, StatcvError):
-        why = str(error)
-    else:
-        why = f"it could not begin ({type(error).__name__})."
-    return bytes(Message(REFUSE, {"site": name, "why": why}))
 
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
