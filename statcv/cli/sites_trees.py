@@ -105,7 +105,7 @@ def need_trees(plan: SitesPlan) -> None:
 def _serve(options: argparse.Namespace) -> None:
     from statcv.cli.sites_nvflare import ending_by_signal, tell
     from statcv.errors import SiteError
-    from statcv.sites.plan import MINIMUM_SITES
+    from statcv.sites.messages import MINIMUM_SITES
     from statcv.sites.transports.federated import serving
 
     plan = read_plan(options.plan)

@@ -29,9 +29,7 @@ from statcv.sites.shared import (
 )
 from statcv.sites.site import Site
 from statcv.sites.tables import from_sums
-from statcv.sites.transports.directory import Directory
-from statcv.sites.transports.in_process import InProcess
-from statcv.sites.transports.nvflare import NVFlare
+from statcv.sites.transports import Directory, InProcess, NVFlare
 from statcv.sites.trees import Trees
 from statcv.sites.vectors import test_vectors
 

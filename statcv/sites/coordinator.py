@@ -12,19 +12,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import MessageError, SiteError, listed
+from statcv.sites.buckets import shared_share
 from statcv.sites.cells import Cells
 from statcv.sites.forests import Forests
-from statcv.sites.messages import REFUSE, Message
-from statcv.sites.plan import MINIMUM_SITES, SitesPlan
+from statcv.sites.messages import MINIMUM_SITES, REFUSE, Message, too_few
+from statcv.sites.plan import SitesPlan
 from statcv.sites.pooled import CLASSES, PooledSums, SiteSums
 from statcv.sites.progress import END, GROW, JOIN, SCORE, VARY, Progress
 from statcv.sites.scores import loss_names, unpacked
-from statcv.sites.variation import (
-    Variation,
-    shared_share,
-    variance_of_sum,
-    variations,
-)
+from statcv.sites.variances import Variation, variance_of_sum, variations
 
 Floats = NDArray[np.float64]
 
@@ -149,10 +145,7 @@ class Coordinator:
         if other := sorted(set(read) - expected):
             raise SiteError(f"site {listed(other)} does not take part in this run.")
         if len(read) < MINIMUM_SITES:
-            raise SiteError(
-                f"{len(read)} sites take part, and at least {MINIMUM_SITES} must, "
-                "since with two each could subtract its own numbers from the sums."
-            )
+            raise SiteError(too_few(len(read)))
         return dict(sorted(read.items()))
 
     def _check_trees(self, phase: str, read: Mapping[str, Message]) -> None:

@@ -13,12 +13,12 @@ import pandas as pd
 
 from statcv.arguments import check_types
 from statcv.errors import SiteError
+from statcv.sites.buckets import BUCKETS
 from statcv.sites.forests import numbers_of_bins
 from statcv.sites.plan import SitesPlan
 from statcv.sites.records import Records
 from statcv.sites.scores import loss_names
 from statcv.sites.trees import bytes_of
-from statcv.sites.variation import BUCKETS
 
 PER_COEFFICIENT = 3  # least number of training records for each coefficient
 UNGUARDED = (

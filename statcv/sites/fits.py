@@ -29,6 +29,18 @@ DEPENDENT: Final = 1e-12  # least eigenvalue of scaled information
 SINGLE: Final = 1e-3  # least scaled eigenvalue for which single precision is enough
 
 
+def symmetric_matrix(upper: Floats) -> Floats:
+    """Return the symmetric matrix with this upper triangle.
+
+    >>> symmetric_matrix(np.array([1.0, 2.0, 3.0])).tolist()
+    [[1.0, 2.0], [2.0, 3.0]]
+    """
+    q = int(np.sqrt(2 * len(upper)))
+    matrix = np.zeros((q, q))
+    matrix[np.triu_indices(q)] = upper
+    return np.asarray(matrix + np.triu(matrix, 1).T)
+
+
 @dataclass(eq=False)
 class Fits:
     """The fits of all folds, and of all records, while they are being made.
@@ -145,14 +157,12 @@ class Fits:
         ModelError
             If columns are linearly dependent.
         """
-        q, penalty = self.plan.n_columns, self.penalty
-        upper = np.triu_indices(q)
+        penalty = self.penalty
         moving = np.flatnonzero(self.open)
         self._least = 1.0
         for place, fit in enumerate(moving):
-            beta, matrix = self.beta[fit], np.zeros((q, q))
-            matrix[upper] = totals["information"][place]
-            matrix = matrix + np.triu(matrix, 1).T + np.diag(penalty)
+            beta = self.beta[fit]
+            matrix = symmetric_matrix(totals["information"][place]) + np.diag(penalty)
             objective = float(totals["likelihood"][place]) - penalty @ beta**2 / 2
             gradient = totals["gradient"][place] - penalty * beta
             if "firth" in totals:

@@ -74,32 +74,25 @@ class Job:
 
     Attributes
     ----------
-    plan : SitesPlan
-    site : str
+    records : Records
+        The records of the site.
     sites : tuple of str
         All sites, in the order in which they are numbered.
-    bins : numpy.ndarray of int, shape (n, columns)
-        Numbers of agreed bins.
-    y : numpy.ndarray, shape (n,)
-        The outcome, 0 or 1.
-    training : numpy.ndarray of bool, shape (k + 1, n)
-        Which records train each fit; the last has all.
     """
 
-    plan: SitesPlan
-    site: str
+    records: Records
     sites: tuple[str, ...]
-    bins: Bins
-    y: Floats
-    training: NDArray[np.bool_]
 
-    @classmethod
-    def of(cls, records: Records, sites: Sequence[str]) -> Job:
-        """Return the job of a site's records."""
-        plan = records.plan
-        bins = bins_of(plan, records.X)
-        training = records.training > 0
-        return cls(plan, records.site, tuple(sites), bins, records.y, training)
+    @property
+    def site(self) -> str:
+        """Name of the site."""
+        return self.records.site
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """Numbers of agreed bins, the outcome, and which records train each fit."""
+        records = self.records
+        return bins_of(records.plan, records.X), records.y, records.training > 0
 
 
 Grow = Callable[[Job], Sequence[bytes]]

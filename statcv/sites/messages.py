@@ -23,6 +23,7 @@ LARGEST: Final = 2**22  # largest size of a message, in bytes
 TYPES: Final = ("<f8", "<f4", "|u1", "<u2", "<u4", "<u8")
 _LENGTH = 4  # bytes that give the length of the header
 _MOST_AXES = 3
+MINIMUM_SITES: Final = 3
 REFUSE: Final = "refuse"  # the kind of a message that gives no answer
 
 
@@ -114,6 +115,14 @@ class Message:
         if not np.isfinite(floats).all():
             raise MessageError(f"array {name!r} has numbers that are not finite.")
         return floats
+
+
+def too_few(number: int) -> str:
+    """Return why a run needs more sites."""
+    return (
+        f"{number} sites take part, and at least {MINIMUM_SITES} must, since with two "
+        "each could subtract its own numbers from the sums."
+    )
 
 
 def refusal(site: str, why: str, **header: Any) -> Message:

@@ -17,7 +17,6 @@ from statcv.folds import (
     Stratifier,
     by_hash,
     by_quantile,
-    by_value,
 )
 from statcv.models import Linear, Logit, Model, XGBoost
 from statcv.sites.messages import VERSION, canonical
@@ -26,7 +25,6 @@ Levels = tuple[Any, ...]
 TREES: Final = "trees"  # the kind of a model of boosted trees
 START: Final = 0.5  # probability before the first tree
 STEEPEST: Final = 0.25  # largest second derivative of a record's loss
-MINIMUM_SITES: Final = 3
 CELL: Final = 5
 MOST_BINS: Final = 256  # largest number of bins of a column that trees split
 
@@ -196,8 +194,6 @@ class SitesPlan:
             return by_hash(columns, key=None)
         if how == "hash":
             return by_hash(columns)
-        if how == "value":
-            return by_value(columns)
         if how == "quantile":
             return by_quantile(
                 columns[0],

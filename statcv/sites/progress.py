@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import MessageError
+from statcv.sites.buckets import n_buckets
 from statcv.sites.cells import score_edges
 from statcv.sites.fits import Fits
 from statcv.sites.forests import Forests
+from statcv.sites.influences import MOMENTS, Published
 from statcv.sites.messages import Message
 from statcv.sites.plan import SitesPlan
 from statcv.sites.scores import MOST_STEPS, Predictor, Recalibrated, loss_names
-from statcv.sites.variation import MOMENTS, Published, n_buckets
 
 Floats = NDArray[np.float64]
 

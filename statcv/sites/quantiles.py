@@ -27,11 +27,12 @@ from statcv.errors import (
     SiteError,
     plural,
 )
-from statcv.folds.strata import count_missing, is_numeric, written
+from statcv.folds.strata import is_numeric, written
 from statcv.formula import as_frame
 from statcv.sites.cells import Cells, class_mass
 from statcv.sites.messages import Message
 from statcv.sites.plan import CELL
+from statcv.sites.records import check_whole_columns
 from statcv.sites.scores import packed, unpacked
 
 Floats = NDArray[np.float64]
@@ -444,14 +445,8 @@ def _counted(values: Floats, edges: Floats) -> Numbers:
 def _values(data: Any, column: str, dates: bool, site: str) -> Floats:
     """Return a column as numbers, dates as days since 1970-01-01."""
     frame = as_frame(data)
-    if column not in frame:
-        raise SiteError(f"site {site}: column {column!r} is missing.")
+    check_whole_columns(frame, [column], site)
     values = frame[column]
-    if missing := count_missing(values):
-        raise SiteError(
-            f"site {site}: {missing} of {len(values)} values of {column!r} are "
-            "missing; leave these records out, since they have no fold."
-        )
     numeric = is_numeric(values)
     if numeric == dates:
         raise SiteError(

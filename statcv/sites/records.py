@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from statcv.arguments import check_types
 from statcv.errors import MissingDataWarning, SiteError, plural, warn
 from statcv.folds import ByHash, FoldPlan, Strata, make_plan
-from statcv.folds.strata import keyed_digest
+from statcv.folds.strata import count_missing, keyed_digest
 from statcv.formula import as_frame, is_missing, make_design
 from statcv.sites.agreement import SCOPE, columns_of, made_up
 from statcv.sites.plan import SitesPlan
@@ -128,7 +128,7 @@ def read_records(plan: SitesPlan, data: Any, site: str) -> Records:
     """
     frame = as_frame(data)
     used = columns_of(plan.formula)
-    _check_present(frame, columns_read(plan), site)
+    check_present(frame, columns_read(plan), site)
     coded = pd.DataFrame({name: frame[name] for name in used})
     for name, levels in plan.levels.items():
         if name in coded:
@@ -224,7 +224,7 @@ def new_matrix(plan: SitesPlan, data: Any) -> tuple[Floats, pd.Index[Any]]:
     """
     frame = as_frame(data)
     names = columns_of(plan.formula)
-    _check_present(frame, names[1:], "here")
+    check_present(frame, names[1:], "here")
     coded = pd.DataFrame({name: frame[name] for name in names[1:]})
     for name in names[1:]:
         if name in plan.levels:
@@ -273,13 +273,24 @@ def _design(
 # ---- columns ----
 
 
-def _check_present(frame: pd.DataFrame, names: Iterable[str], site: str) -> None:
-    missing = [name for name in dict.fromkeys(names) if name not in frame.columns]
-    if missing:
+def check_present(frame: pd.DataFrame, names: Iterable[str], site: str) -> None:
+    """Check that a site has columns under the agreed names."""
+    if missing := [name for name in names if name not in frame.columns]:
         raise SiteError(
             f"site {site}: column {missing[0]!r} is missing; the plan needs it under "
             "that name."
         )
+
+
+def check_whole_columns(frame: pd.DataFrame, names: Iterable[str], site: str) -> None:
+    """Check that a site has columns, and that no value of them is missing."""
+    check_present(frame, names, site)
+    for name in names:
+        if missing := count_missing(frame[name]):
+            raise SiteError(
+                f"site {site}: {missing} of {len(frame)} values of {name!r} are "
+                "missing; leave these records out."
+            )
 
 
 def _as_levels(

@@ -23,10 +23,11 @@ from scipy.special import ndtr, ndtri
 from statcv.arguments import check_level, check_whole
 from statcv.errors import ArgumentError, ArgumentTypeError, MessageError, SiteError
 from statcv.folds import ByHash, by_hash
-from statcv.folds.strata import check_key, count_missing, keyed_digest
+from statcv.folds.strata import check_key, keyed_digest
 from statcv.formula import as_frame
 from statcv.sites.messages import Message, counts
 from statcv.sites.plan import CELL
+from statcv.sites.records import check_whole_columns
 
 Numbers = NDArray[np.int64]
 
@@ -254,14 +255,7 @@ def count_buckets(message: bytes, data: Any, site: str, key: Any = None) -> byte
         raise SiteError(
             f"site {site}: the key is not the one whose name is {header['key']}."
         )
-    for name in who.columns:
-        if name not in frame:
-            raise SiteError(f"site {site}: column {name!r} is missing.")
-        if missing := count_missing(frame[name]):
-            raise SiteError(
-                f"site {site}: {missing} of {len(frame)} values of {name!r} are "
-                "missing; leave these records out."
-            )
+    check_whole_columns(frame, who.columns, site)
     identifiers = frame[list(who.columns)].drop_duplicates()
     made = [
         np.unique(keyed_digest(identifiers, table_key(who.key.reveal(), number)))

@@ -25,18 +25,25 @@ from statcv.errors import (
     MissingPackageError,
     SiteError,
 )
-from statcv.sites.transports import exchange as exchanges
-from statcv.sites.transports import signing
-from statcv.sites.transports.exchange import Exchange, file_name, write
-from statcv.sites.transports.homes import Home, locked
-from statcv.sites.transports.parties import (
+from statcv.sites.transports import (
     CoordinatorParty,
+    Exchange,
+    Home,
+    SigningKey,
     SiteParty,
     Turn,
     coordinate,
+    file_name,
     join,
+    key_name,
+    locked,
+    opened,
+    signing,
+    write,
 )
-from statcv.sites.transports.signing import SigningKey, key_name, opened
+from statcv.sites.transports import (
+    exchange as exchanges,
+)
 
 pytest.importorskip("cryptography", reason="signatures need cryptography")
 

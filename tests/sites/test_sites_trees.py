@@ -541,7 +541,7 @@ def test_sites_that_are_absent_stopped_or_foreign_are_named(plugin, tmp_path):
 
     plan = agreed(model=Trees(CUTS, rounds=400))
     jobs = {
-        name: Job.of(read_records(plan, one, name), list(SIZES))
+        name: Job(read_records(plan, one, name), tuple(SIZES))
         for name, one in hospitals().items()
     }
 

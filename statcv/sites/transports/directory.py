@@ -12,16 +12,12 @@ from typing import Any
 from statcv.errors import ExchangeError
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.plan import SitesPlan
+from statcv.sites.transports.coordinator_party import CoordinatorParty, coordinate
 from statcv.sites.transports.exchange import Exchange
 from statcv.sites.transports.homes import locked
 from statcv.sites.transports.in_process import done, growers
-from statcv.sites.transports.parties import (
-    CoordinatorParty,
-    SiteParty,
-    coordinate,
-    join,
-)
 from statcv.sites.transports.signing import COORDINATOR
+from statcv.sites.transports.site_party import SiteParty, join
 
 
 class Directory:

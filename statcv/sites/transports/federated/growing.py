@@ -103,13 +103,13 @@ class Grower:
         need_plugin()
         self.server.check()
         folder = self.server.certificates
-        parts = [_saved(one) for one in (job.bins, job.y, job.training)]
+        parts = [_saved(one) for one in job.arrays]
         asked = {
             "do": "grow",
             "arrays": [len(part) for part in parts],
-            "bins": numbers_of_bins(job.plan),
-            "parameters": parameters_of(job.plan.model),
-            "rounds": job.plan.model["rounds"],
+            "bins": numbers_of_bins(job.records.plan),
+            "parameters": parameters_of(job.records.plan.model),
+            "rounds": job.records.plan.model["rounds"],
             "address": self.server.address,
             "certificates": str(folder.resolve()),
             "sites": len(job.sites),

@@ -14,13 +14,22 @@ from nvflare.apis.fl_context import FLContext
 from nvflare.apis.impl.controller import Controller
 from nvflare.apis.shareable import Shareable, make_reply
 
+from statcv.engine import write_whole
 from statcv.errors import SiteError, StatcvError, listed
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.messages import Message
 from statcv.sites.plan import SitesPlan
-from statcv.sites.transports.nvflare.answers import OUTCOME, Answers
-from statcv.sites.transports.nvflare.home import PLAN, write
-from statcv.sites.transports.nvflare.names import LEAVING, MESSAGE, TASK, THERE
+from statcv.sites.transports.homes import OWN
+from statcv.sites.transports.nvflare.jobs import (
+    ANSWERS,
+    LEAVING,
+    MESSAGE,
+    OUTCOME,
+    PLAN,
+    TASK,
+    THERE,
+    keep_answers,
+)
 
 LONGEST: Final = 3600  # seconds that a site may take to answer
 LOOK: Final = 0.5  # seconds after which to look whether absent sites are there
@@ -62,17 +71,17 @@ class SitesController(Controller):  # type: ignore[misc]
     def control_flow(self, abort_signal: Any, fl_ctx: Any) -> None:
         """Go round after round until everything is known, or say why not."""
         try:
-            answers = Answers(self.folder)
+            (self.folder / ANSWERS).write_text("")
             message = self.coordinator.start()
             while not self.coordinator.ended:
                 replies = self._ask(message, abort_signal, fl_ctx)
-                answers.add(replies)
+                keep_answers(self.folder / ANSWERS, replies)
                 message = self.coordinator.step(replies)
             self._ask(message, abort_signal, fl_ctx)  # the end, which sites enter
             why = ""
         except StatcvError as error:
             why = str(error)
-        write(self.folder / OUTCOME, why.encode())
+        write_whole(self.folder / OUTCOME, why.encode(), mode=OWN)
         if why:
             self.system_panic(why, fl_ctx)
 

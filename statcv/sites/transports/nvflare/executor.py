@@ -13,8 +13,9 @@ from nvflare.apis.shareable import Shareable, make_reply
 
 from statcv.errors import SiteError, StatcvError
 from statcv.sites.messages import refusal
-from statcv.sites.transports.nvflare.home import VARIABLE, Answering
-from statcv.sites.transports.nvflare.names import LEAVING, MESSAGE, TASK, THERE
+from statcv.sites.transports.nvflare.jobs import LEAVING, MESSAGE, TASK, THERE
+from statcv.sites.transports.nvflare.snapshot import VARIABLE, answering
+from statcv.sites.transports.site_party import SiteParty
 
 
 class SiteExecutor(Executor):  # type: ignore[misc]
@@ -25,7 +26,7 @@ class SiteExecutor(Executor):  # type: ignore[misc]
 
     def __init__(self) -> None:
         super().__init__()
-        self._site: Answering | None = None
+        self._site: SiteParty | None = None
 
     def handle_event(self, event_type: str, fl_ctx: Any) -> None:
         """Say that the process is there when the server asks, and that it ends."""
@@ -63,13 +64,13 @@ class SiteExecutor(Executor):  # type: ignore[misc]
         reply[MESSAGE] = answer
         return reply
 
-    def _open(self, name: str) -> Answering:
+    def _open(self, name: str) -> SiteParty:
         home = os.environ.get(VARIABLE)
         if not home:
             raise SiteError(f"the variable {VARIABLE} does not name its home.")
-        site = Answering(Path(home))
-        if site.name != name:
-            raise SiteError(f"its home belongs to site {site.name}.")
+        site = answering(Path(home))
+        if site.home.party != name:
+            raise SiteError(f"its home belongs to site {site.home.party}.")
         return site
 
 
