@@ -264,11 +264,11 @@ def _read_log(file: Path) -> tuple[str, list[Entry]]:
 
 def _verify(options: argparse.Namespace) -> None:
     from statcv.sites import verify
-    from statcv.sites.transports import TREES, read_trees
+    from statcv.sites.transports import TREES_FILE, read_trees
 
     plan = read_plan(options.plan or options.log.parent / "plan.json")
     site, entries = _read_log(options.log)
-    kept = read_trees(options.log.parent / TREES)
+    kept = read_trees(options.log.parent / TREES_FILE)
     data = _records(plan, site, options.data, layout_of(options))
     found = verify(plan, entries, data, site, kept)
     if not found.passed:

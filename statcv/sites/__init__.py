@@ -2,6 +2,7 @@
 
 from statcv.sites.agreement import agree
 from statcv.sites.audit import audit_logs, verify
+from statcv.sites.bucket_counts import count_buckets
 from statcv.sites.by_query import probability_edges, sql_sums
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.disclosure import disclosure_sheet
@@ -12,7 +13,6 @@ from statcv.sites.plan import SitesPlan
 from statcv.sites.quantiles import (
     AgreedThresholds,
     ask_counts,
-    count_values,
     next_ranges,
     thresholds,
     thresholds_of,
@@ -23,7 +23,6 @@ from statcv.sites.running import run
 from statcv.sites.shared import (
     SharedPatients,
     ask_buckets,
-    count_buckets,
     shared_of,
     shared_patients,
 )
@@ -31,6 +30,7 @@ from statcv.sites.site import Site
 from statcv.sites.tables import from_sums
 from statcv.sites.transports import Directory, InProcess, NVFlare
 from statcv.sites.trees import Trees
+from statcv.sites.value_counts import count_values
 from statcv.sites.vectors import test_vectors
 
 __all__ = [

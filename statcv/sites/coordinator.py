@@ -12,7 +12,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import MessageError, SiteError, listed
-from statcv.sites.buckets import shared_share
 from statcv.sites.cells import Cells
 from statcv.sites.forests import Forests
 from statcv.sites.messages import MINIMUM_SITES, REFUSE, Message, too_few
@@ -20,7 +19,7 @@ from statcv.sites.plan import SitesPlan
 from statcv.sites.pooled import CLASSES, PooledSums, SiteSums
 from statcv.sites.progress import END, GROW, JOIN, SCORE, VARY, Progress
 from statcv.sites.scores import loss_names, unpacked
-from statcv.sites.variances import Variation, variance_of_sum, variations
+from statcv.sites.variances import Variation, shared_share, variance_of_sum, variations
 
 Floats = NDArray[np.float64]
 
@@ -151,25 +150,25 @@ class Coordinator:
     def _check_trees(self, phase: str, read: Mapping[str, Message]) -> None:
         """Check that all sites have one version of XGBoost, and the same trees."""
         what = "xgboost" if phase == JOIN else "trees"
-        found: dict[tuple[str, bytes], str] = {}
+        found: dict[str, tuple[str, bytes]] = {}
         for site, one in read.items():
             array = one.arrays.get("trees")
             if phase == GROW and (array is None or array.dtype != np.uint8):
                 raise MessageError(f"site {site}: the answer has no trees.")
             held = b"" if array is None else array.tobytes()
-            found.setdefault((str(one.header.get(what)), held), site)
-        if len(found) > 1:
-            (own, _), (other, _) = list(found)[:2]
-            first, second = list(found.values())[:2]
-            if phase == GROW:
+            found[site] = str(one.header.get(what)), held
+        first, own = next(iter(found.items()))
+        for second, other in found.items():
+            if other != own and phase == GROW:
                 raise SiteError(
                     f"site {second} has grown other trees than site {first}; all sites "
                     "need the same versions of xgboost and statcv."
                 )
-            raise SiteError(
-                f"site {first} has xgboost {own}, and site {second} has {other}; "
-                "install one version at all sites."
-            )
+            if other != own:
+                raise SiteError(
+                    f"site {first} has xgboost {own[0]}, and site {second} has "
+                    f"{other[0]}; install one version at all sites."
+                )
 
     def _sums(self, phase: str, read: Mapping[str, Message]) -> dict[str, Floats]:
         """Return the sums over sites."""

@@ -13,7 +13,7 @@ from statcv.sites.cells import Cells
 from statcv.sites.pooled import PooledSums
 
 Floats = NDArray[np.float64]
-GROUPS = 10  # number of groups of a calibration curve
+MAX_GROUPS = 10  # number of groups of a calibration curve
 
 
 def roc_of(sums: PooledSums) -> pd.DataFrame:
@@ -37,7 +37,7 @@ def calibration_of(sums: PooledSums) -> pd.DataFrame:
     zeros, ones = sums.spread(0), sums.spread(1)
     total = np.cumsum(ones + zeros)
     common = np.flatnonzero(np.all([one.cuts for one in cells], axis=0))
-    wanted = total[-1] * np.arange(1, GROUPS) / GROUPS
+    wanted = total[-1] * np.arange(1, MAX_GROUPS) / MAX_GROUPS
     starts = np.zeros(1, dtype=np.intp)
     if len(common):
         nearest = np.abs(total[common][:, None] - wanted).argmin(axis=0)

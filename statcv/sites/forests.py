@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from statcv.engine import installed
 from statcv.errors import SiteError, plural
 from statcv.sites.plan import SitesPlan, learner_of
-from statcv.sites.records import Records
+from statcv.sites.records import SiteRecords
 
 Floats = NDArray[np.float64]
 Bins = NDArray[np.uint8]
@@ -74,13 +74,13 @@ class Job:
 
     Attributes
     ----------
-    records : Records
+    records : SiteRecords
         The records of the site.
     sites : tuple of str
         All sites, in the order in which they are numbered.
     """
 
-    records: Records
+    records: SiteRecords
     sites: tuple[str, ...]
 
     @property
@@ -145,7 +145,7 @@ class Forests:
             made.append(booster)
         return made
 
-    def held_out(self, records: Records) -> Floats:
+    def held_out(self, records: SiteRecords) -> Floats:
         """Return the log odds of each record from the trees that it did not train."""
         bins, margin = bins_of(self.plan, records.X), np.zeros(records.n)
         for fold, booster in enumerate(self._boosters[: self.plan.k]):

@@ -18,20 +18,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from statcv.sites.buckets import bucket_sums
-from statcv.sites.fits import Fits
+from statcv.sites.fits import SummedFits
 from statcv.sites.plan import SitesPlan
-from statcv.sites.records import Records
-from statcv.sites.scores import Predictor, Recalibrated, loss_names
+from statcv.sites.records import SiteRecords
+from statcv.sites.scores import Predictor, RecalibrationFit, loss_names
+from statcv.sites.variances import bucket_sums
 
 Floats = NDArray[np.float64]
 
 MAX_LEVERAGE: Final = 0.8  # for which a step is five times the derivative
-WIDTH: Final = math.sqrt(5)  # half-width of a parabolic kernel whose sd is 1
+# half-width of a parabolic kernel whose sd is 1
+KERNEL_HALF_WIDTH: Final = math.sqrt(5)
 # power of the number of records in the kernel's standard deviation
-POWER: Final = -0.25
-NODES: Final = np.polynomial.legendre.leggauss(16)
-MOMENTS: Final = 10  # second moments of two class sums and two counts of a cluster
+KERNEL_POWER: Final = -0.25
+QUADRATURE: Final = np.polynomial.legendre.leggauss(16)
+N_MOMENTS: Final = 10  # second moments of two class sums and two counts of a cluster
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +42,7 @@ class Published:
     Attributes
     ----------
     plan : SitesPlan
-    fits : Fits
+    fits : SummedFits
         The fits at the end.
     predictor : Predictor
         What predicts held-out records: the same, or trees.
@@ -59,14 +60,14 @@ class Published:
         Edges between bins.
     counts : numpy.ndarray, shape (k, 2, bins)
         Records of each fold and class by bin.
-    recalibrated : Recalibrated
+    recalibrated : RecalibrationFit
         Calibration intercept and slope.
     n_sites : int
         Number of sites.
     """
 
     plan: SitesPlan
-    fits: Fits
+    fits: SummedFits
     predictor: Predictor
     by_class: Floats
     trained: Floats
@@ -74,7 +75,7 @@ class Published:
     moments: Floats
     edges: Floats
     counts: Floats
-    recalibrated: Recalibrated
+    recalibrated: RecalibrationFit
     n_sites: int
 
     @property
@@ -139,7 +140,7 @@ class Published:
 
     def density(self, z: Floats, code: int) -> Floats:
         """Return the density of a class at z, smoothed by a parabolic kernel."""
-        place, weight = NODES
+        place, weight = QUADRATURE
         value = np.zeros_like(z)
         for at, by in zip(place.tolist(), weight.tolist(), strict=True):
             value += by * at * self.below(z + self.width * at, code)
@@ -153,7 +154,9 @@ class Published:
         number = self.counts.sum(axis=1)
         mean = (number * z).sum() / number.sum()
         variance = (number * (z - mean) ** 2).sum() / number.sum()
-        return float(WIDTH * math.sqrt(max(variance, 1e-300)) * self.n**POWER)
+        return float(
+            KERNEL_HALF_WIDTH * math.sqrt(max(variance, 1e-300)) * self.n**KERNEL_POWER
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +181,7 @@ class Influence:
     share: Floats | None = None
 
 
-def moved(records: Records, published: Published, metric: str) -> Influence:
+def moved(records: SiteRecords, published: Published, metric: str) -> Influence:
     """Return how the records of a site move a metric."""
     eta, y, n = published.predictor.held_out(records), records.y, published.n
     if metric == "auroc":
@@ -212,7 +215,7 @@ def moved(records: Records, published: Published, metric: str) -> Influence:
     )
 
 
-def _of_area(records: Records, published: Published, eta: Floats) -> Influence:
+def _of_area(records: SiteRecords, published: Published, eta: Floats) -> Influence:
     """Return how records move the area that is compared within folds."""
     high, fold = records.y == 1, records.fold
     z = (eta - published.mean[fold]) * published.rate[fold]
@@ -243,7 +246,7 @@ def _of_errors(published: Published, metric: str, eta: Floats, y: Floats) -> Inf
 # ---- what a site sends ----
 
 
-def slope_sums(records: Records, published: Published) -> NDArray[np.float32]:
+def slope_sums(records: SiteRecords, published: Published) -> NDArray[np.float32]:
     """Return derivatives by the coefficients of each fold, shape (metrics, k, q).
 
     Single precision serves, since no more than a standard error depends on them.
@@ -265,13 +268,13 @@ def slope_sums(records: Records, published: Published) -> NDArray[np.float32]:
 
 
 def variation_sums(
-    records: Records, published: Published, targets: Floats
+    records: SiteRecords, published: Published, targets: Floats
 ) -> dict[str, NDArray[Any]]:
     """Return sums of influences and of their squares.
 
     Parameters
     ----------
-    records : Records
+    records : SiteRecords
     published : Published
     targets : numpy.ndarray, shape (metrics, k, q)
         Derivatives by the coefficients, summed over sites.
@@ -315,7 +318,7 @@ def variation_sums(
     every = np.unique(records.unit).size
     made = {
         "first": np.reshape(first, (metrics, -1, 2)),
-        "second": np.reshape(second, (metrics, -1, MOMENTS)).astype("<f4"),
+        "second": np.reshape(second, (metrics, -1, N_MOMENTS)).astype("<f4"),
         "shares": shares,
         "units": np.array([every, *some], dtype=float),
     }
@@ -324,7 +327,7 @@ def variation_sums(
     return made
 
 
-def _reach(records: Records, published: Published) -> Floats:
+def _reach(records: SiteRecords, published: Published) -> Floats:
     """Return residuals as long as a step without the record, shape (k, n)."""
     k, eta = records.plan.k, published.fits.beta[: records.plan.k] @ records.X.T
     mean, weight = eta, np.ones_like(eta)

@@ -12,7 +12,7 @@ from typing import Any
 from statcv.errors import SiteError
 from statcv.sites.messages import canonical
 from statcv.sites.plan import SitesPlan
-from statcv.sites.records import Records
+from statcv.sites.records import SiteRecords
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Ledger:
         """Permit one more plan, whose sums can be compared with those of others."""
         self.permitted.add(plan.fingerprint)
 
-    def check(self, plan: SitesPlan, records: Records) -> None:
+    def check(self, plan: SitesPlan, records: SiteRecords) -> None:
         """Check that these data may answer this plan.
 
         Raises
@@ -132,7 +132,7 @@ class Ledger:
                 "could reveal a record; the site must permit a second plan itself."
             )
 
-    def enter(self, plan: SitesPlan, records: Records) -> None:
+    def enter(self, plan: SitesPlan, records: SiteRecords) -> None:
         """Enter a plan that is answered."""
         told = {"checksum": records.checksum, "rows": records.n, "sites": None}
         self.held.setdefault(plan.fingerprint, told)

@@ -10,23 +10,16 @@ from functools import cached_property
 from typing import Any, Final
 
 from statcv.errors import ArgumentError
-from statcv.folds import (
-    ByHash,
-    ByQuantile,
-    ByValue,
-    Stratifier,
-    by_hash,
-    by_quantile,
-)
+from statcv.folds import ByHash, ByQuantile, ByValue, Stratifier, by_hash, by_quantile
 from statcv.models import Linear, Logit, Model, XGBoost
 from statcv.sites.messages import VERSION, canonical
 
 Levels = tuple[Any, ...]
 TREES: Final = "trees"  # the kind of a model of boosted trees
-START: Final = 0.5  # probability before the first tree
-STEEPEST: Final = 0.25  # largest second derivative of a record's loss
+START_PROBABILITY: Final = 0.5  # probability before the first tree
+MAX_SECOND_DERIVATIVE: Final = 0.25  # largest second derivative of a record's loss
 CELL: Final = 5
-MOST_BINS: Final = 256  # largest number of bins of a column that trees split
+MAX_COLUMN_BINS: Final = 256  # largest number of bins of a column that trees split
 
 
 @dataclass(frozen=True)
@@ -221,11 +214,11 @@ def learner_of(model: Mapping[str, Any]) -> XGBoost:
         n_estimators=model["rounds"],
         max_depth=model["depth"],
         learning_rate=model["learning_rate"],
-        min_child_weight=model["leaf"] * STEEPEST,
+        min_child_weight=model["leaf"] * MAX_SECOND_DERIVATIVE,
         reg_lambda=model["ridge"],
-        base_score=START,
+        base_score=START_PROBABILITY,
         tree_method="hist",
-        max_bin=MOST_BINS,
+        max_bin=MAX_COLUMN_BINS,
     )
 
 

@@ -30,17 +30,13 @@ from statcv.sites.result_tables import (
     model_of,
     sites_of,
 )
-from statcv.sites.summary import (
-    heading_of,
-    plot_sites,
-    summary_of,
-    write_report_of,
-)
+from statcv.sites.summary import heading_of, plot_sites, summary_of, write_report_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-IMPRECISE: Final = 0.02  # standard error from counts above which the auROC is imprecise
+# standard error from counts above which the auROC is imprecise
+MAX_PRECISE_ORDER_SE: Final = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +196,7 @@ class SitesResult:
     def is_imprecise(self) -> bool:
         """Whether the counts of few records determine the auROC badly."""
         ranked = "auroc" in self.source.metrics
-        return ranked and self.source.sums.order_se("per_fold") > IMPRECISE
+        return ranked and self.source.sums.order_se("per_fold") > MAX_PRECISE_ORDER_SE
 
     def metrics(self, level: float = 0.95) -> pd.DataFrame:
         """Return all metrics with their intervals, one row each."""

@@ -42,7 +42,7 @@ from statcv.sites.progress import (
     VARY,
     Progress,
 )
-from statcv.sites.records import Records, read_records
+from statcv.sites.records import SiteRecords, read_records
 from statcv.sites.scores import (
     count_scores,
     held_moments,
@@ -94,7 +94,7 @@ class Site:
     def __post_init__(self) -> None:
         self.progress = Progress(self.plan)
         self.entries: list[Entry] = []
-        self._records: Records | None = None
+        self._records: SiteRecords | None = None
         self._answered = b""
 
     def step(self, message: bytes) -> bytes:
@@ -282,7 +282,7 @@ class Site:
         }
         return self._reply(GROW, sums, {"trees": grown.digest})
 
-    def _scores(self, records: Records) -> Arrays:
+    def _scores(self, records: SiteRecords) -> Arrays:
         progress, fits = self.progress, self.progress.predictor
         made: Arrays = {"losses": losses(records, fits)}
         if not self.plan.grown:

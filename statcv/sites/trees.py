@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from statcv.arguments import check_types, check_whole
 from statcv.errors import ModelError, plural, suggestion
-from statcv.sites.plan import MOST_BINS, TREES
+from statcv.sites.plan import MAX_COLUMN_BINS, TREES
 
 Floats = NDArray[np.float64]
 
 # largest size of the trees of one fit, in bytes, as part of a message
-MOST_BYTES: Final = 2**21
-_OF_TREE, _OF_NODE = 800, 40  # largest sizes of a tree's frame and of a node, in bytes
+MAX_TREE_BYTES: Final = 2**21
+# largest sizes of the frame of a tree and of a node, in bytes
+_BYTES_PER_TREE, _BYTES_PER_NODE = 800, 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +86,8 @@ reg_lambda=1.0, base_score=0.5, tree_method='hist', max_bin=256)
             )
         if not 0 <= self.ridge < np.inf:
             raise ModelError(f"ridge={self.ridge} is out of range: 0 or more.")
-        if (size := bytes_of(self.rounds, self.depth)) > MOST_BYTES:
-            most = MOST_BYTES * self.rounds // size
+        if (size := bytes_of(self.rounds, self.depth)) > MAX_TREE_BYTES:
+            most = MAX_TREE_BYTES * self.rounds // size
             raise ModelError(
                 f"{plural(self.rounds, 'tree')} of depth {self.depth} are too long for "
                 f"a message; at most {most} of this depth are not."
@@ -151,7 +152,7 @@ reg_lambda=1.0, base_score=0.5, tree_method='hist', max_bin=256)
 def bytes_of(rounds: int, depth: int) -> int:
     """Return how many bytes the trees of a fit have at most."""
     nodes = int(2 ** min(depth + 1, 40))
-    return rounds * (_OF_TREE + _OF_NODE * nodes)
+    return rounds * (_BYTES_PER_TREE + _BYTES_PER_NODE * nodes)
 
 
 def _rising(name: str, given: Iterable[float]) -> list[float]:
@@ -162,8 +163,8 @@ def _rising(name: str, given: Iterable[float]) -> list[float]:
         raise ModelError(f"the cuts of {name!r} must be numbers.") from None
     if not values or not np.isfinite(values).all() or (np.diff(values) <= 0).any():
         raise ModelError(f"the cuts of {name!r} must be rising, finite numbers.")
-    if len(values) >= MOST_BINS:
+    if len(values) >= MAX_COLUMN_BINS:
         raise ModelError(
-            f"{name!r} has {len(values)} cuts, and {MOST_BINS - 1} are the most."
+            f"{name!r} has {len(values)} cuts, and {MAX_COLUMN_BINS - 1} are the most."
         )
     return values

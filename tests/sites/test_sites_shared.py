@@ -12,8 +12,9 @@ from statcv import sites
 from statcv.errors import ArgumentError, MessageError, SiteError
 from statcv.folds import FoldPlan
 from statcv.folds.strata.hashing import keyed_digest, keyed_fold
+from statcv.sites.bucket_counts import bucket_counts, table_key
 from statcv.sites.messages import Message
-from statcv.sites.shared import bucket_counts, estimate_shared, table_key
+from statcv.sites.shared import estimate_shared
 from statcv.studies.ehr import simulate_ehr
 
 BITS = 2**56

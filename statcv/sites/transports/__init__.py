@@ -4,26 +4,20 @@ from statcv.sites.transports.coordinator_party import CoordinatorParty, coordina
 from statcv.sites.transports.directory import Directory
 from statcv.sites.transports.exchange import (
     Exchange,
+    Turn,
     card_name,
     file_name,
     read,
     write,
 )
-from statcv.sites.transports.homes import (
-    TREES,
-    Home,
-    locked,
-    read_log,
-    read_trees,
-)
+from statcv.sites.transports.homes import TREES_FILE, Home, locked, read_log, read_trees
 from statcv.sites.transports.in_process import InProcess
 from statcv.sites.transports.nvflare import NVFlare
 from statcv.sites.transports.signing import SigningKey, key_name, opened
 from statcv.sites.transports.site_party import SiteParty, join
-from statcv.sites.transports.turns import Turn
 
 __all__ = [
-    "TREES",
+    "TREES_FILE",
     "CoordinatorParty",
     "Directory",
     "Exchange",

@@ -17,14 +17,15 @@ from statcv.sites.plan import SitesPlan
 from statcv.sites.transports.exchange import (
     ROSTER,
     Exchange,
+    Turn,
     card_name,
     check_names,
     file_name,
     named,
+    waiting,
 )
 from statcv.sites.transports.homes import Home
 from statcv.sites.transports.signing import COORDINATOR, IncompleteError
-from statcv.sites.transports.turns import Turn, waiting
 
 
 def coordinate(folder: Path, plan: SitesPlan, sites: Sequence[str] = ()) -> Home:

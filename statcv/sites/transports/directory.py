@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from statcv.errors import ExchangeError
+from statcv.formula import as_frame
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.plan import SitesPlan
 from statcv.sites.transports.coordinator_party import CoordinatorParty, coordinate
@@ -85,7 +86,7 @@ class Directory:
             parties = []
             for name, frame in data.items():
                 home = join(self.homes / name, plan, name, frame)
-                party = SiteParty(home, partial(_same, frame), grow.get(name))
+                party = SiteParty(home, partial(as_frame, frame), grow.get(name))
                 parties.append(party)
             while True:
                 turns = [coordinator.step(self.exchange)]
@@ -97,7 +98,3 @@ class Directory:
                     raise ExchangeError(" ".join(turn.sentence for turn in turns))
             self.files = len(self.exchange.files())
             return coordinator.ended()
-
-
-def _same(frame: Any) -> Any:
-    return frame

@@ -72,11 +72,7 @@ def done(steps: Sequence[Callable[[], T]], together: bool) -> list[T]:
         return [step() for step in steps]
     # each step sets the number of threads of this process, and sets it back
     with threadpool_limits(1), ThreadPoolExecutor(len(steps)) as pool:
-        return list(pool.map(_call, steps))
-
-
-def _call(step: Callable[[], T]) -> T:
-    return step()
+        return list(pool.map(lambda step: step(), steps))
 
 
 @contextmanager

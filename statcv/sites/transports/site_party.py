@@ -23,10 +23,12 @@ from statcv.sites.site import Site
 from statcv.sites.transports.exchange import (
     ROSTER,
     Exchange,
+    Turn,
     card_name,
     check_names,
     file_name,
     read,
+    waiting,
     write,
 )
 from statcv.sites.transports.homes import Home, read_ledger
@@ -36,7 +38,6 @@ from statcv.sites.transports.signing import (
     key_name,
     read_card,
 )
-from statcv.sites.transports.turns import Turn, waiting
 
 
 def join(

@@ -19,9 +19,11 @@ from statcv.sites.transports.nvflare.local import NVFlare, need_nvflare
 __all__ = ["NVFlare"]
 
 _MODULES = {
-    "provisioning": ("fingerprint", "install", "provision", "request", "sign"),
+    "jobs": ("write_job",),
     "processes": ("serve", "start_client", "start_server", "stop", "take_part"),
+    "provisioning": ("fingerprint", "install", "provision", "request", "sign"),
     "running": ("run_job", "run_plan"),
+    "snapshot": ("answering", "clear", "prepare"),
 }
 
 
@@ -29,6 +31,7 @@ def __getattr__(name: str) -> Any:
     """Import what needs NVFLARE when it is first used."""
     for module, names in _MODULES.items():
         if name in names:
-            need_nvflare()
+            if module not in ("jobs", "snapshot"):
+                need_nvflare()
             return getattr(import_module(f"{__name__}.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

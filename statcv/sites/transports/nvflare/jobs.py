@@ -23,8 +23,10 @@ COORDINATOR: Final = "coordinator@statcv.org"  # a name; NVFLARE sends no mail
 PLAN: Final = "plan.json"
 ANSWERS: Final = "answers.jsonl"
 OUTCOME: Final = "outcome.txt"  # empty, or why the run ended before its time
-WAIT: Final = 0.05  # seconds after which a site asks again whether there is a message
-LOST: Final = 1.0  # seconds after which a site whose process ended is given up
+# seconds after which a site asks again whether there is a message
+SECONDS_BETWEEN_REQUESTS: Final = 0.05
+# seconds after which a site whose process ended is given up
+MAX_SECONDS_LOST: Final = 1.0
 
 
 def write_job(folder: Path, plan: SitesPlan, sites: Sequence[str]) -> None:
@@ -46,9 +48,9 @@ def write_job(folder: Path, plan: SitesPlan, sites: Sequence[str]) -> None:
     }
     server: dict[str, Any] = {
         "format_version": 2,
-        "server": {"task_request_interval": WAIT},
-        "dead_client_grace_period": LOST,
-        "dead_client_check_lead_time": LOST,
+        "server": {"task_request_interval": SECONDS_BETWEEN_REQUESTS},
+        "dead_client_grace_period": MAX_SECONDS_LOST,
+        "dead_client_check_lead_time": MAX_SECONDS_LOST,
         "task_data_filters": [],
         "task_result_filters": [],
         "components": [],

@@ -18,7 +18,8 @@ from nvflare.lighter.provisioner import Provisioner
 from statcv.errors import ArgumentError, SiteError
 from statcv.sites.transports.nvflare.jobs import CONTROLLER, EXECUTOR, PROJECT
 
-SILENCE: Final = 10.0  # seconds without a heartbeat, after which a site is gone
+# seconds without a heartbeat, after which a site is gone
+MAX_SECONDS_WITHOUT_HEARTBEAT: Final = 10.0
 NOT_STREAMED: Final = ("site_log_streamer", "log_receiver")
 PERMISSIONS: Final = {
     **dict.fromkeys(("submit_job", "manage_job", "download_job", "view"), "any"),
@@ -79,7 +80,7 @@ def restrict_client(kit: Path) -> None:
 def restrict_server(kit: Path) -> None:
     """Write what the server permits, which runs one job at a time."""
     resources = _defaults(kit)
-    resources["servers"][0]["heart_beat_timeout"] = SILENCE
+    resources["servers"][0]["heart_beat_timeout"] = MAX_SECONDS_WITHOUT_HEARTBEAT
     for one in resources["components"]:
         if one["id"] == "job_scheduler":
             one["args"] = {"max_jobs": 1, "min_schedule_interval": 1.0}

@@ -21,16 +21,12 @@ from statcv.sites.records import read_records
 from statcv.sites.transports.homes import Home
 from statcv.sites.transports.nvflare.jobs import PROJECT
 from statcv.sites.transports.nvflare.kits import place_server
-from statcv.sites.transports.nvflare.provisioning import (
-    check_valid,
-    install,
-    site_of,
-)
+from statcv.sites.transports.nvflare.provisioning import check_valid, install, site_of
 from statcv.sites.transports.nvflare.snapshot import VARIABLE, clear, prepare
 
-BEAT: Final = 2.0  # seconds between the signs of life of a site
-GRACE: Final = 2.0  # seconds for a process to end when it is asked
-LOOK: Final = 0.5  # seconds between looks whether a process has ended
+SECONDS_BETWEEN_HEARTBEATS: Final = 2.0  # seconds between the signs of life of a site
+MAX_SECONDS_TO_END: Final = 2.0  # seconds for a process to end when it is asked
+SECONDS_BETWEEN_LOOKS: Final = 0.5  # seconds between looks whether a process has ended
 SECRETS: Final = ("STATCV_KEY", VARIABLE)
 OUTPUT: Final = "output.txt"
 
@@ -72,7 +68,7 @@ def stop(processes: Sequence[FlareProcess]) -> None:
     for part in running:
         with contextlib.suppress(psutil.NoSuchProcess):
             part.terminate()
-    _, left = psutil.wait_procs(running, GRACE)
+    _, left = psutil.wait_procs(running, MAX_SECONDS_TO_END)
     for part in left:
         with contextlib.suppress(psutil.NoSuchProcess):
             part.kill()
@@ -95,7 +91,7 @@ def start_client(home: Path, key: str | None = None) -> FlareProcess:
     known = {**os.environ, VARIABLE: str(home.resolve())}
     if key is not None:
         known["STATCV_KEY"] = key
-    beat = (f"uid={name}", f"heart_beat_interval={BEAT}")
+    beat = (f"uid={name}", f"heart_beat_interval={SECONDS_BETWEEN_HEARTBEATS}")
     kit = home / "nvflare"
     return _start(name, kit, "client.client_train", "fed_client.json", known, beat)
 
@@ -186,7 +182,7 @@ def _wait(process: FlareProcess) -> None:
     """Wait until the process ends, and stop it if this one is interrupted."""
     try:
         while not process.ended:
-            time.sleep(LOOK)
+            time.sleep(SECONDS_BETWEEN_LOOKS)
         raise SiteError(f"the process of {process.name} ended; see {process.output}.")
     finally:
         stop([process])

@@ -30,8 +30,9 @@ from statcv.sites.transports.nvflare.jobs import (
 from statcv.sites.transports.nvflare.processes import FlareProcess
 from statcv.sites.transports.nvflare.provisioning import check_valid
 
-PATIENCE: Final = 60.0  # seconds for the server to open its port, and sites to come
-POLL: Final = 0.2  # seconds between looks at the state of the server
+# seconds for the server to open its port, and sites to come
+MAX_SECONDS_TO_COME: Final = 60.0
+SECONDS_BETWEEN_LOOKS: Final = 0.2  # seconds between looks at the state of the server
 
 
 def run_plan(
@@ -41,7 +42,6 @@ def run_plan(
     folder: Path,
     processes: Sequence[FlareProcess] = (),
     server: Path | None = None,
-    patience: float = PATIENCE,
 ) -> Coordinator:
     """Ask the server to run a plan at sites, and return its coordinator at the end.
 
@@ -59,8 +59,6 @@ def run_plan(
     server : Path, optional
         The kit of the server, if it runs on this machine. The answers are then read
         there, without waiting until NVFLARE has packed them.
-    patience : float
-        Seconds for the server and the sites to be there.
 
     Raises
     ------
@@ -72,7 +70,7 @@ def run_plan(
         raise ArgumentError("the plan names no sites; say which take part.")
     job = folder / "job"
     write_job(job, plan, names)
-    return replayed(plan, run_job(kit, job, names, processes, server, patience))
+    return replayed(plan, run_job(kit, job, names, processes, server))
 
 
 def run_job(
@@ -81,11 +79,10 @@ def run_job(
     sites: Sequence[str],
     processes: Sequence[FlareProcess] = (),
     server: Path | None = None,
-    patience: float = PATIENCE,
 ) -> Path:
     """Run a job at sites, and return the folder in which its answers are kept."""
     check_valid(kit, "the coordinator")
-    until = time.monotonic() + patience
+    until = time.monotonic() + MAX_SECONDS_TO_COME
     with _session(kit, processes, until) as session:
         _await_sites(session, sites, processes, until)
         number = session.submit_job(str(job.resolve()))
@@ -108,24 +105,23 @@ def _session(
 ) -> Iterator[Session]:
     """Connect to the server, which may still be about to open its port."""
     admin = json.loads((kit / "startup" / "fed_admin.json").read_text())["admin"]
-    while True:
-        _check_alive(processes)
+    where = admin["host"], admin["port"]
+    for late in _looks(processes, until):
         with contextlib.suppress(OSError):
-            socket.create_connection((admin["host"], admin["port"]), 1).close()
+            socket.create_connection(where, 1).close()
             break
-        if time.monotonic() > until:
+        if late:
             raise SiteError(
-                f"the server does not answer at {admin['host']}:{admin['port']}; "
+                f"the server does not answer at {where[0]}:{where[1]}; "
                 "`statcv sites server` starts it."
             )
-        time.sleep(POLL)
     with _quiet():
-        while True:
+        for late in _looks(processes, until):
             try:
                 session = new_secure_session(COORDINATOR, str(kit.resolve()))
                 break
             except NoConnection:
-                if time.monotonic() > until:
+                if late:
                     raise SiteError(
                         "the server does not know the coordinator; its kit is of "
                         "another root."
@@ -141,18 +137,16 @@ def _await_sites(
     session: Any, sites: Sequence[str], processes: Sequence[FlareProcess], until: float
 ) -> None:
     """Wait until all sites have come."""
-    while True:
-        _check_alive(processes)
+    for late in _looks(processes, until):
         present = {one.name for one in session.get_system_info().client_info}
         absent = [name for name in sites if name not in present]
         if not absent:
             return
-        if time.monotonic() > until:
+        if late:
             raise SiteError(
                 f"site {listed(absent)} did not come; the run begins when all sites "
                 "are there."
             )
-        time.sleep(POLL)
 
 
 def _await_end(
@@ -166,20 +160,24 @@ def _await_end(
         status = str(meta.get("status", ""))
         if status.startswith("FINISHED"):
             break
-        time.sleep(POLL)
+        time.sleep(SECONDS_BETWEEN_LOOKS)
     for one in meta.get("job_deploy_detail", ()):
         site, _, said = one.partition(": ")
         if site in sites and said != "OK":
             raise SiteError(f"site {site} refuses the job: {said}.")
 
 
-def _check_alive(processes: Sequence[FlareProcess]) -> None:
-    for one in processes:
-        if one.ended:
-            raise SiteError(
-                f"the process of {one.name} ended before the run began; {one.output} "
-                "says why."
-            )
+def _looks(processes: Sequence[FlareProcess], until: float) -> Iterator[bool]:
+    """Yield again and again, while processes run, whether it is too late."""
+    while True:
+        for one in processes:
+            if one.ended:
+                raise SiteError(
+                    f"the process of {one.name} ended before the run began; "
+                    f"{one.output} says why."
+                )
+        yield time.monotonic() > until
+        time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
 @contextlib.contextmanager
