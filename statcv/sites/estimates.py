@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from statcv.arguments import one_of
+from statcv.arguments import check_level, one_of
 from statcv.errors import MetricError, SiteError, suggestion
 from statcv.inference import Estimate, Interval
 from statcv.inference.intervals.infinitesimal import (
@@ -63,6 +63,7 @@ def make_estimate(
     metric, how, level, interval
         As in :meth:`statcv.sites.result.SitesResult.estimate`.
     """
+    check_level(level)
     ran = isinstance(source, Coordinator)
     metric = source.metrics[0] if metric is None else metric
     if metric not in source.metrics:

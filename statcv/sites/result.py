@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from statcv.arguments import check_level, check_types, one_of
+from statcv.arguments import check_types, one_of
 from statcv.errors import MetricError, plural
 from statcv.inference import Estimate, HTest, RandomEffects
 from statcv.results.summary import Summary
@@ -178,7 +178,6 @@ class SitesResult:
             If the plan does not have the metric.
         """
         check_types(SitesResult.estimate, locals())
-        check_level(level)
         return make_estimate(self.source, metric, how, level, interval)
 
     def bound(self, how: str = "per_fold") -> float:
@@ -249,7 +248,6 @@ class SitesResult:
         other sites.
         """
         check_types(SitesResult.by_site, locals())
-        check_level(level)
         return by_site_of(self.source, metric, level)
 
     def heterogeneity(
@@ -262,7 +260,6 @@ class SitesResult:
         :meth:`statcv.results.result.CVResult.heterogeneity`.
         """
         check_types(SitesResult.heterogeneity, locals())
-        check_level(level)
         return heterogeneity_of(self.source, metric, level)
 
     # ---- curves ----
@@ -317,7 +314,6 @@ class SitesResult:
     def plot(self, ax: Axes | None = None, level: float = 0.95) -> Axes:
         """Draw the headline metric of each site, and of all, as a forest plot."""
         check_types(SitesResult.plot, locals())
-        check_level(level)
         return plot_sites(self.source, ax, level)
 
     def _needs_classes(self, what: str) -> None:

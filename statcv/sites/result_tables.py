@@ -105,7 +105,7 @@ def metrics_of(source: Source, level: float) -> pd.DataFrame:
 
 def by_site_of(source: Source, metric: str | None, level: float) -> pd.DataFrame:
     """Return the estimate of each site, and that without it, one row per site."""
-    one, every = make_estimate(source, metric), source.sums
+    one, every = make_estimate(source, metric, level=level), source.sums
     if one.metric.startswith("calibration"):
         raise MetricError(
             f"{one.label} is not available by site: its sums are those of all."
