@@ -102,7 +102,7 @@ def read_plan(path: Path) -> SitesPlan:
         If there is no file.
     """
     from statcv.sites import SitesPlan
-    from statcv.sites.transports.exchange import read
+    from statcv.sites.transports import read
 
     text = read(path)
     if text is None:

@@ -18,10 +18,8 @@ from statcv.errors import ArgumentError, DataError, SiteError, listed
 if TYPE_CHECKING:
     import pandas as pd
 
-    from statcv.sites import Entry, SitesPlan
-    from statcv.sites.transports.homes import Home
-    from statcv.sites.transports.parties import CoordinatorParty, SiteParty
-    from statcv.sites.trees import Grow
+    from statcv.sites import Entry, Grow, SitesPlan
+    from statcv.sites.transports import CoordinatorParty, Home, SiteParty
 
 AGREED = ["k", "model", "rebalance", "metrics", "cell", "bins", "rounds"]
 AGREED += ["permutations", "sites", "seed"]
@@ -32,7 +30,7 @@ AGREED += ["permutations", "sites", "seed"]
 
 def _agree(options: argparse.Namespace) -> None:
     from statcv.sites import agree
-    from statcv.sites.transports.exchange import write
+    from statcv.sites.transports import write
 
     given = {name: getattr(options, name) for name in AGREED}
     given["stratify"] = _stratifier(options)
@@ -120,8 +118,7 @@ def _disclose(options: argparse.Namespace) -> None:
 
 
 def _coordinate(options: argparse.Namespace) -> None:
-    from statcv.sites.transports.homes import locked
-    from statcv.sites.transports.parties import coordinate
+    from statcv.sites.transports import coordinate, locked
 
     plan = read_plan(options.plan)
     with locked(options.home):
@@ -132,9 +129,7 @@ def _coordinate(options: argparse.Namespace) -> None:
 
 
 def _join(options: argparse.Namespace) -> None:
-    from statcv.sites.transports.exchange import card_name
-    from statcv.sites.transports.homes import locked
-    from statcv.sites.transports.parties import join
+    from statcv.sites.transports import card_name, join, locked
 
     plan, site = read_plan(options.plan), options.site
     need_trees(plan)
@@ -160,7 +155,7 @@ def _join(options: argparse.Namespace) -> None:
 
 
 def _tell_key(what: str, home: Home) -> None:
-    from statcv.sites.transports.signing import key_name
+    from statcv.sites.transports import key_name
 
     print(f"{what} is {key_name(home.key.public)}; compare it by telephone.")
 
@@ -185,7 +180,7 @@ def _records(
 @contextmanager
 def _home(folder: Path) -> Iterator[Home]:
     """Open a home, and keep other processes from it."""
-    from statcv.sites.transports.homes import Home, locked
+    from statcv.sites.transports import Home, locked
 
     Home.open(folder)
     with locked(folder):
@@ -193,7 +188,7 @@ def _home(folder: Path) -> Iterator[Home]:
 
 
 def _party(home: Home, grow: Grow | None = None) -> CoordinatorParty | SiteParty:
-    from statcv.sites.transports.parties import CoordinatorParty, SiteParty
+    from statcv.sites.transports import CoordinatorParty, SiteParty
 
     if not home.is_site:
         return CoordinatorParty(home)
@@ -203,13 +198,13 @@ def _party(home: Home, grow: Grow | None = None) -> CoordinatorParty | SiteParty
 
 
 def _step_once(home: Home, folder: Path, grow: Grow | None = None) -> None:
-    from statcv.sites.transports.exchange import Exchange
+    from statcv.sites.transports import Exchange
 
     print(_party(home, grow).step(Exchange(folder)))
 
 
 def _step(options: argparse.Namespace) -> None:
-    from statcv.sites.transports.exchange import Exchange
+    from statcv.sites.transports import Exchange
 
     grow = grower(options)
     with _home(options.home) as home:
@@ -236,8 +231,7 @@ def _step(options: argparse.Namespace) -> None:
 
 def _result(options: argparse.Namespace) -> None:
     from statcv.sites.running import make_result
-    from statcv.sites.transports.exchange import Exchange
-    from statcv.sites.transports.parties import CoordinatorParty
+    from statcv.sites.transports import CoordinatorParty, Exchange
 
     with _home(options.home) as home:
         party = _party(home)
@@ -260,7 +254,7 @@ def _result(options: argparse.Namespace) -> None:
 def _read_log(file: Path) -> tuple[str, list[Entry]]:
     """Read the name of a site, and its log."""
     from statcv.sites import Message
-    from statcv.sites.transports.homes import read_log
+    from statcv.sites.transports import read_log
 
     entries = read_log(file)
     if not entries:
@@ -270,11 +264,11 @@ def _read_log(file: Path) -> tuple[str, list[Entry]]:
 
 def _verify(options: argparse.Namespace) -> None:
     from statcv.sites import verify
-    from statcv.sites.transports.homes import TREES, read_trees
+    from statcv.sites.transports import TREES_FILE, read_trees
 
     plan = read_plan(options.plan or options.log.parent / "plan.json")
     site, entries = _read_log(options.log)
-    kept = read_trees(options.log.parent / TREES)
+    kept = read_trees(options.log.parent / TREES_FILE)
     data = _records(plan, site, options.data, layout_of(options))
     found = verify(plan, entries, data, site, kept)
     if not found.passed:

@@ -74,23 +74,27 @@ def _names(text: str) -> tuple[str, ...]:
 def _provision(options: argparse.Namespace) -> None:
     from statcv.sites.transports.nvflare import provision
 
-    provision(options.center, options.host, options.port, options.days)
+    where = {"host": options.host, "port": options.port}
+    provision(options.center, **where, days=options.days)
     print(f"{options.center}/root signs certificates; nobody else may read it.")
     print(f"The server will open port {options.port} at {options.host}, and no other.")
 
 
 def _request(options: argparse.Namespace) -> None:
-    from statcv.sites.transports.nvflare import request
+    from statcv.sites.transports.nvflare import fingerprint, request
 
-    made, aloud = request(options.home, options.site)
+    made = request(options.home, options.site)
+    aloud = fingerprint(made)
     options.out.write_bytes(made)
     print(f"Send {options.out} to the coordinator, and read to them: {aloud}")
 
 
 def _sign(options: argparse.Namespace) -> None:
-    from statcv.sites.transports.nvflare import sign
+    from statcv.sites.transports.nvflare import fingerprint, sign
 
-    site, answer, aloud = sign(options.center, options.request.read_bytes())
+    asked = options.request.read_bytes()
+    site, answer = sign(options.center, asked)
+    aloud = fingerprint(asked)
     options.out.write_bytes(answer)
     print(f"Send {options.out} to site {site} if they read to you: {aloud}")
 
@@ -113,10 +117,11 @@ def _client(options: argparse.Namespace) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
+    from statcv.sites import SitesResult
     from statcv.sites.transports.nvflare import run_plan
 
-    plan = read_plan(options.plan)
-    print(run_plan(options.center, plan, options.sites, options.out).summary())
+    plan, kit = read_plan(options.plan), options.center / "coordinator"
+    print(SitesResult(run_plan(kit, plan, options.sites, options.out)).summary())
 
 
 def tell(sentence: str) -> None:

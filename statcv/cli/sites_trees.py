@@ -12,8 +12,7 @@ from statcv.cli.files import read_plan
 from statcv.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from statcv.sites import SitesPlan, Trees
-    from statcv.sites.trees import Grow
+    from statcv.sites import Grow, SitesPlan, Trees
 
 PORT = 9091
 LOOK = 0.2  # seconds between two checks whether the server has ended
@@ -106,7 +105,7 @@ def need_trees(plan: SitesPlan) -> None:
 def _serve(options: argparse.Namespace) -> None:
     from statcv.cli.sites_nvflare import ending_by_signal, tell
     from statcv.errors import SiteError
-    from statcv.sites.plan import MINIMUM_SITES
+    from statcv.sites.messages import MINIMUM_SITES
     from statcv.sites.transports.federated import serving
 
     plan = read_plan(options.plan)

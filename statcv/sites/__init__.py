@@ -1,16 +1,18 @@
 """Cross-validation over sites that share no records."""
 
 from statcv.sites.agreement import agree
+from statcv.sites.audit import audit_logs, verify
+from statcv.sites.bucket_counts import count_buckets
 from statcv.sites.by_query import probability_edges, sql_sums
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.disclosure import disclosure_sheet
-from statcv.sites.log import Entry, Ledger, audit_logs, verify
+from statcv.sites.forests import DroppedOutError, Grow, Job
+from statcv.sites.ledger import Entry, Ledger
 from statcv.sites.messages import Message
 from statcv.sites.plan import SitesPlan
 from statcv.sites.quantiles import (
     AgreedThresholds,
     ask_counts,
-    count_values,
     next_ranges,
     thresholds,
     thresholds_of,
@@ -21,24 +23,25 @@ from statcv.sites.running import run
 from statcv.sites.shared import (
     SharedPatients,
     ask_buckets,
-    count_buckets,
     shared_of,
     shared_patients,
 )
 from statcv.sites.site import Site
-from statcv.sites.sums import SumsResult, from_sums
-from statcv.sites.transports.directory import Directory
-from statcv.sites.transports.in_process import InProcess
-from statcv.sites.transports.nvflare import NVFlare
+from statcv.sites.tables import from_sums
+from statcv.sites.transports import Directory, InProcess, NVFlare
 from statcv.sites.trees import Trees
+from statcv.sites.value_counts import count_values
 from statcv.sites.vectors import test_vectors
 
 __all__ = [
     "AgreedThresholds",
     "Coordinator",
     "Directory",
+    "DroppedOutError",
     "Entry",
+    "Grow",
     "InProcess",
+    "Job",
     "Ledger",
     "Message",
     "NVFlare",
@@ -46,7 +49,6 @@ __all__ = [
     "Site",
     "SitesPlan",
     "SitesResult",
-    "SumsResult",
     "Trees",
     "agree",
     "ask_buckets",

@@ -28,8 +28,8 @@ from statcv.errors import (
 from statcv.folds import Stratifier, by_hash
 from statcv.formula import Design, make_design
 from statcv.models import Linear, Logit
-from statcv.sites.plan import CELL, Levels, SitesPlan, described
-from statcv.sites.trees import KIND, Trees
+from statcv.sites.plan import CELL, TREES, Levels, SitesPlan, described
+from statcv.sites.trees import Trees
 
 METRICS: Final = {
     "logit": (
@@ -42,11 +42,10 @@ METRICS: Final = {
     ),
     "linear": ("rmse", "mse", "mae", "r2"),
 }
-CLASSES: Final = ("logit", KIND)  # kinds of models whose outcome has two classes
 DECISIONS: Final = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 SCOPE: Final = {"np": np}  # what formulas may call, beyond patsy's own functions
 # number of made-up rows from which the columns of the design are read
-TRIAL: Final = 200
+N_TRIAL_ROWS: Final = 200
 
 
 MAX_ROUNDS = 10_000  # largest number of messages of one fit
@@ -150,7 +149,7 @@ def agree(
             raise ArgumentError(
                 f"levels={{{name!r}: …}} needs at least two levels, all different."
             )
-    classes = chosen["kind"] in CLASSES
+    classes = chosen["kind"] != "linear"
     outcome, design = _trial(formula, given, classes)
     if isinstance(model, Trees):
         chosen = model.agreed(design.names, design.matrix, cell)
@@ -204,7 +203,7 @@ def _model(model: Any) -> dict[str, Any]:
             )
         model = named[model]
     if isinstance(model, Trees):
-        return {"kind": KIND}
+        return {"kind": TREES}
     if isinstance(model, Linear):
         return {"kind": "linear", "C": None, "firth": False}
     if isinstance(model, Logit) and not (model.standardize or model.flic):
@@ -281,11 +280,11 @@ def made_up(
         Seed of the numbers.
     """
     rng = np.random.default_rng(trial)
-    frame = pd.DataFrame({name: 0.1 + 0.8 * rng.random(TRIAL) for name in names})
+    frame = pd.DataFrame({name: 0.1 + 0.8 * rng.random(N_TRIAL_ROWS) for name in names})
     own = {names[0]: (0, 1)} if classes else {}
     for name, values in {**own, **levels}.items():
         if name in frame:
-            codes = rng.permutation(np.arange(TRIAL) % len(values))
+            codes = rng.permutation(np.arange(N_TRIAL_ROWS) % len(values))
             column = pd.Categorical(np.array(values, dtype=object)[codes])
             frame[name] = column.set_categories(list(values))
     return frame

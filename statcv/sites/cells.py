@@ -19,8 +19,9 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 Cuts = NDArray[np.bool_]
 
-ROUNDS: Final = 2  # number of rounds of spreading; more would make masses spiky
-LEAST: Final = 1e-9  # least number of records that a bin is taken to have
+# number of rounds of spreading; more would make masses spiky
+N_SPREADING_ROUNDS: Final = 2
+MIN_RECORDS_PER_BIN: Final = 1e-9  # least number of records that a bin is taken to have
 
 
 def score_edges(
@@ -72,8 +73,6 @@ class Cells:
         cls,
         counts: Numbers,
         least: int,
-        *,
-        allowed: Cuts | None = None,
         wanted: Cuts | None = None,
     ) -> Cells:
         """Cut bins into intervals whose counts are 0 or at least ``least``.
@@ -85,8 +84,6 @@ class Cells:
         ----------
         counts : numpy.ndarray of int, shape (bins,)
         least : int
-        allowed : numpy.ndarray of bool, shape (bins - 1,), optional
-            Edges at which intervals may end; all unless given.
         wanted : numpy.ndarray of bool, shape (bins - 1,), optional
             Edges that come before all others.
 
@@ -99,11 +96,10 @@ class Cells:
         bins = len(counts)
         below = np.concatenate([[0], np.cumsum(counts)])
         first = np.zeros(bins - 1) if wanted is None else ~wanted * float(bins)
-        may = np.ones(bins - 1, dtype=bool) if allowed is None else allowed
         cuts, ranges = np.zeros(bins - 1, dtype=bool), [(0, bins)]
         while ranges:
             begin, end = ranges.pop()
-            edge = begin + np.flatnonzero(may[begin : end - 1])
+            edge = np.arange(begin, end - 1)
             left = below[edge + 1] - below[begin]
             right = below[end] - below[edge + 1]
             good = ((left == 0) | (left >= least)) & ((right == 0) | (right >= least))
@@ -113,6 +109,11 @@ class Cells:
                 best = int(edge[away.argmin()])
                 cuts[best] = True
                 ranges += [(begin, best + 1), (best + 1, end)]
+        return cls.cut(counts, cuts)
+
+    @classmethod
+    def cut(cls, counts: Numbers, cuts: Cuts) -> Cells:
+        """Join the counts of bins between cuts."""
         starts = np.concatenate([[0], np.flatnonzero(cuts) + 1])
         return cls(cuts, np.add.reduceat(counts, starts))
 
@@ -152,9 +153,21 @@ def class_mass(cells: Sequence[Cells]) -> Floats:
     numpy.ndarray, shape (bins,)
     """
     mass = np.ones(len(cells[0].cuts) + 1)
-    for _ in range(ROUNDS):
-        mass = np.sum([one.spread(mass) for one in cells], axis=0) + LEAST
+    for _ in range(N_SPREADING_ROUNDS):
+        mass = np.sum([one.spread(mass) for one in cells], axis=0) + MIN_RECORDS_PER_BIN
     return mass
+
+
+def shares_below(cells: Sequence[Cells], n: int) -> tuple[Floats, Floats]:
+    """Return the least and the largest share of records below each edge."""
+    least, most = np.zeros((2, len(cells[0].cuts)))
+    for one in cells:
+        # the interval that ends at or after the edge
+        interval = np.cumsum(np.append(0, one.cuts))[:-1]
+        upto = np.cumsum(one.counts)[interval]
+        most += upto
+        least += np.where(one.cuts, upto, upto - one.counts[interval])
+    return least / n, most / n
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,18 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import MessageError, SiteError, listed
-from statcv.sites.cells import Cells, class_mass
-from statcv.sites.messages import Message
-from statcv.sites.plan import MINIMUM_SITES, SitesPlan
-from statcv.sites.progress import END, GROW, JOIN, SCORE, Progress
-from statcv.sites.scores import unpacked
-from statcv.sites.site import REFUSE
-from statcv.sites.trees import Forests
+from statcv.sites.cells import Cells
+from statcv.sites.forests import Forests
+from statcv.sites.messages import MINIMUM_SITES, REFUSE, Message, too_few
+from statcv.sites.plan import SitesPlan
+from statcv.sites.pooled import CLASSES, PooledSums, SiteSums
+from statcv.sites.progress import END, GROW, JOIN, SCORE, VARY, Progress
+from statcv.sites.scores import loss_names, unpacked
+from statcv.sites.variances import Variation, shared_share, variance_of_sum, variations
 
 Floats = NDArray[np.float64]
 
@@ -119,7 +121,7 @@ class Coordinator:
             one = Message.of(reply)
             site = str(one.header.get("site", "?"))
             if one.kind == REFUSE:
-                raise SiteError(_refused(site, str(one.header.get("why", ""))))
+                raise SiteError(f"site {site} refuses: {one.header.get('why', '')}")
             if one.header.get("plan") != self.plan.fingerprint:
                 raise SiteError(f"site {site} answers another plan; send it this one.")
             if one.kind != self.progress.phase or (
@@ -142,34 +144,31 @@ class Coordinator:
         if other := sorted(set(read) - expected):
             raise SiteError(f"site {listed(other)} does not take part in this run.")
         if len(read) < MINIMUM_SITES:
-            raise SiteError(
-                f"{len(read)} sites take part, and at least {MINIMUM_SITES} must, "
-                "since with two each could subtract its own numbers from the sums."
-            )
+            raise SiteError(too_few(len(read)))
         return dict(sorted(read.items()))
 
     def _check_trees(self, phase: str, read: Mapping[str, Message]) -> None:
         """Check that all sites have one version of XGBoost, and the same trees."""
         what = "xgboost" if phase == JOIN else "trees"
-        found: dict[tuple[str, bytes], str] = {}
+        found: dict[str, tuple[str, bytes]] = {}
         for site, one in read.items():
             array = one.arrays.get("trees")
             if phase == GROW and (array is None or array.dtype != np.uint8):
                 raise MessageError(f"site {site}: the answer has no trees.")
             held = b"" if array is None else array.tobytes()
-            found.setdefault((str(one.header.get(what)), held), site)
-        if len(found) > 1:
-            (own, _), (other, _) = list(found)[:2]
-            first, second = list(found.values())[:2]
-            if phase == GROW:
+            found[site] = str(one.header.get(what)), held
+        first, own = next(iter(found.items()))
+        for second, other in found.items():
+            if other != own and phase == GROW:
                 raise SiteError(
                     f"site {second} has grown other trees than site {first}; all sites "
                     "need the same versions of xgboost and statcv."
                 )
-            raise SiteError(
-                f"site {first} has xgboost {own}, and site {second} has {other}; "
-                "install one version at all sites."
-            )
+            if other != own:
+                raise SiteError(
+                    f"site {first} has xgboost {own[0]}, and site {second} has "
+                    f"{other[0]}; install one version at all sites."
+                )
 
     def _sums(self, phase: str, read: Mapping[str, Message]) -> dict[str, Floats]:
         """Return the sums over sites."""
@@ -185,49 +184,77 @@ class Coordinator:
                     raise MessageError(f"site {site}: {error}") from None
             sums[name] = total
         if phase == SCORE and self.plan.binary:
-            masses = self.masses
-            folds = range(self.plan.k)
+            held = self._pooled(read)
             spread = [
-                np.sum(
-                    [one.spread(mass) for one in self.fold_cells(fold, code)], axis=0
-                )
-                for fold in folds
-                for code, mass in enumerate(masses)
+                [held.spread(code, fold) for code in (0, 1)]
+                for fold in range(self.plan.k)
             ]
-            sums["counts"] = np.reshape(spread, (self.plan.k, 2, -1))
+            sums["counts"] = np.array(spread)
         return sums
 
-    @cached_property
-    def masses(self) -> list[Floats]:
-        """How the records of each class are taken to be spread over bins."""
-        return [class_mass(self.pooled_cells(code)) for code in (0, 1)]
-
-    def pooled_cells(self, code: int, sites: Sequence[str] = ()) -> list[Cells]:
-        """Return the counts of a class in all folds; at all sites unless given."""
-        folds = range(self.plan.k)
-        return [one for fold in folds for one in self.fold_cells(fold, code, sites)]
-
-    def fold_cells(
-        self, fold: int, code: int, sites: Sequence[str] = ()
-    ) -> list[Cells]:
-        """Return the counts of a class in a fold."""
-        return [
-            self._cells[site][code * self.plan.k + fold]
-            for site in sites or self._cells
-        ]
+    # ---- what estimates are computed from ----
 
     @cached_property
-    def _cells(self) -> dict[str, list[Cells]]:
-        """The counts of each site by class and fold, once they are there."""
-        made, bins = {}, len(self.progress.edges) + 1
-        for site, one in self.answers[SCORE].items():
-            try:
-                made[site] = unpacked(one.arrays, 2 * self.plan.k, bins)
-            except MessageError as error:
-                raise MessageError(f"site {site}: {error}") from None
-        return made
+    def sums(self) -> PooledSums:
+        """The sums over held-out records, once they are there."""
+        return self._pooled(self.answers[SCORE])
 
+    def _pooled(self, scored: Mapping[str, Message]) -> PooledSums:
+        """Pool the answers of all sites to the question for losses and counts."""
+        held, k, edges = {}, self.plan.k, self.progress.edges
+        for site, one in scored.items():
+            by_class = self.answers[JOIN][site].arrays["by_class"].astype(float)
+            table = pd.DataFrame(by_class, columns=CLASSES)
+            table[list(loss_names(self.plan))] = one.arrays["losses"]
+            cells: dict[tuple[int, int], Cells] = {}
+            if self.plan.binary:
+                try:
+                    counted = unpacked(one.arrays, 2 * k, len(edges) + 1)
+                except MessageError as error:
+                    raise MessageError(f"site {site}: {error}") from None
+                cells = {divmod(n, k)[::-1]: one for n, one in enumerate(counted)}
+            held[site] = SiteSums(table, cells)
+        return PooledSums.of(held, edges, self._variance)
 
-def _refused(site: str, why: str) -> str:
-    sentence = why.removeprefix(f"site {site}: ")
-    return f"site {site} refuses: {sentence}"
+    def _variance(self, sums: PooledSums, metric: str) -> float:
+        """Return the variance of a mean over records of some sites."""
+        number = self.plan.metrics.index(metric)
+        answers = [self.answers[VARY][site].arrays for site in sums.sites]
+        first, second = (
+            np.asarray(sum(one[name][number, 0].astype(float) for one in answers))
+            for name in ("first", "second")
+        )
+        every = float(sum(one["units"][0] for one in answers))
+        # the published influences are those on the mean over all sites
+        share = float(self.progress.by_class.sum()) / sums.n
+        sizes = np.array([sums.total[name] for name in CLASSES])
+        return variance_of_sum(first, second, sizes, every) * share**2
+
+    @cached_property
+    def variations(self) -> dict[str, Variation]:
+        """The variance of each metric over all sites, at the end."""
+        varied, by_class = self.progress.varied, self.progress.by_class
+        return variations(self.plan, by_class, varied, self.shared)
+
+    @cached_property
+    def shared(self) -> float:
+        """The share by which persons at several sites raise variances."""
+        answers = self.answers[VARY].values()
+        if self.plan.stratify["by"] != "hash":
+            return 0.0
+        return shared_share(np.array([one.arrays["buckets"] for one in answers], float))
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics that the sites agreed on."""
+        return self.plan.metrics
+
+    @property
+    def decisions(self) -> tuple[float, ...]:
+        """Probabilities at which decisions are made."""
+        return self.plan.decisions
+
+    @property
+    def binary(self) -> bool:
+        """Whether the outcome has two classes."""
+        return self.plan.binary

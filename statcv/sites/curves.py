@@ -10,56 +10,44 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from statcv.sites.cells import Cells
+from statcv.sites.pooled import PooledSums
 
 Floats = NDArray[np.float64]
-GROUPS = 10  # number of groups of a calibration curve
+MAX_GROUPS = 10  # number of groups of a calibration curve
 
 
-def roc_of(edges: Floats, ones: Floats, zeros: Floats) -> pd.DataFrame:
-    """Return the ROC curve at the edges between bins.
-
-    Parameters
-    ----------
-    edges : numpy.ndarray, shape (bins - 1,)
-        Edges of the linear predictor.
-    ones, zeros : numpy.ndarray, shape (bins,)
-        Counts of positive and of negative records.
-    """
-    made = {"threshold": expit(np.concatenate([[-np.inf], edges, [np.inf]]))}
-    for name, counts in (("fpr", zeros), ("tpr", ones)):
+def roc_of(sums: PooledSums) -> pd.DataFrame:
+    """Return the ROC curve at the edges between bins."""
+    made = {"threshold": expit(np.concatenate([[-np.inf], sums.edges, [np.inf]]))}
+    for name, code in (("fpr", 0), ("tpr", 1)):
+        counts = sums.spread(code)
         above = counts.sum() - np.cumsum(counts)
         made[name] = np.append(1.0, above / counts.sum())
     return pd.DataFrame(made)
 
 
-def calibration_of(
-    edges: Floats, ones: Floats, zeros: Floats, cells: Sequence[Cells]
-) -> pd.DataFrame:
+def calibration_of(sums: PooledSums) -> pd.DataFrame:
     """Return observed and predicted shares in up to ten groups of about equal size.
 
     The groups begin and end where the intervals of all sites do, so that observed
     shares are exact. The predictions of a bin are taken to lie in its middle, on the
-    logit scale. Other parameters are those of :func:`roc_of`.
-
-    Parameters
-    ----------
-    edges, ones, zeros : numpy.ndarray
-    cells : sequence of Cells
-        Counts of all sites and of both classes.
+    logit scale.
     """
+    edges, cells = sums.edges, [*sums.cells(0), *sums.cells(1)]
+    zeros, ones = sums.spread(0), sums.spread(1)
     total = np.cumsum(ones + zeros)
     common = np.flatnonzero(np.all([one.cuts for one in cells], axis=0))
-    wanted = total[-1] * np.arange(1, GROUPS) / GROUPS
+    wanted = total[-1] * np.arange(1, MAX_GROUPS) / MAX_GROUPS
     starts = np.zeros(1, dtype=np.intp)
     if len(common):
         nearest = np.abs(total[common][:, None] - wanted).argmin(axis=0)
         starts = np.unique(np.append(0, common[nearest] + 1))
     middle = np.concatenate([[edges[0]], (edges[1:] + edges[:-1]) / 2, [edges[-1]]])
-    sums = [
+    grouped = [
         np.add.reduceat(values, starts)
         for values in ((ones + zeros) * expit(middle), ones, ones + zeros)
     ]
-    expected, observed, n = (one[sums[-1] > 0] for one in sums)
+    expected, observed, n = (one[grouped[-1] > 0] for one in grouped)
     return pd.DataFrame(
         {
             "predicted": expected / n,
@@ -91,26 +79,11 @@ def above(cells: Sequence[Cells], place: int) -> tuple[float, float]:
     return least, most
 
 
-def net_benefit_of(
-    edges: Floats,
-    decisions: Sequence[float],
-    ones: tuple[Floats, Sequence[Cells]],
-    zeros: tuple[Floats, Sequence[Cells]],
-) -> pd.DataFrame:
+def net_benefit_of(sums: PooledSums, decisions: Sequence[float]) -> pd.DataFrame:
     """Return the net benefit at probabilities at which decisions are made.
 
     It lies between ``lower`` and ``upper``, which are equal where all intervals of all
     sites could end at the probability.
-
-    Parameters
-    ----------
-    edges : numpy.ndarray, shape (bins - 1,)
-        Edges of the linear predictor.
-    decisions : sequence of float
-        Probabilities, whose logits are among the edges.
-    ones, zeros : pair of numpy.ndarray and sequence of Cells
-        Counts of bins, and of the intervals of each site, of positive and of negative
-        records.
 
     Returns
     -------
@@ -119,12 +92,13 @@ def net_benefit_of(
         ``net_benefit``, ``lower``, ``upper`` and ``treat_all``.
     """
     rows = []
-    n1, n0 = float(ones[0].sum()), float(zeros[0].sum())
+    zeros, ones = sums.spread(0), sums.spread(1)
+    n0, n1 = float(zeros.sum()), float(ones.sum())
     for threshold in decisions:
-        place = int(np.abs(edges - logit(threshold)).argmin())
+        place = int(np.abs(sums.edges - logit(threshold)).argmin())
         odds = threshold / (1 - threshold)
-        true, false = (float(one[0][place + 1 :].sum()) for one in (ones, zeros))
-        of_true, of_false = (above(one[1], place) for one in (ones, zeros))
+        true, false = (float(one[place + 1 :].sum()) for one in (ones, zeros))
+        of_true, of_false = (above(sums.cells(code), place) for code in (1, 0))
         rows.append(
             {
                 "threshold": threshold,

@@ -7,19 +7,21 @@ so that nothing is computed of data that break one.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from statcv.arguments import check_types
 from statcv.errors import SiteError
+from statcv.sites.forests import numbers_of_bins
 from statcv.sites.plan import SitesPlan
-from statcv.sites.records import Records
+from statcv.sites.records import SiteRecords
 from statcv.sites.scores import loss_names
-from statcv.sites.trees import bytes_of, numbers_of_bins
-from statcv.sites.variation import BUCKETS
+from statcv.sites.trees import bytes_of
+from statcv.sites.variances import BUCKETS
 
-PER_COEFFICIENT = 3  # least number of training records for each coefficient
+MIN_RECORDS_PER_COEFFICIENT = 3  # least number of training records for each coefficient
 UNGUARDED = (
     "Trees are grown over XGBoost's federated server. Whoever runs it sees, for each "
     "site, sums of gradients by node and bin, and every site sees their sums over "
@@ -27,7 +29,7 @@ UNGUARDED = (
 )
 
 
-def check_records(records: Records) -> None:
+def check_records(records: SiteRecords) -> None:
     """Check the rules of disclosure.
 
     Raises
@@ -39,7 +41,7 @@ def check_records(records: Records) -> None:
         raise SiteError(f"site {records.site}: {sentence}")
 
 
-def broken_rules(records: Records) -> Iterator[str]:
+def broken_rules(records: SiteRecords) -> Iterator[str]:
     """Yield a sentence for each rule that the records break."""
     plan, q = records.plan, records.plan.n_columns
     if plan.binary:
@@ -60,16 +62,17 @@ def broken_rules(records: Records) -> Iterator[str]:
             "fewer folds or columns."
         )
     for number, size in enumerate(records.training[: plan.k].sum(axis=1), 1):
-        if size < PER_COEFFICIENT * q and not plan.grown:
+        if size < MIN_RECORDS_PER_COEFFICIENT * q and not plan.grown:
             yield (
-                f"the training set of fold {number} has fewer than {PER_COEFFICIENT} "
-                f"records for each of {q} coefficients; agree on fewer columns."
+                f"the training set of fold {number} has fewer than "
+                f"{MIN_RECORDS_PER_COEFFICIENT} records for each of {q} coefficients; "
+                "agree on fewer columns."
             )
     yield from _rare_levels(records)
     yield from _nearly_constant(records)
 
 
-def _rare_levels(records: Records) -> Iterator[str]:
+def _rare_levels(records: SiteRecords) -> Iterator[str]:
     """Yield a sentence for each factor with a level that few records have."""
     plan = records.plan
     for name in plan.levels:
@@ -91,7 +94,7 @@ def _rare_levels(records: Records) -> Iterator[str]:
             )
 
 
-def _nearly_constant(records: Records) -> Iterator[str]:
+def _nearly_constant(records: SiteRecords) -> Iterator[str]:
     """Yield a sentence for each column that singles out a few records."""
     plan = records.plan
     groups = [records.y == code for code in (0, 1)] if plan.binary else [...]
@@ -134,21 +137,14 @@ def disclosure_sheet(plan: SitesPlan) -> pd.DataFrame:
     """
     check_types(disclosure_sheet, locals())
     k, q, m, cell = plan.k, plan.n_columns, len(plan.metrics), plan.cell
-    least = cell if plan.grown else max(cell, PER_COEFFICIENT * q)
+    least = cell if plan.grown else max(cell, MIN_RECORDS_PER_COEFFICIENT * q)
     held, trained = f"{cell} records", f"{least} records"
-    every, often = "all records", plan.rounds
+    every = "all records"
     bins = plan.bins + len(plan.decisions)
-    rows: list[tuple[str, str, str, tuple[int, ...], str, int]] = []
+    rows: list[tuple[Any, ...]] = []
 
-    def add(
-        phase: str,
-        name: str,
-        what: str,
-        shape: tuple[int, ...],
-        behind: str,
-        times: int = 1,
-    ) -> None:
-        rows.append((phase, name, what, shape, behind, times))
+    def add(*row: Any) -> None:
+        rows.append(row)
 
     add("join", "by_class", "records of each fold and class", (k, 2), held)
     add("join", "trained", "training records of each fit", (k + 1,), trained)
@@ -169,14 +165,14 @@ def disclosure_sheet(plan: SitesPlan) -> pd.DataFrame:
         add("grow", "trees", what, (most,), f"{plan.model['leaf']} records")
         add("grow", "held", predictors, (2,), every)
     else:
-        add("fit", "likelihood", "log-likelihood of each fit", (k + 1,), trained, often)
-        add("fit", "gradient", "gradient of each fit", (k + 1, q), trained, often)
+        add("fit", "likelihood", "log-likelihood of each fit", (k + 1,), trained)
+        add("fit", "gradient", "gradient of each fit", (k + 1, q), trained)
         triangle = (k + 1, q * (q + 1) // 2)
-        add("fit", "information", "information of each fit", triangle, trained, often)
+        add("fit", "information", "information of each fit", triangle, trained)
         if plan.model["firth"]:
             what = "gradient of Firth's penalty of each fit"
-            add("fit", "firth", what, (k + 1, q), trained, often)
-        add("fit", "held", predictors, (2,), every, often)
+            add("fit", "firth", what, (k + 1, q), trained)
+        add("fit", "held", predictors, (2,), every)
     names = len(loss_names(plan))
     add("score", "losses", "sums of losses and predictions", (k, names), held)
     if not plan.grown:
@@ -191,7 +187,7 @@ def disclosure_sheet(plan: SitesPlan) -> pd.DataFrame:
             what = "pairs ranked correctly, observed and with permuted outcomes"
             add("score", "ranks", what, (plan.permutations + 1,), held)
         what = "sums of the recalibration"
-        add("score, calibrate", "recalibration", what, (7,), every, often)
+        add("score, calibrate", "recalibration", what, (7,), every)
     ways = 1 if plan.grown else 2
     if not plan.grown:
         what = "derivatives of each metric by the coefficients of each fold"
@@ -204,7 +200,9 @@ def disclosure_sheet(plan: SitesPlan) -> pd.DataFrame:
         what = "influences summed over buckets of identifiers, with random signs"
         add("vary", "buckets", what, (BUCKETS[1],), f"0 or {held}")
     add("vary", "units", "numbers of clusters", (3,), every)
-    columns = ["round", "array", "what", "shape", "smallest_cell", "times"]
+    columns = ["round", "array", "what", "shape", "smallest_cell"]
     table = pd.DataFrame(rows, columns=columns)
+    again = table["round"].str.contains("fit|calibrate")
+    table["times"] = np.where(again, plan.rounds, 1)
     table.insert(4, "numbers", [int(np.prod(shape)) for shape in table["shape"]])
     return table

@@ -17,20 +17,34 @@ from scipy.special import expit
 
 from statcv.errors import ModelError
 from statcv.sites.plan import SitesPlan
-from statcv.sites.records import Records
+from statcv.sites.records import SiteRecords
 
 Floats = NDArray[np.float64]
 
-SMALL: Final = 1e-13  # mean squared change of linear predictors by the last step
+# mean squared change of linear predictors by the last step
+MAX_LAST_CHANGE: Final = 1e-13
 # mean squared change for Firth fits, whose steps do not shorten quadratically
-SMALL_FIRTH: Final = 1e-21
-LOST: Final = 1e-10  # share of the objective that rounding may cost
-DEPENDENT: Final = 1e-12  # least eigenvalue of scaled information
-SINGLE: Final = 1e-3  # least scaled eigenvalue for which single precision is enough
+MAX_LAST_CHANGE_FIRTH: Final = 1e-21
+MAX_LOST_SHARE: Final = 1e-10  # share of the objective that rounding may cost
+MIN_EIGENVALUE: Final = 1e-12  # least eigenvalue of scaled information
+# least scaled eigenvalue for which single precision is enough
+MIN_EIGENVALUE_FOR_SINGLE: Final = 1e-3
+
+
+def symmetric_matrix(upper: Floats) -> Floats:
+    """Return the symmetric matrix with this upper triangle.
+
+    >>> symmetric_matrix(np.array([1.0, 2.0, 3.0])).tolist()
+    [[1.0, 2.0], [2.0, 3.0]]
+    """
+    q = int(np.sqrt(2 * len(upper)))
+    matrix = np.zeros((q, q))
+    matrix[np.triu_indices(q)] = upper
+    return np.asarray(matrix + np.triu(matrix, 1).T)
 
 
 @dataclass(eq=False)
-class Fits:
+class SummedFits:
     """The fits of all folds, and of all records, while they are being made.
 
     Attributes
@@ -54,7 +68,7 @@ class Fits:
     _least: float = field(default=0.0)
 
     @classmethod
-    def start(cls, plan: SitesPlan) -> Fits:
+    def start(cls, plan: SitesPlan) -> SummedFits:
         """Return fits whose coefficients are all 0."""
         fits, q = plan.k + 1, plan.n_columns
         return cls(
@@ -76,7 +90,7 @@ class Fits:
                 ridge[self.plan.intercept] = 0.0
         return ridge
 
-    def held_out(self, records: Records) -> Floats:
+    def held_out(self, records: SiteRecords) -> Floats:
         """Return the linear predictor of each record from the fit that holds it out."""
         return np.asarray(np.einsum("ij,ij->i", records.X, self.beta[records.fold]))
 
@@ -92,7 +106,7 @@ class Fits:
             made["firth"] = (fits, q)
         return made
 
-    def sums(self, records: Records) -> dict[str, NDArray[Any]]:
+    def sums(self, records: SiteRecords) -> dict[str, NDArray[Any]]:
         """Return the sums over the training records of one site.
 
         Gradients alone decide where the fits end. The information, which makes up most
@@ -118,7 +132,7 @@ class Fits:
             if "firth" in made:
                 made["firth"].append(self._firth(int(fit), X, mean, weight))
         sums = {name: np.array(values) for name, values in made.items()}
-        if self._least > SINGLE and "firth" not in sums:
+        if self._least > MIN_EIGENVALUE_FOR_SINGLE and "firth" not in sums:
             sums["information"] = sums["information"].astype("<f4")
         return sums
 
@@ -145,21 +159,19 @@ class Fits:
         ModelError
             If columns are linearly dependent.
         """
-        q, penalty = self.plan.n_columns, self.penalty
-        upper = np.triu_indices(q)
+        penalty = self.penalty
         moving = np.flatnonzero(self.open)
         self._least = 1.0
         for place, fit in enumerate(moving):
-            beta, matrix = self.beta[fit], np.zeros((q, q))
-            matrix[upper] = totals["information"][place]
-            matrix = matrix + np.triu(matrix, 1).T + np.diag(penalty)
+            beta = self.beta[fit]
+            matrix = symmetric_matrix(totals["information"][place]) + np.diag(penalty)
             objective = float(totals["likelihood"][place]) - penalty @ beta**2 / 2
             gradient = totals["gradient"][place] - penalty * beta
             if "firth" in totals:
                 gradient = gradient + totals["firth"][place]
                 objective += float(np.linalg.slogdet(matrix)[1]) / 2
             least = self._objective[fit]
-            if objective < least - LOST * abs(least):  # too far
+            if objective < least - MAX_LOST_SHARE * abs(least):  # too far
                 self.beta[fit] = (beta + self._from[fit]) / 2
                 continue
             step = self._solve(matrix, gradient)
@@ -168,7 +180,7 @@ class Fits:
             size = float(step @ gradient) / float(records[fit])
             if not self.plan.binary:  # in units of the residual variance
                 size /= max(-2 * objective / float(records[fit]), 1e-300)
-            small = SMALL_FIRTH if "firth" in totals else SMALL
+            small = MAX_LAST_CHANGE_FIRTH if "firth" in totals else MAX_LAST_CHANGE
             self.open[fit] = not abs(size) <= small
         self._steps += 1
 
@@ -178,7 +190,7 @@ class Fits:
         unit = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
         values, vectors = np.linalg.eigh(matrix / unit / unit[:, None])
         self._least = min(self._least, float(values[0]))
-        if not values[0] > DEPENDENT:
+        if not values[0] > MIN_EIGENVALUE:
             worst = np.argsort(-np.abs(vectors[:, 0]))[:2]
             names = " and ".join(repr(self.plan.columns[i]) for i in sorted(worst))
             raise ModelError(

@@ -19,10 +19,12 @@ from statcv.errors import MessageError
 
 VERSION: Final = 1
 MAGIC: Final = b"statcv sites %d\n" % VERSION
-LARGEST: Final = 2**22  # largest size of a message, in bytes
+MAX_MESSAGE_BYTES: Final = 2**22  # largest size of a message, in bytes
 TYPES: Final = ("<f8", "<f4", "|u1", "<u2", "<u4", "<u8")
 _LENGTH = 4  # bytes that give the length of the header
-_MOST_AXES = 3
+_MAX_AXES = 3
+MINIMUM_SITES: Final = 3
+REFUSE: Final = "refuse"  # the kind of a message that gives no answer
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +61,8 @@ class Message:
         text = canonical(head)
         parts = [MAGIC, len(text).to_bytes(_LENGTH, "big"), text]
         made = b"".join([*parts, *(array.tobytes() for array in stored.values())])
-        if len(made) > LARGEST:
-            raise MessageError(
-                f"a message of {len(made)} bytes is longer than the limit of {LARGEST}."
-            )
+        if len(made) > MAX_MESSAGE_BYTES:
+            raise MessageError(too_long(len(made)))
         return made
 
     @classmethod
@@ -74,10 +74,8 @@ class Message:
         MessageError
             If it is not a message of this version, is too long, or is not well formed.
         """
-        if len(data) > LARGEST:
-            raise MessageError(
-                f"a message of {len(data)} bytes is longer than the limit of {LARGEST}."
-            )
+        if len(data) > MAX_MESSAGE_BYTES:
+            raise MessageError(too_long(len(data)))
         if not data.startswith(MAGIC):
             raise MessageError(
                 f"not a message of version {VERSION}; all sites need the same version."
@@ -113,6 +111,30 @@ class Message:
         if not np.isfinite(floats).all():
             raise MessageError(f"array {name!r} has numbers that are not finite.")
         return floats
+
+
+def too_long(size: int) -> str:
+    """Return why a message of so many bytes is refused."""
+    return f"a message of {size} bytes is longer than the limit of {MAX_MESSAGE_BYTES}."
+
+
+def too_few(number: int) -> str:
+    """Return why a run needs more sites."""
+    return (
+        f"{number} sites take part, and at least {MINIMUM_SITES} must, since with two "
+        "each could subtract its own numbers from the sums."
+    )
+
+
+def refusal(site: str, why: str, **header: Any) -> Message:
+    """Return the message of a site that gives no answer, with its reason."""
+    told = {"site": site, "why": why.removeprefix(f"site {site}: ")}
+    return Message(REFUSE, {**told, **header})
+
+
+def is_refusal(data: bytes) -> bool:
+    """Return whether a site gives no answer."""
+    return Message.of(data).kind == REFUSE
 
 
 def canonical(value: Any) -> bytes:
@@ -161,8 +183,8 @@ def _header(text: bytes) -> dict[str, Any]:
         raise MessageError("the header of the message cannot be read.") from None
     formed = isinstance(made["kind"], str) and isinstance(made["header"], dict)
     for _, dtype, shape in listed:
-        formed &= dtype in TYPES and len(shape) <= _MOST_AXES
-        formed &= all(0 <= n <= LARGEST for n in shape)
+        formed &= dtype in TYPES and len(shape) <= _MAX_AXES
+        formed &= all(0 <= n <= MAX_MESSAGE_BYTES for n in shape)
     if not formed or len({name for name, *_ in listed}) < len(listed):
         raise MessageError("the header of the message is not well formed.")
     return made

@@ -5,27 +5,21 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Final
 
 from statcv.errors import ArgumentError
-from statcv.folds import (
-    ByHash,
-    ByQuantile,
-    ByValue,
-    Stratifier,
-    by_hash,
-    by_quantile,
-    by_value,
-)
-from statcv.models import Linear, Logit, Model
+from statcv.folds import ByHash, ByQuantile, ByValue, Stratifier, by_hash, by_quantile
+from statcv.models import Linear, Logit, Model, XGBoost
 from statcv.sites.messages import VERSION, canonical
-from statcv.sites.trees import KIND, learner_of
 
 Levels = tuple[Any, ...]
-MINIMUM_SITES: Final = 3
+TREES: Final = "trees"  # the kind of a model of boosted trees
+START_PROBABILITY: Final = 0.5  # probability before the first tree
+MAX_SECOND_DERIVATIVE: Final = 0.25  # largest second derivative of a record's loss
 CELL: Final = 5
+MAX_COLUMN_BINS: Final = 256  # largest number of bins of a column that trees split
 
 
 @dataclass(frozen=True)
@@ -90,8 +84,8 @@ class SitesPlan:
     k: int
     stratify: Mapping[str, Any]
     model: Mapping[str, Any]
+    rebalance: bool
     metrics: tuple[str, ...]
-    rebalance: bool = False
     decisions: tuple[float, ...] = ()
     cell: int = CELL
     bins: int = 128
@@ -105,12 +99,12 @@ class SitesPlan:
     @property
     def binary(self) -> bool:
         """Whether the outcome has two classes."""
-        return self.model["kind"] in ("logit", KIND)
+        return self.model["kind"] in ("logit", TREES)
 
     @property
     def grown(self) -> bool:
         """Whether the model is boosted trees."""
-        return bool(self.model["kind"] == KIND)
+        return bool(self.model["kind"] == TREES)
 
     @property
     def n_columns(self) -> int:
@@ -139,25 +133,9 @@ class SitesPlan:
     @property
     def document(self) -> dict[str, Any]:
         """Everything that is agreed, as values of JSON."""
-        return {
-            "formula": self.formula,
-            "outcome": self.outcome,
-            "levels": {name: list(levels) for name, levels in self.levels.items()},
-            "columns": list(self.columns),
-            "k": self.k,
-            "stratify": dict(self.stratify),
-            "model": dict(self.model),
-            "rebalance": self.rebalance,
-            "metrics": list(self.metrics),
-            "decisions": list(self.decisions),
-            "cell": self.cell,
-            "bins": self.bins,
-            "rounds": self.rounds,
-            "permutations": self.permutations,
-            "seed": self.seed,
-            "sites": list(self.sites),
-            "version": self.version,
-        }
+        agreed = {one.name: getattr(self, one.name) for one in fields(self)}
+        agreed.pop("source")
+        return {name: _as_json(value) for name, value in agreed.items()}
 
     @cached_property
     def fingerprint(self) -> str:
@@ -209,8 +187,6 @@ class SitesPlan:
             return by_hash(columns, key=None)
         if how == "hash":
             return by_hash(columns)
-        if how == "value":
-            return by_value(columns)
         if how == "quantile":
             return by_quantile(
                 columns[0],
@@ -230,6 +206,20 @@ class SitesPlan:
             f"{self.formula}: {self.learner.label}; {self.k} folds, "
             f"{self.stratify['sentence']}; plan {self.fingerprint[:12]}"
         )
+
+
+def learner_of(model: Mapping[str, Any]) -> XGBoost:
+    """Return the model as :func:`statcv.cv` knows it, on numbers of bins."""
+    return XGBoost(
+        n_estimators=model["rounds"],
+        max_depth=model["depth"],
+        learning_rate=model["learning_rate"],
+        min_child_weight=model["leaf"] * MAX_SECOND_DERIVATIVE,
+        reg_lambda=model["ridge"],
+        base_score=START_PROBABILITY,
+        tree_method="hist",
+        max_bin=MAX_COLUMN_BINS,
+    )
 
 
 def described(stratifier: Stratifier | None) -> dict[str, Any]:
@@ -277,6 +267,13 @@ def described(stratifier: Stratifier | None) -> dict[str, Any]:
             f"by_hash({label!r}, key=) gives equal values the same fold at all sites."
         )
     raise ArgumentError("stratify= must be by_hash(…) or by_quantile(…, thresholds=).")
+
+
+def _as_json(value: Any) -> Any:
+    """Return what the plan keeps as a value of JSON."""
+    if isinstance(value, Mapping):
+        return {name: _as_json(one) for name, one in value.items()}
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _frozen(name: str, value: Any) -> Any:

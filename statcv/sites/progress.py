@@ -15,12 +15,18 @@ from numpy.typing import NDArray
 
 from statcv.errors import MessageError
 from statcv.sites.cells import score_edges
-from statcv.sites.fits import Fits
+from statcv.sites.fits import SummedFits
+from statcv.sites.forests import Forests
+from statcv.sites.influences import N_MOMENTS, Published
 from statcv.sites.messages import Message
 from statcv.sites.plan import SitesPlan
-from statcv.sites.scores import MOST_STEPS, Predictor, Recalibrated, loss_names
-from statcv.sites.trees import Forests
-from statcv.sites.variation import MOMENTS, Published, n_buckets
+from statcv.sites.scores import (
+    MAX_RECALIBRATION_STEPS,
+    Predictor,
+    RecalibrationFit,
+    loss_names,
+)
+from statcv.sites.variances import n_buckets
 
 Floats = NDArray[np.float64]
 
@@ -34,8 +40,10 @@ JOIN, FIT, GROW, SCORE, CALIBRATE, SLOPE, VARY, END = (
     "vary",
     "end",
 )
-RECALIBRATION: Final = 7  # number of sums of a step of the recalibration
-AFTER: Final = MOST_STEPS + 4  # largest number of rounds that follow the fits
+N_RECALIBRATION_SUMS: Final = 7  # number of sums of a step of the recalibration
+MAX_ROUNDS_AFTER_FITS: Final = (
+    MAX_RECALIBRATION_STEPS + 4
+)  # largest number of rounds that follow the fits
 
 
 @dataclass(eq=False)
@@ -49,11 +57,11 @@ class Progress:
         What sites send next.
     round : int
         Number of rounds that were published.
-    fits : Fits
+    fits : SummedFits
     forests : Forests or None
         The trees, once they are grown; they are known to the sites, and to the
         coordinator those of all records.
-    recalibrated : Recalibrated
+    recalibrated : RecalibrationFit
     by_class, trained : numpy.ndarray
         Numbers of held-out and training records, from the round of joining.
     held : numpy.ndarray
@@ -63,10 +71,10 @@ class Progress:
     plan: SitesPlan
     phase: str = JOIN
     round: int = 0
-    recalibrated: Recalibrated = field(default_factory=Recalibrated)
+    recalibrated: RecalibrationFit = field(default_factory=RecalibrationFit)
 
     def __post_init__(self) -> None:
-        self.fits = Fits.start(self.plan)
+        self.fits = SummedFits.start(self.plan)
         self.fits.open[:] = not self.plan.grown
         self.forests: Forests | None = None
         self.by_class = np.zeros((self.plan.k, 2))
@@ -93,17 +101,17 @@ class Progress:
                 made["moments"] = (k, 2, q)
             if self.plan.binary:
                 made["counts"] = (k, 2, len(self.edges) + 1)
-                made["recalibration"] = (RECALIBRATION,)
+                made["recalibration"] = (N_RECALIBRATION_SUMS,)
             return made
         if self.phase == CALIBRATE:
-            return {"recalibration": (RECALIBRATION,)}
+            return {"recalibration": (N_RECALIBRATION_SUMS,)}
         if self.phase == SLOPE:
             return {"targets": (m, k, q)}
         if self.phase == VARY:
             ways = 1 if self.plan.grown else 2
             varied: dict[str, tuple[int, ...]] = {
                 "first": (m, ways, 2),
-                "second": (m, ways, MOMENTS),
+                "second": (m, ways, N_MOMENTS),
                 "shares": (2, 2),
                 "units": (3,),
             }
@@ -134,7 +142,10 @@ class Progress:
         elif self.phase == FIT:
             self.held = sums.pop("held")
             self.fits.advance(sums, self.trained)
-            if not self.fits.open.any() or self.round >= self.plan.rounds - AFTER:
+            if (
+                not self.fits.open.any()
+                or self.round >= self.plan.rounds - MAX_ROUNDS_AFTER_FITS
+            ):
                 self._end_fits()
         elif self.phase == GROW:
             self.held = sums["held"]

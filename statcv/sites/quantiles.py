@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
-from itertools import pairwise
+from datetime import date
 from typing import Any, Final
 
 import numpy as np
@@ -27,21 +26,23 @@ from statcv.errors import (
     SiteError,
     plural,
 )
-from statcv.folds.strata import count_missing, is_numeric, written
-from statcv.formula import as_frame
-from statcv.sites.cells import Cells, class_mass
+from statcv.sites.cells import Cells, class_mass, shares_below
 from statcv.sites.messages import Message
 from statcv.sites.plan import CELL
-from statcv.sites.scores import packed, unpacked
+from statcv.sites.scores import unpacked
+from statcv.sites.value_counts import (
+    THRESHOLDS,
+    bin_edges,
+    count_values,
+    number_of,
+    shown_as,
+)
 
 Floats = NDArray[np.float64]
-Numbers = NDArray[np.intp]
 
-KIND: Final = "thresholds"
-FIRST: Final = 256  # number of bins of the first round
-FINE: Final = 64  # largest number of bins about each threshold in the second round
-MOST: Final = 1024  # largest number of bins of the second round in all
-EPOCH: Final = date(1970, 1, 1)
+# largest number of bins about each threshold in the second round, and in all
+MAX_FINE_BINS_EACH: Final = 64
+MAX_FINE_BINS: Final = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +210,7 @@ def ask_counts(
     check_whole(k, "k", least=2, most=MAX_BINS)
     check_whole(per_fold, "per_fold", least=1, most=MAX_BINS // k)
     check_whole(cell, "cell", least=1)
-    ends = [_number(low, "low"), _number(high, "high")]
+    ends = [number_of(low, "low"), number_of(high, "high")]
     if ends[0][1] != ends[1][1]:
         raise ArgumentTypeError("low and high must be two numbers or two dates.")
     if not ends[0][0] < ends[1][0]:
@@ -225,7 +226,7 @@ def ask_counts(
         "ranges": [],
         "fine": 0,
     }
-    return bytes(Message(KIND, header))
+    return bytes(Message(THRESHOLDS, header))
 
 
 def next_ranges(message: bytes, replies: Sequence[bytes]) -> bytes:
@@ -251,9 +252,9 @@ def next_ranges(message: bytes, replies: Sequence[bytes]) -> bytes:
     'thresholds'
     """
     header = dict(Message.of(message).header)
-    edges, cells = _edges(header), list(_read(message, replies).values())
+    edges, cells = bin_edges(header), list(_read(message, replies).values())
     n = sum(int(one.counts.sum()) for one in cells)
-    least, most = _below(cells, n)
+    least, most = shares_below(cells, n)
     wanted = _wanted(header)
     ends = np.concatenate([[header["low"]], edges, [header["high"]]])
     first = (most[:, None] <= wanted).sum(axis=0)  # edges that are surely below
@@ -261,8 +262,8 @@ def next_ranges(message: bytes, replies: Sequence[bytes]) -> bytes:
     header["ranges"] = [
         [float(ends[a]), float(ends[b])] for a, b in zip(first, last, strict=True)
     ]
-    header["fine"] = max(8, min(FINE, MOST // len(wanted)))
-    return bytes(Message(KIND, header))
+    header["fine"] = max(8, min(MAX_FINE_BINS_EACH, MAX_FINE_BINS // len(wanted)))
+    return bytes(Message(THRESHOLDS, header))
 
 
 def thresholds_of(message: bytes, replies: Sequence[bytes]) -> AgreedThresholds:
@@ -294,12 +295,12 @@ def thresholds_of(message: bytes, replies: Sequence[bytes]) -> AgreedThresholds:
     [-0.8, 0.0, 0.9]
     """
     header = Message.of(message).header
-    edges, read = _edges(header), _read(message, replies)
+    edges, read = bin_edges(header), _read(message, replies)
     cells = list(read.values())
     n = sum(int(one.counts.sum()) for one in cells)
     mass = class_mass(cells)
     below = np.cumsum(sum(one.spread(mass) for one in cells))[:-1] / n
-    least, most = _below(cells, n)
+    least, most = shares_below(cells, n)
     places: list[int] = []
     for wanted in _wanted(header):
         away = np.abs(below - wanted)
@@ -314,7 +315,7 @@ def thresholds_of(message: bytes, replies: Sequence[bytes]) -> AgreedThresholds:
         )
     table = pd.DataFrame(
         {
-            "threshold": [_shown(edges[place], header) for place in places],
+            "threshold": [shown_as(edges[place], header) for place in places],
             "wanted": _wanted(header),
             "below": below[places],
             "least": least[places],
@@ -328,42 +329,19 @@ def thresholds_of(message: bytes, replies: Sequence[bytes]) -> AgreedThresholds:
     return AgreedThresholds(header["column"], values, header["per_fold"], table, sent)
 
 
-def _below(cells: Sequence[Cells], n: int) -> tuple[Floats, Floats]:
-    """Return the least and the largest share of records below each edge."""
-    least, most = np.zeros((2, len(cells[0].cuts)))
-    for one in cells:
-        # the interval that ends at or after the edge
-        interval = np.cumsum(np.append(0, one.cuts))[:-1]
-        upto = np.cumsum(one.counts)[interval]
-        most += upto
-        least += np.where(one.cuts, upto, upto - one.counts[interval])
-    return least / n, most / n
-
-
 def _wanted(header: Mapping[str, Any]) -> Floats:
     bins = int(header["folds"]) * int(header["per_fold"])
     return np.arange(1, bins) / bins
 
 
-def _edges(header: Mapping[str, Any]) -> Floats:
-    """Return the rising edges that a message asks for."""
-    ranges = [(header["low"], header["high"], FIRST)]
-    ranges += [(low, high, header["fine"]) for low, high in header["ranges"]]
-    parts = [
-        low + (high - low) * np.arange(1, count) / count for low, high, count in ranges
-    ]
-    edges = np.concatenate(parts)
-    return np.unique(np.ceil(edges) if header["dates"] else edges)
-
-
 def _read(message: bytes, replies: Sequence[bytes]) -> dict[str, Cells]:
     """Return the counts of each site, ordered by site."""
     header = Message.of(message).header
-    bins, made = len(_edges(header)) + 1, {}
+    bins, made = len(bin_edges(header)) + 1, {}
     for reply in _ordered(replies):
         one = Message.of(reply)
         site = str(one.header.get("site", "?"))
-        if one.kind != KIND or one.header.get("bins") != bins or site in made:
+        if one.kind != THRESHOLDS or one.header.get("bins") != bins or site in made:
             raise MessageError(f"site {site}: the answer is not one to this message.")
         made[site] = unpacked(one.arrays, 1, bins)[0]
     if not made:
@@ -373,116 +351,3 @@ def _read(message: bytes, replies: Sequence[bytes]) -> dict[str, Cells]:
 
 def _ordered(replies: Sequence[bytes]) -> list[bytes]:
     return sorted(replies, key=lambda one: str(Message.of(one).header.get("site", "?")))
-
-
-# ---- a site ----
-
-
-def count_values(message: bytes, data: Any, site: str) -> bytes:
-    """Answer a message with counts, none of which is small.
-
-    A site answers each of the two rounds once, for a range that it has agreed to: the
-    difference of answers in other ranges can reveal a record.
-
-    Parameters
-    ----------
-    message : bytes
-        The message of :func:`ask_counts` or :func:`next_ranges`.
-    data : data frame
-        Data of the site.
-    site : str
-
-    Raises
-    ------
-    SiteError
-        If the column is missing, is of another kind, or has missing values.
-
-    Examples
-    --------
-    >>> import statcv as scv
-    >>> from statcv import sites
-    >>> data = scv.load_data("ehr")
-    >>> at = {name: data.iloc[i::3] for i, name in enumerate("ABC")}
-    >>> first = sites.ask_counts("x1", low=-8, high=8, k=4)
-    >>> replies = [sites.count_values(first, own, name) for name, own in at.items()]
-    >>> sites.Message.of(replies[0]).kind
-    'thresholds'
-    """
-    asked = Message.of(message)
-    if asked.kind != KIND:
-        raise MessageError("the message does not ask for counts of values.")
-    header = asked.header
-    values = _values(data, header["column"], bool(header["dates"]), site)
-    cell = int(header["cell"])
-    if len(values) < cell:
-        raise SiteError(f"site {site}: fewer than {cell} records.")
-    coarse = _edges({**header, "ranges": []})
-    first = Cells.of(_counted(values, coarse), cell)
-    edges = _edges(header)
-    counts = _counted(values, edges)
-    kept = np.isin(edges, coarse[first.cuts])
-    cells = _divided(counts, kept, cell)
-    told = {"site": site, "bins": len(edges) + 1}
-    return bytes(Message(KIND, told, packed([cells])))
-
-
-def _divided(counts: Numbers, kept: NDArray[np.bool_], cell: int) -> Cells:
-    """Return counts in intervals that divide those between edges that are kept."""
-    cuts = kept.copy()
-    starts = np.concatenate([[0], np.flatnonzero(kept) + 1, [len(counts)]])
-    for begin, end in pairwise(starts):
-        cuts[begin : end - 1] = Cells.of(counts[begin:end], cell).cuts
-    first = np.concatenate([[0], np.flatnonzero(cuts) + 1])
-    return Cells(cuts, np.add.reduceat(counts, first))
-
-
-def _counted(values: Floats, edges: Floats) -> Numbers:
-    place = np.searchsorted(edges, values, side="right")
-    return np.bincount(place, minlength=len(edges) + 1)
-
-
-def _values(data: Any, column: str, dates: bool, site: str) -> Floats:
-    """Return a column as numbers, dates as days since 1970-01-01."""
-    frame = as_frame(data)
-    if column not in frame:
-        raise SiteError(f"site {site}: column {column!r} is missing.")
-    values = frame[column]
-    if missing := count_missing(values):
-        raise SiteError(
-            f"site {site}: {missing} of {len(values)} values of {column!r} are "
-            "missing; leave these records out, since they have no fold."
-        )
-    numeric = is_numeric(values)
-    if numeric == dates:
-        raise SiteError(
-            f"site {site}: column {column!r} is of type {values.dtype}, and the range "
-            f"is one of {'dates' if dates else 'numbers'}."
-        )
-    if numeric:
-        return np.asarray(values.astype(float), dtype=np.float64) + 0.0
-    try:
-        texts, codes = written(values)
-        days = np.array(texts, dtype="datetime64[D]").astype(np.int64)
-    except ValueError:
-        raise SiteError(
-            f"site {site}: column {column!r} has values that are not dates."
-        ) from None
-    return days.astype(np.float64)[codes]
-
-
-def _number(value: Any, name: str) -> tuple[float, bool]:
-    """Return an end of a range as a number, and whether it is a date."""
-    try:
-        if isinstance(value, (str, date, np.datetime64)):
-            day = np.datetime64(pd.Timestamp(value).date(), "D")
-            return float(day.astype(np.int64)), True
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise ArgumentTypeError(f"{name} must be a number or a date.") from None
-    if not np.isfinite(number):
-        raise ArgumentError(f"{name} must be finite.")
-    return number, False
-
-
-def _shown(edge: float, header: Mapping[str, Any]) -> float | date:
-    return EPOCH + timedelta(days=int(edge)) if header["dates"] else float(edge)

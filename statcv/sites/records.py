@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import warnings
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -20,22 +18,27 @@ from numpy.typing import NDArray
 
 from statcv.arguments import check_types
 from statcv.errors import MissingDataWarning, SiteError, plural, warn
-from statcv.folds import ByHash, FoldPlan, Strata, make_plan
+from statcv.folds import ByHash, FoldPlan
 from statcv.folds.strata import keyed_digest
 from statcv.formula import as_frame, is_missing, make_design
 from statcv.sites.agreement import SCOPE, columns_of, made_up
 from statcv.sites.plan import SitesPlan
+from statcv.sites.record_folds import (
+    check_present,
+    dropped_for_balance,
+    folds_of_records,
+    identifiers_of,
+    quietly,
+)
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
-Made = TypeVar("Made")
 
-SHOWN: Final = 6  # largest number of levels of a plan that a sentence names
-_MIX: Final = np.uint64(0x9E3779B97F4A7C15)  # odd, so that products are all different
+MAX_LEVELS_SHOWN: Final = 6  # largest number of levels of a plan that a sentence names
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
+class SiteRecords:
     """The records of one site that are used.
 
     Attributes
@@ -112,7 +115,7 @@ class Records:
         return np.bincount(self.fold, minlength=self.plan.k)
 
 
-def read_records(plan: SitesPlan, data: Any, site: str) -> Records:
+def read_records(plan: SitesPlan, data: Any, site: str) -> SiteRecords:
     """Read the data of a site as the plan asks.
 
     Raises
@@ -128,7 +131,7 @@ def read_records(plan: SitesPlan, data: Any, site: str) -> Records:
     """
     frame = as_frame(data)
     used = columns_of(plan.formula)
-    _check_present(frame, columns_read(plan), site)
+    check_present(frame, columns_read(plan), site)
     coded = pd.DataFrame({name: frame[name] for name in used})
     for name, levels in plan.levels.items():
         if name in coded:
@@ -144,10 +147,10 @@ def read_records(plan: SitesPlan, data: Any, site: str) -> Records:
             MissingDataWarning,
         )
     rows = frame.iloc[kept].reset_index(drop=True)
-    fold, strata = _folds(plan, rows, y, site)
-    digest = _identifiers(plan, rows)
+    fold, strata = folds_of_records(plan, rows, y, site)
+    digest = identifiers_of(plan, rows)
     unit = np.arange(len(y)) if strata is None else strata.codes
-    return Records(
+    return SiteRecords(
         plan=plan,
         site=site,
         X=X,
@@ -155,7 +158,7 @@ def read_records(plan: SitesPlan, data: Any, site: str) -> Records:
         fold=fold,
         unit=np.unique(unit, return_inverse=True)[1].astype(np.intp),
         digest=digest,
-        dropped=_dropped(plan, digest, y, fold, site),
+        dropped=dropped_for_balance(plan, digest, y, fold, site),
         frame=coded.iloc[kept].reset_index(drop=True),
         labels=frame.index[kept],
         n_given=len(frame),
@@ -196,25 +199,15 @@ def site_folds(plan: SitesPlan, data: Any, site: str) -> FoldPlan:
     """
     check_types(site_folds, locals())
     records = read_records(plan, data, site)
-    numbers = np.arange(records.n)
-    held = [(fold + 1, numbers[records.fold == fold]) for fold in range(plan.k)]
-    dropped = [(fold + 1, numbers[one]) for fold, one in enumerate(records.dropped)]
-    parts = [
-        pd.DataFrame(
-            {
-                "repeat": 1,
-                "fold": fold,
-                "position": some,
-                "row": records.labels[some],
-                "role": role,
-                "scheme": "kfold",
-            }
-        )
-        for role, lists in (("held out", held), ("dropped", dropped))
-        for fold, some in lists
-        if len(some)
-    ]
-    return FoldPlan.from_frame(pd.concat(parts, ignore_index=True), n=records.n)
+    held = {"fold": records.fold + 1, "position": np.arange(records.n)}
+    fold, position = np.nonzero(records.dropped)
+    dropped = {"fold": fold + 1, "position": position}
+    roles = {"held out": held, "dropped": dropped}
+    table = pd.concat([pd.DataFrame(one).assign(role=r) for r, one in roles.items()])
+    table = table.sort_values("fold", kind="stable", ignore_index=True)
+    row = records.labels[table["position"]]
+    table = table.assign(repeat=1, row=row, scheme="kfold")
+    return FoldPlan.from_frame(table, n=records.n)
 
 
 def new_matrix(plan: SitesPlan, data: Any) -> tuple[Floats, pd.Index[Any]]:
@@ -224,7 +217,7 @@ def new_matrix(plan: SitesPlan, data: Any) -> tuple[Floats, pd.Index[Any]]:
     """
     frame = as_frame(data)
     names = columns_of(plan.formula)
-    _check_present(frame, names[1:], "here")
+    check_present(frame, names[1:], "here")
     coded = pd.DataFrame({name: frame[name] for name in names[1:]})
     for name in names[1:]:
         if name in plan.levels:
@@ -249,7 +242,7 @@ def _design(
     for name in plan.levels:
         if name in whole:
             whole[name] = pd.Categorical(whole[name], categories=plan.levels[name])
-    design = _quietly(
+    design = quietly(
         lambda: make_design(
             plan.formula,
             whole,
@@ -273,15 +266,6 @@ def _design(
 # ---- columns ----
 
 
-def _check_present(frame: pd.DataFrame, names: Iterable[str], site: str) -> None:
-    missing = [name for name in dict.fromkeys(names) if name not in frame.columns]
-    if missing:
-        raise SiteError(
-            f"site {site}: column {missing[0]!r} is missing; the plan needs it under "
-            "that name."
-        )
-
-
 def _as_levels(
     column: pd.Series[Any], name: str, levels: tuple[Any, ...], site: str
 ) -> pd.Series[Any]:
@@ -289,7 +273,8 @@ def _as_levels(
     known = column.isin(list(levels))
     other = ~known & ~is_missing(column)
     if other.any():
-        listed = ", ".join(map(repr, levels[:SHOWN])) + ", …" * (len(levels) > SHOWN)
+        shown = [*map(repr, levels[:MAX_LEVELS_SHOWN])]
+        listed = ", ".join(shown + ["…"] * (len(levels) > MAX_LEVELS_SHOWN))
         raise SiteError(
             f"site {site}: {plural(int(other.sum()), 'row')} of column {name!r} "
             f"{'has' if other.sum() == 1 else 'have'} a level that the plan does not "
@@ -307,122 +292,6 @@ def _check_number(column: pd.Series[Any], name: str, site: str) -> None:
             "reads numbers; recode the column, or agree on its levels. cv() on the "
             "data of this site alone shows which values are not numbers."
         )
-
-
-def _quietly(make: Callable[[], Made], site: str, what: str) -> Made:
-    """Return what is made, or raise an error without any value of the data."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return make()
-    except SiteError:
-        raise
-    except Exception as error:
-        kind = type(error).__name__
-        raise SiteError(
-            f"site {site}: {what} ({kind}); cv() on the data of this site alone shows "
-            "the whole error there."
-        ) from None
-
-
-# ---- folds ----
-
-
-def _folds(
-    plan: SitesPlan, frame: pd.DataFrame, y: Floats, site: str
-) -> tuple[Numbers, Strata | None]:
-    """Return the fold of each record, from 0, and its clusters."""
-    if len(frame) < plan.k:
-        raise SiteError(
-            f"site {site} has fewer records than the {plan.k} folds, each of which "
-            "leaves a site a training set; join its records with those of another "
-            "site, or agree on a smaller k."
-        )
-    stratifier = plan.stratifier
-    if stratifier is None:
-        kind = "binary" if plan.binary else "continuous"
-        made = make_plan(
-            "stratified_kfold" if plan.binary else "kfold",
-            y.astype(np.intp) if plan.binary else y,
-            kind,
-            k=plan.k,
-            seed=site_seed(plan, site),
-        )
-    else:
-        check_key(plan, site)
-        made = _quietly(
-            lambda: make_plan(
-                "kfold",
-                y,
-                "continuous",
-                k=plan.k,
-                stratify=stratifier,
-                data=frame,
-                seed=plan.seed,
-            ),
-            site,
-            f"{plural(plan.k, 'fold')} cannot be made of {plan.stratify['sentence']}",
-        )
-    fold = np.empty(len(frame), dtype=np.intp)
-    for number in range(plan.k):
-        fold[made.test(number)] = number
-    return fold, made.strata
-
-
-def check_key(plan: SitesPlan, site: str) -> None:
-    """Check that the key of a site is that of the plan, if its folds need one."""
-    stratifier = plan.stratifier
-    if not isinstance(stratifier, ByHash):
-        return
-    trace = _quietly(
-        lambda: stratifier.key.trace,
-        site,
-        "there is no key in the environment variable STATCV_KEY",
-    )
-    if trace != plan.key_name:
-        raise SiteError(
-            f"site {site}: the key is not the one of the plan, whose name is "
-            f"{plan.key_name}; set STATCV_KEY to the key that the sites agreed on."
-        )
-
-
-def site_seed(plan: SitesPlan, site: str, purpose: str = "folds") -> int:
-    """Return a seed that differs between sites and purposes."""
-    text = f"{plan.seed} {purpose} {site}".encode()
-    return int.from_bytes(hashlib.sha256(text).digest()[:8], "big")
-
-
-def _identifiers(plan: SitesPlan, frame: pd.DataFrame) -> NDArray[np.uint64] | None:
-    """Return the keyed digest of each identifier; None if folds are not by hash."""
-    stratifier = plan.stratifier
-    if not isinstance(stratifier, ByHash):
-        return None
-    return keyed_digest(frame[list(stratifier.columns)], stratifier.key.reveal())
-
-
-def _dropped(
-    plan: SitesPlan,
-    digest: NDArray[np.uint64] | None,
-    y: Floats,
-    fold: Numbers,
-    site: str,
-) -> NDArray[np.bool_]:
-    """Return who is dropped from each training set: the last in the order of a hash."""
-    dropped = np.zeros((plan.k, len(y)), dtype=bool)
-    if not plan.rebalance:
-        return dropped
-    if digest is None:
-        rng = np.random.default_rng(site_seed(plan, site, "drops"))
-        digest = rng.permutation(len(y)).astype(np.uint64)
-    for number in range(plan.k):
-        order = digest * _MIX * np.uint64(2 * number + 1)
-        trained = fold != number
-        members = [np.flatnonzero(trained & (y == code)) for code in (0, 1)]
-        least = min(map(len, members))
-        for own in members:
-            last = np.argsort(order[own], kind="stable")[least:]
-            dropped[number, own[last]] = True
-    return dropped
 
 
 # ---- the snapshot ----

@@ -2,50 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import expit
 
-from statcv.arguments import check_level, check_types, one_of
-from statcv.errors import CoefficientError, MetricError, plural
-from statcv.inference import Estimate, HTest, RandomEffects, joined_groups
-from statcv.inference.intervals.infinitesimal import scale_of
-from statcv.metrics import Metric, get_metric
-from statcv.results.summary import Summary, column
-from statcv.sites.cells import order_in_words
+from statcv.arguments import check_types, one_of
+from statcv.errors import MetricError, plural
+from statcv.inference import Estimate, HTest, RandomEffects
+from statcv.results.summary import Summary
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.curves import calibration_of, net_benefit_of, roc_of
-from statcv.sites.disclosure import UNGUARDED, disclosure_sheet
-from statcv.sites.estimates import Some, make_estimate, no_skill
+from statcv.sites.estimates import HOWS, Source, ended_run, make_estimate
 from statcv.sites.plan import SitesPlan
 from statcv.sites.progress import JOIN, SCORE
+from statcv.sites.records import new_matrix
+from statcv.sites.result_tables import (
+    by_site_of,
+    coefficients_of,
+    folds_of,
+    heterogeneity_of,
+    metrics_of,
+    model_of,
+    sites_of,
+)
+from statcv.sites.summary import heading_of, plot_sites, summary_of, write_report_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
-
-GROUPS: Final = 10  # largest number of groups of the calibration curve
-IMPRECISE: Final = 0.02  # standard error from counts above which the auROC is imprecise
+# standard error from counts above which the auROC is imprecise
+MAX_PRECISE_ORDER_SE: Final = 0.02
 
 
 @dataclass(frozen=True, eq=False)
 class SitesResult:
     """The estimates over all sites, each computed from sums.
 
-    A result is returned by :func:`statcv.sites.run`.
+    A result is returned by :func:`statcv.sites.run`, and by
+    :func:`statcv.sites.from_sums`, after which there are no fits, coefficients and
+    tests.
 
     Attributes
     ----------
-    run : Coordinator
-        The run that has ended.
+    source : Coordinator or QueriedSums
+        The run that has ended, or the sums that sites computed by a query.
     seconds : float
         Time from the first message to the last.
     files : int
@@ -64,79 +69,55 @@ class SitesResult:
     0.238
     """
 
-    run: Coordinator
+    source: Source
     seconds: float = float("nan")
-    files: int = field(default=0)
+    files: int = 0
+
+    @property
+    def run(self) -> Coordinator:
+        """The run that has ended.
+
+        Raises
+        ------
+        SiteError
+            If there was none, since sites computed their sums by a query.
+        """
+        return ended_run(self.source)
 
     @property
     def plan(self) -> SitesPlan:
         """The plan that all sites signed."""
         return self.run.plan
 
-    @cached_property
-    def all(self) -> Some:
-        """The sums of all sites."""
-        return Some(self.run, tuple(self.run.answers[JOIN]))
-
     # ---- fits ----
 
     @cached_property
     def coefficients(self) -> pd.DataFrame:
         """The coefficients of each fit, with one row per fold, as in ``CVResult``."""
-        self._needs_coefficients()
-        fits = self.run.progress.fits
-        table = pd.DataFrame(fits.beta[: self.plan.k], columns=list(self.plan.columns))
-        table.insert(0, "fold", np.arange(1, self.plan.k + 1))
-        table.insert(0, "repeat", 1)
-        return table
+        return coefficients_of(self.source)
 
     @cached_property
     def model(self) -> pd.DataFrame:
         """The fit of all records: ``estimate`` and ``se`` of each coefficient."""
-        self._needs_coefficients()
-        fits = self.run.progress.fits
-        variance = np.diag(np.linalg.inv(fits.information[-1]))
-        if not self.plan.binary:
-            sums = self.all.losses.sum(axis=0)
-            variance = variance * sums[0] / (self.n - self.plan.n_columns)
-        return pd.DataFrame(
-            {"estimate": fits.beta[-1], "se": np.sqrt(variance)},
-            index=pd.Index(self.plan.columns, name="term"),
-        )
+        return model_of(self.source)
 
     @cached_property
     def folds(self) -> pd.DataFrame:
-        """The folds: numbers of training and held-out records, and convergence."""
-        progress, k = self.run.progress, self.plan.k
-        table = pd.DataFrame(
-            {
-                "repeat": 1,
-                "fold": np.arange(1, k + 1),
-                "n_train": progress.trained[:k].astype(int),
-                "n_test": progress.by_class.sum(axis=1).astype(int),
-            }
-        )
-        if self.plan.binary:
-            counts = progress.by_class.astype(int)
-            table["test_0"], table["test_1"] = counts[:, 0], counts[:, 1]
-        table["converged"] = ~progress.fits.open[:k]
-        return table
+        """The folds: numbers of records, and convergence, or metrics of a query."""
+        return folds_of(self.source)
 
     @cached_property
     def sites(self) -> pd.DataFrame:
-        """The sites: their records, and the bytes that each has sent."""
-        join = self.run.answers[JOIN]
-        rows = {
-            site: [int(one.arrays["by_class"].sum()), self.run.bytes_up[site]]
-            for site, one in join.items()
-        }
-        table = pd.DataFrame.from_dict(rows, "index", columns=["records", "bytes_sent"])
-        return table.rename_axis("site")
+        """The sites: their records, and the bytes that each has sent.
+
+        A query tells how many rows could not be used; NaN if they are few.
+        """
+        return sites_of(self.source)
 
     @property
     def n(self) -> int:
         """Number of records."""
-        return int(self.all.by_class.sum())
+        return self.source.sums.n
 
     @property
     def rounds(self) -> int:
@@ -151,8 +132,6 @@ class SitesResult:
         new : data frame
             Rows with the predictors of the plan, at the caller's own site.
         """
-        from statcv.sites.records import new_matrix
-
         X, index = new_matrix(self.plan, new)
         progress = self.run.progress
         if progress.forests is not None:
@@ -175,7 +154,8 @@ class SitesResult:
         Parameters
         ----------
         metric : str, optional
-            Name of a metric of the plan; the headline unless given.
+            Name of a metric of the plan; the headline unless given. A query gives
+            ``"auroc"``, ``"brier"``, ``"log_loss"`` and ``"oe_ratio"``.
         how : {"per_fold", "pooled"}, optional
             As in :meth:`statcv.results.result.CVResult.estimate`. auROC is the mean
             over folds unless given, and other metrics are pooled.
@@ -185,8 +165,8 @@ class SitesResult:
             Method of the interval: ``"infinitesimal_jackknife"`` unless given, which
             is computed to first order and counts half of what the variation of the fits
             adds; or ``"delong"`` (of auROC) and ``"records"``, which take the fits as
-            given. For trees the usual one is ``"corrected_influence"``, corrected for
-            fits that share training records.
+            given, and are those of a query. For trees the usual one is
+            ``"corrected_influence"``, corrected for fits that share training records.
 
         Returns
         -------
@@ -198,8 +178,7 @@ class SitesResult:
             If the plan does not have the metric.
         """
         check_types(SitesResult.estimate, locals())
-        check_level(level)
-        return make_estimate(self.all, metric, how, level, interval)
+        return make_estimate(self.source, metric, how, level, interval)
 
     def bound(self, how: str = "per_fold") -> float:
         """Return the largest possible error of the auROC from counts in intervals.
@@ -210,40 +189,17 @@ class SitesResult:
         """
         check_types(SitesResult.bound, locals())
         self._needs_classes("the bound")
-        one_of(how, ("per_fold", "pooled"), "how")
-        if how == "pooled":
-            return self.all.pooled_area.bound
-        return float(np.mean([area.bound for area in self.all.fold_areas]))
+        return self.source.sums.bound(str(one_of(how, HOWS, "how")))
 
     @property
     def is_imprecise(self) -> bool:
         """Whether the counts of few records determine the auROC badly."""
-        return (
-            "auroc" in self.plan.metrics and self.all.order_se("per_fold") > IMPRECISE
-        )
+        ranked = "auroc" in self.source.metrics
+        return ranked and self.source.sums.order_se("per_fold") > MAX_PRECISE_ORDER_SE
 
     def metrics(self, level: float = 0.95) -> pd.DataFrame:
-        """Return all metrics of the plan with their intervals, one row each."""
-        rows = []
-        for name in self.plan.metrics:
-            one = self.estimate(name, level=level)
-            values = self.all.fold_values(name)
-            rows.append(
-                {
-                    "metric": name,
-                    "how": one.how,
-                    "estimate": one.value,
-                    "lower": one.lower,
-                    "upper": one.upper,
-                    "interval": one.interval_in_words,
-                    "no_skill": no_skill(self.all, name),
-                    "per_fold": float(values.mean()),
-                    "per_fold_sd": float(values.std(ddof=1)),
-                    "n_folds": self.plan.k,
-                    "error": self.bound() if name == "auroc" else 0.0,
-                }
-            )
-        return pd.DataFrame(rows)
+        """Return all metrics with their intervals, one row each."""
+        return metrics_of(self.source, level)
 
     def test(self) -> HTest:
         """Test that predictions and outcome are not associated within sites and folds.
@@ -267,7 +223,7 @@ class SitesResult:
         p = (1 + int((others >= observed).sum())) / (1 + len(others))
         return HTest(
             method="Permutation test within sites and folds",
-            about=f"{self.plan.formula}; {plural(len(self.all.sites), 'site')}",
+            about=f"{self.plan.formula}; {plural(len(self.source.sums.sites), 'site')}",
             label="auROC within sites and folds",
             estimate=observed,
             null=0.5,
@@ -292,26 +248,7 @@ class SitesResult:
         other sites.
         """
         check_types(SitesResult.by_site, locals())
-        check_level(level)
-        name, how = self._named(metric)
-        rows = []
-        for site in self.all.sites:
-            own = Some(self.run, (site,))
-            rest = Some(self.run, tuple(s for s in self.all.sites if s != site))
-            value, se = own.value(name, how), own.se(name, how)
-            limits = _limits(value, se, level, get_metric(name))
-            rows.append(
-                {
-                    "site": site,
-                    "n": int(own.by_class.sum()),
-                    "estimate": value,
-                    "lower": limits[0],
-                    "upper": limits[1],
-                    "se": se,
-                    "without": rest.value(name, how),
-                }
-            )
-        return pd.DataFrame(rows).set_index("site")
+        return by_site_of(self.source, metric, level)
 
     def heterogeneity(
         self, metric: str | None = None, level: float = 0.95
@@ -323,19 +260,7 @@ class SitesResult:
         :meth:`statcv.results.result.CVResult.heterogeneity`.
         """
         check_types(SitesResult.heterogeneity, locals())
-        check_level(level)
-        name, _ = self._named(metric)
-        table = self.by_site(name, level)
-        values, ses = table["estimate"].to_numpy(), table["se"].to_numpy()
-        return joined_groups(values, ses, get_metric(name), level)
-
-    def _named(self, metric: str | None) -> tuple[str, str]:
-        one = self.estimate(metric)
-        if one.metric.startswith("calibration"):
-            raise MetricError(
-                f"{one.label} is not available by site: its sums are those of all."
-            )
-        return one.metric, one.how
+        return heterogeneity_of(self.source, metric, level)
 
     # ---- curves ----
 
@@ -343,8 +268,7 @@ class SitesResult:
     def roc(self) -> pd.DataFrame:
         """The ROC curve of the pooled predictions at the edges between bins."""
         self._needs_classes("the ROC curve")
-        ones, zeros = self.all.spread(1), self.all.spread(0)
-        return roc_of(self.run.progress.edges, ones, zeros)
+        return roc_of(self.source.sums)
 
     @cached_property
     def calibration(self) -> pd.DataFrame:
@@ -354,9 +278,7 @@ class SitesResult:
         shares are exact.
         """
         self._needs_classes("calibration")
-        ones, zeros = self.all.spread(1), self.all.spread(0)
-        cells = [one for code in (0, 1) for one in self.run.pooled_cells(code)]
-        return calibration_of(self.run.progress.edges, ones, zeros, cells)
+        return calibration_of(self.source.sums)
 
     @cached_property
     def net_benefit(self) -> pd.DataFrame:
@@ -366,84 +288,16 @@ class SitesResult:
         all sites could end at the probability.
         """
         self._needs_classes("net benefit")
-        both = [(self.all.spread(c), self.run.pooled_cells(c)) for c in (1, 0)]
-        edges = self.run.progress.edges
-        return net_benefit_of(edges, self.plan.decisions, *both)
+        return net_benefit_of(self.source.sums, self.source.decisions)
 
     # ---- text and pictures ----
 
     def __repr__(self) -> str:
-        return "\n".join(
-            [
-                f"{self.plan.formula}: {self.plan.learner.label}; n = {self.n} at "
-                f"{plural(len(self.all.sites), 'site')}",
-                f"{self.plan.scheme}: {self.plan.k} folds, "
-                f"{self.plan.stratify['sentence']}",
-                str(self.estimate()),
-            ]
-        )
+        return "\n".join([*heading_of(self.source), str(self.estimate())])
 
     def summary(self, level: float = 0.95) -> Summary:
         """Return model, folds, sites and metrics as text and tables."""
-        table = self.metrics(level).set_index("metric")
-        shown = _rounded(table)
-        by_site = self.by_site(level=level)
-        ses = by_site["se"].tolist()
-        sites = by_site.drop(columns="se").copy()
-        for name in ("estimate", "lower", "upper", "without"):
-            sites[name] = column(sites[name].tolist(), ses)
-        headline = self.estimate(level=level)
-        found = self.heterogeneity(level=level)
-        notes = [
-            f"Interval of {headline.label}: {headline.method}; {headline.assumes}.",
-            f"Sites combined by random effects: {found.estimate:.3f} "
-            f"({found.lower:.3f} to {found.upper:.3f}), I² "
-            f"{found.i2:.0%}, p of no heterogeneity {found.p_heterogeneity:.3f}.",
-            "Estimates of sites take the fits of all sites as given; `without` leaves "
-            "the site out.",
-        ]
-        if self.plan.binary:
-            notes.append(
-                f"auROC is computed from counts in {len(self.run.progress.edges) + 1} "
-                f"intervals. {order_in_words(self.all.fold_areas, self.bound())}"
-            )
-        if not self.folds["converged"].all():
-            lost = int((~self.folds["converged"]).sum())
-            notes.append(
-                f"{plural(lost, 'fold')} did not converge: classes may be "
-                "separated; agree on model='firth'."
-            )
-        tables = {"Metrics": table, "Sites": by_site}
-        if self.plan.grown:
-            notes.append(UNGUARDED)
-        else:
-            tables["Model"] = self.model
-        sent = self.sites["bytes_sent"]
-        facts = [
-            ("model", self.plan.learner.label),
-            (
-                "scheme",
-                f"{self.plan.scheme}: {self.plan.k} folds, "
-                f"{self.plan.stratify['sentence']}",
-            ),
-            ("sites", f"{', '.join(self.all.sites)}; n = {self.n}"),
-            (
-                "exchange",
-                f"{self.rounds} rounds, at most {int(sent.max())} bytes from a site",
-            ),
-            ("plan", self.plan.fingerprint[:12]),
-        ]
-        return Summary(
-            title=f"Cross-validation of {self.plan.formula} over sites",
-            headline=str(headline),
-            facts=tuple(facts),
-            tables=tables,
-            shown={
-                f"Metrics, with {level:.0%} intervals": shown,
-                f"{headline.label} by site": sites,
-            },
-            notes=tuple(notes),
-        )
+        return summary_of(self.source, level)
 
     def report(self, path: str | PathLike[str], level: float = 0.95) -> PathLike[str]:
         """Write a report of plan, sites, disclosure, estimates and heterogeneity.
@@ -455,107 +309,13 @@ class SitesResult:
         level : float, default 0.95
             Confidence level of the intervals.
         """
-        from statcv.results.report import (
-            Picture,
-            Said,
-            check_path,
-            general_report,
-            heterogeneity_table,
-            named_values,
-            value_table,
-            write_report,
-        )
-
-        check_path(path)
-        agreed = [
-            (name, Said(str(value), f"res.plan.document[{name!r}]"))
-            for name, value in self.plan.document.items()
-        ]
-        spread = self.heterogeneity(level=level)
-        columns = list(self.folds.columns[2:])
-        tables = [
-            named_values("Plan", *agreed),
-            value_table(self.sites, "Sites", "res.sites"),
-            heterogeneity_table(spread, f"res.heterogeneity(level={level!r})"),
-            value_table(
-                self.folds.set_index("fold")[columns],
-                "Folds",
-                f"res.folds.set_index('fold')[{columns!r}]",
-            ),
-        ]
-        if not self.plan.grown:
-            model = value_table(self.model, "Fit of all records", "res.model")
-            tables.append(model)
-        tables.append(
-            value_table(
-                disclosure_sheet(self.plan).set_index("array"),
-                "What leaves each site",
-                "scv.sites.disclosure_sheet(res.plan).set_index('array')",
-            )
-        )
-        forest = Picture(
-            "sites",
-            "Estimates by site",
-            "Headline metric of each site, and of all sites, with intervals.",
-            lambda ax: self.plot(ax, level),
-        )
-        made = general_report(self.summary(level), level, tables, [forest])
-        return write_report(made, path)
+        return write_report_of(self.source, path, level)
 
     def plot(self, ax: Axes | None = None, level: float = 0.95) -> Axes:
         """Draw the headline metric of each site, and of all, as a forest plot."""
         check_types(SitesResult.plot, locals())
-        check_level(level)
-        from statcv.plots import plot_forest
-
-        table = self.by_site(level=level)[["estimate", "lower", "upper", "n"]]
-        one = self.estimate(level=level)
-        everyone = pd.DataFrame(
-            {
-                "estimate": one.value,
-                "lower": one.lower,
-                "upper": one.upper,
-                "n": self.n,
-            },
-            index=["all sites"],
-        )
-        made = plot_forest(pd.concat([table, everyone]), ax=ax)
-        made.set_xlabel(f"{one.label} ({one.how.replace('_', ' ')})")
-        return made
-
-    def _needs_coefficients(self) -> None:
-        if self.plan.grown:
-            raise CoefficientError(
-                "trees have no coefficients; predict() predicts by those of all "
-                "records."
-            )
+        return plot_sites(self.source, ax, level)
 
     def _needs_classes(self, what: str) -> None:
-        if not self.plan.binary:
+        if not self.source.binary:
             raise MetricError(f"{what} needs an outcome with two classes.")
-
-
-def _limits(
-    value: float, se: float, level: float, metric: Metric
-) -> tuple[float, float]:
-    from statcv.metrics.areas.placements import symmetric_limits
-
-    scale = scale_of(metric, value)
-    if metric.bounds == (0.0, 1.0) and 0 < value < 1:
-        scale = "logit"
-    lower, upper = symmetric_limits(value, se, level, scale=scale)
-    return float(lower), float(upper)
-
-
-def _rounded(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table of metrics as text, with equal decimals within a column."""
-    ses = ((table["upper"] - table["lower"]) / 4).tolist()
-    names = ("estimate", "lower", "upper")
-    made: Mapping[str, Any] = {
-        name: column(table[name].tolist(), ses) for name in names
-    }
-    shown = pd.DataFrame(made, index=table.index)
-    shown["how"] = table["how"].str.replace("_", " ")
-    shown["no skill"] = column(table["no_skill"].tolist(), ses)
-    shown.index = pd.Index([get_metric(str(name)).label for name in table.index])
-    return shown

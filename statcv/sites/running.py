@@ -128,7 +128,7 @@ def make_result(
         warn(
             f"auROC is computed from counts of at least {result.plan.cell} records, "
             "and sites hold out few: the unknown order within intervals adds a "
-            f"standard error of about {result.all.order_se('per_fold'):.2g}. Agree on "
+            f"standard error of about {ended.sums.order_se('per_fold'):.2g}. Agree on "
             "a smaller cell= or on fewer folds, or judge the model by Brier score and "
             "calibration, which are exact.",
             PrecisionWarning,

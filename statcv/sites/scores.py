@@ -13,25 +13,25 @@ from scipy.special import expit, logit
 from statcv.errors import MessageError
 from statcv.metrics import midrank
 from statcv.sites.cells import Cells
-from statcv.sites.fits import Fits
+from statcv.sites.fits import SummedFits
 from statcv.sites.messages import counts
 from statcv.sites.plan import SitesPlan
-from statcv.sites.records import Records
+from statcv.sites.records import SiteRecords
 
 Floats = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
 
-MOST_STEPS: Final = 10  # largest number of steps of the recalibration
+MAX_RECALIBRATION_STEPS: Final = 10  # largest number of steps of the recalibration
 
 
 class Predictor(Protocol):
     """The fits of all folds, as far as held-out records are concerned."""
 
-    def held_out(self, records: Records) -> Floats:
+    def held_out(self, records: SiteRecords) -> Floats:
         """Return the linear predictor of each record from the fit that holds it out."""
 
 
-def held_moments(records: Records, fits: Predictor) -> Floats:
+def held_moments(records: SiteRecords, fits: Predictor) -> Floats:
     """Return the sum of the held-out linear predictors, and of their squares."""
     eta = fits.held_out(records)
     return np.array([eta.sum(), eta @ eta])
@@ -44,7 +44,7 @@ def loss_names(plan: SitesPlan) -> tuple[str, ...]:
     return ("mse", "mae", "predicted", "observed", "observed_squared")
 
 
-def losses(records: Records, fits: Predictor) -> Floats:
+def losses(records: SiteRecords, fits: Predictor) -> Floats:
     """Return the sums of :func:`loss_names` in each fold, shape (k, names)."""
     eta, y = fits.held_out(records), records.y
     if records.plan.binary:
@@ -57,7 +57,7 @@ def losses(records: Records, fits: Predictor) -> Floats:
     return np.column_stack([np.bincount(records.fold, one, k) for one in columns])
 
 
-def training_moments(records: Records, fits: Fits) -> Floats:
+def training_moments(records: SiteRecords, fits: SummedFits) -> Floats:
     """Return sums of columns, and of their products with the predictor, (k, 2, q)."""
     k = records.plan.k
     trained = records.training[:k]
@@ -68,7 +68,7 @@ def training_moments(records: Records, fits: Fits) -> Floats:
 # ---- counts of the linear predictor ----
 
 
-def count_scores(records: Records, fits: Predictor, edges: Floats) -> Arrays:
+def count_scores(records: SiteRecords, fits: Predictor, edges: Floats) -> Arrays:
     """Count the held-out linear predictors by class and fold.
 
     Counts of all folds together are not sent: the difference could be a small count.
@@ -80,7 +80,7 @@ def count_scores(records: Records, fits: Predictor, edges: Floats) -> Arrays:
     number = np.bincount(group * bins + place, minlength=2 * plan.k * bins)
     wanted = is_decision(edges, plan)
     return packed(
-        [Cells.of(one, plan.cell, wanted=wanted) for one in number.reshape(-1, bins)]
+        [Cells.of(one, plan.cell, wanted) for one in number.reshape(-1, bins)]
     )
 
 
@@ -122,7 +122,7 @@ def unpacked(arrays: Mapping[str, NDArray[Any]], number: int, bins: int) -> list
 # ---- ranks within folds ----
 
 
-def rank_counts(records: Records, fits: Predictor) -> NDArray[np.uint64]:
+def rank_counts(records: SiteRecords, fits: Predictor) -> NDArray[np.uint64]:
     """Return twice the pairs of one fold that are ranked correctly, and permuted.
 
     The first number belongs to the outcomes as they are; for each of the others they
@@ -146,7 +146,7 @@ def rank_counts(records: Records, fits: Predictor) -> NDArray[np.uint64]:
 
 
 @dataclass(eq=False)
-class Recalibrated:
+class RecalibrationFit:
     """The calibration intercept and slope, while they are being fitted.
 
     Attributes
@@ -176,7 +176,7 @@ class Recalibrated:
     def __post_init__(self) -> None:
         self.information = np.eye(2)
 
-    def sums(self, records: Records, fits: Predictor) -> Floats:
+    def sums(self, records: SiteRecords, fits: Predictor) -> Floats:
         """Return gradients and informations of both fits over the site's records."""
         eta, y = fits.held_out(records), records.y
         own = expit(self.alone + eta)
@@ -201,7 +201,7 @@ class Recalibrated:
         information = np.array([[rest[2], rest[3]], [rest[3], rest[4]]])
         self.steps += 1
         spread = rest[4] * rest[2] - rest[3] ** 2
-        if not (weight > 0 and spread > 0) or self.steps > MOST_STEPS:
+        if not (weight > 0 and spread > 0) or self.steps > MAX_RECALIBRATION_STEPS:
             self.alone = self.intercept = self.slope = float("nan")
             self.open = False
             return

@@ -7,8 +7,6 @@ folds, and the coordinator, who has no key, cannot tell who is in a bucket.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -17,24 +15,23 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from statcv.arguments import check_level, check_whole
-from statcv.errors import ArgumentError, ArgumentTypeError, MessageError, SiteError
-from statcv.folds import ByHash, by_hash
-from statcv.folds.strata import check_key, count_missing, keyed_digest
-from statcv.formula import as_frame
-from statcv.sites.messages import Message, counts
+from statcv.errors import ArgumentError, ArgumentTypeError, MessageError
+from statcv.folds import ByHash
+from statcv.sites.bucket_counts import (
+    MIN_BUCKETS,
+    SHARED,
+    Numbers,
+    count_buckets,
+    halved,
+    keyed,
+)
+from statcv.sites.messages import Message
 from statcv.sites.plan import CELL
 
-Numbers = NDArray[np.int64]
-
-KIND: Final = "shared"
-BITS: Final = 56  # length of a digest, in bits
-LEAST: Final = 8  # least number of buckets for an estimate
-LARGEST: Final = 2**16  # largest number of buckets
-MOST_TABLES: Final = 64
+MAX_TABLES: Final = 64  # largest number of independent hashes
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,17 +155,13 @@ def shared_patients(
             "data must be a mapping of at least two sites to data frames, such as "
             "{'A': a, 'B': b}."
         )
-    who = columns if isinstance(columns, ByHash) else _keyed(columns, key)
+    who = columns if isinstance(columns, ByHash) else keyed(columns, key)
     message = ask_buckets(who, cell=cell, tables=tables)
     replies = [
         count_buckets(message, one, str(site), who.key.reveal())
         for site, one in data.items()
     ]
     return shared_of(replies, level)
-
-
-def _keyed(columns: str | Sequence[str], key: Any) -> ByHash:
-    return by_hash(columns) if key is None else by_hash(columns, key=key)
 
 
 def ask_buckets(who: ByHash, *, cell: int = CELL, tables: int = 1) -> bytes:
@@ -196,7 +189,7 @@ def ask_buckets(who: ByHash, *, cell: int = CELL, tables: int = 1) -> bytes:
     'shared'
     """
     check_whole(cell, "cell", least=1)
-    check_whole(tables, "tables", least=1, most=MOST_TABLES)
+    check_whole(tables, "tables", least=1, most=MAX_TABLES)
     if who.key.keyed_by == "nothing":
         raise ArgumentError(
             "key=None is a hash that anyone can make, who then finds out in which "
@@ -208,121 +201,7 @@ def ask_buckets(who: ByHash, *, cell: int = CELL, tables: int = 1) -> bytes:
         "cell": int(cell),
         "tables": int(tables),
     }
-    return bytes(Message(KIND, header))
-
-
-def count_buckets(message: bytes, data: Any, site: str, key: Any = None) -> bytes:
-    """Answer with the numbers of distinct patients in buckets.
-
-    A site answers once: the difference of answers on changed data can reveal a patient.
-
-    Parameters
-    ----------
-    message : bytes
-        The message of :func:`ask_buckets`.
-    data : data frame
-        Data of the site.
-    site : str
-    key : bytes or str, optional
-        The key of the sites; what ``STATCV_KEY`` holds unless given.
-
-    Raises
-    ------
-    SiteError
-        If a column is missing, the key is another one, or there are too few patients.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> import statcv as scv
-    >>> from statcv import sites
-    >>> at = {
-    ...     "A": pd.DataFrame({"id": range(12_000)}),
-    ...     "B": pd.DataFrame({"id": range(8_000, 20_000)}),
-    ... }
-    >>> message = sites.ask_buckets(scv.by_hash("id", key="statcv"), tables=4)
-    >>> reply = sites.count_buckets(message, at["A"], "A", key="statcv")
-    >>> sites.Message.of(reply).kind
-    'shared'
-    """
-    asked = Message.of(message)
-    if asked.kind != KIND:
-        raise MessageError("the message does not ask for counts in buckets.")
-    header, frame = asked.header, as_frame(data)
-    who = _keyed(header["columns"], key)
-    if who.key.trace != header["key"]:
-        raise SiteError(
-            f"site {site}: the key is not the one whose name is {header['key']}."
-        )
-    for name in who.columns:
-        if name not in frame:
-            raise SiteError(f"site {site}: column {name!r} is missing.")
-        if missing := count_missing(frame[name]):
-            raise SiteError(
-                f"site {site}: {missing} of {len(frame)} values of {name!r} are "
-                "missing; leave these records out."
-            )
-    identifiers = frame[list(who.columns)].drop_duplicates()
-    made = [
-        np.unique(keyed_digest(identifiers, table_key(who.key.reveal(), number)))
-        for number in range(int(header["tables"]))
-    ]
-    found = bucket_counts(made, int(header["cell"]))
-    if found.shape[1] < LEAST:
-        raise SiteError(
-            f"site {site}: {LEAST} buckets with at least {header['cell']} patients "
-            "each cannot be made; there are too few patients."
-        )
-    return bytes(Message(KIND, {"site": site}, {"buckets": counts(found)}))
-
-
-def table_key(key: Any, number: int) -> bytes:
-    """Return the key of a table, which no identifier has as its hash.
-
-    Written forms have no space around them, so that the label differs from all of them.
-    """
-    label = f" patients shared by sites, table {number} ".encode()
-    return hmac.new(check_key(key), label, hashlib.sha256).digest()
-
-
-def bucket_counts(digests: Sequence[NDArray[np.uint64]], cell: int) -> Numbers:
-    """Count digests in the largest number of buckets none of which is small.
-
-    Parameters
-    ----------
-    digests : sequence of numpy.ndarray of uint64
-        Distinct digests of 56 bits, of each table.
-    cell : int
-
-    Returns
-    -------
-    numpy.ndarray of int, shape (tables, buckets)
-        The number of buckets is a power of 2; each is the union of two neighbours of
-        the next larger number.
-
-    Examples
-    --------
-    >>> digests = np.arange(40, dtype=np.uint64) << np.uint64(50)
-    >>> bucket_counts([digests], 5)
-    array([[32,  8]])
-    """
-    n = max(1, min(len(one) for one in digests) // max(cell, 1))
-    bits = min(int(math.log2(n)), int(math.log2(LARGEST)))  # the mean is no less
-    shift = np.uint64(BITS - bits)
-    found = np.stack(
-        [
-            np.bincount((one >> shift).astype(np.int64), minlength=2**bits)
-            for one in digests
-        ]
-    )
-    while found.shape[1] > 1 and found.min() < cell:
-        found = _halved(found)
-    return found
-
-
-def _halved(found: Numbers) -> Numbers:
-    """Return counts in half as many buckets."""
-    return np.asarray(found.reshape(len(found), -1, 2).sum(axis=2))
+    return bytes(Message(SHARED, header))
 
 
 def shared_of(replies: Sequence[bytes], level: float = 0.95) -> SharedPatients:
@@ -359,11 +238,11 @@ def shared_of(replies: Sequence[bytes], level: float = 0.95) -> SharedPatients:
         one = Message.of(reply)
         site = str(one.header.get("site", "?"))
         array = one.arrays.get("buckets")
-        if one.kind != KIND or array is None or array.ndim != 2 or site in found:
+        if one.kind != SHARED or array is None or array.ndim != 2 or site in found:
             raise MessageError(f"site {site}: the answer has no counts in buckets.")
         tables, m = array.shape
         known = [len(own) for own in found.values()]
-        if m < LEAST or m & (m - 1) or tables != (known or [tables])[0]:
+        if m < MIN_BUCKETS or m & (m - 1) or tables != (known or [tables])[0]:
             raise MessageError(f"site {site}: the answer has other tables.")
         found[site] = array.astype(np.int64)
     rows = [
@@ -397,9 +276,9 @@ def estimate_shared(one: Numbers, other: Numbers, level: float) -> dict[str, flo
     level : float
     """
     while one.shape[1] > other.shape[1]:
-        one = _halved(one)
+        one = halved(one)
     while other.shape[1] > one.shape[1]:
-        other = _halved(other)
+        other = halved(other)
     n, n_other = int(one[0].sum()), int(other[0].sum())
     about, about_other = (c - c.mean(axis=1, keepdims=True) for c in (one, other))
     squares = float((about**2).sum() * (about_other**2).sum())

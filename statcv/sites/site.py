@@ -18,9 +18,19 @@ from threadpoolctl import ThreadpoolController
 
 from statcv.errors import MessageError, ModelError, SiteError
 from statcv.sites.disclosure import check_records
-from statcv.sites.log import Entry, Ledger
-from statcv.sites.messages import Message
-from statcv.sites.plan import MINIMUM_SITES, SitesPlan
+from statcv.sites.fits import symmetric_matrix
+from statcv.sites.forests import (
+    DroppedOutError,
+    Forests,
+    Grow,
+    Job,
+    check_trees,
+    version_of_xgboost,
+)
+from statcv.sites.influences import slope_sums, variation_sums
+from statcv.sites.ledger import Entry, Ledger
+from statcv.sites.messages import MINIMUM_SITES, Message, refusal, too_few
+from statcv.sites.plan import SitesPlan
 from statcv.sites.progress import (
     CALIBRATE,
     END,
@@ -32,7 +42,7 @@ from statcv.sites.progress import (
     VARY,
     Progress,
 )
-from statcv.sites.records import Records, read_records
+from statcv.sites.records import SiteRecords, read_records
 from statcv.sites.scores import (
     count_scores,
     held_moments,
@@ -40,18 +50,12 @@ from statcv.sites.scores import (
     rank_counts,
     training_moments,
 )
-from statcv.sites.trees import (
-    DroppedOutError,
-    Forests,
-    Grow,
-    Job,
-    check_trees,
-    version_of_xgboost,
-)
-from statcv.sites.variation import slope_sums, variation_sums
 
 Arrays = dict[str, NDArray[Any]]
-REFUSE: Final = "refuse"
+NO_SERVER: Final = (
+    "trees are grown over XGBoost's federated server, which this way of carrying "
+    "messages does not have; use files in a directory."
+)
 ROUNDING: Final = 1e-5  # largest share of a sum that single precision may lose
 
 
@@ -90,7 +94,7 @@ class Site:
     def __post_init__(self) -> None:
         self.progress = Progress(self.plan)
         self.entries: list[Entry] = []
-        self._records: Records | None = None
+        self._records: SiteRecords | None = None
         self._answered = b""
 
     def step(self, message: bytes) -> bytes:
@@ -188,10 +192,7 @@ class Site:
     def _check_roster(self, roster: Any, answers: dict[str, Any]) -> None:
         """Check who takes part, which may not change."""
         if not isinstance(roster, dict) or len(roster) < MINIMUM_SITES:
-            raise SiteError(
-                f"at least {MINIMUM_SITES} sites must take part, since with two each "
-                "could subtract its own numbers from the sums."
-            )
+            raise SiteError(too_few(len(roster) if isinstance(roster, dict) else 0))
         assert self._records is not None
         if roster.get(self.name) != self._records.checksum:
             raise SiteError("the run was begun with other data of this site.")
@@ -262,13 +263,9 @@ class Site:
         """Grow the trees, and answer with those of all records."""
         assert self._records is not None
         if self.grow is None:
-            raise SiteError(
-                "trees are grown over XGBoost's federated server, which this way of "
-                "carrying messages does not have; use files in a directory."
-            )
-        job = Job.of(self._records, sites)
+            raise SiteError(NO_SERVER)
         try:
-            raw = self.grow(job)
+            raw = self.grow(Job(self._records, tuple(sites)))
         except DroppedOutError:
             raise
         # the site corrects the cause, and then repeats the step
@@ -285,7 +282,7 @@ class Site:
         }
         return self._reply(GROW, sums, {"trees": grown.digest})
 
-    def _scores(self, records: Records) -> Arrays:
+    def _scores(self, records: SiteRecords) -> Arrays:
         progress, fits = self.progress, self.progress.predictor
         made: Arrays = {"losses": losses(records, fits)}
         if not self.plan.grown:
@@ -309,9 +306,8 @@ class Site:
         return Message(kind, told, sums)
 
     def _refusal(self, why: str) -> Message:
-        told = why.removeprefix(f"site {self.name}: ")
-        header = {"site": self.name, "plan": self.plan.fingerprint, "why": told}
-        return Message(REFUSE, {**header, "round": self.progress.round})
+        header = {"plan": self.plan.fingerprint, "round": self.progress.round}
+        return refusal(self.name, why, **header)
 
 
 @lru_cache
@@ -353,14 +349,10 @@ def check_others(total: Message, own: Message) -> None:
                 )
     if "information" in own.arrays and "information" in total.arrays:
         rest = total.arrays["information"] - own.arrays["information"].astype(float)
-        q = int(np.sqrt(2 * rest.shape[1]))
-        upper = np.triu_indices(q)
-        for row in rest:
-            matrix = np.zeros((q, q))
-            matrix[upper] = row
-            matrix = matrix + np.triu(matrix, 1).T
+        for matrix in map(symmetric_matrix, rest):
             unit = np.sqrt(np.maximum(np.abs(np.diag(matrix)), 1e-300))
-            if np.linalg.eigvalsh(matrix / unit / unit[:, None])[0] < -q * ROUNDING:
+            least = np.linalg.eigvalsh(matrix / unit / unit[:, None])[0]
+            if least < -len(matrix) * ROUNDING:
                 raise SiteError(
                     "the published information cannot include what this site sent; "
                     "somebody has changed it."

@@ -1,45 +1,24 @@
-"""Boosted trees over sites: what is agreed, what a site grows them from, and the trees.
-
-Each site replaces its values by the numbers of their bins between agreed cuts, and
-XGBoost grows the same trees at all sites from sums of gradients by node and bin. These
-sums go over XGBoost's own federated server and not over the messages of this package,
-so that whatever grows the trees is given to a site by its transport.
-"""
+"""Boosted trees over sites as they are agreed: cuts, and sizes."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import check_types, check_whole
-from statcv.engine import installed
-from statcv.errors import ModelError, SiteError, plural, suggestion
-from statcv.models import XGBoost
-
-if TYPE_CHECKING:
-    from statcv.sites.plan import SitesPlan
-    from statcv.sites.records import Records
+from statcv.errors import ModelError, plural, suggestion
+from statcv.sites.plan import MAX_COLUMN_BINS, TREES
 
 Floats = NDArray[np.float64]
-Bins = NDArray[np.uint8]
 
-KIND: Final = "trees"
-MOST_BINS: Final = 256  # largest number of bins of a column
 # largest size of the trees of one fit, in bytes, as part of a message
-MOST_BYTES: Final = 2**21
-_OF_TREE, _OF_NODE = 800, 40  # largest sizes of a tree's frame and of a node, in bytes
-START: Final = 0.5  # probability before the first tree
-STEEPEST: Final = 0.25  # largest second derivative of a record's loss
-
-
-class DroppedOutError(SiteError):
-    """A site is gone while trees are grown; the step can be repeated."""
+MAX_TREE_BYTES: Final = 2**21
+# largest sizes of the frame of a tree and of a node, in bytes
+_BYTES_PER_TREE, _BYTES_PER_NODE = 800, 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +86,8 @@ reg_lambda=1.0, base_score=0.5, tree_method='hist', max_bin=256)
             )
         if not 0 <= self.ridge < np.inf:
             raise ModelError(f"ridge={self.ridge} is out of range: 0 or more.")
-        if (size := bytes_of(self.rounds, self.depth)) > MOST_BYTES:
-            most = MOST_BYTES * self.rounds // size
+        if (size := bytes_of(self.rounds, self.depth)) > MAX_TREE_BYTES:
+            most = MAX_TREE_BYTES * self.rounds // size
             raise ModelError(
                 f"{plural(self.rounds, 'tree')} of depth {self.depth} are too long for "
                 f"a message; at most {most} of this depth are not."
@@ -158,7 +137,7 @@ reg_lambda=1.0, base_score=0.5, tree_method='hist', max_bin=256)
         if not cuts:
             raise ModelError("trees need at least one predictor.")
         return {
-            "kind": KIND,
+            "kind": TREES,
             "C": None,
             "firth": False,
             "cuts": cuts,
@@ -173,7 +152,7 @@ reg_lambda=1.0, base_score=0.5, tree_method='hist', max_bin=256)
 def bytes_of(rounds: int, depth: int) -> int:
     """Return how many bytes the trees of a fit have at most."""
     nodes = int(2 ** min(depth + 1, 40))
-    return rounds * (_OF_TREE + _OF_NODE * nodes)
+    return rounds * (_BYTES_PER_TREE + _BYTES_PER_NODE * nodes)
 
 
 def _rising(name: str, given: Iterable[float]) -> list[float]:
@@ -184,190 +163,8 @@ def _rising(name: str, given: Iterable[float]) -> list[float]:
         raise ModelError(f"the cuts of {name!r} must be numbers.") from None
     if not values or not np.isfinite(values).all() or (np.diff(values) <= 0).any():
         raise ModelError(f"the cuts of {name!r} must be rising, finite numbers.")
-    if len(values) >= MOST_BINS:
+    if len(values) >= MAX_COLUMN_BINS:
         raise ModelError(
-            f"{name!r} has {len(values)} cuts, and {MOST_BINS - 1} are the most."
+            f"{name!r} has {len(values)} cuts, and {MAX_COLUMN_BINS - 1} are the most."
         )
     return values
-
-
-# ---- from records to trees ----
-
-
-def learner_of(model: Mapping[str, Any]) -> XGBoost:
-    """Return the model as :func:`statcv.cv` knows it, on numbers of bins."""
-    return XGBoost(
-        n_estimators=model["rounds"],
-        max_depth=model["depth"],
-        learning_rate=model["learning_rate"],
-        min_child_weight=model["leaf"] * STEEPEST,
-        reg_lambda=model["ridge"],
-        base_score=START,
-        tree_method="hist",
-        max_bin=MOST_BINS,
-    )
-
-
-def parameters_of(model: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of XGBoost's native interface, besides the rounds."""
-    given = dict(learner_of(model).parameters)
-    given.pop("n_estimators")
-    return {**given, "objective": "binary:logistic", "nthread": 1, "seed": 0}
-
-
-def cuts_of(plan: SitesPlan) -> list[tuple[int, Floats]]:
-    """Return each column that trees can split, by its position, and its cuts."""
-    cuts: Mapping[str, Sequence[float]] = plan.model["cuts"]
-    return [
-        (place, np.asarray(cuts[name], dtype=np.float64))
-        for place, name in enumerate(plan.columns)
-        if name in cuts
-    ]
-
-
-def numbers_of_bins(plan: SitesPlan) -> list[int]:
-    """Return how many bins each column has that trees can split."""
-    return [len(cuts) + 1 for _, cuts in cuts_of(plan)]
-
-
-def bins_of(plan: SitesPlan, X: Floats) -> Bins:
-    """Return the number of the bin of each value, from 0.
-
-    Parameters
-    ----------
-    plan : SitesPlan
-    X : numpy.ndarray, shape (n, q)
-        A design matrix without missing values.
-    """
-    columns = [
-        np.searchsorted(cuts, X[:, place], side="right")
-        for place, cuts in cuts_of(plan)
-    ]
-    return np.column_stack(columns).astype(np.uint8)
-
-
-@dataclass(frozen=True, eq=False)
-class Job:
-    """What a site grows trees from.
-
-    Attributes
-    ----------
-    plan : SitesPlan
-    site : str
-    sites : tuple of str
-        All sites, in the order in which they are numbered.
-    bins : numpy.ndarray of int, shape (n, columns)
-        Numbers of agreed bins.
-    y : numpy.ndarray, shape (n,)
-        The outcome, 0 or 1.
-    training : numpy.ndarray of bool, shape (k + 1, n)
-        Which records train each fit; the last has all.
-    """
-
-    plan: SitesPlan
-    site: str
-    sites: tuple[str, ...]
-    bins: Bins
-    y: Floats
-    training: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, records: Records, sites: Sequence[str]) -> Job:
-        """Return the job of a site's records."""
-        plan = records.plan
-        bins = bins_of(plan, records.X)
-        training = records.training > 0
-        return cls(plan, records.site, tuple(sites), bins, records.y, training)
-
-
-Grow = Callable[[Job], Sequence[bytes]]
-"""What grows the trees of all fits together with the other sites."""
-
-
-@dataclass(frozen=True, eq=False)
-class Forests:
-    """The trees of all fits, in XGBoost's binary JSON.
-
-    Attributes
-    ----------
-    plan : SitesPlan
-    raw : tuple of bytes
-        Those of each fold, and of all records at the end; the coordinator has the last
-        alone.
-
-    Examples
-    --------
-    A run of boosted trees over sites has one, of which all sites publish the digest:
-
-    >>> from types import SimpleNamespace
-    >>> one, other = (Forests(SimpleNamespace(), (b"trees",)) for _ in range(2))
-    >>> one.digest == other.digest
-    True
-    """
-
-    plan: SitesPlan
-    raw: tuple[bytes, ...]
-
-    def __deepcopy__(self, memo: Any) -> Forests:
-        return self
-
-    @property
-    def digest(self) -> str:
-        """64 hex digits that are equal where all trees are."""
-        whole = hashlib.sha256()
-        for one in self.raw:
-            whole.update(hashlib.sha256(one).digest())
-        return whole.hexdigest()
-
-    @cached_property
-    def _boosters(self) -> list[Any]:
-        import xgboost
-
-        made = []
-        for one in self.raw:
-            booster = xgboost.Booster({"nthread": 1})
-            booster.load_model(bytearray(one))
-            made.append(booster)
-        return made
-
-    def held_out(self, records: Records) -> Floats:
-        """Return the log odds of each record from the trees that it did not train."""
-        bins, margin = bins_of(self.plan, records.X), np.zeros(records.n)
-        for fold, booster in enumerate(self._boosters[: self.plan.k]):
-            own = records.fold == fold
-            margin[own] = _margin(booster, bins[own])
-        return margin
-
-    def log_odds(self, X: Floats) -> Floats:
-        """Return log odds from the trees of all records; NaN for a missing value."""
-        margin, whole = np.full(len(X), np.nan), ~np.isnan(X).any(axis=1)
-        margin[whole] = _margin(self._boosters[-1], bins_of(self.plan, X[whole]))
-        return margin
-
-
-def _margin(booster: Any, bins: Bins) -> Floats:
-    if not len(bins):
-        return np.zeros(0)
-    found = booster.inplace_predict(bins.astype(np.float32), predict_type="margin")
-    return np.asarray(found, dtype=np.float64)
-
-
-def version_of_xgboost() -> str:
-    """Return the version of XGBoost that is installed, or an empty string."""
-    return installed(["xgboost"]).get("xgboost", "")
-
-
-def check_trees(plan: SitesPlan, raw: Sequence[bytes]) -> Forests:
-    """Return the trees of a site, if there are as many fits as the plan has.
-
-    Raises
-    ------
-    SiteError
-        If there are more or fewer.
-    """
-    if len(raw) != plan.k + 1:
-        raise SiteError(
-            f"there are trees of {plural(len(raw), 'fit')}, and the plan has "
-            f"{plan.k + 1}."
-        )
-    return Forests(plan, tuple(bytes(one) for one in raw))

@@ -160,7 +160,7 @@ def test_forged_messages():
     forged = {
         "cannot include what this site sent": changed(message, by_class=small),
         "sums do not include": changed(message, {"answers": {"A": "0" * 64}}),
-        "at least 3 sites": changed(message, {"sites": few}),
+        "at least 3 must": changed(message, {"sites": few}),
         "out of turn": changed(message, {"round": 5}),
         "asks for 'vary'": changed(message, kind="vary"),
         "is missing": bytes(Message("fit", one.header, {})),

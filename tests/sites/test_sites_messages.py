@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from statcv.errors import MessageError
-from statcv.sites.messages import LARGEST, MAGIC, Message, canonical, counts
+from statcv.sites.messages import MAGIC, MAX_MESSAGE_BYTES, Message, canonical, counts
 
 FLOATS = arrays(
     np.float64,
@@ -48,7 +48,7 @@ def header(**change):
         {"arrays": [["a", "|O", [1]]]},  # objects, which pickle would read
         {"arrays": [["a", "<f8", [-1]]]},
         {"arrays": [["a", "<f8", [1, 1, 1, 1]]]},
-        {"arrays": [["a", "<f8", [LARGEST + 1]]]},
+        {"arrays": [["a", "<f8", [MAX_MESSAGE_BYTES + 1]]]},
         {"arrays": [["a", "<f8", [0]], ["a", "<f8", [0]]]},
         {"arrays": "NaN"},
         {"kind": 3},
@@ -62,9 +62,9 @@ def test_odd_headers_are_refused(change):
 
 def test_long_messages_are_refused():
     with pytest.raises(MessageError, match="longer than the limit"):
-        bytes(Message("fit", {}, {"a": np.zeros(LARGEST // 8 + 1)}))
+        bytes(Message("fit", {}, {"a": np.zeros(MAX_MESSAGE_BYTES // 8 + 1)}))
     with pytest.raises(MessageError, match="longer than the limit"):
-        Message.of(bytes(LARGEST + 1))
+        Message.of(bytes(MAX_MESSAGE_BYTES + 1))
 
 
 def test_another_version_is_told():

@@ -8,8 +8,8 @@ import statcv as scv
 from statcv import sites
 from statcv.errors import ArgumentError, ArgumentTypeError, MessageError, SiteError
 from statcv.sites.messages import Message
-from statcv.sites.quantiles import _edges
 from statcv.sites.scores import unpacked
+from statcv.sites.value_counts import bin_edges
 
 
 def simulate(n, seed=1, decimals=None):
@@ -100,7 +100,7 @@ def test_no_count_is_small_even_by_subtraction():
     more = [sites.count_values(second, one, site) for site, one in data.items()]
     ends = []
     for message, reply in ((first, replies[0]), (second, more[0])):
-        edges = _edges(Message.of(message).header)
+        edges = bin_edges(Message.of(message).header)
         cells = unpacked(Message.of(reply).arrays, 1, len(edges) + 1)[0]
         assert not ((cells.counts > 0) & (cells.counts < 6)).any()
         found = np.append(edges[cells.cuts], np.inf)

@@ -25,15 +25,10 @@ from statcv.errors import (
     ModelError,
     SiteError,
 )
-from statcv.sites import Message, Trees
-from statcv.sites.plan import SitesPlan
-from statcv.sites.trees import (
-    MOST_BYTES,
-    DroppedOutError,
-    bins_of,
-    bytes_of,
-    numbers_of_bins,
-)
+from statcv.sites import DroppedOutError, Job, Message, SitesPlan, Trees
+from statcv.sites.forests import bins_of, numbers_of_bins
+from statcv.sites.transports import federated
+from statcv.sites.trees import MAX_TREE_BYTES, bytes_of
 
 EXACT = 1e-6
 # The last two cuts of x2 make bins with few records or none.
@@ -52,10 +47,8 @@ def with_trees(**more) -> SitesPlan:
 @pytest.fixture(scope="module")
 def plugin():
     """Skip where XGBoost has no federated plugin."""
-    from statcv.sites.transports.federated import need_plugin
-
     try:
-        need_plugin()
+        federated.need_plugin()
     except MissingPackageError as error:
         pytest.skip(str(error))
 
@@ -201,7 +194,7 @@ def test_estimates_are_those_of_cv_on_numbers_of_bins(ran):
     for metric in ("brier", "log_loss", "oe_ratio"):
         here, there = result.estimate(metric), one.estimate(metric)
         assert abs(here.value - there.value) < 1e-4  # records of rare bins
-        rate = 1 + result.all.shared
+        rate = 1 + result.run.shared
         assert abs((here.se / there.se) ** 2 / rate - 1) < 0.02
         assert here.interval.scale == there.interval.scale
         assert (here.method, here.assumes.partition(";")[0]) == (
@@ -236,7 +229,7 @@ def test_leaves_have_the_least_number_of_records(ran):
 def test_bytes_of_trees_are_bounded(ran):
     result, made = ran
     size = max(map(len, made["A"].trees.raw))
-    assert size <= bytes_of(12, 3) <= MOST_BYTES
+    assert size <= bytes_of(12, 3) <= MAX_TREE_BYTES
     assert result.sites["bytes_sent"].max() < bytes_of(12, 3) + 25_000
 
 
@@ -298,9 +291,9 @@ def test_files_in_a_directory_give_the_same(ran, tmp_path):
     files = sites.Directory(tmp_path / "exchange")
     other = sites.run(with_trees(), hospitals(), files)
     pd.testing.assert_frame_equal(other.metrics(), result.metrics(), check_exact=True)
-    from statcv.sites.transports.homes import TREES, read_log, read_trees
+    from statcv.sites.transports import TREES_FILE, read_log, read_trees
 
-    kept = next((files.homes / "B").glob(f"plan-*/{TREES}"))
+    kept = next((files.homes / "B").glob(f"plan-*/{TREES_FILE}"))
     assert oct(kept.stat().st_mode)[-3:] == "600"
     trees = read_trees(kept)
     assert tuple(trees) == made["B"].trees.raw
@@ -458,9 +451,7 @@ def test_predictions_of_a_site_need_fits():
 
 @pytest.mark.parametrize("found", ["3.1.3", "3.4.0", "2.1", ""])
 def test_another_version_is_told(found, monkeypatch):
-    from statcv.sites.transports.federated import plugin
-
-    monkeypatch.setattr(plugin, "version_of_xgboost", lambda: found)
+    monkeypatch.setattr(federated.server, "version_of_xgboost", lambda: found)
     here = f"xgboost {found} is installed" if found else "xgboost is not installed"
     with pytest.raises(MissingPackageError, match=here) as raised:
         sites.run(with_trees(), hospitals())
@@ -476,13 +467,11 @@ def test_a_missing_plugin_is_told(plugin, monkeypatch):
 
 
 def test_missing_certificates_are_told(plugin, monkeypatch, tmp_path):
-    from statcv.sites.transports.federated import Grower, Server, serving
-
     with pytest.raises(ArgumentError, match=r"has no rootCA\.pem"):
-        Grower(Server("localhost:1", tmp_path))(None)
+        federated.Grower(federated.Server("localhost:1", tmp_path))(None)
     with (
         pytest.raises(ArgumentError, match=r"has no rootCA\.pem"),
-        serving(3, tmp_path, 1),
+        federated.serving(3, tmp_path, 1),
     ):
         pass
     monkeypatch.setitem(sys.modules, "cryptography", None)
@@ -512,8 +501,6 @@ def in_threads(steps) -> dict[str, BaseException | bytes]:
 
 
 def test_a_site_that_drops_out_is_named_and_the_step_is_repeated(ran):
-    from statcv.sites.transports.federated import growing_here
-
     coordinator, made = replayed(ran)
     message = to_grow(coordinator, made)
 
@@ -522,7 +509,7 @@ def test_a_site_that_drops_out_is_named_and_the_step_is_repeated(ran):
             time.sleep(0.01)
         os.kill(together.processes["B"].number, signal.SIGKILL)
 
-    with growing_here(list(made)) as grow:
+    with federated.growing_here(list(made)) as grow:
         for name, one in made.items():
             one.grow = grow[name]
         threading.Thread(target=drop, args=(grow["B"].together,)).start()
@@ -542,13 +529,10 @@ def test_a_site_that_drops_out_is_named_and_the_step_is_repeated(ran):
 @pytest.mark.slow
 def test_sites_that_are_absent_stopped_or_foreign_are_named(plugin, tmp_path):
     from statcv.sites.records import read_records
-    from statcv.sites.transports.federated import Grower, Server, growing_here
-    from statcv.sites.transports.federated.certificates import make_certificates
-    from statcv.sites.trees import Job
 
     plan = agreed(model=Trees(CUTS, rounds=400))
     jobs = {
-        name: Job.of(read_records(plan, one, name), list(SIZES))
+        name: Job(read_records(plan, one, name), tuple(SIZES))
         for name, one in hospitals().items()
     }
 
@@ -557,14 +541,14 @@ def test_sites_that_are_absent_stopped_or_foreign_are_named(plugin, tmp_path):
             {name: lambda name=name: growers[name](jobs[name]) for name in names}
         )
 
-    with growing_here(list(SIZES)) as grow:  # C does not come
-        soon = {name: Grower(grow[name].server, come=8.0) for name in "AB"}
+    with federated.growing_here(list(SIZES)) as grow:  # C does not come
+        soon = {name: federated.Grower(grow[name].server, come=8.0) for name in "AB"}
         found = grown(soon, "AB")
     assert str(found["A"]).startswith("site A has waited 8 seconds for site B, C, or")
 
-    with growing_here(list(SIZES)) as grow:  # C is stopped in the midst
+    with federated.growing_here(list(SIZES)) as grow:  # C is stopped in the midst
         together = grow["C"].together
-        some = {n: Grower(grow[n].server, 60.0, 5.0, together) for n in "ABC"}
+        some = {n: federated.Grower(grow[n].server, 60.0, 5.0, together) for n in "ABC"}
 
         def stop() -> None:
             while "C" not in together.processes or together.processes["C"].lines < 5:
@@ -575,22 +559,21 @@ def test_sites_that_are_absent_stopped_or_foreign_are_named(plugin, tmp_path):
         found = grown(some)
     assert str(found["A"]).startswith("site C does not answer while trees are grown")
 
-    with growing_here(list(SIZES)) as grow:  # C has a certificate of another root
-        make_certificates(tmp_path, "localhost")
+    with federated.growing_here(
+        list(SIZES)
+    ) as grow:  # C has a certificate of another root
+        federated.make_certificates(tmp_path, "localhost")
         address = grow["C"].server.address
-        some = {n: Grower(grow[n].server, come=8.0) for n in "AB"}
-        some["C"] = Grower(Server(address, tmp_path), come=8.0)
+        some = {n: federated.Grower(grow[n].server, come=8.0) for n in "AB"}
+        some["C"] = federated.Grower(federated.Server(address, tmp_path), come=8.0)
         found = grown(some)
     assert all(isinstance(error, DroppedOutError) for error in found.values())
 
 
 def test_processes_end_when_their_input_does(plugin, tmp_path):
-    from statcv.sites.transports.federated.certificates import make_certificates
-    from statcv.sites.transports.federated.server import free_port, serving
-
-    make_certificates(tmp_path, "localhost")
+    federated.make_certificates(tmp_path, "localhost")
     assert {oct(path.stat().st_mode)[-3:] for path in tmp_path.iterdir()} == {"600"}
-    with serving(3, tmp_path, free_port()) as server:
+    with federated.serving(3, tmp_path, federated.free_port()) as server:
         server._popen.stdin.close()
         server._popen.wait(20)
         assert server.ended
@@ -604,11 +587,8 @@ def test_commands_grow_trees(plugin, tmp_path, monkeypatch):
     import subprocess
 
     monkeypatch.setenv("STATCV_KEY", "a key that the tests share")
-    from statcv.sites.transports.federated.certificates import make_certificates
-    from statcv.sites.transports.federated.server import free_port
-
-    make_certificates(tmp_path, "localhost")
-    port, data = free_port(), hospitals()
+    federated.make_certificates(tmp_path, "localhost")
+    port, data = federated.free_port(), hospitals()
     command = [sys.executable, "-m", "statcv.cli.main", "sites"]
     started: list[subprocess.Popen] = []
 

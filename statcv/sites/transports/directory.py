@@ -10,18 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from statcv.errors import ExchangeError
+from statcv.formula import as_frame
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.plan import SitesPlan
+from statcv.sites.transports.coordinator_party import CoordinatorParty, coordinate
 from statcv.sites.transports.exchange import Exchange
 from statcv.sites.transports.homes import locked
 from statcv.sites.transports.in_process import done, growers
-from statcv.sites.transports.parties import (
-    CoordinatorParty,
-    SiteParty,
-    coordinate,
-    join,
-)
 from statcv.sites.transports.signing import COORDINATOR
+from statcv.sites.transports.site_party import SiteParty, join
 
 
 class Directory:
@@ -89,7 +86,7 @@ class Directory:
             parties = []
             for name, frame in data.items():
                 home = join(self.homes / name, plan, name, frame)
-                party = SiteParty(home, partial(_same, frame), grow.get(name))
+                party = SiteParty(home, partial(as_frame, frame), grow.get(name))
                 parties.append(party)
             while True:
                 turns = [coordinator.step(self.exchange)]
@@ -101,7 +98,3 @@ class Directory:
                     raise ExchangeError(" ".join(turn.sentence for turn in turns))
             self.files = len(self.exchange.files())
             return coordinator.ended()
-
-
-def _same(frame: Any) -> Any:
-    return frame

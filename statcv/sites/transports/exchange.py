@@ -22,12 +22,11 @@ from statcv.errors import (
     reason,
     warn,
 )
-from statcv.sites.messages import Message
+from statcv.sites.messages import REFUSE, Message
 from statcv.sites.plan import SitesPlan
-from statcv.sites.site import REFUSE
 from statcv.sites.transports.signing import (
     COORDINATOR,
-    LARGEST_FILE,
+    MAX_FILE_BYTES,
     SigningKey,
     opened,
     read_card,
@@ -99,19 +98,19 @@ class Exchange:
     def public_key(self, party: str, plan: SitesPlan) -> str | None:
         """Return the public key of a party, or None if it is not there yet."""
         path = self.path / card_name(party)
-        content = read(path, LARGEST_FILE)
+        content = read(path, MAX_FILE_BYTES)
         return None if content is None else read_card(content, party, plan, str(path))
 
     def publish_roster(self, content: bytes) -> bool:
         """Leave the list of the sites' keys, and return whether it was not there."""
-        present = read(self.path / ROSTER, LARGEST_FILE)
+        present = read(self.path / ROSTER, MAX_FILE_BYTES)
         write(self.path / ROSTER, content)
         return present != content
 
     def roster(self, public: str, plan: SitesPlan) -> dict[str, str] | None:
         """Return the keys of all sites, or None if the list is not there yet."""
         path = self.path / ROSTER
-        content = read(path, LARGEST_FILE)
+        content = read(path, MAX_FILE_BYTES)
         return (
             None if content is None else read_roster(content, public, plan, str(path))
         )
@@ -122,7 +121,7 @@ class Exchange:
         """Leave a signed message, and return whether it was not there as it is."""
         path = self.path / file_name(number, party)
         content = key.sign(party, body)
-        if read(path, LARGEST_FILE) == content:
+        if read(path, MAX_FILE_BYTES) == content:
             return False
         write(path, content)
         return True
@@ -138,7 +137,7 @@ class Exchange:
             If the file is damaged or forged, or belongs to another plan or round.
         """
         path = self.path / file_name(number, party)
-        content = read(path, LARGEST_FILE)
+        content = read(path, MAX_FILE_BYTES)
         if content is None:
             return None
         body = opened(content, public, party, str(path))
@@ -158,7 +157,7 @@ class Exchange:
 
     def copy(self, name: str, to: Exchange) -> None:
         """Copy a file with its signature to another directory."""
-        write(to.path / name, read(self.path / name, LARGEST_FILE) or b"")
+        write(to.path / name, read(self.path / name, MAX_FILE_BYTES) or b"")
 
     # ---- files ----
 
@@ -237,6 +236,36 @@ def check_names(names: Collection[str]) -> None:
             )
     if len({name.lower() for name in names}) < len(names):
         raise SiteError("two sites have the same name; give each one of its own.")
+
+
+# ---- turns ----
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What a party has done, or whom it waits for.
+
+    Attributes
+    ----------
+    sentence : str
+    moved : bool
+        Whether a file was left for the others.
+    ended : bool
+        Whether the party has nothing more to do.
+    """
+
+    sentence: str
+    moved: bool
+    ended: bool = False
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def waiting(who: str, did: Sequence[str], what: str) -> Turn:
+    """Return the turn of a party that waits."""
+    parts = [*did, f"waits for {what}"]
+    return Turn(f"{who} {' and '.join(parts)}.", bool(did))
 
 
 # ---- reading and writing ----

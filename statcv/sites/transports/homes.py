@@ -19,19 +19,21 @@ from __future__ import annotations
 import base64
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from statcv.errors import ExchangeError, SiteError
-from statcv.sites.log import Entry, Ledger
+from statcv.sites.ledger import Entry, Ledger
 from statcv.sites.plan import SitesPlan
 from statcv.sites.transports.exchange import DRAFT, make_folder, read, write
 from statcv.sites.transports.signing import COORDINATOR, SigningKey, titled
 
-TREES: Final = "trees.json"
+T = TypeVar("T")
+
+TREES_FILE: Final = "trees.json"
 OWN: Final = 0o600  # mode of private files, which only their owner reads
 _OWN_FOLDER: Final = 0o700
 
@@ -137,12 +139,12 @@ class Home:
 
     def trees(self) -> list[bytes] | None:
         """Return the trees of all fits, or None if they are not yet grown."""
-        return read_trees(self.own / TREES)
+        return read_trees(self.own / TREES_FILE)
 
     def keep_trees(self, trees: Sequence[bytes]) -> None:
         """Write the trees."""
         told = {"trees": [base64.b64encode(one).decode() for one in trees]}
-        write(self.own / TREES, _json(told), OWN)
+        write(self.own / TREES_FILE, _json(told), OWN)
 
     def ledger(self) -> Ledger:
         """Return the ledger, which all plans of the home share."""
@@ -173,13 +175,8 @@ def read_ledger(folder: Path) -> Ledger:
         If it is damaged.
     """
     path = folder / "ledger.json"
-    text = read(path)
-    if text is None:
-        return Ledger()
-    try:
-        return Ledger.from_json(text.decode())
-    except (ValueError, KeyError, TypeError):
-        raise SiteError(f"the ledger {path} is damaged; restore it.") from None
+    why = f"the ledger {path} is damaged; restore it."
+    return _parsed(path, lambda text: Ledger.from_json(text.decode()), why) or Ledger()
 
 
 def read_trees(path: Path) -> list[bytes] | None:
@@ -190,13 +187,10 @@ def read_trees(path: Path) -> list[bytes] | None:
     SiteError
         If it is damaged.
     """
-    text = read(path)
-    if text is None:
-        return None
-    try:
-        return [base64.b64decode(one) for one in json.loads(text)["trees"]]
-    except (ValueError, KeyError, TypeError):
-        raise SiteError(f"the trees {path} are damaged; restore them.") from None
+    why = f"the trees {path} are damaged; restore them."
+    return _parsed(
+        path, lambda text: [base64.b64decode(t) for t in json.loads(text)["trees"]], why
+    )
 
 
 def read_log(path: Path) -> list[Entry]:
@@ -238,28 +232,36 @@ def locked(folder: Path) -> Iterator[None]:
         os.close(place)
 
 
+def _parsed(path: Path, parse: Callable[[bytes], T], why: str) -> T | None:
+    """Return what a file holds, or None if it is missing; raise if it is damaged."""
+    text = read(path)
+    try:
+        return None if text is None else parse(text)
+    except (ValueError, KeyError, TypeError):
+        raise SiteError(why) from None
+
+
 def _held(folder: Path) -> dict[str, Any] | None:
     """Return what the home says of itself, or None if there is no home."""
-    text = read(folder / "home.json")
-    if text is None:
-        return None
-    try:
+
+    def parse(text: bytes) -> dict[str, Any]:
         held = json.loads(text)
         return {**held, "party": str(held["party"]), "plan": str(held["plan"])}
-    except (ValueError, KeyError, TypeError):
-        raise SiteError(
-            f"{folder / 'home.json'} is damaged; remove it, and join again."
-        ) from None
+
+    path = folder / "home.json"
+    return _parsed(path, parse, f"{path} is damaged; remove it, and join again.")
 
 
 def _key(folder: Path) -> SigningKey:
-    text = read(folder / "signing.key")
-    if text is None:
+    path = folder / "signing.key"
+    key = _parsed(
+        path,
+        lambda text: SigningKey(bytes.fromhex(text.decode().strip())),
+        f"{path} is damaged; restore it.",
+    )
+    if key is None:
         raise SiteError(f"{folder} has lost its signing key; join again.")
-    try:
-        return SigningKey(bytes.fromhex(text.decode().strip()))
-    except ValueError:
-        raise SiteError(f"{folder / 'signing.key'} is damaged; restore it.") from None
+    return key
 
 
 def _plan_folder(folder: Path, fingerprint: str) -> Path:

@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 from threadpoolctl import threadpool_limits
 
 from statcv.sites.coordinator import Coordinator
+from statcv.sites.forests import Grow
 from statcv.sites.plan import SitesPlan
 from statcv.sites.progress import GROW
 from statcv.sites.site import Site
-from statcv.sites.trees import Grow
 
 T = TypeVar("T")
 
@@ -72,11 +72,7 @@ def done(steps: Sequence[Callable[[], T]], together: bool) -> list[T]:
         return [step() for step in steps]
     # each step sets the number of threads of this process, and sets it back
     with threadpool_limits(1), ThreadPoolExecutor(len(steps)) as pool:
-        return list(pool.map(_call, steps))
-
-
-def _call(step: Callable[[], T]) -> T:
-    return step()
+        return list(pool.map(lambda step: step(), steps))
 
 
 @contextmanager

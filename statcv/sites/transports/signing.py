@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from statcv.engine import installed
 from statcv.errors import MessageError, MissingPackageError, SiteError
-from statcv.sites.messages import LARGEST, VERSION, canonical
+from statcv.sites.messages import MAX_MESSAGE_BYTES, VERSION, canonical
 from statcv.sites.plan import SitesPlan
 
 MAGIC: Final = b"statcv signed 1\n"
@@ -25,7 +25,7 @@ _LENGTH: Final = 4  # bytes that give the length of the message
 _SIGNATURE: Final = 64
 _PRIVATE: Final = 32
 OVERHEAD: Final = len(MAGIC) + _LENGTH + _SIGNATURE
-LARGEST_FILE: Final = OVERHEAD + LARGEST
+MAX_FILE_BYTES: Final = OVERHEAD + MAX_MESSAGE_BYTES
 
 
 class IncompleteError(MessageError):
@@ -121,7 +121,7 @@ def opened(content: bytes, public: str, party: str, file: str) -> bytes:
     begin = len(MAGIC)
     length = int.from_bytes(content[begin : begin + _LENGTH], "big")
     short = len(content) < OVERHEAD or len(content) < OVERHEAD + length
-    if short and MAGIC.startswith(content[:begin]) and length <= LARGEST:
+    if short and MAGIC.startswith(content[:begin]) and length <= MAX_MESSAGE_BYTES:
         raise IncompleteError(f"{file} is incomplete; copy it again.")
     signature, body = content[begin + _LENGTH : OVERHEAD], content[OVERHEAD:]
     formed = content.startswith(MAGIC) and len(body) == length

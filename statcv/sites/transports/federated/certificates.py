@@ -11,6 +11,7 @@ import os
 from pathlib import Path
 from typing import Any, Final
 
+UTC: Final = datetime.timezone.utc
 DAY: Final = datetime.timedelta(days=1)
 ROOT, SERVER, CLIENT = "rootCA", "server", "client"
 
@@ -25,63 +26,41 @@ def make_certificates(folder: Path, host: str) -> None:
     host : str
         Name by which clients reach the server.
     """
-    from cryptography.hazmat.primitives import serialization
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.x509.oid import NameOID
 
-    root = ec.generate_private_key(ec.SECP256R1())
-    _write(folder / f"{ROOT}.pem", _pem(_signed(ROOT, root, ROOT, root, ca=True)))
-    for name in (SERVER, CLIENT):
+    root, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(UTC)
+
+    def named(name: str) -> x509.Name:
+        return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+
+    def signed(name: str, key: Any, *more: x509.ExtensionType) -> bytes:
+        authority = x509.BasicConstraints(ca=name == ROOT, path_length=None)
+        made = (
+            x509.CertificateBuilder(named(ROOT), named(name), key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - DAY)
+            .not_valid_after(now + DAY)
+            .add_extension(authority, critical=True)
+        )
+        for one in more:
+            made = made.add_extension(one, critical=False)
+        certificate = made.sign(root, hashes.SHA256())
+        return bytes(certificate.public_bytes(serialization.Encoding.PEM))
+
+    _write(folder / f"{ROOT}.pem", signed(ROOT, root))
+    where = x509.SubjectAlternativeName([x509.DNSName(host)])
+    for name, more in ((SERVER, [where]), (CLIENT, [])):
         key = ec.generate_private_key(ec.SECP256R1())
-        other = host if name == SERVER else None
-        made = _signed(name, key, ROOT, root, host=other)
-        _write(folder / f"{name}.crt", _pem(made))
+        _write(folder / f"{name}.crt", signed(name, key, *more))
         held = key.private_bytes(
             serialization.Encoding.PEM,
             serialization.PrivateFormat.PKCS8,
             serialization.NoEncryption(),
         )
         _write(folder / f"{name}.key", held)
-
-
-def _signed(
-    name: str,
-    key: Any,
-    issuer: str,
-    signer: Any,
-    ca: bool = False,
-    host: str | None = None,
-) -> Any:
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes
-
-    now = datetime.datetime.now(datetime.timezone.utc)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(_name(name))
-        .issuer_name(_name(issuer))
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - DAY)
-        .not_valid_after(now + DAY)
-        .add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True)
-    )
-    if host is not None:
-        names = x509.SubjectAlternativeName([x509.DNSName(host)])
-        made = made.add_extension(names, critical=False)
-    return made.sign(signer, hashes.SHA256())
-
-
-def _name(name: str) -> Any:
-    from cryptography import x509
-    from cryptography.x509.oid import NameOID
-
-    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-
-
-def _pem(certificate: Any) -> bytes:
-    from cryptography.hazmat.primitives import serialization
-
-    return bytes(certificate.public_bytes(serialization.Encoding.PEM))
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -16,22 +16,25 @@ from typing import Any, Final, NoReturn
 import numpy as np
 
 from statcv.errors import listed
-from statcv.sites.transports.federated.plugin import need_plugin
-from statcv.sites.transports.federated.processes import Process, SilentError
+from statcv.sites.forests import DroppedOutError, Job, numbers_of_bins, parameters_of
+from statcv.sites.transports.federated.certificates import make_certificates
+from statcv.sites.transports.federated.processes import SilentError, TreeProcess
 from statcv.sites.transports.federated.server import (
     LOCAL,
     Server,
     free_port,
+    need_plugin,
     serving,
 )
-from statcv.sites.trees import DroppedOutError, Job, numbers_of_bins, parameters_of
 
-COME: Final = 600.0  # seconds in which all sites must be present
-COME_HERE: Final = 180.0  # seconds in which all sites on this machine must be present
+MAX_SECONDS_TO_COME: Final = 600.0  # seconds in which all sites must be present
+# seconds in which all sites on this machine must be present
+MAX_SECONDS_TO_COME_HERE: Final = 180.0
 # largest time in which all sites together grow a tree, in seconds
-SILENT: Final = 120.0
-ALIVE: Final = 2.0  # seconds in which a process must report that it is alive
-AGAIN: Final = (
+MAX_SECONDS_PER_TREE: Final = 120.0
+# seconds in which a process must report that it is alive
+MAX_SECONDS_TO_REPORT: Final = 2.0
+HOW_TO_GO_ON: Final = (
     "nothing was answered; start the server again, and repeat the step at all sites"
 )
 
@@ -42,13 +45,13 @@ class Together:
 
     Attributes
     ----------
-    processes : dict of Process
+    processes : dict of TreeProcess
         Those that run, by site.
     lost : str
         Why it cannot go on; empty if it can.
     """
 
-    processes: dict[str, Process] = field(default_factory=dict)
+    processes: dict[str, TreeProcess] = field(default_factory=dict)
     lost: str = ""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -61,12 +64,12 @@ class Together:
         for process in list(self.processes.values()):
             process.end()
 
-    def silent(self, own: Process) -> list[str]:
+    def silent(self, own: TreeProcess) -> list[str]:
         """Return the sites whose processes do not answer, while one is not heard."""
         asked = dict(self.processes)
         for one in asked.values():
             one.ask()
-        until = time.monotonic() + ALIVE
+        until = time.monotonic() + MAX_SECONDS_TO_REPORT
         while (left := until - time.monotonic()) > 0:  # others may ask its own
             with suppress(SilentError):
                 if own.hear(left) is None:
@@ -88,8 +91,8 @@ class Grower:
     """
 
     server: Server
-    come: float = COME
-    silent: float = SILENT
+    come: float = MAX_SECONDS_TO_COME
+    silent: float = MAX_SECONDS_PER_TREE
     together: Together = field(default_factory=Together)
 
     def __call__(self, job: Job) -> list[bytes]:
@@ -103,26 +106,26 @@ class Grower:
         need_plugin()
         self.server.check()
         folder = self.server.certificates
-        parts = [_saved(one) for one in (job.bins, job.y, job.training)]
+        parts = [_saved(one) for one in job.arrays]
         asked = {
             "do": "grow",
             "arrays": [len(part) for part in parts],
-            "bins": numbers_of_bins(job.plan),
-            "parameters": parameters_of(job.plan.model),
-            "rounds": job.plan.model["rounds"],
+            "bins": numbers_of_bins(job.records.plan),
+            "parameters": parameters_of(job.records.plan.model),
+            "rounds": job.records.plan.model["rounds"],
             "address": self.server.address,
             "certificates": str(folder.resolve()),
             "sites": len(job.sites),
             "rank": job.sites.index(job.site),
         }
-        process = Process(asked, *parts)
+        process = TreeProcess(asked, *parts)
         self.together.processes[job.site] = process
         try:
             return self._grown(process, job)
         finally:
             process.close()
 
-    def _grown(self, process: Process, job: Job) -> list[bytes]:
+    def _grown(self, process: TreeProcess, job: Job) -> list[bytes]:
         """Return what the process has grown, or raise who keeps it from that."""
         begun = False
         while True:
@@ -155,7 +158,7 @@ class Grower:
 
     def _lose(self, why: str) -> NoReturn:
         self.together.lose(why)
-        raise DroppedOutError(f"{self.together.lost}; {AGAIN}.")
+        raise DroppedOutError(f"{self.together.lost}; {HOW_TO_GO_ON}.")
 
 
 @contextmanager
@@ -169,14 +172,17 @@ def growing_here(sites: Sequence[str]) -> Iterator[dict[str, Grower]]:
     sites : sequence of str
     """
     need_plugin()
-    from statcv.sites.transports.federated.certificates import make_certificates
-
     with tempfile.TemporaryDirectory() as name:
         folder, port, together = Path(name), free_port(), Together()
         make_certificates(folder, LOCAL)
         server = Server(f"{LOCAL}:{port}", folder)
         with serving(len(sites), folder, port):
-            yield {site: Grower(server, COME_HERE, SILENT, together) for site in sites}
+            yield {
+                site: Grower(
+                    server, MAX_SECONDS_TO_COME_HERE, MAX_SECONDS_PER_TREE, together
+                )
+                for site in sites
+            }
 
 
 def _saved(array: Any) -> bytes:

@@ -25,7 +25,7 @@ class SilentError(Exception):
     """A process has not said anything for too long."""
 
 
-class Process:
+class TreeProcess:
     """A process in which XGBoost runs.
 
     Parameters

@@ -9,12 +9,48 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from statcv.errors import ArgumentError, SiteError
-from statcv.sites.transports.federated.plugin import need_plugin
-from statcv.sites.transports.federated.processes import Process, SilentError
+from statcv.errors import ArgumentError, MissingPackageError, SiteError
+from statcv.sites.forests import version_of_xgboost
+from statcv.sites.transports.federated.processes import SilentError, TreeProcess
 
 LOCAL: Final = "localhost"
-BEGIN: Final = 60.0  # seconds in which a server says that it begins
+MAX_SECONDS_TO_BEGIN: Final = 60.0  # seconds in which a server says that it begins
+# the first supported version, and the first that is not
+VERSIONS: Final = ((3, 2), (3, 4))
+INSTALL: Final = 'pip install "statcv[sites-trees]"'
+
+
+def need_plugin() -> None:
+    """Raise an error that says what to install, unless XGBoost has its plugin.
+
+    Raises
+    ------
+    MissingPackageError
+        If XGBoost is missing, of another version, or built without the plugin, or if
+        there is no package for certificates.
+    """
+    found = version_of_xgboost()
+    parts = found.split(".")[:2]
+    numbers = tuple(int(part) for part in parts if part.isdigit())
+    if not VERSIONS[0] <= numbers < VERSIONS[1]:
+        here = f"xgboost {found} is installed" if found else "xgboost is not installed"
+        raise MissingPackageError(
+            f"trees over sites need xgboost 3.2 or 3.3 with its federated plugin, and "
+            f"{here}: {INSTALL}"
+        )
+    import xgboost
+
+    if not xgboost.build_info().get("USE_FEDERATED"):
+        raise MissingPackageError(
+            f"xgboost {found} is installed without its federated plugin, which the "
+            f"wheels of PyPI for Linux have: {INSTALL}"
+        )
+    try:
+        import cryptography  # noqa: F401
+    except ImportError:
+        raise MissingPackageError(
+            f"trees are grown under mutual TLS, which needs cryptography: {INSTALL}"
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -60,7 +96,7 @@ def check_files(folder: Path, *names: str) -> None:
 
 
 @contextmanager
-def serving(sites: int, certificates: Path, port: int) -> Iterator[Process]:
+def serving(sites: int, certificates: Path, port: int) -> Iterator[TreeProcess]:
     """Run a server for a number of sites, until the end of the block.
 
     It opens its port on all addresses of the machine, and greets nobody who has no
@@ -77,10 +113,10 @@ def serving(sites: int, certificates: Path, port: int) -> Iterator[Process]:
     check_files(certificates, "rootCA.pem", "server.crt", "server.key")
     folder = str(certificates.resolve())
     asked = {"do": "serve", "sites": sites, "port": port, "certificates": folder}
-    process = Process(asked)
+    process = TreeProcess(asked)
     try:
         try:
-            said = process.hear(BEGIN)
+            said = process.hear(MAX_SECONDS_TO_BEGIN)
         except SilentError:
             said = None
         if said is None or said["is"] != "serving":

@@ -14,20 +14,33 @@ from nvflare.apis.fl_context import FLContext
 from nvflare.apis.impl.controller import Controller
 from nvflare.apis.shareable import Shareable, make_reply
 
+from statcv.engine import write_whole
 from statcv.errors import SiteError, StatcvError, listed
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.messages import Message
 from statcv.sites.plan import SitesPlan
-from statcv.sites.transports.nvflare.answers import OUTCOME, Answers
-from statcv.sites.transports.nvflare.home import PLAN, write
-from statcv.sites.transports.nvflare.names import LEAVING, MESSAGE, TASK, THERE
+from statcv.sites.transports.homes import OWN
+from statcv.sites.transports.nvflare.jobs import (
+    ANSWERS,
+    LEAVING,
+    MESSAGE,
+    OUTCOME,
+    PLAN,
+    TASK,
+    THERE,
+    keep_answers,
+)
 
-LONGEST: Final = 3600  # seconds that a site may take to answer
-LOOK: Final = 0.5  # seconds after which to look whether absent sites are there
-SOON: Final = 2.0  # seconds in which a process that is there says so
-GONE: Final = 1.0  # seconds after which a process that is not there is given up
-AGAIN: Final = "the run goes on from there when it is begun again with all sites."
-PERIOD: Final = 0.05  # seconds between looks at what has arrived
+MAX_SECONDS_TO_ANSWER: Final = 3600  # seconds that a site may take to answer
+# seconds after which to look whether absent sites are there
+SECONDS_BEFORE_LOOKING: Final = 0.5
+MAX_SECONDS_TO_GREET: Final = 2.0  # seconds in which a process that is there says so
+# seconds after which a process that is not there is given up
+MAX_SECONDS_GONE: Final = 1.0
+HOW_TO_GO_ON: Final = (
+    "the run goes on from there when it is begun again with all sites."
+)
+SECONDS_BETWEEN_LOOKS: Final = 0.05  # seconds between looks at what has arrived
 
 
 class SitesController(Controller):  # type: ignore[misc]
@@ -38,7 +51,7 @@ class SitesController(Controller):  # type: ignore[misc]
     """
 
     def __init__(self) -> None:
-        super().__init__(task_check_period=PERIOD)
+        super().__init__(task_check_period=SECONDS_BETWEEN_LOOKS)
         self._lock = threading.Lock()
         self._replies: dict[str, bytes] = {}
         self._lost = ""
@@ -62,17 +75,17 @@ class SitesController(Controller):  # type: ignore[misc]
     def control_flow(self, abort_signal: Any, fl_ctx: Any) -> None:
         """Go round after round until everything is known, or say why not."""
         try:
-            answers = Answers(self.folder)
+            (self.folder / ANSWERS).write_text("")
             message = self.coordinator.start()
             while not self.coordinator.ended:
                 replies = self._ask(message, abort_signal, fl_ctx)
-                answers.add(replies)
+                keep_answers(self.folder / ANSWERS, replies)
                 message = self.coordinator.step(replies)
             self._ask(message, abort_signal, fl_ctx)  # the end, which sites enter
             why = ""
         except StatcvError as error:
             why = str(error)
-        write(self.folder / OUTCOME, why.encode())
+        write_whole(self.folder / OUTCOME, why.encode(), mode=OWN)
         if why:
             self.system_panic(why, fl_ctx)
 
@@ -84,15 +97,15 @@ class SitesController(Controller):  # type: ignore[misc]
         task = Task(
             TASK,
             data,
-            timeout=LONGEST,
+            timeout=MAX_SECONDS_TO_ANSWER,
             after_task_sent_cb=self._note,
             result_received_cb=self._receive,
         )
         self.broadcast(task, fl_ctx, self.sites, min_responses=len(self.sites))
         looked = time.monotonic()
         while task.completion_status is None and not abort_signal.triggered:
-            time.sleep(PERIOD)
-            if time.monotonic() - looked > LOOK:
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+            if time.monotonic() - looked > SECONDS_BEFORE_LOOKING:
                 self._look()
                 looked = time.monotonic()
         absent = self._absent
@@ -101,7 +114,7 @@ class SitesController(Controller):  # type: ignore[misc]
         if absent and abort_signal.triggered:
             self._look()
             if first := self._first_gone:
-                raise SiteError(f"site {listed(first)} dropped out; {AGAIN}")
+                raise SiteError(f"site {listed(first)} dropped out; {HOW_TO_GO_ON}")
             if unseen := [name for name in absent if name not in self._seen]:
                 raise SiteError(
                     f"site {listed(unseen)} did not begin, or refuses the job; its log "
@@ -109,11 +122,12 @@ class SitesController(Controller):  # type: ignore[misc]
                 )
             raise SiteError(
                 f"the run was stopped before site {listed(absent)} had answered; "
-                f"{AGAIN}"
+                f"{HOW_TO_GO_ON}"
             )
         if absent:
             raise SiteError(
-                f"site {listed(absent)} did not answer in {LONGEST} seconds; {AGAIN}"
+                f"site {listed(absent)} did not answer in {MAX_SECONDS_TO_ANSWER} "
+                f"seconds; {HOW_TO_GO_ON}"
             )
         return [self._replies[name] for name in self.sites]
 
@@ -132,7 +146,7 @@ class SitesController(Controller):  # type: ignore[misc]
                 targets=absent,
                 topic=THERE,
                 request=Shareable(),
-                timeout=SOON,
+                timeout=MAX_SECONDS_TO_GREET,
                 fl_ctx=own,
                 optional=True,
             )
@@ -143,8 +157,8 @@ class SitesController(Controller):  # type: ignore[misc]
             elif name in self._seen - self._left:
                 self._gone.setdefault(name, now)
         first = self._first_gone
-        if first and now - self._gone[first[0]] > GONE:
-            self._stop(f"site {listed(first)} dropped out; {AGAIN}")
+        if first and now - self._gone[first[0]] > MAX_SECONDS_GONE:
+            self._stop(f"site {listed(first)} dropped out; {HOW_TO_GO_ON}")
 
     @property
     def _first_gone(self) -> list[str]:
@@ -193,7 +207,7 @@ class SitesController(Controller):  # type: ignore[misc]
         """Stop at once when a site drops out."""
         if event_type == EventType.CLIENT_DISCONNECTED:
             name = fl_ctx.get_prop(FLContextKey.DISCONNECTED_CLIENT_NAME)
-            self._stop(f"site {name} dropped out; {AGAIN}")
+            self._stop(f"site {name} dropped out; {HOW_TO_GO_ON}")
 
     def process_result_of_unknown_task(
         self,

@@ -11,9 +11,11 @@ from nvflare.apis.executor import Executor
 from nvflare.apis.fl_constant import ReturnCode
 from nvflare.apis.shareable import Shareable, make_reply
 
-from statcv.errors import SiteError
-from statcv.sites.transports.nvflare.home import VARIABLE, Answering, refusal
-from statcv.sites.transports.nvflare.names import LEAVING, MESSAGE, TASK, THERE
+from statcv.errors import SiteError, StatcvError
+from statcv.sites.messages import refusal
+from statcv.sites.transports.nvflare.jobs import LEAVING, MESSAGE, TASK, THERE
+from statcv.sites.transports.nvflare.snapshot import VARIABLE, answering
+from statcv.sites.transports.site_party import SiteParty
 
 
 class SiteExecutor(Executor):  # type: ignore[misc]
@@ -24,7 +26,7 @@ class SiteExecutor(Executor):  # type: ignore[misc]
 
     def __init__(self) -> None:
         super().__init__()
-        self._site: Answering | None = None
+        self._site: SiteParty | None = None
 
     def handle_event(self, event_type: str, fl_ctx: Any) -> None:
         """Say that the process is there when the server asks, and that it ends."""
@@ -55,18 +57,20 @@ class SiteExecutor(Executor):  # type: ignore[misc]
         except Exception as error:  # whose text may hold values
             if os.environ.get("STATCV_TRACEBACK"):
                 raise
-            answer = refusal(name, error)
+            why = f"it could not begin ({type(error).__name__})."
+            why = str(error) if isinstance(error, StatcvError) else why
+            answer = bytes(refusal(name, why))
         reply = Shareable()
         reply[MESSAGE] = answer
         return reply
 
-    def _open(self, name: str) -> Answering:
+    def _open(self, name: str) -> SiteParty:
         home = os.environ.get(VARIABLE)
         if not home:
             raise SiteError(f"the variable {VARIABLE} does not name its home.")
-        site = Answering(Path(home))
-        if site.name != name:
-            raise SiteError(f"its home belongs to site {site.name}.")
+        site = answering(Path(home))
+        if site.home.party != name:
+            raise SiteError(f"its home belongs to site {site.home.party}.")
         return site
 
 

@@ -1,18 +1,32 @@
-"""A job of NVFLARE for one plan: names of two classes, and no code."""
+"""A job of NVFLARE for one plan: names of two classes and no code, and its answers."""
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from statcv.errors import SiteError
+from statcv.sites.coordinator import Coordinator
 from statcv.sites.plan import SitesPlan
-from statcv.sites.transports.nvflare.home import PLAN
-from statcv.sites.transports.nvflare.names import CONTROLLER, EXECUTOR, TASK
 
-WAIT: Final = 0.05  # seconds after which a site asks again whether there is a message
-LOST: Final = 1.0  # seconds after which a site whose process ended is given up
+CONTROLLER: Final = "statcv.sites.transports.nvflare.controller.SitesController"
+EXECUTOR: Final = "statcv.sites.transports.nvflare.executor.SiteExecutor"
+TASK: Final = "step"
+MESSAGE: Final = "message"  # the one item that is sent, bytes that statcv reads
+THERE: Final = "statcv.there"  # asks whether the process of a site is there
+LEAVING: Final = "statcv.leaving"  # says that the process of a site is asked to end
+PROJECT: Final = "statcv"
+COORDINATOR: Final = "coordinator@statcv.org"  # a name; NVFLARE sends no mail
+PLAN: Final = "plan.json"
+ANSWERS: Final = "answers.jsonl"
+OUTCOME: Final = "outcome.txt"  # empty, or why the run ended before its time
+# seconds after which a site asks again whether there is a message
+SECONDS_BETWEEN_REQUESTS: Final = 0.05
+# seconds after which a site whose process ended is given up
+MAX_SECONDS_LOST: Final = 1.0
 
 
 def write_job(folder: Path, plan: SitesPlan, sites: Sequence[str]) -> None:
@@ -34,9 +48,9 @@ def write_job(folder: Path, plan: SitesPlan, sites: Sequence[str]) -> None:
     }
     server: dict[str, Any] = {
         "format_version": 2,
-        "server": {"task_request_interval": WAIT},
-        "dead_client_grace_period": LOST,
-        "dead_client_check_lead_time": LOST,
+        "server": {"task_request_interval": SECONDS_BETWEEN_REQUESTS},
+        "dead_client_grace_period": MAX_SECONDS_LOST,
+        "dead_client_check_lead_time": MAX_SECONDS_LOST,
         "task_data_filters": [],
         "task_result_filters": [],
         "components": [],
@@ -60,3 +74,40 @@ def write_job(folder: Path, plan: SitesPlan, sites: Sequence[str]) -> None:
 def _put(path: Path, content: dict[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content, indent=2) + "\n")
+
+
+# ---- what the server keeps of a run ----
+
+
+def keep_answers(path: Path, replies: Sequence[bytes]) -> None:
+    """Add the answers of one round to a file, one line each."""
+    line = json.dumps([base64.b64encode(one).decode() for one in replies])
+    with path.open("a") as file:
+        file.write(line + "\n")
+
+
+def find_answers(folder: Path) -> Path:
+    """Return the file of answers of a run that has reached its end.
+
+    Raises
+    ------
+    SiteError
+        If the run ended before its time, with its reason.
+    """
+    found = next(folder.rglob(OUTCOME), None)
+    if found is None:
+        raise SiteError("the run ended before it had begun; the server's log says why.")
+    if why := found.read_text():
+        raise SiteError(why)
+    return found.with_name(ANSWERS)
+
+
+def replayed(plan: SitesPlan, folder: Path) -> Coordinator:
+    """Return the coordinator of a run, from the answers that were kept."""
+    coordinator = Coordinator(plan)
+    coordinator.start()
+    for line in find_answers(folder).read_text().splitlines():
+        coordinator.step([base64.b64decode(one) for one in json.loads(line)])
+    if not coordinator.ended:
+        raise SiteError("the answers that were kept are not all of them.")
+    return coordinator

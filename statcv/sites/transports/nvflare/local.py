@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import socket
 from collections.abc import Iterator, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from statcv.errors import ArgumentError, MissingPackageError
 from statcv.folds import ByHash
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.plan import SitesPlan
-
-if TYPE_CHECKING:
-    from statcv.sites.transports.nvflare.running import Process
+from statcv.sites.transports.federated import free_port
 
 
 def need_nvflare() -> None:
@@ -76,39 +73,33 @@ class NVFlare:
             )
 
     @contextlib.contextmanager
-    def started(
-        self, plan: SitesPlan, data: Mapping[str, Any]
-    ) -> Iterator[list[Process]]:
+    def started(self, plan: SitesPlan, data: Mapping[str, Any]) -> Iterator[list[Any]]:
         """Start the server and the sites, and stop them at the end."""
         need_nvflare()
-        from statcv.sites.transports.nvflare import home, provisioning, running
+        import statcv.sites.transports.nvflare.processes as running
+        import statcv.sites.transports.nvflare.provisioning as keys
+        from statcv.sites.transports.nvflare.snapshot import clear, prepare
 
         kits = self.workspace / "kits"
         if kits.exists():
             shutil.rmtree(kits)  # keys serve one run
         for name in data:
-            provisioning.check_name(name)
-        provisioning.provision(kits, port=_free_port())
-        processes, key = [running.start_server(kits / "server")], _key(plan)
+            keys.check_name(name)
+        keys.provision(kits, port=free_port())
+        started, key = [running.start_server(kits / "server")], _key(plan)
         try:
             for name, one in data.items():
                 self.homes[name] = own = self.workspace / "sites" / name
-                home.prepare(own, name, plan, one)
+                prepare(own, name, plan, one)
                 (own / "client.key").unlink(missing_ok=True)
-                _, answer = provisioning.sign(kits, provisioning.request(own, name))
-                provisioning.install(own, answer)
-                processes.append(running.start_client(own, key))
-            yield processes
+                _, answer = keys.sign(kits, keys.request(own, name))
+                keys.install(own, answer)
+                started.append(running.start_client(own, key))
+            yield started
         finally:
-            running.stop(processes)
+            running.stop(started)
             for own in self.homes.values():
-                home.clear(own)
-
-
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("localhost", 0))
-        return int(one.getsockname()[1])
+                clear(own)
 
 
 def _key(plan: SitesPlan) -> str | None:

@@ -1,4 +1,4 @@
-"""The kits of NVFLARE: keys, certificates and the rules of each site.
+"""Keys and certificates of NVFLARE.
 
 One root signs all certificates. The server's kit and the coordinator's are made where
 the root is kept; the key of a site is made at the site and never leaves it, since the
@@ -12,20 +12,13 @@ import json
 import os
 import re
 import shutil
-import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.x509.oid import NameOID
-from nvflare.lighter.entity import Participant, Project
 from nvflare.lighter.impl.cert import CertBuilder
-from nvflare.lighter.impl.static_file import StaticFileBuilder
-from nvflare.lighter.impl.workspace import WorkspaceBuilder
-from nvflare.lighter.provisioner import Provisioner
-from nvflare.lighter.spec import Builder
 from nvflare.lighter.utils import (
     Identity,
     generate_cert,
@@ -35,18 +28,17 @@ from nvflare.lighter.utils import (
 )
 
 from statcv.errors import ArgumentError, SiteError
-from statcv.sites.transports.nvflare.names import (
-    CONTROLLER,
-    COORDINATOR,
-    EXECUTOR,
-    PORT,
-    PROJECT,
+from statcv.sites.transports.nvflare.jobs import COORDINATOR, PROJECT
+from statcv.sites.transports.nvflare.kits import (
+    made_kits,
+    participant,
+    restrict,
+    restrict_client,
+    restrict_server,
 )
 
 DAYS: Final = 90
-SILENCE: Final = 10.0  # seconds without a heartbeat, after which a site is gone
-NOT_STREAMED: Final = ("site_log_streamer", "log_receiver")
-_DEFAULT: Final = ".default"  # files that NVFLARE reads where a site has no own
+PORT: Final = 8002
 
 
 # ---- where the root is kept ----
@@ -74,9 +66,9 @@ def provision(
             f"{folder} has a root already; a second one would not know the sites of "
             "the first. Use another folder."
         )
-    server = _participant("server", host, {"fed_learn_port": port})
-    admin = _participant("admin", COORDINATOR, {"role": "project_admin"})
-    with _Kits([server, admin], CertBuilder(root_valid_days=days)) as made:
+    server = participant("server", host, {"fed_learn_port": port})
+    admin = participant("admin", COORDINATOR, {"role": "project_admin"})
+    with made_kits([server, admin], CertBuilder(root_valid_days=days)) as made:
         state = json.loads((made.parent / "state" / "cert.json").read_text())
         _private(root)
         _write(root / "rootCA.pem", state["root_cert"])
@@ -85,8 +77,8 @@ def provision(
         _write(root / "about.json", json.dumps(about, indent=2) + "\n")
         shutil.move(made / host, folder / "server")
         shutil.move(made / COORDINATOR, folder / "coordinator")
-    _restrict_server(folder / "server")
-    _restrict(folder / "coordinator")
+    restrict_server(folder / "server")
+    restrict(folder / "coordinator")
 
 
 def sign(folder: Path, request_: bytes) -> tuple[str, bytes]:
@@ -205,19 +197,17 @@ def install(home: Path, answer: bytes) -> str:
         raise SiteError(
             f"site {site}: the root did not sign the certificate."
         ) from None
-    server = _participant("server", host, {"fed_learn_port": port})
-    client = _participant("client", site, {"allow_log_streaming": False})
-    files = {
-        "client.crt": told["certificate"].encode(),
-        "client.key": secret,
-        "rootCA.pem": told["root"].encode(),
-    }
-    with _Kits([server, client], _Placed(site, files)) as made:
+    server = participant("server", host, {"fed_learn_port": port})
+    client = participant("client", site, {"allow_log_streaming": False})
+    with made_kits([server, client]) as made:
         kit = home / "nvflare"
         if kit.exists():
             shutil.rmtree(kit)
         shutil.move(made / site, kit)
-    _restrict_client(kit)
+    _write(kit / "startup" / "client.crt", told["certificate"])
+    _write(kit / "startup" / "client.key", secret.decode(), secret=True)
+    _write(kit / "startup" / "rootCA.pem", told["root"])
+    restrict_client(kit)
     return str(site)
 
 
@@ -278,140 +268,6 @@ def check_name(site: str) -> None:
             f"site {site!r}: over NVFLARE the name of a site has letters without "
             "accents, digits, - and _, at most 60, and is not 'server'."
         )
-
-
-# ---- NVFLARE's templates ----
-
-
-class _Placed(Builder):  # type: ignore[misc]
-    """Put keys and certificates that exist into the kit of one participant."""
-
-    def __init__(self, name: str, files: Mapping[str, bytes]) -> None:
-        self.name, self.files = name, files
-
-    def build(self, project: Any, ctx: Any) -> None:
-        for one in project.get_all_participants():
-            if one.name == self.name:
-                for name, content in self.files.items():
-                    path = Path(ctx.get_kit_dir(one)) / name
-                    _write(path, content.decode(), secret=name.endswith(".key"))
-
-
-class _Silent:
-    """Takes the remarks of NVFLARE on its kits."""
-
-    def info(self, text: str) -> None:
-        pass
-
-    debug = warning = error = info
-
-
-class _Kits:
-    """The folder in which NVFLARE makes kits, which is removed afterwards."""
-
-    def __init__(self, participants: list[Any], certificates: Any) -> None:
-        self.project = Project(PROJECT, "statcv sites", participants)
-        # Jobs are signed by who submits them, and sites refuse others.
-        static = StaticFileBuilder(
-            config_folder="config", scheme="grpc", require_signed_jobs=True
-        )
-        self.builders = [WorkspaceBuilder(), static, certificates]
-
-    def __enter__(self) -> Path:
-        self.place = tempfile.TemporaryDirectory(prefix="statcv-")
-        made = Provisioner(self.place.name, self.builders)
-        told = made.provision(self.project, logger=_Silent())
-        if "current_prod_dir" not in told:
-            raise SiteError("NVFLARE did not make its kits.")
-        return Path(told["current_prod_dir"])
-
-    def __exit__(self, *_: object) -> None:
-        self.place.cleanup()
-
-
-def _participant(kind: str, name: str, props: dict[str, Any]) -> Any:
-    try:
-        return Participant(kind, name, PROJECT, props)
-    except ValueError as error:
-        raise ArgumentError(f"NVFLARE refuses the name {name!r}: {error}") from None
-
-
-# ---- what a site permits ----
-
-PERMISSIONS: Final = {
-    "project_admin": {
-        "submit_job": "any",
-        "manage_job": "any",
-        "download_job": "any",
-        "view": "any",
-        "clone_job": "none",
-        "operate": "none",
-        "shell_commands": "none",
-        "byoc": "none",
-        "server-predeployed-flwr": "none",
-    }
-}
-PERMISSIONS_OF_SERVER: Final = {
-    "project_admin": {**PERMISSIONS["project_admin"], "operate": "any"}
-}
-
-
-def _restrict(kit: Path) -> None:
-    """Let nobody but the owner read a kit."""
-    kit.chmod(0o700)
-    for name in ("start.sh", "sub_start.sh", "stop_fl.sh", "fl_admin.sh"):
-        (kit / "startup" / name).unlink(missing_ok=True)  # statcv starts processes
-
-
-def _restrict_client(kit: Path) -> None:
-    _restrict(kit)
-    resources = _defaults(kit, "resources.json")
-    resources["allow_log_streaming"] = False
-    # NVFLARE sends the server this entry of the file, and nothing else of it.
-    resources["client"]["site_config"] = {"allow_log_streaming": False}
-    _restrict_resources(kit, resources)
-
-
-def _restrict_server(kit: Path) -> None:
-    _restrict(kit)
-    resources = _defaults(kit, "resources.json")
-    resources["servers"][0]["heart_beat_timeout"] = SILENCE
-    for one in resources["components"]:
-        if one["id"] == "job_scheduler":
-            one["args"] = {"max_jobs": 1, "min_schedule_interval": 1.0}
-    _restrict_resources(kit, resources)
-
-
-def place_server(kit: Path) -> None:
-    """Let the server keep jobs in its kit, wherever that is now."""
-    path = kit / "local" / "resources.json"
-    resources = json.loads(path.read_text())
-    snapshots = resources["snapshot_persistor"]["args"]["storage"]["args"]
-    snapshots["root_dir"] = str(kit.resolve() / "snapshots")
-    for one in resources["components"]:
-        if one["id"] == "job_manager":
-            one["args"]["uri_root"] = str(kit.resolve() / "jobs")
-    _write(path, json.dumps(resources, indent=2) + "\n")
-
-
-def _restrict_resources(kit: Path, resources: dict[str, Any]) -> None:
-    """Write what a site permits: two classes, no code, no logs of it elsewhere."""
-    resources["class_list_enforcement_mode"] = "enforce"
-    resources["class_allow_list"] = [CONTROLLER, EXECUTOR]
-    resources["components"] = [
-        one for one in resources["components"] if one["id"] not in NOT_STREAMED
-    ]
-    permissions = PERMISSIONS if "client" in resources else PERMISSIONS_OF_SERVER
-    for name, content in (
-        ("resources.json", resources),
-        ("authorization.json", {"format_version": "1.0", "permissions": permissions}),
-    ):
-        (kit / "local" / (name + _DEFAULT)).unlink()
-        _write(kit / "local" / name, json.dumps(content, indent=2) + "\n")
-
-
-def _defaults(kit: Path, name: str) -> dict[str, Any]:
-    return dict(json.loads((kit / "local" / (name + _DEFAULT)).read_text()))
 
 
 # ---- files and certificates ----

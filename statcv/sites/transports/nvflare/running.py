@@ -1,4 +1,4 @@
-"""Processes of NVFLARE: the server, the sites, and the coordinator's request to run."""
+"""The coordinator's request to NVFLARE's server to run a plan, and the answers."""
 
 from __future__ import annotations
 
@@ -6,135 +6,33 @@ import contextlib
 import io
 import json
 import logging
-import os
 import shutil
 import socket
-import subprocess
-import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import psutil
 from nvflare.fuel.flare_api.api_spec import NoConnection
 from nvflare.fuel.flare_api.flare_api import Session, new_secure_session
 
-from statcv.errors import SiteError, listed
+from statcv.errors import ArgumentError, SiteError, listed
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.plan import SitesPlan
-from statcv.sites.transports.nvflare.answers import (
+from statcv.sites.transports.nvflare.jobs import (
     ANSWERS,
+    COORDINATOR,
     OUTCOME,
     find_answers,
     replayed,
+    write_job,
 )
-from statcv.sites.transports.nvflare.home import VARIABLE
-from statcv.sites.transports.nvflare.jobs import write_job
-from statcv.sites.transports.nvflare.names import COORDINATOR, PROJECT
-from statcv.sites.transports.nvflare.provisioning import check_valid, place_server
+from statcv.sites.transports.nvflare.processes import FlareProcess
+from statcv.sites.transports.nvflare.provisioning import check_valid
 
-BEAT: Final = 2.0  # seconds between the signs of life of a site
-PATIENCE: Final = 60.0  # seconds for the server to open its port, and sites to come
-POLL: Final = 0.2
-GRACE: Final = 2.0  # seconds for a process to end when it is asked
-SECRETS: Final = ("STATCV_KEY", VARIABLE)
-OUTPUT: Final = "output.txt"
-
-
-@dataclass(eq=False)
-class Process:
-    """A process of NVFLARE, with those that it starts itself.
-
-    Attributes
-    ----------
-    name : str
-        The site, or the server.
-    popen : subprocess.Popen
-    output : Path
-        What it writes.
-    """
-
-    name: str
-    popen: subprocess.Popen[bytes]
-    output: Path
-
-    @property
-    def ended(self) -> bool:
-        """Whether it has ended."""
-        return self.popen.poll() is not None
-
-    @property
-    def all(self) -> list[psutil.Process]:
-        """The process and those that it started, such as the one of a job."""
-        with contextlib.suppress(psutil.NoSuchProcess):
-            own = psutil.Process(self.popen.pid)
-            return [own, *own.children(recursive=True)]
-        return []
-
-
-def stop(processes: Sequence[Process]) -> None:
-    """Stop processes, and those that they started."""
-    running = [part for one in processes for part in one.all]
-    for part in running:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            part.terminate()
-    _, left = psutil.wait_procs(running, GRACE)
-    for part in left:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            part.kill()
-    for one in processes:
-        one.popen.wait()
-
-
-def start_server(kit: Path) -> Process:
-    """Start the server from its kit."""
-    check_valid(kit, "the server")
-    place_server(kit)
-    known = {name: os.environ[name] for name in os.environ if name not in SECRETS}
-    return _start("server", kit, "server.server_train", "fed_server.json", known)
-
-
-def start_client(home: Path, key: str | None = None) -> Process:
-    """Start the client of a site from its home."""
-    name = str(json.loads((home / "site.json").read_text())["site"])
-    check_valid(home / "nvflare", f"site {name}")
-    known = {**os.environ, VARIABLE: str(home.resolve())}
-    if key is not None:
-        known["STATCV_KEY"] = key
-    beat = (f"uid={name}", f"heart_beat_interval={BEAT}")
-    kit = home / "nvflare"
-    return _start(name, kit, "client.client_train", "fed_client.json", known, beat)
-
-
-def _start(
-    name: str,
-    kit: Path,
-    module: str,
-    settings: str,
-    known: Mapping[str, str],
-    more: Sequence[str] = (),
-) -> Process:
-    (kit / "transfer").mkdir(exist_ok=True)
-    command = [sys.executable, "-u", "-m", f"nvflare.private.fed.app.{module}"]
-    command += ["-m", str(kit.resolve()), "-s", settings, "--set", "secure_train=true"]
-    command += [*more, f"org={PROJECT}", "config_folder=config"]
-    # Texts of exceptions, which may hold values, stay out of the logs.
-    environment = {**known, "NVFLARE_SECURE_LOGGING": "true"}
-    with (kit / OUTPUT).open("wb") as output:
-        made = subprocess.Popen(
-            command,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    return Process(name, made, kit / OUTPUT)
-
-
-# ---- the coordinator ----
+# seconds for the server to open its port, and sites to come
+MAX_SECONDS_TO_COME: Final = 60.0
+SECONDS_BETWEEN_LOOKS: Final = 0.2  # seconds between looks at the state of the server
 
 
 def run_plan(
@@ -142,9 +40,8 @@ def run_plan(
     plan: SitesPlan,
     sites: Sequence[str],
     folder: Path,
-    processes: Sequence[Process] = (),
+    processes: Sequence[FlareProcess] = (),
     server: Path | None = None,
-    patience: float = PATIENCE,
 ) -> Coordinator:
     """Ask the server to run a plan at sites, and return its coordinator at the end.
 
@@ -154,38 +51,38 @@ def run_plan(
         The kit of the coordinator.
     plan : SitesPlan
     sites : sequence of str
-        All sites that take part.
+        All sites that take part; those of the plan unless given.
     folder : Path
         Where the job is written, and the answers are kept.
-    processes : sequence of Process
+    processes : sequence of FlareProcess
         Processes on this machine, without which there is no use in waiting.
     server : Path, optional
         The kit of the server, if it runs on this machine. The answers are then read
         there, without waiting until NVFLARE has packed them.
-    patience : float
-        Seconds for the server and the sites to be there.
 
     Raises
     ------
     SiteError
         If a site refuses, drops out, or is not there.
     """
+    names = sites or plan.sites
+    if not names:
+        raise ArgumentError("the plan names no sites; say which take part.")
     job = folder / "job"
-    write_job(job, plan, sites)
-    return replayed(plan, run_job(kit, job, sites, processes, server, patience))
+    write_job(job, plan, names)
+    return replayed(plan, run_job(kit, job, names, processes, server))
 
 
 def run_job(
     kit: Path,
     job: Path,
     sites: Sequence[str],
-    processes: Sequence[Process] = (),
+    processes: Sequence[FlareProcess] = (),
     server: Path | None = None,
-    patience: float = PATIENCE,
 ) -> Path:
     """Run a job at sites, and return the folder in which its answers are kept."""
     check_valid(kit, "the coordinator")
-    until = time.monotonic() + patience
+    until = time.monotonic() + MAX_SECONDS_TO_COME
     with _session(kit, processes, until) as session:
         _await_sites(session, sites, processes, until)
         number = session.submit_job(str(job.resolve()))
@@ -204,28 +101,27 @@ def run_job(
 
 @contextlib.contextmanager
 def _session(
-    kit: Path, processes: Sequence[Process], until: float
+    kit: Path, processes: Sequence[FlareProcess], until: float
 ) -> Iterator[Session]:
     """Connect to the server, which may still be about to open its port."""
     admin = json.loads((kit / "startup" / "fed_admin.json").read_text())["admin"]
-    while True:
-        _check_alive(processes)
+    where = admin["host"], admin["port"]
+    for late in _looks(processes, until):
         with contextlib.suppress(OSError):
-            socket.create_connection((admin["host"], admin["port"]), 1).close()
+            socket.create_connection(where, 1).close()
             break
-        if time.monotonic() > until:
+        if late:
             raise SiteError(
-                f"the server does not answer at {admin['host']}:{admin['port']}; "
+                f"the server does not answer at {where[0]}:{where[1]}; "
                 "`statcv sites server` starts it."
             )
-        time.sleep(POLL)
     with _quiet():
-        while True:
+        for late in _looks(processes, until):
             try:
                 session = new_secure_session(COORDINATOR, str(kit.resolve()))
                 break
             except NoConnection:
-                if time.monotonic() > until:
+                if late:
                     raise SiteError(
                         "the server does not know the coordinator; its kit is of "
                         "another root."
@@ -238,21 +134,19 @@ def _session(
 
 
 def _await_sites(
-    session: Any, sites: Sequence[str], processes: Sequence[Process], until: float
+    session: Any, sites: Sequence[str], processes: Sequence[FlareProcess], until: float
 ) -> None:
     """Wait until all sites have come."""
-    while True:
-        _check_alive(processes)
+    for late in _looks(processes, until):
         present = {one.name for one in session.get_system_info().client_info}
         absent = [name for name in sites if name not in present]
         if not absent:
             return
-        if time.monotonic() > until:
+        if late:
             raise SiteError(
                 f"site {listed(absent)} did not come; the run begins when all sites "
                 "are there."
             )
-        time.sleep(POLL)
 
 
 def _await_end(
@@ -266,20 +160,24 @@ def _await_end(
         status = str(meta.get("status", ""))
         if status.startswith("FINISHED"):
             break
-        time.sleep(POLL)
+        time.sleep(SECONDS_BETWEEN_LOOKS)
     for one in meta.get("job_deploy_detail", ()):
         site, _, said = one.partition(": ")
         if site in sites and said != "OK":
             raise SiteError(f"site {site} refuses the job: {said}.")
 
 
-def _check_alive(processes: Sequence[Process]) -> None:
-    for one in processes:
-        if one.ended:
-            raise SiteError(
-                f"the process of {one.name} ended before the run began; {one.output} "
-                "says why."
-            )
+def _looks(processes: Sequence[FlareProcess], until: float) -> Iterator[bool]:
+    """Yield again and again, while processes run, whether it is too late."""
+    while True:
+        for one in processes:
+            if one.ended:
+                raise SiteError(
+                    f"the process of {one.name} ended before the run began; "
+                    f"{one.output} says why."
+                )
+        yield time.monotonic() > until
+        time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
 @contextlib.contextmanager

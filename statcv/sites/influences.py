@@ -1,17 +1,15 @@
-"""The variance of estimates from sums: the infinitesimal jackknife over sites.
+"""How the records of a site move an estimate: the infinitesimal jackknife over sites.
 
 A record moves an estimate as a held-out record, and through the fits that it trained.
 Each site computes both for its own records from published numbers, and sends sums of
-their squares. Influences through the fits are of first order, and half of what they
-add to the variance is counted. The area under the ROC curve is compared within folds;
-its derivatives are those of linear predictors that are standardised in each training
-set, and whose distribution is known from the published counts.
+their squares. The area under the ROC curve is compared within folds; its derivatives
+are those of linear predictors that are standardised in each training set, and whose
+distribution is known from the published counts.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -20,23 +18,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from statcv.sites.fits import Fits
+from statcv.sites.fits import SummedFits
 from statcv.sites.plan import SitesPlan
-from statcv.sites.records import Records
-from statcv.sites.scores import Predictor, Recalibrated, loss_names
+from statcv.sites.records import SiteRecords
+from statcv.sites.scores import Predictor, RecalibrationFit, loss_names
+from statcv.sites.variances import bucket_sums
 
 Floats = NDArray[np.float64]
 
-MOST: Final = 0.8  # largest leverage, for which a step is five times the derivative
-WIDTH: Final = math.sqrt(5)  # half-width of a parabolic kernel whose sd is 1
+MAX_LEVERAGE: Final = 0.8  # for which a step is five times the derivative
+# half-width of a parabolic kernel whose sd is 1
+KERNEL_HALF_WIDTH: Final = math.sqrt(5)
 # power of the number of records in the kernel's standard deviation
-POWER: Final = -0.25
-NODES: Final = np.polynomial.legendre.leggauss(16)
-PER_BUCKET: Final = 9  # average number of a site's records in a bucket
-BUCKETS: Final = (8, 256)  # least and largest number of buckets
-MIX: Final = np.uint64(0xD6E8FEB86659FD93)
-QUANTILE: Final = 1.645  # 95 % quantile of the normal distribution
-MOMENTS: Final = 10  # second moments of two class sums and two counts of a cluster
+KERNEL_POWER: Final = -0.25
+QUADRATURE: Final = np.polynomial.legendre.leggauss(16)
+N_MOMENTS: Final = 10  # second moments of two class sums and two counts of a cluster
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +42,7 @@ class Published:
     Attributes
     ----------
     plan : SitesPlan
-    fits : Fits
+    fits : SummedFits
         The fits at the end.
     predictor : Predictor
         What predicts held-out records: the same, or trees.
@@ -64,14 +60,14 @@ class Published:
         Edges between bins.
     counts : numpy.ndarray, shape (k, 2, bins)
         Records of each fold and class by bin.
-    recalibrated : Recalibrated
+    recalibrated : RecalibrationFit
         Calibration intercept and slope.
     n_sites : int
         Number of sites.
     """
 
     plan: SitesPlan
-    fits: Fits
+    fits: SummedFits
     predictor: Predictor
     by_class: Floats
     trained: Floats
@@ -79,7 +75,7 @@ class Published:
     moments: Floats
     edges: Floats
     counts: Floats
-    recalibrated: Recalibrated
+    recalibrated: RecalibrationFit
     n_sites: int
 
     @property
@@ -144,7 +140,7 @@ class Published:
 
     def density(self, z: Floats, code: int) -> Floats:
         """Return the density of a class at z, smoothed by a parabolic kernel."""
-        place, weight = NODES
+        place, weight = QUADRATURE
         value = np.zeros_like(z)
         for at, by in zip(place.tolist(), weight.tolist(), strict=True):
             value += by * at * self.below(z + self.width * at, code)
@@ -158,11 +154,13 @@ class Published:
         number = self.counts.sum(axis=1)
         mean = (number * z).sum() / number.sum()
         variance = (number * (z - mean) ** 2).sum() / number.sum()
-        return float(WIDTH * math.sqrt(max(variance, 1e-300)) * self.n**POWER)
+        return float(
+            KERNEL_HALF_WIDTH * math.sqrt(max(variance, 1e-300)) * self.n**KERNEL_POWER
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class Moved:
+class Influence:
     """How the records of a site move one estimate.
 
     Attributes
@@ -183,7 +181,7 @@ class Moved:
     share: Floats | None = None
 
 
-def moved(records: Records, published: Published, metric: str) -> Moved:
+def moved(records: SiteRecords, published: Published, metric: str) -> Influence:
     """Return how the records of a site move a metric."""
     eta, y, n = published.predictor.held_out(records), records.y, published.n
     if metric == "auroc":
@@ -193,31 +191,31 @@ def moved(records: Records, published: Published, metric: str) -> Moved:
     p = expit(eta)
     if metric == "brier":
         loss, slope = (y - p) ** 2, 2 * (p - y) * p * (1 - p)
-        return Moved((loss - published.means[metric]) / n, slope / n)
+        return Influence((loss - published.means[metric]) / n, slope / n)
     if metric == "log_loss":
         loss = np.logaddexp(0, eta) - y * eta
-        return Moved((loss - published.means[metric]) / n, (p - y) / n)
+        return Influence((loss - published.means[metric]) / n, (p - y) / n)
     if metric == "oe_ratio":
         expected = published.means["predicted"] * n
         ratio = float(published.by_class[:, 1].sum()) / expected
-        return Moved((y - ratio * p) / expected, -ratio * p * (1 - p) / expected)
+        return Influence((y - ratio * p) / expected, -ratio * p * (1 - p) / expected)
     fit = published.recalibrated
     if math.isnan(fit.slope):
-        return Moved(np.zeros(len(y)), np.zeros(len(y)))
+        return Influence(np.zeros(len(y)), np.zeros(len(y)))
     if metric == "calibration_intercept":
         own = expit(fit.alone + eta)
-        return Moved((y - own) / fit.weight, -own * (1 - own) / fit.weight)
+        return Influence((y - own) / fit.weight, -own * (1 - own) / fit.weight)
     fitted = expit(fit.intercept + fit.slope * eta)
     residual, weight = y - fitted, fitted * (1 - fitted)
     (total, across), (_, square) = fit.information.tolist()
     apart = eta - across / total
     level = 1 / (square - across**2 / total)
-    return Moved(
+    return Influence(
         level * apart * residual, level * (residual - fit.slope * weight * apart)
     )
 
 
-def _of_area(records: Records, published: Published, eta: Floats) -> Moved:
+def _of_area(records: SiteRecords, published: Published, eta: Floats) -> Influence:
     """Return how records move the area that is compared within folds."""
     high, fold = records.y == 1, records.fold
     z = (eta - published.mean[fold]) * published.rate[fold]
@@ -225,30 +223,30 @@ def _of_area(records: Records, published: Published, eta: Floats) -> Moved:
     sizes = published.by_class.sum(axis=0)
     size = np.where(high, sizes[1], sizes[0])
     slope = np.where(high, published.density(z, 0), -published.density(z, 1)) / size
-    return Moved(share / size, slope, z, share)
+    return Influence(share / size, slope, z, share)
 
 
-def _of_errors(published: Published, metric: str, eta: Floats, y: Floats) -> Moved:
+def _of_errors(published: Published, metric: str, eta: Floats, y: Floats) -> Influence:
     """Return how records move a metric of a continuous outcome."""
     n, means, error = published.n, published.means, eta - y
     if metric == "mae":
-        return Moved((np.abs(error) - means["mae"]) / n, np.sign(error) / n)
+        return Influence((np.abs(error) - means["mae"]) / n, np.sign(error) / n)
     weight, slope = (error**2 - means["mse"]) / n, 2 * error / n
     if metric == "rmse":
         twice = 2 * math.sqrt(means["mse"])
-        return Moved(weight / twice, slope / twice)
+        return Influence(weight / twice, slope / twice)
     if metric == "r2":
         total = means["observed_squared"] - means["observed"] ** 2
         ratio = means["mse"] / total
         around = (y - means["observed"]) ** 2
-        return Moved((ratio * around - error**2) / total / n, -slope / total)
-    return Moved(weight, slope)
+        return Influence((ratio * around - error**2) / total / n, -slope / total)
+    return Influence(weight, slope)
 
 
 # ---- what a site sends ----
 
 
-def slope_sums(records: Records, published: Published) -> NDArray[np.float32]:
+def slope_sums(records: SiteRecords, published: Published) -> NDArray[np.float32]:
     """Return derivatives by the coefficients of each fold, shape (metrics, k, q).
 
     Single precision serves, since no more than a standard error depends on them.
@@ -270,13 +268,13 @@ def slope_sums(records: Records, published: Published) -> NDArray[np.float32]:
 
 
 def variation_sums(
-    records: Records, published: Published, targets: Floats
+    records: SiteRecords, published: Published, targets: Floats
 ) -> dict[str, NDArray[Any]]:
     """Return sums of influences and of their squares.
 
     Parameters
     ----------
-    records : Records
+    records : SiteRecords
     published : Published
     targets : numpy.ndarray, shape (metrics, k, q)
         Derivatives by the coefficients, summed over sites.
@@ -320,65 +318,16 @@ def variation_sums(
     every = np.unique(records.unit).size
     made = {
         "first": np.reshape(first, (metrics, -1, 2)),
-        "second": np.reshape(second, (metrics, -1, MOMENTS)).astype("<f4"),
+        "second": np.reshape(second, (metrics, -1, N_MOMENTS)).astype("<f4"),
         "shares": shares,
         "units": np.array([every, *some], dtype=float),
     }
     if records.digest is not None:
-        made["buckets"] = bucket_sums(records, middle, published)
+        made["buckets"] = bucket_sums(records, middle, published.n, published.n_sites)
     return made
 
 
-def n_buckets(n: float, n_sites: int) -> int:
-    """Return the number of buckets of identifiers, about nine records each at a site.
-
-    >>> n_buckets(12_000, 5), n_buckets(1_200, 3)
-    (256, 32)
-    """
-    number = max(n / n_sites / PER_BUCKET, 1.0)
-    return int(np.clip(2 ** math.floor(math.log2(number)), *BUCKETS))
-
-
-def bucket_sums(
-    records: Records, influence: Floats, published: Published
-) -> NDArray[np.float32]:
-    """Return sums of influences over buckets of identifiers, with random signs.
-
-    A second hash of the keyed digest gives the bucket and the sign, which are the same
-    for a person at every site. The product of two sites' sums is then on average the
-    sum over shared persons, and 0 without any (the count sketch of Charikar, Chen
-    & Farach-Colton 2004, Theor. Comput. Sci. 312:3). A bucket with fewer records than
-    the least cell is sent as 0.
-    """
-    assert records.digest is not None
-    number = n_buckets(published.n, published.n_sites)
-    mixed = records.digest * MIX
-    mixed = (mixed ^ (mixed >> np.uint64(29))) * MIX
-    bucket = (mixed >> np.uint64(40)).astype(np.intp) % number
-    sign = np.where((mixed >> np.uint64(32)) & np.uint64(1), 1.0, -1.0)
-    sums = np.bincount(bucket, sign * (influence - influence.mean()), number)
-    sums[np.bincount(bucket, minlength=number) < records.plan.cell] = 0.0
-    return sums.astype("<f4")
-
-
-def shared_share(buckets: Floats) -> float:
-    """Return by which share persons at several sites raise a variance.
-
-    It is 0 unless it is larger than chance explains, at the 5 % level.
-
-    Parameters
-    ----------
-    buckets : numpy.ndarray, shape (sites, buckets)
-    """
-    squares = (buckets**2).sum(axis=1)
-    total = float(squares.sum())
-    across = float((buckets.sum(axis=0) ** 2).sum()) - total
-    pairs = float(squares.sum() ** 2 - (squares**2).sum())
-    chance = math.sqrt(2 * pairs / buckets.shape[1])
-    return across / total if across > QUANTILE * chance else 0.0
-
-
-def _reach(records: Records, published: Published) -> Floats:
+def _reach(records: SiteRecords, published: Published) -> Floats:
     """Return residuals as long as a step without the record, shape (k, n)."""
     k, eta = records.plan.k, published.fits.beta[: records.plan.k] @ records.X.T
     mean, weight = eta, np.ones_like(eta)
@@ -387,112 +336,5 @@ def _reach(records: Records, published: Published) -> Floats:
         weight = mean * (1 - mean)
     trained = records.training[:k]
     quadratic = np.einsum("nq,kqp,np->kn", records.X, published.inverse, records.X)
-    leverage = np.clip(trained * weight * quadratic, 0.0, MOST)
+    leverage = np.clip(trained * weight * quadratic, 0.0, MAX_LEVERAGE)
     return np.asarray(trained * (records.y - mean) / (1 - leverage))
-
-
-# ---- what all sites together know ----
-
-
-@dataclass(frozen=True)
-class Variation:
-    """The variance of one estimate.
-
-    Attributes
-    ----------
-    given_fits : float
-        Variance with the fits as given.
-    total : float
-        Variance with half of what the fits add; with trees it is corrected for fits
-        that share training records.
-    df : float
-        Degrees of freedom.
-    area : float
-        Area that the influences belong to; NaN for other metrics.
-    """
-
-    given_fits: float
-    total: float
-    df: float
-    area: float = math.nan
-
-
-def variations(
-    plan: SitesPlan,
-    by_class: Floats,
-    totals: Mapping[str, Floats],
-    shared: float = 0.0,
-) -> dict[str, Variation]:
-    """Return the variance of each metric from the sums over all sites.
-
-    Parameters
-    ----------
-    plan : SitesPlan
-    by_class : numpy.ndarray, shape (k, 2)
-        Numbers of held-out records of each fold and class.
-    totals : dict of numpy.ndarray
-        As :func:`variation_sums` returns them.
-    shared : float
-        Share by which persons at several sites raise variances.
-    """
-    made, sizes = {}, by_class.sum(axis=0)
-    every, *own = totals["units"].tolist()
-    for number, metric in enumerate(plan.metrics):
-        ranked = metric == "auroc"
-        ways = [
-            _variance(first, second, sizes, every, own if ranked else None)
-            for first, second in zip(
-                totals["first"][number], totals["second"][number], strict=True
-            )
-        ]
-        given, with_fits = ways[0], ways[-1]
-        total = given + max(with_fits - given, 0.0) / 2
-        df, area = every - 1, math.nan
-        if ranked:
-            area = float(totals["shares"][0, 1] / sizes[1])
-            total += _interaction(area, by_class, totals["shares"])
-            df = min(df, 2 * (min(own) - 1))
-        if plan.grown:  # fits share training records (Nadeau & Bengio 2003)
-            total *= 2 - 1 / plan.k
-        made[metric] = Variation(given, total * (1 + shared), df, area)
-    return made
-
-
-def _variance(
-    first: Floats,
-    second: Floats,
-    sizes: Floats,
-    every: float,
-    own: list[float] | None,
-) -> float:
-    """Return the variance of a sum of influences, as Obuchowski (1997) has it.
-
-    It is the sum of squares over clusters of their sums about the mean of each class,
-    or of all records if ``own`` is None.
-    """
-    matrix = np.zeros((4, 4))
-    matrix[np.triu_indices(4)] = second
-    matrix = matrix + np.triu(matrix, 1).T
-    if own is None:
-        mean = first.sum() / sizes.sum()
-        about = np.array([1.0, 1.0, -mean, -mean])
-        return float(every / (every - 1) * about @ matrix @ about)
-    means = first / sizes
-    about = np.array([1.0, 1.0, *-means])
-    total = every / (every - 1) * float(about @ matrix @ about)
-    for code, units in enumerate(own):
-        alone = np.zeros(4)
-        alone[[code, code + 2]] = 1.0, -means[code]
-        more = (every - units) / ((units - 1) * (every - 1))
-        total += more * float(alone @ matrix @ alone)
-    return total
-
-
-def _interaction(area: float, by_class: Floats, shares: Floats) -> float:
-    """Return the variance that comparing records of one fold only adds."""
-    sizes = by_class.sum(axis=0)
-    own = shares[1, 1] / sizes[1] + shares[1, 0] / sizes[0]
-    each = max(area - own + area**2, 0.0)
-    pairs = by_class.prod(axis=1)
-    concentration = (1 / pairs).sum() / len(pairs) ** 2 - 1 / sizes.prod()
-    return float(each * max(concentration, 0.0))

@@ -1,0 +1,244 @@
+"""The sums of some sites, pooled: areas, values and standard errors of metrics.
+
+Whatever brought the sums, messages of a run or tables of a query, estimates are
+computed from them here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.sites.cells import (
+    Area,
+    Cells,
+    area_of,
+    class_mass,
+    delong_variance,
+    mean_order_se,
+)
+
+Floats = NDArray[np.float64]
+
+CLASSES = ("negative", "positive")
+
+
+@dataclass(frozen=True, eq=False)
+class SiteSums:
+    """What one site says of its held-out predictions.
+
+    Attributes
+    ----------
+    by_fold : pandas.DataFrame
+        One row per fold: the numbers of ``negative`` and ``positive`` records (those of
+        a continuous outcome count as negative), and sums of losses.
+    cells : dict of Cells
+        Counts in intervals of the linear predictor, by fold and class.
+    """
+
+    by_fold: pd.DataFrame
+    cells: Mapping[tuple[int, int], Cells]
+
+
+@dataclass(frozen=True, eq=False)
+class PooledSums:
+    """The sums of some sites, as if these were all.
+
+    Attributes
+    ----------
+    held : dict of SiteSums
+        What every site says.
+    edges : numpy.ndarray
+        Edges between bins of the linear predictor.
+    variance : callable
+        Returns the variance, with the fits as given, of a metric of pooled sums.
+    sites : tuple of str
+        The sites that are pooled.
+    masses : tuple of numpy.ndarray
+        How the negative and the positive records of all sites are taken to be spread
+        over bins; empty without classes.
+    """
+
+    held: Mapping[str, SiteSums]
+    edges: Floats
+    variance: Callable[[PooledSums, str], float]
+    sites: tuple[str, ...]
+    masses: tuple[Floats, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        held: Mapping[str, SiteSums],
+        edges: Floats,
+        variance: Callable[[PooledSums, str], float],
+    ) -> PooledSums:
+        """Pool all sites."""
+        every = cls(held, edges, variance, tuple(held))
+        if not len(edges):
+            return every
+        masses = tuple(class_mass(every.cells(code)) for code in (0, 1))
+        return replace(every, masses=masses)
+
+    def at(self, *sites: str) -> PooledSums:
+        """Return the sums of other sites."""
+        return replace(self, sites=sites)
+
+    @cached_property
+    def by_fold(self) -> pd.DataFrame:
+        """Numbers of records, and sums of losses, of each fold."""
+        own = [self.held[site].by_fold for site in self.sites]
+        return pd.concat(own).groupby(level=0).sum()
+
+    @cached_property
+    def total(self) -> dict[str, float]:
+        """Numbers of records, and sums of losses, of all folds."""
+        return {str(name): float(own.sum()) for name, own in self.by_fold.items()}
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return int(sum(self.total[name] for name in CLASSES))
+
+    # ---- counts in intervals ----
+
+    def _folds(self, how: str) -> Sequence[int | None]:
+        return [None] if how == "pooled" else self.by_fold.index.tolist()
+
+    def cells(self, code: int, fold: int | None = None) -> list[Cells]:
+        """Return the counts of a class at each site, in one fold or in all."""
+        folds = self.by_fold.index.tolist() if fold is None else [fold]
+        return [
+            self.held[site].cells[one, code]
+            for one in folds
+            for site in self.sites
+            if (one, code) in self.held[site].cells
+        ]
+
+    def spread(self, code: int, fold: int | None = None) -> Floats:
+        """Return the counts of a class by bin."""
+        mass = self.masses[code]
+        counts = [one.spread(mass) for one in self.cells(code, fold)]
+        return np.asarray(np.sum(counts, axis=0))
+
+    @cached_property
+    def _areas(self) -> dict[str, list[Area]]:
+        return {
+            how: [
+                area_of(self.cells(1, fold), self.cells(0, fold), self.masses[::-1])
+                for fold in self._folds(how)
+            ]
+            for how in ("per_fold", "pooled")
+        }
+
+    def areas(self, how: str) -> list[Area]:
+        """Return the area under the ROC curve of each fold, or the pooled one."""
+        return self._areas[how]
+
+    def order_se(self, how: str) -> float:
+        """Return the standard error of the auROC from the order within intervals."""
+        return mean_order_se(self.areas(how))
+
+    def bound(self, how: str) -> float:
+        """Return the largest possible error of the auROC, whatever that order is."""
+        areas = self.areas(how)
+        above = np.mean([area.upper - area.value for area in areas])
+        below = np.mean([area.value - area.lower for area in areas])
+        return float(max(above, below))
+
+    # ---- metrics ----
+
+    def values(self, metric: str, how: str) -> Floats:
+        """Return the values of a metric: one per fold, or the pooled one."""
+        if metric == "auroc":
+            return np.array([area.value for area in self.areas(how)])
+        sums = self.by_fold if how == "per_fold" else self.total
+        return np.atleast_1d(np.asarray(metric_of(metric, sums), dtype=np.float64))
+
+    def value(self, metric: str, how: str) -> float:
+        """Return the pooled value of a metric, or its mean over folds."""
+        return float(np.nanmean(self.values(metric, how)))
+
+    def se(self, metric: str, how: str) -> float:
+        """Return the standard error with the fits as given."""
+        if metric == "auroc":
+            each = [
+                delong_variance(self.spread(1, fold), self.spread(0, fold))
+                for fold in self._folds(how)
+            ]
+            return math.sqrt(np.mean(each) / len(each) + self.order_se(how) ** 2)
+        variance = self.variance(self, metric)
+        return math.sqrt(variance) if variance > 0 else math.nan
+
+
+@dataclass(frozen=True, eq=False)
+class QueriedSums:
+    """The sums that sites computed by a query.
+
+    Attributes
+    ----------
+    sums : PooledSums
+    decisions : tuple of float
+        Probabilities at which decisions are made.
+    left_out : dict of float
+        Number of rows of each site that could not be used; NaN if it is small.
+    metrics : tuple of str
+    binary : bool
+        Whether the outcome has two classes, as it always has.
+    """
+
+    sums: PooledSums
+    decisions: tuple[float, ...]
+    left_out: Mapping[str, float]
+    metrics: tuple[str, ...] = ("auroc", "brier", "log_loss", "oe_ratio")
+    binary: bool = True
+
+
+def metric_of(metric: str, sums: Any) -> Any:
+    """Return a metric that is a function of sums, of one fold or of each.
+
+    Parameters
+    ----------
+    metric : str
+    sums : mapping or pandas.DataFrame
+        Sums by name, as :attr:`PooledSums.total` and ``by_fold`` have them.
+
+    Examples
+    --------
+    >>> sums = {"negative": 6, "positive": 4, "brier": 2.0, "predicted": 5.0}
+    >>> metric_of("brier", sums), metric_of("oe_ratio", sums)
+    (0.2, 0.8)
+    """
+    n = sums["negative"] + sums["positive"]
+    if metric.startswith("calibration"):  # fitted over all sites, and not a sum
+        return math.nan * n
+    if metric == "oe_ratio":
+        return sums["positive"] / sums["predicted"]
+    if metric == "rmse":
+        return (sums["mse"] / n) ** 0.5
+    if metric == "r2":
+        total = sums["observed_squared"] - sums["observed"] ** 2 / n
+        return 1 - sums["mse"] / total
+    return sums[metric] / n
+
+
+def no_skill(metric: str, sums: Mapping[str, float]) -> float:
+    """Return the value of a metric where every prediction is the observed mean."""
+    n = sums["negative"] + sums["positive"]
+    if metric in ("auroc", "r2"):
+        return {"auroc": 0.5, "r2": 0.0}[metric]
+    if metric in ("rmse", "mse"):
+        variance = sums["observed_squared"] / n - (sums["observed"] / n) ** 2
+        return math.sqrt(variance) if metric == "rmse" else variance
+    share = sums["positive"] / n
+    if metric == "brier":
+        return share * (1 - share)
+    if metric == "log_loss":
+        return -share * math.log(share) - (1 - share) * math.log(1 - share)
+    return math.nan

@@ -1,0 +1,209 @@
+"""A result over sites as text, as a report and as a picture."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from statcv.errors import plural
+from statcv.metrics import get_metric
+from statcv.results.summary import Summary, column
+from statcv.sites.cells import order_in_words
+from statcv.sites.coordinator import Coordinator
+from statcv.sites.disclosure import UNGUARDED, disclosure_sheet
+from statcv.sites.estimates import Source, make_estimate
+from statcv.sites.pooled import QueriedSums
+from statcv.sites.result_tables import (
+    by_site_of,
+    folds_of,
+    heterogeneity_of,
+    metrics_of,
+    model_of,
+    sites_of,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def heading_of(source: Source) -> list[str]:
+    """Return what was fitted and how it was held out, in a line or two."""
+    sites, n = plural(len(source.sums.sites), "site"), source.sums.n
+    if isinstance(source, QueriedSums):
+        folds = plural(len(source.sums.by_fold), "fold")
+        return [f"sums of {sites}, made by a query; n = {n}, {folds}"]
+    plan = source.plan
+    return [
+        f"{plan.formula}: {plan.learner.label}; n = {n} at {sites}",
+        f"{plan.scheme}: {_folds_in_words(source)}",
+    ]
+
+
+def _folds_in_words(run: Coordinator) -> str:
+    return f"{run.plan.k} folds, {run.plan.stratify['sentence']}"
+
+
+def summary_of(source: Source, level: float) -> Summary:
+    """Return model, folds, sites and metrics as text and tables."""
+    table = metrics_of(source, level).set_index("metric")
+    by_site = by_site_of(source, None, level)
+    headline = make_estimate(source, level=level)
+    sites = by_site.drop(columns="se")
+    for name in ("estimate", "lower", "upper", "without"):
+        sites[name] = column(by_site[name].tolist(), by_site["se"].tolist())
+    tables = {"Metrics": table, "Sites": by_site}
+    if isinstance(source, QueriedSums):
+        title = "Held-out predictions of sites, from sums made by a query"
+        tables["Folds"] = folds_of(source)
+        facts, notes = _of_query(source, headline.assumes)
+    else:
+        title = f"Cross-validation of {source.plan.formula} over sites"
+        if not source.plan.grown:
+            tables["Model"] = model_of(source)
+        method = f"Interval of {headline.label}: {headline.method}; {headline.assumes}."
+        facts, notes = _of_run(source, level)
+        notes.insert(0, method)
+    return Summary(
+        title=title,
+        headline=str(headline),
+        facts=tuple(facts),
+        tables=tables,
+        shown={
+            f"Metrics, with {level:.0%} intervals": _rounded(table),
+            f"{headline.label} by site": sites,
+        },
+        notes=tuple(notes),
+    )
+
+
+def _of_query(
+    source: QueriedSums, assumes: str
+) -> tuple[list[tuple[str, str]], list[str]]:
+    """Return facts and notes of sums that were made by a query."""
+    sums = source.sums
+    facts = [
+        ("sites", ", ".join(sums.sites)),
+        ("outcome", f"{int(sums.total['positive'])} of {sums.n} positive"),
+        ("scheme", plural(len(sums.by_fold), "fold")),
+    ]
+    notes = [
+        f"Intervals: DeLong's for auROC, of records for means; each {assumes}.",
+        f"auROC is computed from counts in at most {_order_in_words(source)}",
+    ]
+    if lost := sum(1 for number in source.left_out.values() if number != 0):
+        notes.append(
+            f"{plural(lost, 'site')} left out rows in which something is missing, "
+            "or is not an outcome or a probability."
+        )
+    return facts, notes
+
+
+def _of_run(run: Coordinator, level: float) -> tuple[list[tuple[str, str]], list[str]]:
+    """Return facts and notes of a run."""
+    plan, found = run.plan, heterogeneity_of(run, None, level)
+    notes = [
+        f"Sites combined by random effects: {found.estimate:.3f} "
+        f"({found.lower:.3f} to {found.upper:.3f}), I² "
+        f"{found.i2:.0%}, p of no heterogeneity {found.p_heterogeneity:.3f}.",
+        "Estimates of sites take the fits of all sites as given; `without` leaves "
+        "the site out.",
+    ]
+    if plan.binary:
+        notes.append(f"auROC is computed from counts in {_order_in_words(run)}")
+    if lost := int(run.progress.fits.open[: plan.k].sum()):
+        notes.append(
+            f"{plural(lost, 'fold')} did not converge: classes may be "
+            "separated; agree on model='firth'."
+        )
+    if plan.grown:
+        notes.append(UNGUARDED)
+    sent = max(run.bytes_up.values())
+    facts = [
+        ("model", plan.learner.label),
+        ("scheme", f"{plan.scheme}: {_folds_in_words(run)}"),
+        ("sites", f"{', '.join(run.sums.sites)}; n = {run.sums.n}"),
+        ("exchange", f"{run.progress.round} rounds, at most {sent} bytes from a site"),
+        ("plan", plan.fingerprint[:12]),
+    ]
+    return facts, notes
+
+
+def _order_in_words(source: Source) -> str:
+    """Say how many intervals there are, and what the order within them does."""
+    areas, bound = source.sums.areas("per_fold"), source.sums.bound("per_fold")
+    return f"{len(source.sums.edges) + 1} intervals. {order_in_words(areas, bound)}"
+
+
+def _rounded(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table of metrics as text, with equal decimals within a column."""
+    ses = ((table["upper"] - table["lower"]) / 4).tolist()
+    names = ("estimate", "lower", "upper")
+    shown = pd.DataFrame({name: column(table[name].tolist(), ses) for name in names})
+    shown["how"] = table["how"].str.replace("_", " ").tolist()
+    shown["no skill"] = column(table["no_skill"].tolist(), ses)
+    shown.index = pd.Index([get_metric(str(name)).label for name in table.index])
+    return shown
+
+
+def write_report_of(
+    source: Source, path: str | PathLike[str], level: float
+) -> PathLike[str]:
+    """Write a report of plan, sites, disclosure, estimates and heterogeneity."""
+    from statcv.results.report import (
+        Picture,
+        Said,
+        check_path,
+        general_report,
+        heterogeneity_table,
+        named_values,
+        value_table,
+        write_report,
+    )
+
+    check_path(path)
+    folds = folds_of(source).set_index("fold")
+    if isinstance(source, QueriedSums):
+        table = value_table(folds, "Folds", "res.folds.set_index('fold')")
+        made = general_report(summary_of(source, level), level, [table])
+        return write_report(made, path)
+    plan, columns = source.plan, list(folds.columns[1:])
+    agreed = [
+        (name, Said(str(value), f"res.plan.document[{name!r}]"))
+        for name, value in plan.document.items()
+    ]
+    spread = heterogeneity_of(source, None, level)
+    sheet = disclosure_sheet(plan).set_index("array")
+    api = f"res.folds.set_index('fold')[{columns!r}]"
+    tables = [
+        named_values("Plan", *agreed),
+        value_table(sites_of(source), "Sites", "res.sites"),
+        heterogeneity_table(spread, f"res.heterogeneity(level={level!r})"),
+        value_table(folds[columns], "Folds", api),
+    ]
+    if not plan.grown:
+        model = value_table(model_of(source), "Fit of all records", "res.model")
+        tables.append(model)
+    api = "scv.sites.disclosure_sheet(res.plan).set_index('array')"
+    tables.append(value_table(sheet, "What leaves each site", api))
+    forest = Picture(
+        "sites",
+        "Estimates by site",
+        "Headline metric of each site, and of all sites, with intervals.",
+        lambda ax: plot_sites(source, ax, level),
+    )
+    made = general_report(summary_of(source, level), level, tables, [forest])
+    return write_report(made, path)
+
+
+def plot_sites(source: Source, ax: Axes | None, level: float) -> Axes:
+    """Draw the headline metric of each site, and of all, as a forest plot."""
+    from statcv.plots import plot_forest
+
+    table = by_site_of(source, None, level)[["estimate", "lower", "upper", "n"]]
+    one = make_estimate(source, level=level)
+    table.loc["all sites"] = [one.value, one.lower, one.upper, source.sums.n]
+    made = plot_forest(table.astype({"n": int}), ax=ax)
+    made.set_xlabel(f"{one.label} ({one.how.replace('_', ' ')})")
+    return made

@@ -1,0 +1,276 @@
+"""The turns of a site in an exchange of files, and its answers over any transport.
+
+A site that was killed resumes from the log in its home, since it is a function of plan,
+data and received messages. Its files are then the same bytes as before, signatures
+included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from statcv.errors import SiteError
+from statcv.sites.coordinator import Coordinator
+from statcv.sites.forests import DroppedOutError, Grow, Job
+from statcv.sites.ledger import Entry, Ledger
+from statcv.sites.messages import MINIMUM_SITES, Message, is_refusal, too_few
+from statcv.sites.plan import SitesPlan
+from statcv.sites.progress import END
+from statcv.sites.site import Site
+from statcv.sites.transports.exchange import (
+    ROSTER,
+    Exchange,
+    Turn,
+    card_name,
+    check_names,
+    file_name,
+    read,
+    waiting,
+    write,
+)
+from statcv.sites.transports.homes import Home, read_ledger
+from statcv.sites.transports.signing import (
+    COORDINATOR,
+    IncompleteError,
+    key_name,
+    read_card,
+)
+
+
+def join(
+    folder: Path,
+    plan: SitesPlan,
+    site: str,
+    data: Any,
+    file: str | None = None,
+    layout: Mapping[str, Any] | None = None,
+    coordinator: Path | None = None,
+    permit: bool = False,
+) -> Home:
+    """Make the home of a site, if its data may answer the plan.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        The home.
+    plan : SitesPlan
+    site : str
+        Name of the site.
+    data : data frame
+        Its records.
+    file : str, optional
+        The file that holds them.
+    layout : mapping, optional
+        How the file is read: arguments of :func:`statcv.read_table`, which are kept.
+    coordinator : pathlib.Path, optional
+        File of the coordinator's public key, if it is known already.
+    permit : bool
+        Whether the site permits a plan besides those that the home has answered.
+
+    Raises
+    ------
+    SiteError
+        If the data do not suit the plan or break a rule of disclosure, or have changed,
+        or have answered another plan.
+    """
+    check_names([site])
+    known = read_ledger(folder)
+    if permit:
+        known.permit(plan)
+    trial = Site(site, plan, data, Ledger.from_json(known.to_json()))
+    _raise_refusal(site, trial.step(Coordinator(plan).start()))
+    card = None
+    if coordinator is not None:
+        card = read(coordinator)
+        if card is None:
+            raise SiteError(f"site {site}: there is no file {coordinator}.")
+        told = read_card(card, COORDINATOR, plan, str(coordinator))
+    home = Home.make(folder, site, plan, {"data": file, **(layout or {})})
+    home.keep_ledger(known)
+    if card is not None:
+        kept = Exchange(home.own).public_key(COORDINATOR, plan)
+        if kept not in (None, told):
+            raise SiteError(
+                f"site {site}: the home already relies on another key of the "
+                f"coordinator, {key_name(str(kept))}; clear up which is right, and "
+                "begin again with a new home if it is the new one."
+            )
+        write(home.own / card_name(COORDINATOR), card)
+    write(folder / card_name(site), home.key.card(site, plan))
+    return home
+
+
+def _raise_refusal(site: str, sent: bytes) -> None:
+    """Raise the reason that a site gives, if it refuses."""
+    if is_refusal(sent):
+        raise SiteError(f"site {site}: {Message.of(sent).header['why']}")
+
+
+@dataclass(eq=False)
+class SiteParty:
+    """A site that takes its turns.
+
+    Attributes
+    ----------
+    home : Home
+    read : callable
+        Returns the records of the site; they are read only when they are needed.
+    grow : callable, optional
+        What grows trees together with the other sites.
+    """
+
+    home: Home
+    read: Callable[[], Any]
+    grow: Grow | None = None
+    entries: list[Entry] = field(init=False)
+    _site: Site | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self.entries = self.home.entries()
+
+    @property
+    def who(self) -> str:
+        """The party at the beginning of a sentence."""
+        return f"Site {self.home.party}"
+
+    @property
+    def answers(self) -> list[Entry]:
+        """The answers in the order of rounds, without refusals."""
+        return [entry for entry in self.entries if not is_refusal(entry.sent)]
+
+    def step(self, exchange: Exchange) -> Turn:
+        """Answer the newest message, or say whom the site waits for.
+
+        A step that is repeated does nothing. Files of this site that are lost from the
+        directory are left there again.
+
+        Raises
+        ------
+        SiteError
+            If the site refuses, or its data have changed.
+        MessageError
+            If the coordinator's file is damaged, forged or out of place; the site then
+            has answered nothing, and goes on when the right file is there.
+        """
+        home, name, answers, did = self.home, self.home.party, self.answers, []
+        number = len(answers)
+        exchange.check()
+        exchange.tidy(name)
+        if exchange.publish_card(name, home.key, home.plan):
+            did.append(f"left its public key in {card_name(name)}")
+        if answers and exchange.publish(number - 1, name, home.key, answers[-1].sent):
+            did.append(f"left its answer in {file_name(number - 1, name)} again")
+        if answers and Message.of(answers[-1].received).kind == END:
+            return Turn(f"{self.who} has ended.", bool(did), ended=True)
+        awaited = file_name(number, COORDINATOR)
+        try:
+            message = self._received(exchange, number)
+        except IncompleteError:
+            return waiting(self.who, did, f"the rest of {awaited}; copy it again")
+        if message is None:
+            return waiting(self.who, did, f"the coordinator ({awaited})")
+        sent = self.answer(message)
+        exchange.publish(number, name, home.key, sent)
+        _raise_refusal(name, sent)
+        asked = Message.of(message).kind
+        told = f"{self.who} answered round {number} ({asked}) in "
+        return Turn(f"{told}{file_name(number, name)}.", True, ended=asked == END)
+
+    # ---- what comes in ----
+
+    def _received(self, exchange: Exchange, number: int) -> bytes | None:
+        kept, plan = Exchange(self.home.own), self.home.plan
+        public = kept.public_key(COORDINATOR, plan)
+        if public is None:
+            public = exchange.public_key(COORDINATOR, plan)
+            if public is None:
+                return None
+            # The key is trusted from now on.
+            exchange.copy(card_name(COORDINATOR), kept)
+        keys = kept.roster(public, plan)
+        if keys is None:
+            keys = exchange.roster(public, plan)
+            if keys is None:
+                return None
+            self._check_keys(keys, public)
+            exchange.copy(ROSTER, kept)
+        message = exchange.message(number, COORDINATOR, public, plan)
+        if message is not None and number:
+            sites = Message.of(message).header.get("sites")
+            if not isinstance(sites, dict) or set(sites) != set(keys):
+                raise SiteError(
+                    f"site {self.home.party}: the sums are of other sites than those "
+                    f"that {ROSTER} lists; ask the coordinator for the right file."
+                )
+        return message
+
+    def _check_keys(self, keys: Mapping[str, str], public: str) -> None:
+        """Check that this site takes part with its own key, and enough others do."""
+        site, own = self.home.party, self.home.key.public
+        if keys.get(site) != own:
+            raise SiteError(
+                f"site {site}: the coordinator took another key for that of this site "
+                f"than {key_name(own)}; give it the right {card_name(site)}, and begin "
+                "again in an empty directory."
+            )
+        if len({*keys.values(), public}) <= len(keys):
+            raise SiteError(
+                f"site {site}: {ROSTER} lists one key for two parties; ask which home "
+                "belongs to whom."
+            )
+        if len(keys) < MINIMUM_SITES:
+            raise SiteError(f"site {site}: {too_few(len(keys))}")
+
+    # ---- what goes out ----
+
+    def answer(self, message: bytes) -> bytes:
+        """Answer a message, and keep ledger and log before the answer leaves."""
+        for entry in self.entries:
+            # The same message was answered with a refusal.
+            if entry.received == message:
+                return entry.sent
+        site = self._resumed()
+        self._site = None  # there is no site until everything is kept
+        sent = site.step(message)
+        if not self.answers:
+            _raise_refusal(self.home.party, sent)  # the site may correct its data
+        entry = Entry.after(self.entries, message, sent)
+        self.home.keep_ledger(site.ledger)
+        self.home.keep_entries([*self.entries, entry])
+        self.entries.append(entry)
+        self._site = site
+        return sent
+
+    def _resumed(self) -> Site:
+        """Return the site as it was after its last answer."""
+        if self._site is not None:
+            return self._site
+        home = self.home
+        site = Site(home.party, home.plan, self.read(), home.ledger(), self._grown)
+        for entry in self.entries:
+            again = site.step(entry.received)
+            if again != entry.sent:
+                _raise_refusal(home.party, again)
+                raise SiteError(
+                    f"site {home.party}: what the site sent before cannot be computed "
+                    "again: the data, or the versions of numpy and statcv, have "
+                    "changed since. Restore them, and repeat the step."
+                )
+        return site
+
+    def _grown(self, job: Job) -> Sequence[bytes]:
+        """Return the trees that the site keeps, or grow and keep them."""
+        kept = self.home.trees()
+        if kept is not None:
+            return kept
+        if self.grow is None:
+            raise DroppedOutError(
+                f"site {self.home.party}: the next step grows trees; name the server "
+                "of XGBoost: `statcv sites step … --trees HOST:PORT`."
+            )
+        grown = self.grow(job)
+        self.home.keep_trees(grown)
+        return grown
