@@ -34,6 +34,7 @@ from statcv.models.tuning import chosen_table
 
 Floats = NDArray[np.float64]
 Curves = Mapping[str, Floats]
+ALL = ("predicted", "partner_predicted", "converged", "separated", "seconds")
 Absent = dict[tuple[str, Any], tuple[list[int], NDArray[np.intp]]]
 
 
@@ -78,6 +79,22 @@ class Part:
     linear: LinearFits | None = None
     decided: Floats | None = None
 
+    @classmethod
+    def joined(cls, parts: Sequence[Part]) -> Part:
+        """Put the parts of successive fits together."""
+        names, coefficients = joined_coefficients(parts)
+        return cls(
+            fits=range(parts[0].fits.start, parts[-1].fits.stop),
+            **{name: _joined([getattr(part, name) for part in parts]) for name in ALL},
+            probabilities=all(part.probabilities for part in parts),
+            names=names,
+            coefficients=coefficients,
+            chosen=listed(parts, "chosen"),
+            curves=listed(parts, "curves"),
+            linear=joined_fits([part.linear for part in parts]),
+            decided=joined_decisions([part.decided for part in parts]),
+        )
+
 
 def joined_coefficients(
     parts: Sequence[Part],
@@ -98,16 +115,12 @@ def joined_coefficients(
     return names, np.concatenate(rows)
 
 
-def listed(
-    parts: Iterable[Sequence[Mapping[str, Any]] | None],
-) -> list[Mapping[str, Any]] | None:
-    """Concatenate the dicts of all fits; None if a part has no such dicts."""
+def listed(parts: Sequence[Part], name: str) -> list[Mapping[str, Any]] | None:
+    """Concatenate a list of dicts, one per fit; None if no fit has such a dict."""
     made: list[Mapping[str, Any]] = []
     for part in parts:
-        if part is None:
-            return None
-        made += part
-    return made
+        made += getattr(part, name) or [{}] * len(part.fits)
+    return made if any(made) else None
 
 
 def plain(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -177,7 +190,7 @@ class Held:
     learnt: Floats | Computed | None
     absent: Absent
     chosen: pd.DataFrame | None = None
-    curves: list[Curves] | None = None
+    curves: Sequence[Curves] | None = None
     linear: LinearFits | None = None
     decided: Floats | None = None
 
@@ -186,29 +199,29 @@ class Held:
         """Put the parts, in order, beside the records of the plan."""
         design, plan = setup.design, setup.plan
         tests, partner = plan.fits.tests_by_fit, np.flatnonzero(plan.fits.unseen)
-        names, learnt = joined_coefficients(parts)
-        chosen = listed(part.chosen for part in parts)
+        whole = Part.joined(parts)
         made = cls(
             fit=tests.owners,
             row=tests.values.astype(np.intp),
-            predicted=_joined([part.predicted for part in parts]),
             partner_fit=plan.dropped.owners[partner],
             partner_row=plan.dropped.values[partner].astype(np.intp),
-            partner_predicted=_joined([part.partner_predicted for part in parts]),
-            converged=_joined([part.converged for part in parts]),
-            separated=_joined([part.separated for part in parts]),
-            seconds=_joined([part.seconds for part in parts]),
-            probabilities=all(part.probabilities for part in parts),
-            names=design.outcome.named(names),
-            learnt=learnt,
+            **{name: getattr(whole, name) for name in ALL},
+            probabilities=whole.probabilities,
+            names=design.outcome.named(whole.names),
+            learnt=whole.coefficients,
             absent=absent_levels(setup),
-            chosen=None if chosen is None else chosen_table(chosen),
-            curves=listed(part.curves for part in parts),
-            linear=joined_fits([part.linear for part in parts]),
-            decided=joined_decisions([part.decided for part in parts]),
+            chosen=None if whole.chosen is None else chosen_table(whole.chosen),
+            curves=whole.curves,
+            linear=whole.linear,
+            decided=whole.decided,
         )
         alike = made.decided is None or not made.decided_otherwise.any()
         return replace(made, decided=None) if alike else made
+
+    @property
+    def failed(self) -> int:
+        """The number of fits that did not converge, or whose classes are separated."""
+        return int((~self.converged | self.separated).sum())
 
     @property
     def by_half(self) -> Floats:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,8 +12,8 @@ from numpy.typing import NDArray
 
 from statcv.arguments import fit_seeds
 from statcv.engine.parallel import check_jobs, do_tasks
-from statcv.engine.permuted import OF_THE_FITS
 from statcv.engine.predictions import Floats
+from statcv.engine.run import quiet_fits
 from statcv.engine.setup import Setup, with_matrices
 from statcv.engine.tasks import MOST, TASKS, WORK, cut
 from statcv.errors import FitError, StatcvError
@@ -76,9 +75,7 @@ def run_resampled(
     folds = replace(Folds.of_times(times), seeds=seeds)
     folds = with_matrices(folds, setup.design)
     parts: list[ResampledFits] = []
-    with warnings.catch_warnings():
-        for category in OF_THE_FITS:  # counted below
-            warnings.simplefilter("ignore", category)
+    with quiet_fits():
         for task, ranges in _ways(setup, len(times)):
             done: dict[range, ResampledFits] = {}
             doing = do_tasks(partial(task, folds), setup, ranges, n_jobs)

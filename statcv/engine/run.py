@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+import warnings
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from typing import Any
 
 import numpy as np
@@ -19,9 +21,12 @@ from statcv.engine.predictions import (
 )
 from statcv.engine.setup import Setup
 from statcv.engine.tasks import Tasks, ways
+from statcv.errors import ConvergenceWarning, SeparationWarning, UnseenLevelWarning
 from statcv.folds import FoldPlan
 from statcv.formula import Design
 from statcv.models import Model
+
+OF_THE_FITS = (ConvergenceWarning, SeparationWarning, UnseenLevelWarning)
 
 
 def run(
@@ -83,6 +88,45 @@ def run(
     held = Held.joined(parts or [], setup)
     warn_of_fits(held, plan, model)
     return held
+
+
+@contextmanager
+def quiet_fits() -> Iterator[None]:
+    """Silence warnings about fits, whose failures the caller counts."""
+    with warnings.catch_warnings():
+        for category in OF_THE_FITS:
+            warnings.simplefilter("ignore", category)
+        yield
+
+
+def run_quietly(
+    setup: Setup,
+    plan: FoldPlan,
+    n_jobs: int | None,
+    numbers: NDArray[np.intp] | None = None,
+) -> Held:
+    """Fit the training sets of another plan of the same records without warnings.
+
+    Parameters
+    ----------
+    setup : Setup
+    plan : FoldPlan
+    n_jobs : int or None
+        Number of processes, as in :func:`run`.
+    numbers : numpy.ndarray of int, optional
+        Numbers of the fits among those of the whole study, on which seeds depend.
+    """
+    with quiet_fits():
+        return run(
+            setup.design,
+            plan,
+            setup.model,
+            seed=setup.seed,
+            weights=setup.weights,
+            n_jobs=n_jobs,
+            progress=False,
+            numbers=numbers,
+        )
 
 
 def _parts(

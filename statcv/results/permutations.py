@@ -78,7 +78,6 @@ def permuted(
     def make(short: Sequence[Wanted], first: int) -> Permuted:
         return permuted_values(
             result.refits.setup_for(short[0][0]),
-            result.held,
             short,
             times,
             seed=seed,

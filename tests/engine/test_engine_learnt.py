@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeRegressor
 import statcv as scv
 from statcv.engine import Sensitivity, Setup, run
 from statcv.engine.per_fit import prediction_moments
-from statcv.engine.permuted import Permutations, run_permuted
+from statcv.engine.permuted import OutcomePermutations, run_permuted
 from statcv.engine.resampled import run_resampled
 from statcv.engine.setup import LearntByPatsy, training_sets
 from statcv.engine.tasks import fit_one_by_one
@@ -176,9 +176,8 @@ def test_permuted_outcomes_are_fitted_to_what_patsy_learns(with_plan):
     setup = setup_of(Logit(C=1.0), "two", "scale(a) + bs(e, df=4)", "kfold", k=4)
     rng = np.random.default_rng(6)
     places = np.stack([rng.permutation(N) for _ in range(3)])
-    permutations = Permutations(places, with_plan)
+    permutations = OutcomePermutations(places, with_plan)
     found = run_permuted(setup, permutations)
-    assert found.fitted.all()
     for number, y in enumerate(permutations.outcomes(setup.design.y)):
         design = setup.design
         if with_plan:
@@ -187,7 +186,7 @@ def test_permuted_outcomes_are_fitted_to_what_patsy_learns(with_plan):
             design = replace(design, outcome=replace(design.outcome, y=y))
         other = Setup(design, setup.plan, setup.model, seed=1)
         expected = fit_one_by_one(by_patsy(other), range(4)).predicted
-        np.testing.assert_allclose(found.predicted[number], expected, atol=1e-8)
+        np.testing.assert_allclose(found[number].predicted, expected, atol=1e-8)
 
 
 @pytest.mark.parametrize("model", [Logit(C=1.0), Neighbors(3)])

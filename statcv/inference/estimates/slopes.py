@@ -14,6 +14,7 @@ from statcv.inference.intervals.interval import (
     Interval,
     squares_of_pairs,
     symmetric,
+    units_of_pairs,
 )
 from statcv.inference.scores import LeftOut, Scores
 from statcv.metrics.probabilities.paired_slope import (
@@ -122,11 +123,9 @@ def slope_interval(scores: Scores, level: float) -> Interval:
     )
     first = np.concatenate([pairs.first for pairs in parts])
     second = np.concatenate([pairs.second for pairs in parts])
-    if clusters is not None:
-        first, second = clusters[first], clusters[second]
-    if min(len(np.unique(first)), len(np.unique(second))) < 2:
-        few = "record" if clusters is None else "cluster"
-        return Interval.none(f"one class has a single {few}")
+    first, second, few = units_of_pairs(first, second, clusters)
+    if few:
+        return Interval.none(few)
     total = squares_of_pairs(first, second, moved)
     if total <= 1e-9 * float((moved**2).sum()):
         return Interval.none(f"the pairs do not move the slope, {NOTHING}")

@@ -212,11 +212,9 @@ def pairs_interval(
     moved : numpy.ndarray, shape (pairs,), optional
         The amount by which each pair then moves the estimate.
     """
-    if clusters is not None:
-        first, second = clusters[first], clusters[second]
-    if min(len(np.unique(first)), len(np.unique(second))) < 2:
-        few = "record" if clusters is None else "cluster"
-        return Interval.none(f"one class has a single {few}")
+    first, second, few = units_of_pairs(first, second, clusters)
+    if few:
+        return Interval.none(few)
     if np.isnan(won).any():
         return Interval.none("a prediction is missing")
     if _constant(won):
@@ -232,6 +230,19 @@ def pairs_interval(
     else:
         method, assumes = "pairs clustered by record", RECORDS_ONLY
     return symmetric(share, se, level, method, assumes)
+
+
+def units_of_pairs(
+    first: NDArray[np.intp],
+    second: NDArray[np.intp],
+    clusters: NDArray[np.intp] | None,
+) -> tuple[NDArray[np.intp], NDArray[np.intp], str]:
+    """Return the records or clusters of pairs, and why they are too few to vary."""
+    if clusters is not None:
+        first, second = clusters[first], clusters[second]
+    few = "record" if clusters is None else "cluster"
+    enough = min(len(np.unique(first)), len(np.unique(second))) > 1
+    return first, second, "" if enough else f"one class has a single {few}"
 
 
 def squares_of_pairs(

@@ -20,7 +20,7 @@ METHODS = ("REML", "DL")
 GRID = 60  # number of values of tau² in the grid for the likelihood
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RandomEffects:
     """The mean over data sets, and their heterogeneity.
 
@@ -52,15 +52,15 @@ class RandomEffects:
     """
 
     estimate: float
-    se: float
-    lower: float
-    upper: float
-    tau2: float
-    i2: float
-    q: float
-    p_heterogeneity: float
-    prediction_lower: float
-    prediction_upper: float
+    se: float = np.nan
+    lower: float = np.nan
+    upper: float = np.nan
+    tau2: float = np.nan
+    i2: float = np.nan
+    q: float = np.nan
+    p_heterogeneity: float = np.nan
+    prediction_lower: float = np.nan
+    prediction_upper: float = np.nan
     level: float
     n: int
     method: str
@@ -125,7 +125,8 @@ def random_effects(
     >>> round(found.tau2, 4), round(found.i2, 2)
     (0.0182, 0.58)
     """
-    _check(level, method)
+    one_of(method, METHODS, "method")
+    check_level(level)
     every, se = np.asarray(estimates, dtype=float), np.asarray(ses, dtype=float)
     if every.ndim != 1 or every.shape != se.shape:
         raise DataError(
@@ -146,35 +147,10 @@ def random_effects(
         few = "only one data set has" if len(y) else "no data set has"
         alone = float(y[0]) if len(y) else np.nan
         why = f"{few} both; a meta-analysis needs two"
-        return _without_interval(alone, level, len(y), method, why)
+        return RandomEffects(
+            estimate=alone, level=level, n=len(y), method=method, reason=why
+        )
     return _combined(y, variance, level, method, hartung_knapp, reason)
-
-
-def _check(level: float, method: str) -> None:
-    one_of(method, METHODS, "method")
-    check_level(level)
-
-
-def _without_interval(
-    estimate: float, level: float, n: int, method: str, reason: str
-) -> RandomEffects:
-    nan = float("nan")
-    return RandomEffects(
-        estimate=estimate,
-        se=nan,
-        lower=nan,
-        upper=nan,
-        tau2=nan,
-        i2=nan,
-        q=nan,
-        p_heterogeneity=nan,
-        prediction_lower=nan,
-        prediction_upper=nan,
-        level=level,
-        n=n,
-        method=method,
-        reason=reason,
-    )
 
 
 def _combined(

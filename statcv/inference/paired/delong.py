@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 
 from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
 from statcv.inference.intervals.influence import SINGLE, Compared
-from statcv.inference.intervals.interval import squares_of_pairs
+from statcv.inference.intervals.interval import squares_of_pairs, units_of_pairs
 from statcv.inference.paired.tests import Clusters, PairedTest
 from statcv.inference.scores import Scores
-from statcv.inference.tests.no_skill import ratio, tail
+from statcv.inference.tests.no_skill import ratio
 from statcv.metrics.areas.delong_test import SAME_EVERYWHERE, warn_degenerate
-from statcv.metrics.areas.placements import symmetric_limits
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -98,20 +97,10 @@ def paired_delong(
     se = float(errors[0]) if errors[0] > ROUNDING * errors[1:].sum() else 0.0
     if se == 0 and abs(difference) <= ROUNDING:
         difference = 0.0
-    statistic = ratio(difference, se)
-    if np.isinf(statistic):
+    if np.isinf(ratio(difference, se)):
         reason = SAME_EVERYWHERE
         warn_degenerate(f"the areas differ by {difference:.6g}")
-    lower, upper = symmetric_limits(difference, se, level)
-    return PairedTest(
-        difference=difference,
-        se=se,
-        lower=max(lower, -1.0),
-        upper=min(upper, 1.0),
-        statistic=statistic,
-        p_value=tail(statistic, np.nan, "two-sided"),
-        reason=reason,
-    )
+    return PairedTest.of(difference, se, level, most=1.0, reason=reason)
 
 
 def _why_not(sides: Sequence[Side]) -> str:
@@ -212,16 +201,17 @@ def _of_pairs(
 
     The variances are NaN, and the remark is the reason, if they have no value.
     """
-    none, unit = np.full(3, np.nan), "record" if clusters is None else "cluster"
+    none = np.full(3, np.nan)
     first, second, moved = [], [], []
     for side, pairs, sign in zip(sides, listed, (-1, 1), strict=True):
         assert pairs is not None
         one, two = side.number[pairs.first], side.number[pairs.second]
-        first.append(one if clusters is None else clusters[one])
-        second.append(two if clusters is None else clusters[two])
+        *units, few = units_of_pairs(one, two, clusters)
+        if few:
+            return none, few
+        first.append(units[0])
+        second.append(units[1])
         moved.append(sign * pairs.moved)
-        if min(len(np.unique(first[-1])), len(np.unique(second[-1]))) < 2:
-            return none, f"one class has a single {unit}"
     first.insert(0, np.concatenate(first))
     second.insert(0, np.concatenate(second))
     moved.insert(0, np.concatenate(moved))

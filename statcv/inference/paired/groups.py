@@ -18,13 +18,10 @@ from numpy.typing import NDArray
 from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.estimates.groups import among, group_estimates
 from statcv.inference.estimates.influences import Influences, influences_on
-from statcv.inference.estimates.values import ranks_classes
 from statcv.inference.intervals.infinitesimal import shared_training
 from statcv.inference.paired.tests import PairedTest
 from statcv.inference.scores import Scores
-from statcv.inference.tests.no_skill import ratio, tail
 from statcv.metrics import Metric
-from statcv.metrics.areas.placements import symmetric_limits
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -145,18 +142,9 @@ def compare_pair(first: Group, second: Group, metric: Metric) -> PairedTest:
         return PairedTest.unavailable(difference, why)
     df = _welch(each, [found.interval.df for found in both])
     df = min(df, units - 1)
+    least, most = metric.bounds_with(first.scores.n_classes)
     se = math.sqrt(variance)
-    lower, upper = symmetric_limits(difference, se, both[0].level, df=df)
-    bounds = metric.bounds_with(first.scores.n_classes)
-    most, statistic = bounds[1] - bounds[0], ratio(difference, se)
-    return PairedTest(
-        difference=difference,
-        se=se,
-        lower=max(lower, -most),
-        upper=min(upper, most),
-        statistic=statistic,
-        p_value=tail(statistic, df, "two-sided"),
-    )
+    return PairedTest.of(difference, se, both[0].level, df, most=most - least)
 
 
 def _welch(variances: Sequence[float], dfs: Sequence[float]) -> float:
@@ -208,7 +196,8 @@ def _covariance(first: Group, second: Group, metric: Metric, units: int) -> floa
     if not of_fits and clusters is None:
         return 0.0
     codes = np.arange(len(first.members)) if clusters is None else clusters
-    held = [_by_unit(one.held, one, metric, codes) for one in known]
+    # influences centred in each class or sample, and summed over records of a cluster
+    held = [np.bincount(codes, one.units.centred(one.held)) for one in known]
     factor = units / max(units - 1, 1)
     shared = float(held[0] @ held[1])
     draws = [one.draws for one in known]
@@ -230,18 +219,6 @@ def _zero_unless_shared(first: Group, second: Group, metric: Metric) -> float | 
         f"clusters have records in both groups, and the influence of records on "
         f"{metric.label} is not known"
     )
-
-
-def _by_unit(
-    moved: Floats, found: Influences, metric: Metric, codes: Numbers
-) -> Floats:
-    """Return the influences of records, centred in each sample and summed by unit."""
-    known, sample = found.units.counted | (moved != 0), found.units.sample
-    sample = sample if ranks_classes(metric) else np.zeros_like(sample)
-    sizes = np.maximum(np.bincount(sample, known), 1)
-    means = np.bincount(sample, np.where(known, moved, 0.0)) / sizes
-    centred = np.where(known, moved - means[sample], 0.0)
-    return np.asarray(np.bincount(codes, centred), dtype=float)
 
 
 def _rescaled(group: Group, name: str) -> float:

@@ -51,6 +51,42 @@ class PairedTest:
         nan = float("nan")
         return cls(difference, nan, nan, nan, nan, nan, reason)
 
+    @classmethod
+    def of(
+        cls,
+        difference: float,
+        se: float,
+        level: float,
+        df: float = math.nan,
+        *,
+        most: float = math.inf,
+        reason: str = "",
+    ) -> PairedTest:
+        """Return Wald's test of a difference, and its interval.
+
+        Parameters
+        ----------
+        difference, se : float
+        level : float
+            Confidence level of the interval.
+        df : float
+            Degrees of freedom of Student's t; the normal distribution unless given.
+        most : float
+            The largest possible difference, at which the limits end.
+        reason : str
+        """
+        lower, upper = symmetric_limits(difference, se, level, df=df)
+        statistic = ratio(difference, se)
+        return cls(
+            difference=difference,
+            se=se,
+            lower=max(lower, -most),
+            upper=min(upper, most),
+            statistic=statistic,
+            p_value=tail(statistic, df, "two-sided"),
+            reason=reason,
+        )
+
 
 def paired_t(change: Floats, clusters: Clusters, level: float) -> PairedTest:
     """Test the mean of casewise differences by a t test, over cluster totals if any.
@@ -90,16 +126,7 @@ def paired_t(change: Floats, clusters: Clusters, level: float) -> PairedTest:
     se = float(np.sqrt(g / (g - 1) * (totals**2).sum())) / len(change)
     if se <= _ALIKE * float(np.abs(change).max()):
         return _without_variation(change, unit)
-    lower, upper = symmetric_limits(mean, se, level, df=g - 1)
-    statistic = ratio(mean, se)
-    return PairedTest(
-        difference=mean,
-        se=se,
-        lower=lower,
-        upper=upper,
-        statistic=statistic,
-        p_value=tail(statistic, g - 1, "two-sided"),
-    )
+    return PairedTest.of(mean, se, level, g - 1)
 
 
 def _without_variation(change: Floats, unit: str) -> PairedTest:
@@ -152,15 +179,7 @@ def paired_corrected_t(
     found = corrected_t_interval(change, n_train, n_test, level)
     if np.isnan(found.se):
         return PairedTest.unavailable(mean, found.assumes)
-    statistic = ratio(mean, found.se)
-    return PairedTest(
-        difference=mean,
-        se=found.se,
-        lower=found.lower,
-        upper=found.upper,
-        statistic=statistic,
-        p_value=tail(statistic, len(change) - 1, "two-sided"),
-    )
+    return PairedTest.of(mean, found.se, level, len(change) - 1)
 
 
 def paired_permutation(
@@ -295,27 +314,12 @@ def paired_influence(
     excess = 0.0 if draws is None else draws.excess
     se = math.sqrt((found.given_fits + of_pairs + excess) * inflated)
     size = max(float(np.abs(one.held).max()) for one in both)
+    reason = ""
     if se <= _ALIKE * max(size, _ALIKE):
+        se, reason = 0.0, f"no {found.units.kind} influences the difference"
         difference = 0.0 if abs(difference) <= ROUNDING else difference
-        return PairedTest(
-            difference,
-            0.0,
-            difference,
-            difference,
-            statistic=ratio(difference, 0.0),
-            p_value=tail(ratio(difference, 0.0), df, "two-sided"),
-            reason=f"no {found.units.kind} influences the difference",
-        )
-    lower, upper = symmetric_limits(difference, se, level, df=df)
-    most, statistic = limits[1] - limits[0], ratio(difference, se)
-    return PairedTest(
-        difference=difference,
-        se=se,
-        lower=max(lower, -most),
-        upper=min(upper, most),
-        statistic=statistic,
-        p_value=tail(statistic, df, "two-sided"),
-    )
+    most = limits[1] - limits[0]
+    return PairedTest.of(difference, se, level, df, most=most, reason=reason)
 
 
 # ---- the auROCs of two models, compared by a jackknife that refits both ----
@@ -360,17 +364,8 @@ def paired_jackknife(
     se, df = corrected_se(moved, given.se), moved.df if not moved.unmoved else math.nan
     if se <= ROUNDING:
         se, difference = 0.0, 0.0 if abs(difference) <= ROUNDING else difference
-    statistic = ratio(difference, se)
-    lower, upper = symmetric_limits(difference, se, level, df=df)
     reasons = dict.fromkeys(j.caveats.removeprefix("; ") for j in (first, second))
     if se == 0:
         reasons = {"no record influences the difference": None}
-    return PairedTest(
-        difference=difference,
-        se=se,
-        lower=max(lower, -1.0),
-        upper=min(upper, 1.0),
-        statistic=statistic,
-        p_value=tail(statistic, df, "two-sided"),
-        reason="; ".join(filter(None, reasons)),
-    )
+    reason = "; ".join(filter(None, reasons))
+    return PairedTest.of(difference, se, level, df, most=1.0, reason=reason)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import MAX_REPEATS, check_whole
-from statcv.engine import Setup, progress_bar
+from statcv.engine import Setup, progress_bar, run_quietly
 from statcv.errors import (
     FitError,
     MetricError,
@@ -26,7 +26,7 @@ from statcv.errors import (
 from statcv.folds import FoldPlan, Ragged, make_plan
 from statcv.inference.estimates.values import casewise
 from statcv.inference.intervals.interval import Interval
-from statcv.inference.refits.refitting import run_quietly, scores_of, warn_of_refits
+from statcv.inference.refits.refitting import scores_of, warn_of_refits
 from statcv.metrics import Metric
 from statcv.metrics.areas.placements import normal_quantile
 
@@ -258,7 +258,7 @@ def nested_cv(
             whole = nested_plan(plan, parts)
             numbers = np.arange(batch.start * each, batch.stop * each)
             held = run_quietly(setup, whole, n_jobs, numbers=numbers)
-            failed += int((~held.converged | held.separated).sum())
+            failed += held.failed
             scores = scores_of(whole, held, setup.design.y, threshold)
             losses = casewise(scores, metric)
             cuts = np.cumsum([len(part.values) for part in parts])[:-1]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import textwrap
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -28,7 +27,6 @@ from statcv.arguments import (
     one_of,
 )
 from statcv.engine import (
-    OF_THE_FITS,
     TASKS,
     ResampledFits,
     Setup,
@@ -36,6 +34,7 @@ from statcv.engine import (
     do_tasks,
     fit_all,
     progress_bar,
+    quiet_fits,
     run_resampled,
 )
 from statcv.errors import (
@@ -678,9 +677,7 @@ def _again(
     size = max(1, study.n_boot // TASKS) if setup.fits_together else 1
     ranges = cut(study.n_boot, size)
     found, failed = np.empty((len(study.metrics), study.n_boot)), 0
-    with warnings.catch_warnings():
-        for category in OF_THE_FITS:  # counted
-            warnings.simplefilter("ignore", category)
+    with quiet_fits():
         doing = do_tasks(partial(_optimisms, study), setup, ranges, n_jobs)
         with closing(doing):
             for samples, (optimism, missed) in doing:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import PAIR_SAMPLE
-from statcv.engine import OF_THE_FITS, Held, Sensitivity, Setup, progress_bar, run
+from statcv.engine import Held, Sensitivity, Setup, progress_bar, run_quietly
 from statcv.errors import ConvergenceWarning, SchemeError, warn
 from statcv.folds import FoldPlan, choose_splits, count_fits, delete_records
 from statcv.inference.estimates.values import values_by_repeat, values_by_split
@@ -183,7 +182,7 @@ def values_without(
         for batch in _batches(setup.plan, sets):
             left = delete_records(setup.plan, [sets[s] for s in batch], setup.seed)
             held = run_quietly(setup, left.plan, n_jobs, numbers=left.fits)
-            failed += int((~held.converged | held.separated).sum())
+            failed += held.failed
             scores = scores_of(left.plan, held, setup.design.y, threshold)
             values[batch] = mean_values(scores, metric, how, left.of_repeat, len(batch))
             bar.update(left.plan.n_fits)
@@ -216,29 +215,6 @@ def mean_values(
     total = np.bincount(group[known], values[known], groups)
     with np.errstate(invalid="ignore"):
         return np.asarray(total / np.bincount(group[known], None, groups))
-
-
-def run_quietly(
-    setup: Setup, plan: FoldPlan, n_jobs: int | None, numbers: Numbers | None = None
-) -> Held:
-    """Fit another plan of the same records without warnings about the fits.
-
-    The caller reports failed fits. ``numbers`` are the numbers from which the fits
-    derive their seeds.
-    """
-    with warnings.catch_warnings():
-        for category in OF_THE_FITS:
-            warnings.simplefilter("ignore", category)
-        return run(
-            setup.design,
-            plan,
-            setup.model,
-            seed=setup.seed,
-            weights=setup.weights,
-            n_jobs=n_jobs,
-            progress=False,
-            numbers=numbers,
-        )
 
 
 def scores_of(

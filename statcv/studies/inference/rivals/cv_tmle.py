@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 
+from statcv.engine import run_quietly
 from statcv.errors import OutcomeError, SchemeError
 from statcv.folds import Ragged
 from statcv.inference.refits.nested_cv import (
@@ -20,7 +21,7 @@ from statcv.inference.refits.nested_cv import (
     nested_tests,
     new_divisions,
 )
-from statcv.inference.refits.refitting import run_quietly, scores_of
+from statcv.inference.refits.refitting import scores_of
 from statcv.metrics import METRICS
 from statcv.results.result import CVResult
 from statcv.studies.inference.rivals.resampling import about, check
