@@ -21,21 +21,6 @@ from statcv.errors import ArgumentError, FitError
 from statcv.threads import allow_threads, usual_threads
 
 
-class NoBar:
-    """A bar that nobody sees."""
-
-    initial = 0
-
-    def __enter__(self) -> NoBar:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        pass
-
-    def update(self, n: int = 1) -> None:
-        """Move on, unseen."""
-
-
 def progress_bar(total: int, progress: bool | None, unit: str = "fold") -> Any:
     """Return a bar of tqdm, which is drawn in a notebook too.
 
@@ -48,14 +33,13 @@ def progress_bar(total: int, progress: bool | None, unit: str = "fold") -> Any:
     unit : str
         Name of one unit.
     """
-    if progress is False or (progress is None and not sys.stderr.isatty()):
-        return NoBar()
     if progress:
         from tqdm.auto import tqdm
     else:
         from tqdm import tqdm
+    hidden = progress is False or (progress is None and not sys.stderr.isatty())
     delay = 2 if progress is None else 0
-    return tqdm(total=total, desc=f"{unit}s", unit=unit, delay=delay)
+    return tqdm(total=total, desc=f"{unit}s", unit=unit, delay=delay, disable=hidden)
 
 
 # ---- one thread while folds are fitted, whatever a library would use ----

@@ -361,6 +361,16 @@ class Scores:
             return self.threshold
         return self.given_threshold if metric.cuts else None
 
+    def cut_for(self, metric: Metric) -> Floats | None:
+        """Return what :meth:`threshold_for` does, or 0 for scores without thresholds.
+
+        Derivatives read the scores, which a metric of classes cuts at 0.
+        """
+        cuts = self.threshold_for(metric)
+        if cuts is None and metric.cuts and not self.probabilities:
+            return np.zeros(len(self.row))
+        return cuts
+
     @cached_property
     def mean_threshold(self) -> Floats | None:
         """The mean threshold of each held-out record; None for one half."""

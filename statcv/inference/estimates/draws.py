@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from statcv.engine import Reference
 from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
-from statcv.inference.estimates.values import thresholds, values_by_split
+from statcv.inference.estimates.values import values_by_split
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 from statcv.metrics.influence.weighted import won
@@ -288,12 +288,12 @@ def _form(scores: Scores, metric: Metric, how: str) -> _Form:
         groups = [where for where, one in zip(groups, known, strict=True) if one]
         share = np.ones(len(groups))
         if how == "paired":  # weighted by the numbers of their pairs
-            share = np.array([_n_pairs(scores, metric, where) for where in groups])
+            share = np.array([_n_pairs(scores, where) for where in groups])
     parts = [_Part.of(scores, where) for where in groups]
     return _Form(scores, metric, parts, share / share.sum())
 
 
-def _n_pairs(scores: Scores, metric: Metric, where: Numbers) -> float:
+def _n_pairs(scores: Scores, where: Numbers) -> float:
     counts = np.unique(scores.y[scores.row[where]], return_counts=True)[1]
     return float(counts.sum() ** 2 - (counts**2).sum()) / 2
 
@@ -389,9 +389,7 @@ class _Form:
         scores, more = self.scores, {}
         if self.metric.uses_baseline:
             more["baseline"] = scores.baseline[scores.split]
-        cuts = thresholds(scores, self.metric)
-        if self.metric.cuts and cuts is None and not scores.probabilities:
-            cuts = np.zeros(len(scores.row))
+        cuts = scores.cut_for(self.metric)
         if cuts is not None:
             more["threshold"] = cuts
         return more

@@ -202,10 +202,8 @@ class Pooled:
     def derivative(self, metric: Metric) -> Derivative:
         """Return the derivatives of the metric by the weights of the records."""
         assert metric.derive is not None
-        read, cut = self.predicted, self.threshold(metric)
+        read, cut = self.predicted, self.beside(self.scores.cut_for(metric))
         if metric.rank and not self.standardised:
             read = metric.readable(read, self.scores.probabilities)
-        if metric.reads == "classes" and cut is None and not self.scores.probabilities:
-            cut = np.zeros(len(self.y))  # scores are cut at 0
         named = {} if cut is None else {"threshold": cut}
         return metric.derive(self.y, read, self.baseline(metric), **named)

@@ -131,7 +131,7 @@ class Part:
             return np.nan
         if metric.uses_baseline and len(self.y) < 2:
             return np.nan
-        return score(metric, self.y, self.read, self.baseline, self.threshold)
+        return float(metric(self.y, self.read, self.baseline, self.threshold))
 
     def taken(self, times: NDArray[np.intp]) -> Part:
         """Repeat each prediction as often as ``times`` says, of shape (m,)."""
@@ -158,31 +158,15 @@ def lacks_a_class(y: NDArray[Any], classes: int) -> bool:
     return True
 
 
-def score(
-    metric: Metric,
-    y: NDArray[Any],
-    read: Floats,
-    baseline: Floats | None,
-    threshold: Floats | None,
-) -> float:
-    """Return the value of a metric, with the thresholds if there are any."""
-    return float(metric(y, read, baseline, threshold))
-
-
 def readable(scores: Scores, metric: Metric, predicted: Floats) -> Floats:
     """Return the predictions in the form that a metric uses."""
-    cuts = thresholds(scores, metric)
+    cuts = scores.threshold_for(metric)
     return metric.readable(predicted, scores.probabilities, cuts)
-
-
-def thresholds(scores: Scores, metric: Metric) -> Floats | None:
-    """Return the thresholds if there are any and the metric depends on them."""
-    return scores.threshold_for(metric)
 
 
 def part(scores: Scores, metric: Metric, where: NDArray[np.intp] | slice) -> Part:
     """Return the predictions at some positions, in the form that the metric uses."""
-    cuts = thresholds(scores, metric)
+    cuts = scores.threshold_for(metric)
     return Part(
         row=scores.row[where],
         y=scores.outcome[where],
@@ -203,18 +187,13 @@ def pooled_part(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> Part
         every = len(where) == len(scores.row)
         return part(scores, metric, slice(None) if every else where)
     rows, predicted = scores.by_record(where, metric.rank)
-    place = np.unique(scores.row[where], return_inverse=True)[1]
-    times, cuts = np.bincount(place), thresholds(scores, metric)
-    baseline = None
-    if metric.uses_baseline:
-        baseline = np.bincount(place, scores.baseline[scores.split[where]]) / times
-    return Part(
-        row=rows,
-        y=scores.y[rows],
-        read=readable(scores, metric, predicted),
-        baseline=baseline,
-        threshold=None if cuts is None else mean_by(scores.row[where], cuts[where])[1],
+    baseline = scores.baseline[scores.split] if metric.uses_baseline else None
+    threshold, baseline = (
+        None if one is None else mean_by(scores.row[where], one[where])[1]
+        for one in (scores.threshold_for(metric), baseline)
     )
+    read = readable(scores, metric, predicted)
+    return Part(rows, scores.y[rows], read, baseline, threshold)
 
 
 def fold_parts(scores: Scores, metric: Metric) -> list[Part]:
@@ -231,7 +210,7 @@ def by_group(
     """Return the metric in each of many groups of predictions at once."""
     assert metric.by_group is not None
     y, read = scores.outcome, readable(scores, metric, scores.predicted)
-    cuts, more = thresholds(scores, metric), {}
+    cuts, more = scores.threshold_for(metric), {}
     if cuts is not None:
         more["threshold"] = cuts
     if metric.uses_baseline:
@@ -257,21 +236,10 @@ def pooled_values(scores: Scores, metric: Metric) -> Floats:
     if metric.by_group is not None and not scores.overlapping:
         return by_group(scores, metric, scores.repeat_number, len(scores.by_repeat))
     if metric.casewise is not None:
-        losses = casewise(scores, metric)
-        return np.array(
-            [_mean_by_record(scores, losses, where) for where in scores.by_repeat]
-        )
+        _, losses, first = losses_by_cell(scores, metric, "pooled")
+        return np.array([one.mean() for one in np.split(losses, first[1:])])
     parts = [pooled_part(scores, metric, where) for where in scores.by_repeat]
     return np.array([one.value(metric) for one in parts])
-
-
-def _mean_by_record(scores: Scores, losses: Floats, where: NDArray[np.intp]) -> float:
-    """Return the mean loss, in which each record counts once."""
-    if not scores.overlapping:
-        alone = len(where) == len(losses)
-        return float(losses.mean() if alone else losses[where].mean())
-    place = np.unique(scores.row[where], return_inverse=True)[1]
-    return float((np.bincount(place, losses[where]) / np.bincount(place)).mean())
 
 
 # ---- per fold ----
@@ -306,7 +274,7 @@ def casewise(scores: Scores, metric: Metric) -> Floats:
     """Return the loss of each prediction."""
     assert metric.casewise is not None
     y, read = scores.outcome, readable(scores, metric, scores.predicted)
-    cuts = thresholds(scores, metric)
+    cuts = scores.threshold_for(metric)
     if cuts is None:
         return metric.casewise(y, read)
     return metric.casewise(y, read, threshold=cuts)

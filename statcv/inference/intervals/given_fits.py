@@ -139,22 +139,15 @@ def records_of(scores: Scores, metric: Metric, level: float) -> Interval:
         Confidence level of the interval.
     """
     if metric.root_of is not None:
-        return _root(records_of(scores, metric.root_of, level))
+        made = records_of(scores, metric.root_of, level)
+        return (
+            made
+            if made.method == "none"
+            else made.of_root(f"root of the {made.method}")
+        )
     rows, losses = casewise_by_record(scores, metric)
     codes = scores.clusters
     return mean_interval(losses, level, None if codes is None else codes[rows])
-
-
-def _root(interval: Interval) -> Interval:
-    """Transform the interval of a mean squared error into that of its root."""
-    lower, upper = np.sqrt(max(interval.lower, 0.0)), np.sqrt(interval.upper)
-    return Interval(
-        float(lower),
-        float(upper),
-        float(interval.se / (lower + upper)),
-        f"root of the {interval.method}" if interval.method != "none" else "none",
-        interval.assumes,
-    )
 
 
 def narrow_interval(scores: Scores, metric: Metric, how: str, level: float) -> Interval:

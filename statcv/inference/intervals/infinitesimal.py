@@ -171,30 +171,27 @@ def infinitesimal_interval(
     se = math.sqrt(moved.variance * inflated)
     below, above = (math.sqrt(one * inflated) for one in sides)
     spread, own = found * (1 - found), value * (1 - value)
+    scale, turned = scale_of(metric, value), 1.0
     if metric.reads in ("order", "classes") and metric.bounds == SHARE and spread:
-        lower, upper = (
-            wilson_limits(value, one**2 / spread, level, moved.df)[number]
-            for number, one in enumerate((below, above))
-        )
-        turned = math.sqrt(own / spread)
-        return Interval(
-            lower=lower,
-            upper=upper,
-            se=se * turned,
-            method=method,
-            assumes=assumes,
-            df=moved.df,
-            scale="wilson",
-            spread=own,
-            sides=(below * turned, above * turned),
-        )
-    scale = scale_of(metric, value)
-    lower, upper = (
-        symmetric_limits(value, one, level, df=moved.df, scale=scale)[number]
-        for number, one in enumerate((below, above))
+        scale, turned = "wilson", math.sqrt(own / spread)
+
+    def limits(one: float) -> tuple[float, float]:
+        # the variance of a share depends on it, so that Wilson's limits are not even
+        if scale == "wilson":
+            return wilson_limits(value, one**2 / spread, level, moved.df)
+        return symmetric_limits(value, one, level, df=moved.df, scale=scale)
+
+    return Interval(
+        lower=limits(below)[0],
+        upper=limits(above)[1],
+        se=se * turned,
+        method=method,
+        assumes=assumes,
+        df=moved.df,
+        scale=scale,
+        spread=own if scale == "wilson" else math.nan,
+        sides=(below * turned, above * turned),
     )
-    limits = lower, upper, se, method, assumes, moved.df, scale
-    return Interval(*limits, sides=(below, above))
 
 
 def is_ratio(metric: Metric) -> bool:

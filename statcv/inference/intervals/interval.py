@@ -74,6 +74,13 @@ class Interval:
         """Return an interval without limits, with the reason why it has no limits."""
         return cls(np.nan, np.nan, np.nan, "none", why)
 
+    def of_root(self, method: str) -> Interval:
+        """Transform the interval of a mean squared error into that of its root."""
+        lower, upper = np.sqrt(max(self.lower, 0.0)), np.sqrt(max(self.upper, 0.0))
+        # the mean slope of the root between the limits is 1 / (lower + upper)
+        se = float(self.se / (lower + upper))
+        return Interval(float(lower), float(upper), se, method, self.assumes)
+
     def se_towards(self, distance: float) -> float:
         """Return the standard error of a distance of the estimate from a value."""
         side = self.sides[0 if distance > 0 else 1]

@@ -220,17 +220,10 @@ def _bootstrap(asked: Asked, bca: bool = False) -> Interval:
 
 
 def _jackknife(asked: Asked, scale: str = "identity") -> Interval:
-    assert asked.setup is not None
     if scale == "logit" and at_end(asked.metric, asked.value):
         return asked.at_boundary(_without_logit(asked.value))
     made = jackknife_interval(
-        asked.setup,
-        asked.scores,
-        asked.metric,
-        asked.how,
-        asked.level,
-        scale=scale,
-        deleted=asked.deleted(),
+        asked.scores, asked.metric, asked.how, asked.level, asked.deleted(), scale
     )
     return asked.at_boundary(made)
 

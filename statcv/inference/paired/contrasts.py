@@ -40,9 +40,9 @@ from statcv.inference.estimates.values import share_by_record, values_by_split
 from statcv.inference.intervals.infinitesimal import (
     corrected_serves,
     infinitesimal_serves,
-    influence_serves,
     shared_training,
 )
+from statcv.inference.intervals.methods import INTERVALS
 from statcv.inference.paired.delong import paired_delong
 from statcv.inference.paired.methods import (
     BY_INFLUENCE,
@@ -617,11 +617,7 @@ def _times(n_permutations: int | None, method: PairedMethod) -> int:
 def _check_influences(contrasts: Contrasts) -> None:
     """Refuse a comparison by influences unless all results have them."""
     name, metric, how = contrasts.method.name, contrasts.metric, contrasts.how
-    serves = {
-        "infinitesimal_jackknife": infinitesimal_serves,
-        "corrected_influence": corrected_serves,
-        "influence": influence_serves,
-    }[name]
+    serves = INTERVALS[name].serves
     for label, result in contrasts.results.items():
         null = label == NULL and against_null(contrasts.results, contrasts.reference)
         if not null and not serves(result.scores, metric, how):

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.arguments import one_of
 from statcv.engine import Setup
 from statcv.errors import FitError, OutcomeError, SchemeError
 from statcv.folds import FoldPlan, count_fits, is_sample
@@ -36,7 +35,6 @@ Numbers = NDArray[np.intp]
 
 MOST_FITS = 2_000_000
 LEAST = 1e-24  # variance; anything smaller is rounding error
-SCALES = ("identity", "logit")
 ASSUMES = (
     "refits everything without each {unit} in turn, so that the fits vary too; assumes "
     "that the estimate is nearly normal{scale}, and tends to be wide when n is small"
@@ -122,24 +120,17 @@ class Jackknife:
 
 
 def jackknife_interval(
-    setup: Setup,
     scores: Scores,
     metric: Metric,
     how: str,
     level: float,
-    *,
+    deleted: Jackknife | str,
     scale: str = "identity",
-    deleted: Jackknife | str | None = None,
-    most_fits: int = MOST_FITS,
-    n_jobs: int | None = None,
-    progress: bool | None = None,
 ) -> Interval:
     """Return the interval of a cross-validated estimate by a jackknife with refits.
 
     Parameters
     ----------
-    setup : Setup
-        Data, model and plan of the cross-validation.
     scores : Scores
         Predictions of the cross-validation.
     metric : Metric
@@ -147,13 +138,11 @@ def jackknife_interval(
     how : {"pooled", "per_fold", "paired"}
     level : float
         Confidence level of the interval.
+    deleted : Jackknife or str
+        The result of :func:`keep_jackknife`.
     scale : {"identity", "logit"}
         Scale on which the estimate is assumed normal; the logit scale keeps the
         interval of a proportion between 0 and 1.
-    deleted : Jackknife or str, optional
-        Result of an earlier :func:`try_jackknife`, so that no fit is made twice.
-    most_fits, n_jobs, progress
-        As :func:`jackknife_values` takes them.
 
     Returns
     -------
@@ -174,7 +163,6 @@ def jackknife_interval(
     Arvesen (1969), Annals of Mathematical Statistics 40:2076.
     Efron & Stein (1981), Annals of Statistics 9:586.
     """
-    check_scale(scale)
     value = _value(scores, metric, how)
     if not math.isfinite(value):
         return Interval.none("the estimate has no value")
@@ -182,44 +170,12 @@ def jackknife_interval(
         return Interval.none(f"{metric.label} is not a proportion, and has no logit")
     if scale == "logit" and not 0 < value < 1:
         return Interval.none(f"the logit of {value:g} is infinite")
-    jack = deleted
-    if jack is None:
-        jack = try_jackknife(
-            setup,
-            scores,
-            metric,
-            how,
-            most_fits=most_fits,
-            n_jobs=n_jobs,
-            progress=progress,
-        )
-    if isinstance(jack, str) or jack.unmoved:
-        return Interval.none(jack if isinstance(jack, str) else jack.unmoved)
+    if isinstance(deleted, str) or deleted.unmoved:
+        return Interval.none(deleted if isinstance(deleted, str) else deleted.unmoved)
     on = " on the logit scale" if scale == "logit" else ""
-    assumes = ASSUMES.format(unit=jack.unit, scale=on)
-    assumes += jack.caveats
-    se, method = math.sqrt(jack.variance), f"jackknife with refits{on}"
+    assumes = ASSUMES.format(unit=deleted.unit, scale=on) + deleted.caveats
+    se, method = math.sqrt(deleted.variance), f"jackknife with refits{on}"
     return symmetric(value, se, level, method, assumes, scale=scale)
-
-
-def try_jackknife(
-    setup: Setup, scores: Scores, metric: Metric, how: str, **running: Any
-) -> Jackknife | str:
-    """Return the estimate with each record deleted, or why there is no variance.
-
-    Parameters
-    ----------
-    setup, scores, metric, how
-        As :func:`jackknife_interval` takes them.
-    **running
-        The arguments ``most_fits``, ``n_jobs`` and ``progress``.
-    """
-    threshold = fixed_threshold(scores)
-    try:
-        jack = jackknife_values(setup, metric, how, threshold=threshold, **running)
-    except (OutcomeError, SchemeError, FitError) as error:
-        return f"with records deleted, {error}"
-    return _unfit(jack) or jack
 
 
 def jackknife_values(
@@ -295,21 +251,26 @@ def keep_jackknife(
     **running
         The arguments ``n_jobs`` and ``progress``.
     """
-    key = (metric, how)
-    if key not in kept:
-        kept[key] = try_jackknife(setup, scores, metric, how, **running)
-    return kept[key]
+    if (metric, how) not in kept:
+        kept[metric, how] = _tried(setup, scores, metric, how, **running)
+    return kept[metric, how]
+
+
+def _tried(
+    setup: Setup, scores: Scores, metric: Metric, how: str, **running: Any
+) -> Jackknife | str:
+    threshold = fixed_threshold(scores)
+    try:
+        jack = jackknife_values(setup, metric, how, threshold=threshold, **running)
+    except (OutcomeError, SchemeError, FitError) as error:
+        return f"with records deleted, {error}"
+    return _unfit(jack) or jack
 
 
 def _value(scores: Scores, metric: Metric, how: str) -> float:
     """Return the estimate."""
     of_one = np.zeros(len(scores.by_repeat), dtype=np.intp)
     return float(mean_values(scores, metric, how, of_one, 1)[0])
-
-
-def check_scale(scale: str) -> None:
-    """Check that a scale is one of :data:`SCALES`."""
-    one_of(scale, SCALES, "scale")
 
 
 def _unfit(jack: Jackknife) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -191,11 +192,6 @@ class NestedCV:
     k: int
     repeats: int
 
-    @property
-    def inflation(self) -> float:
-        """The ratio of the standard error to that of independent losses."""
-        return self.se / self.naive_se if self.naive_se > 0 else math.nan
-
 
 def nested_cv(
     setup: Setup,
@@ -270,47 +266,36 @@ def nested_cv(
 
 
 def nested_cv_interval(
-    setup: Setup,
-    metric: Metric,
-    level: float,
-    *,
-    repeats: int | None = None,
-    seed: int | None = None,
-    threshold: float | None = None,
-    n_jobs: int | None = None,
-    progress: bool | None = None,
+    setup: Setup, metric: Metric, level: float, **given: Any
 ) -> Interval:
     """Return the interval of :func:`nested_cv`, or why it cannot be computed.
 
     It is centred at the estimate corrected for smaller training sets, not at the usual
     one. The bounds for the root mean squared error are the roots of those for the mean
     squared error.
+
+    Parameters
+    ----------
+    setup : Setup
+    metric : Metric
+    level : float
+    **given
+        Other arguments of :func:`nested_cv`.
     """
-    root = metric.root_of is not None
     try:
-        made = nested_cv(
-            setup,
-            metric.root_of or metric,
-            level=level,
-            repeats=repeats,
-            seed=seed,
-            threshold=threshold,
-            n_jobs=n_jobs,
-            progress=progress,
-        )
+        found = nested_cv(setup, metric.root_of or metric, level=level, **given)
     except (MetricError, SchemeError, OutcomeError, FitError) as error:
         return Interval.none(str(error))
-    if not math.isfinite(made.se):
+    if not math.isfinite(found.se):
         return Interval.none("a loss is infinite, or has no value")
-    if made.se <= 1e-12 * abs(made.value):
+    if found.se <= 1e-12 * abs(found.value):
         return Interval.none("all records have the same loss")
-    lower, upper, se, value = made.lower, made.upper, made.se, made.value
-    if root:
-        value = math.sqrt(max(value, 0.0))
-        lower, upper = math.sqrt(max(lower, 0.0)), math.sqrt(max(upper, 0.0))
-        se = se / (lower + upper)
-    assumes = ASSUMES.format(value=value, repeats=made.repeats, k=made.k)
-    return Interval(lower, upper, se, "nested cross-validation", assumes)
+    root = metric.root_of is not None
+    value = math.sqrt(max(found.value, 0.0)) if root else found.value
+    assumes = ASSUMES.format(value=value, repeats=found.repeats, k=found.k)
+    method = "nested cross-validation"
+    made = Interval(found.lower, found.upper, found.se, method, assumes)
+    return made.of_root(method) if root else made
 
 
 def nested_fits(k: int, repeats: int) -> int:

@@ -43,7 +43,6 @@ from statcv.errors import (
     warn,
 )
 from statcv.inference.estimates.estimate import Estimate
-from statcv.inference.estimates.values import score
 from statcv.inference.intervals.infinitesimal import is_ratio
 from statcv.inference.intervals.interval import Interval
 from statcv.inference.refits.refitting import warn_of_refits
@@ -257,17 +256,15 @@ class Resampling:
         own = [None] * fits if made.thresholds is None else list(made.thresholds)
         cuts = [threshold_used(metric, self.study.threshold, one) for one in own]
         if metric.casewise is None:
-            return np.array(
-                [
-                    [
-                        self._score(
-                            metric, table[fit], made, fit, cuts[fit], both[0, fit]
-                        )
-                        for fit in range(fits)
-                    ]
-                    for table in both
-                ]
-            )
+            found = np.empty((2, fits))
+            for side, fit in np.ndindex(2, fits):
+                rows = np.repeat(self.every, both[side, fit])
+                mean = float(np.repeat(self.y, both[0, fit]).mean())
+                p, cut = made.predicted[fit, rows], cuts[fit]
+                cut = cut[rows] if isinstance(cut, np.ndarray) else cut
+                given = rows, p, made.probabilities, cut, mean
+                found[side, fit] = self._value(metric, *given)
+            return found
         above = None
         if cuts[0] is not None:
             above = np.concatenate([_of_rows(one, n) for one in cuts])
@@ -277,21 +274,6 @@ class Resampling:
         losses = metric.casewise(np.tile(self.y, fits), read, **named).reshape(fits, n)
         total = [np.where(table > 0, table * losses, 0).sum(axis=1) for table in both]
         return np.asarray(np.array(total) / both.sum(axis=2))
-
-    def _score(
-        self,
-        metric: Metric,
-        times: Counts,
-        made: ResampledFits,
-        fit: int,
-        threshold: Cut,
-        trained: Counts,
-    ) -> float:
-        rows, mean = np.repeat(self.every, times), np.repeat(self.y, trained).mean()
-        predicted = made.predicted[fit, rows]
-        cut = threshold[rows] if isinstance(threshold, np.ndarray) else threshold
-        given = rows, predicted, made.probabilities, cut, mean
-        return self._value(metric, *given)
 
     def _value(
         self,
@@ -306,7 +288,7 @@ class Resampling:
         read = metric.readable(predicted, probabilities, threshold)
         baseline = np.full(len(rows), mean) if metric.uses_baseline else None
         cuts = None if threshold is None else _of_rows(threshold, len(rows))
-        return score(metric, self.y[rows], read, baseline, cuts)
+        return float(metric(self.y[rows], read, baseline, cuts))
 
     @cached_property
     def of_all(self) -> tuple[Fit, Floats]:
@@ -645,7 +627,8 @@ def optimism_corrected(
     Harrell, Lee & Mark (1996), Statistics in Medicine 15:361.
     Noma, Shinozaki, Iba, Teramukai & Furukawa (2021), Statistics in Medicine 40:5691.
     """
-    _check(n_boot, interval)
+    check_whole(n_boot, "n_boot", least=2, most=MAX_RESAMPLES)
+    one_of(interval, INTERVALS, "interval")
     check_level(level)
     stream = setup.seed if seed is None else seed
     study = Study(tuple(metrics), bool(stratified), threshold, stream, n_boot)
@@ -685,22 +668,6 @@ def _again(
                 failed += missed
                 bar.update(len(samples) * study.n_boot)
     return found, failed
-
-
-def check_samples(n_boot: object) -> None:
-    """Check a number of bootstrap samples.
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        If it is not an integer of 2 or more.
-    """
-    check_whole(n_boot, "n_boot", least=2, most=MAX_RESAMPLES)
-
-
-def _check(n_boot: object, interval: str) -> None:
-    check_samples(n_boot)
-    one_of(interval, INTERVALS, "interval")
 
 
 def _finish(
