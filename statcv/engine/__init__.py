@@ -1,6 +1,11 @@
 """Design × plan × model → predictions."""
 
 from statcv.engine.checkpoint import kept_seed, write_whole
+from statcv.engine.fit_messages import (
+    check_training_sets,
+    refuse_new_levels,
+    warn_of_fits,
+)
 from statcv.engine.parallel import (
     check_jobs,
     do_tasks,
@@ -12,14 +17,7 @@ from statcv.engine.parallel import (
 )
 from statcv.engine.per_fit import FoldFit, Moments, prediction_moments, read_fits
 from statcv.engine.permuted import OutcomePermutations, run_if_able, run_permuted
-from statcv.engine.predictions import (
-    Held,
-    Part,
-    check_training_sets,
-    plain,
-    refuse_new_levels,
-    warn_of_fits,
-)
+from statcv.engine.predictions import Held, Part, plain
 from statcv.engine.reference import Reference
 from statcv.engine.resampled import ResampledFits, run_resampled
 from statcv.engine.run import quiet_fits, run, run_quietly

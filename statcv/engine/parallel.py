@@ -125,7 +125,7 @@ LARGE = 2**20  # bytes of an array that joblib maps into memory
 _last: tuple[str, Any] = ("", None)
 
 
-class Shared:
+class SharedObject:
     """An object that is sent to workers.
 
     Threads take it as it is. For other processes it is pickled once, whatever the
@@ -140,7 +140,7 @@ class Shared:
     Examples
     --------
     >>> import pickle
-    >>> shared = Shared({"x": np.arange(3)})
+    >>> shared = SharedObject({"x": np.arange(3)})
     >>> pickle.loads(pickle.dumps(shared)).value
     {'x': array([0, 1, 2])}
     """
@@ -182,13 +182,13 @@ def _dumps(value: Any, **how: Any) -> bytes:
     return made
 
 
-def _received(token: str, head: Any, *beside: Any) -> Shared:
+def _received(token: str, head: Any, *beside: Any) -> SharedObject:
     """Put the object together, unless it came with an earlier task."""
     global _last
     if _last[0] != token:
         value = pickle.loads(head, buffers=beside)
-        _last = (token, Shared(value))
-    received: Shared = _last[1]
+        _last = (token, SharedObject(value))
+    received: SharedObject = _last[1]
     return received
 
 
@@ -257,7 +257,7 @@ def do_tasks(
     )
     # a backend that returns lists is given few tasks at a time, for a checkpoint
     size = len(ranges) if as_they_end else 2 * workers
-    shared = Shared(setup)
+    shared = SharedObject(setup)
     with one_thread():  # here for threads, in each task for processes
         here = os.getpid()
         try:
@@ -324,7 +324,7 @@ def threads_after_fits(n_jobs: int | None) -> Iterator[None]:
 
 
 def _do(
-    fit: Callable[[Setup, range], Made], shared: Shared, task: range, caller: int
+    fit: Callable[[Setup, range], Made], shared: SharedObject, task: range, caller: int
 ) -> tuple[range, Made]:
     with one_thread(blas=os.getpid() != caller):  # a thread has the caller's limit
         return task, fit(shared.value, task)

@@ -11,14 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.engine.checkpoint import Checkpoint
+from statcv.engine.fit_messages import check_columns, check_training_sets, warn_of_fits
 from statcv.engine.parallel import check_jobs, do_tasks, progress_bar
-from statcv.engine.predictions import (
-    Held,
-    Part,
-    check_columns,
-    check_training_sets,
-    warn_of_fits,
-)
+from statcv.engine.predictions import Held
 from statcv.engine.setup import Setup
 from statcv.engine.tasks import Tasks, ways
 from statcv.errors import ConvergenceWarning, SeparationWarning, UnseenLevelWarning
@@ -82,7 +77,7 @@ def run(
     kept = None if checkpoint is None else Checkpoint.of(checkpoint, setup)
     with progress_bar(plan.n_fits, progress) as bar:
         for tasks in ways(setup):
-            parts = _parts(setup, tasks, kept, n_jobs, bar)
+            parts = parts_of(setup, tasks, kept, n_jobs, bar)
             if parts is not None:
                 break
     held = Held.joined(parts or [], setup)
@@ -129,13 +124,15 @@ def run_quietly(
         )
 
 
-def _parts(
+def parts_of(
     setup: Setup, tasks: Tasks, kept: Checkpoint | None, n_jobs: int | None, bar: Any
-) -> list[Part] | None:
+) -> list[Any] | None:
     """Return what all fits gave; None if the model does not fit them that way."""
-    done = {} if kept is None else kept.read(tasks.ranges)
-    bar.initial = sum(map(len, done))  # from where its speed is counted
-    bar.update(bar.initial)
+    done: dict[range, Any] = {}
+    if kept is not None:
+        done.update(kept.read(tasks.ranges))
+        bar.initial = sum(map(len, done))  # from where its speed is counted
+        bar.update(bar.initial)
     left = [task for task in tasks.ranges if task not in done]
     try:
         with closing(do_tasks(tasks.fit, setup, left, n_jobs)) as doing:

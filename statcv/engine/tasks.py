@@ -14,12 +14,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine.predictions import (
-    Floats,
-    Part,
-    plain,
-    where,
-)
+from statcv.engine.fit_messages import where
+from statcv.engine.predictions import Floats, Part, plain
 from statcv.engine.setup import Setup
 from statcv.errors import FitError, ModelError, StatcvError
 from statcv.folds import FoldPlan
@@ -182,7 +178,7 @@ class Tasks:
     ranges : tuple of range
     """
 
-    fit: Callable[[Setup, range], Part | None]
+    fit: Callable[[Setup, range], Any]
     ranges: tuple[range, ...]
 
 

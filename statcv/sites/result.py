@@ -16,7 +16,7 @@ from scipy.special import expit
 from statcv.arguments import check_level, check_types, one_of
 from statcv.errors import CoefficientError, MetricError, plural
 from statcv.inference import Estimate, HTest, RandomEffects, joined_groups
-from statcv.inference.intervals.infinitesimal import scale_of
+from statcv.inference.intervals.scales import scale_of
 from statcv.metrics import Metric, get_metric
 from statcv.results.summary import Summary, column
 from statcv.sites.cells import order_in_words

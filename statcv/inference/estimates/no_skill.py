@@ -78,6 +78,7 @@ class NoSkill:
         share.
         """
         if self.metric.reads not in ("order", "classes"):
+            # three times the expected cost of a mean that is estimated
             share += 6 / self.n
         span = abs(self.perfect - self.value)
         return bool(span > 0 and abs(self.bias) > share * span)
@@ -200,7 +201,7 @@ class Rivals:
 
     def release(self) -> None:
         """Release the memory of the predictions, which can be made again."""
-        for name in ("perfect", "in_pairs", "under_folds"):
+        for name in ("perfect", "in_pairs"):
             self.__dict__.pop(name, None)
 
     @cached_property
@@ -213,6 +214,7 @@ class Rivals:
         binary = scores.y.dtype.kind in "iub"
         best = y.astype(float)
         if binary and not scores.probabilities:
+            # scores are cut at 0, so that -1 and 1 are perfect
             best = 2 * best - 1
         return scores.predicting(best, threshold=None)
 
@@ -227,12 +229,6 @@ class Rivals:
             )
             for shift in self.constants.shifts
         ]
-
-    @cached_property
-    def under_folds(self) -> Scores:
-        """The scores with the same prediction for all records of a split."""
-        assert self.constants is not None
-        return self.constants.under_folds(self.scores, 0.0)
 
 
 def _scored(metric: Metric, rivals: Rivals) -> NoSkill:
@@ -253,19 +249,22 @@ def _compared(metric: Metric, how: str, rivals: Rivals) -> NoSkill:
     if order is not None:  # its value for ties differs from that for a random order
         value = found = _value(order, scores, how)
         if not (_ties_all(metric, how) or constants.same):
-            found = _value(metric, rivals.under_folds, how)
+            under_folds = rivals.in_pairs[0][1]
+            found = _value(metric, under_folds, how)
             if not constants.own:
-                found = _in_any_order(metric, rivals.under_folds)
+                found = _in_any_order(metric, under_folds)
         return NoSkill(metric, how, value, found, perfect, scores.n_held_out)
     found = value = math.nan
     for constant, under_folds in rivals.in_pairs:
         # a constant ties all pairs; they have no value if a class is absent
+        # half of the pairs of a constant prediction are ranked right
         tied = metric.is_auroc
         at_all = perfect / 2 if tied else _value(metric, constant, "pooled")
         at_all = _or_known(metric, at_all, scores)
         here = at_all
         if not (_ties_all(metric, how) or constants.same):
             here = _value(metric, under_folds, how)
+        # of small shifts up and down, the one with the larger bias
         if math.isnan(found) or abs(here - at_all) > abs(found - value):
             found, value = here, at_all
     return NoSkill(metric, how, value, found, perfect, scores.n_held_out)
@@ -307,7 +306,8 @@ def _in_any_order(metric: Metric, scores: Scores) -> float:
     moved = (
         scores.predicted + small * rng.uniform(size=len(order)) for _ in range(orders)
     )
-    values = [_value(metric, scores.predicting(one), "pooled") for one in moved]
+    how = "per_fold" if scores.apart else "pooled"  # in each repeat by itself
+    values = [_value(metric, scores.predicting(one), how) for one in moved]
     return float(np.mean(values))
 
 

@@ -43,6 +43,7 @@ class Units:
         ----------
         moved : numpy.ndarray, shape (n,)
         """
+        # Obuchowski's variance: squares of units, and more within each sample
         centred, every = self.centred(moved), self._every
         total = every / (every - 1) * self._squares(centred)
         for code, own in zip(self._samples, self._sizes, strict=True):
@@ -71,6 +72,7 @@ class Units:
     @property
     def df(self) -> float:
         """Degrees of freedom: of two samples as large as the smaller, or of one."""
+        # with two samples, at most the df of two that are as large as the smaller
         every = self._every - 1
         if len(self._samples) < 2:
             return float(every)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import plural
+from statcv.inference.estimates.losses import casewise_by_record
 from statcv.inference.estimates.pairs import (
     MIRRORED,
     NO_PAIRS,
@@ -15,7 +16,6 @@ from statcv.inference.estimates.pairs import (
     lists_pairs,
 )
 from statcv.inference.estimates.slopes import slope_interval
-from statcv.inference.estimates.values import casewise_by_record
 from statcv.inference.intervals.influence import influence_interval
 from statcv.inference.intervals.interval import (
     Interval,
@@ -67,6 +67,7 @@ def folds_of(scores: Scores, values: Floats, level: float) -> Interval:
     level : float
         Confidence level of the interval.
     """
+    # folds without a value do not count
     known, sizes = ~np.isnan(values), np.diff(scores.starts)
     made = corrected_t_interval(
         values[known], scores.n_train[known], sizes[known], level

@@ -163,6 +163,7 @@ def _combined(
 ) -> RandomEffects:
     from scipy.special import chdtrc, stdtrit
 
+    # Cochran's Q about the mean of a common effect
     k, fixed = len(y), 1 / variance
     q = float(fixed @ (y - _mean(y, fixed)) ** 2)
     tau2 = _dersimonian_laird(fixed, q) if method == "DL" else _reml(y, variance)
@@ -171,15 +172,18 @@ def _combined(
     se = float(1 / np.sqrt(weights.sum()))
     quantile, how = normal_quantile(level), f"{method}, normal"
     if hartung_knapp:
+        # Hartung and Knapp scale the variance by the spread found, at least by 1
         spread = float(weights @ (y - mean) ** 2) / (k - 1)
         se *= float(np.sqrt(max(1.0, spread)))
         quantile = float(stdtrit(k - 1, (1 + level) / 2))
         how = f"{method}, Hartung–Knapp"
         if spread < 1 - 1e-9:  # REML of two data sets gives 1 up to rounding
             how += f" modified (factor 1 instead of {spread:.2g})"
+    # Higgins and Thompson's typical variance within data sets
     typical = (k - 1) * fixed.sum() / (fixed.sum() ** 2 - (fixed**2).sum())
     half, beyond = quantile * se, np.nan
     if k > 2:
+        # a further data set varies with tau² as well
         further = float(stdtrit(k - 2, (1 + level) / 2))
         beyond = further * float(np.sqrt(se**2 + tau2))
     else:
@@ -232,6 +236,7 @@ def _reml(y: Floats, variance: Floats) -> float:
         return float(rest - weights.sum() + (weights**2).sum() / weights.sum()) / 2
 
     largest = float(np.ptp(y) ** 2 + variance.max())  # the slope is negative beyond
+    # the likelihood may have several peaks, so that slopes are searched on a grid
     grid = np.concatenate([[0.0], largest * np.geomspace(1e-8, 1, GRID)])
     slopes = np.array([slope(tau2) for tau2 in grid])
     turns = np.flatnonzero((slopes[:-1] > 0) & (slopes[1:] <= 0))

@@ -19,7 +19,7 @@ from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.estimates.groups import among, group_estimates
 from statcv.inference.estimates.influences import Influences, influences_on
 from statcv.inference.intervals.infinitesimal import shared_training
-from statcv.inference.paired.tests import PairedTest
+from statcv.inference.paired.paired_test import PairedTest
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 
@@ -136,6 +136,7 @@ def compare_pair(first: Group, second: Group, metric: Metric) -> PairedTest:
     if isinstance(shared, str):
         return PairedTest.unavailable(difference, shared)
     each = [found.interval.se**2 for found in both]
+    # Var(b - a) = Var(a) + Var(b) - 2 Cov(a, b)
     variance = sum(each) - 2 * shared
     if not variance > NEGLIGIBLE:
         why = "the difference has no variation that is known"
@@ -153,6 +154,7 @@ def _welch(variances: Sequence[float], dfs: Sequence[float]) -> float:
     >>> round(_welch([1.0, 1.0], [9.0, 9.0]), 6), _welch([1.0, 2.0], [math.nan] * 2)
     (18.0, inf)
     """
+    # Welch and Satterthwaite
     rest = sum(
         variance**2 / df
         for variance, df in zip(variances, dfs, strict=True)
@@ -198,6 +200,7 @@ def _covariance(first: Group, second: Group, metric: Metric, units: int) -> floa
     codes = np.arange(len(first.members)) if clusters is None else clusters
     # influences centred in each class or sample, and summed over records of a cluster
     held = [np.bincount(codes, one.units.centred(one.held)) for one in known]
+    # the covariance of sums over units, with the factor I / (I - 1)
     factor = units / max(units - 1, 1)
     shared = float(held[0] @ held[1])
     draws = [one.draws for one in known]
@@ -230,6 +233,7 @@ def _rescaled(group: Group, name: str) -> float:
     """
     found, moved = group.estimates[name], group.influences[name]
     assert not isinstance(moved, str)
+    # a share's influences are scaled as its Wilson interval is
     spread = moved.value * (1 - moved.value)
     if found.interval.scale != "wilson" or not spread > 0:
         return 1.0

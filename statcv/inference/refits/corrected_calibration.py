@@ -23,13 +23,13 @@ from statcv.errors import (
     plural,
     warn,
 )
-from statcv.inference.refits.optimism import (
+from statcv.inference.refits.optimism import abcloc
+from statcv.inference.refits.refitting import warn_of_refits
+from statcv.inference.refits.resampling import (
     ResampledValues,
     Resampling,
-    Study,
-    abcloc,
+    ResamplingStudy,
 )
-from statcv.inference.refits.refitting import warn_of_refits
 from statcv.metrics import calibration_curve
 
 Floats = NDArray[np.float64]
@@ -136,7 +136,7 @@ def corrected_calibration(
     if setup.design.outcome.kind != "binary":
         raise OutcomeError("A calibration curve needs an outcome with two classes.")
     stream = setup.seed if seed is None else seed
-    resampling = Resampling(setup, Study((), False, None, stream, n_boot))
+    resampling = Resampling(setup, ResamplingStudy((), False, None, stream, n_boot))
     fit, predictions = resampling.of_all
     if not fit.probabilities:
         raise MetricError("A calibration curve needs probabilities as predictions.")
@@ -148,6 +148,7 @@ def corrected_calibration(
     with progress_bar(n_boot, progress, "fit") as bar:
         for batch, made in resampling.fits(times, np.arange(n_boot), n_jobs, bar):
             for sample, p in zip(batch, made.predicted, strict=True):
+                # the curve in the sample, and the curve of the same fit in all records
                 own = np.repeat(every, times[sample])
                 for place, rows in enumerate((own, every)):
                     found[place, :, sample] = curve(y[rows], p[rows]).observed

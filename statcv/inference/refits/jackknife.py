@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from statcv.engine import Setup
 from statcv.errors import FitError, OutcomeError, SchemeError
 from statcv.folds import FoldPlan, count_fits, is_sample
+from statcv.inference.clusters import clusters_of
 from statcv.inference.estimates.values import ranks_classes
-from statcv.inference.intervals.given_fits import narrow_interval
 from statcv.inference.intervals.interval import Interval, symmetric
 from statcv.inference.refits.refitting import (
     affordable,
@@ -108,6 +108,7 @@ class Jackknife:
         """The part of the variance from each group; NaN for a group with one unit."""
         sizes = np.bincount(self.group)[np.unique(self.group)]
         place = np.unique(self.group, return_inverse=True)[1]
+        # squares about the mean of each sample, with the factor (n - 1) / n
         means = np.bincount(place, self.values) / sizes
         squares = np.bincount(place, (self.values - means[place]) ** 2)
         return np.where(sizes > 1, squares * (sizes - 1) / sizes, np.nan)
@@ -115,6 +116,7 @@ class Jackknife:
     @property
     def df(self) -> float:
         """Degrees of freedom of the variance, by Satterthwaite (1946)."""
+        # Satterthwaite: each sample has its size minus 1
         sizes = np.bincount(self.group)[np.unique(self.group)]
         return float(self.variance**2 / (self.parts**2 / (sizes - 1)).sum())
 
@@ -163,7 +165,7 @@ def jackknife_interval(
     Arvesen (1969), Annals of Mathematical Statistics 40:2076.
     Efron & Stein (1981), Annals of Statistics 9:586.
     """
-    value = _value(scores, metric, how)
+    value = estimated(scores, metric, how)
     if not math.isfinite(value):
         return Interval.none("the estimate has no value")
     if scale == "logit" and metric.bounds != (0.0, 1.0):
@@ -267,7 +269,7 @@ def _tried(
     return _unfit(jack) or jack
 
 
-def _value(scores: Scores, metric: Metric, how: str) -> float:
+def estimated(scores: Scores, metric: Metric, how: str) -> float:
     """Return the estimate."""
     of_one = np.zeros(len(scores.by_repeat), dtype=np.intp)
     return float(mean_values(scores, metric, how, of_one, 1)[0])
@@ -288,85 +290,13 @@ def _units(
     plan: FoldPlan, y: NDArray[np.generic], metric: Metric
 ) -> tuple[list[Numbers], Numbers, str]:
     """Return the records deleted together, the sample of each set, and its name."""
-    strata = plan.strata
-    if strata is not None and strata.identifies:
-        order = np.argsort(strata.codes, kind="stable")
-        ends = np.cumsum(np.bincount(strata.codes))[:-1]
-        sets = [rows for rows in np.split(order, ends) if len(rows)]
-        if len(sets) < plan.n:
-            return sets, np.zeros(len(sets), dtype=np.intp), "cluster"
+    clusters = clusters_of(plan)
+    if clusters is not None:
+        order = np.argsort(clusters, kind="stable")
+        sets = np.split(order, np.flatnonzero(np.diff(clusters[order])) + 1)
+        return sets, np.zeros(len(sets), dtype=np.intp), "cluster"
     group = np.zeros(plan.n, dtype=np.intp)
     if ranks_classes(metric):
+        # rank metrics compare the classes as two samples
         group = np.unique(y, return_inverse=True)[1]
     return [np.array([row]) for row in range(plan.n)], group, "record"
-
-
-# ---- the jackknife with refits, minus half of its excess ----
-
-METHOD = "corrected jackknife with refits on the logit scale"
-CORRECTED_ASSUMES = (
-    "its variance is the mean of the jackknife variance, which errs on the wide side, "
-    "and of the variance given the fits, which is too small"
-)
-
-
-def corrected_se(deleted: Jackknife, given: float) -> float:
-    """Return the standard error of the corrected jackknife.
-
-    It is the root of the mean of the jackknife variance and of the variance given the
-    fits, and never smaller than the standard error given the fits.
-    """
-    return math.sqrt(max((deleted.variance + given**2) / 2, given**2))
-
-
-def corrected_jackknife_interval(
-    scores: Scores, metric: Metric, how: str, level: float, deleted: Jackknife | str
-) -> Interval:
-    """Return the interval of auROC by a jackknife with refits, minus half its excess.
-
-    The jackknife counts a component of the estimate that depends on k records jointly
-    k-fold (Efron & Stein 1981), so that its variance errs on the wide side. The
-    variance that takes the fits as given errs on the narrow side. The interval uses
-    the mean of the two, or the latter if it is larger. It is computed on the logit
-    scale with Student's t and the degrees of freedom of the jackknife, which are few
-    if a class is small.
-
-    Parameters
-    ----------
-    scores : Scores
-    metric : Metric
-    how : {"pooled", "per_fold", "paired"}
-    level : float
-        Confidence level of the interval.
-    deleted : Jackknife or str
-        Result of :func:`~statcv.inference.refits.jackknife.try_jackknife`.
-
-    Returns
-    -------
-    Interval
-        An interval without bounds that gives the reason if there is no interval.
-    """
-    if metric.name != "auroc":
-        return Interval.none(
-            f"the corrected jackknife is for auROC, not for {metric.label}; "
-            "interval='jackknife' is available for every metric"
-        )
-    if isinstance(deleted, str) or deleted.unmoved:
-        return Interval.none(deleted if isinstance(deleted, str) else deleted.unmoved)
-    value = _value(scores, metric, how)
-    if not 0 < value < 1:
-        return Interval.none(f"the logit of {value:g} is infinite")
-    given = narrow_interval(scores, metric, how, level)
-    if math.isnan(given.se):
-        return Interval.none(given.assumes)
-    assumes = CORRECTED_ASSUMES + deleted.caveats
-    whole = ", clusters deleted as a whole" if deleted.unit == "cluster" else ""
-    return symmetric(
-        value,
-        corrected_se(deleted, given.se),
-        level,
-        METHOD + whole,
-        assumes,
-        df=deleted.df,
-        scale="logit",
-    )

@@ -10,7 +10,7 @@ used.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,115 +24,23 @@ from statcv.errors import (
     OutcomeError,
     SchemeError,
 )
-from statcv.folds import FoldPlan, Ragged, make_plan
-from statcv.inference.estimates.values import casewise
+from statcv.folds import FoldPlan
+from statcv.inference.estimates.losses import casewise
 from statcv.inference.intervals.interval import Interval
+from statcv.inference.refits.nested_folds import (
+    NestedLosses,
+    fits_each,
+    folds_of,
+    nested_losses,
+    nested_plan,
+    nested_tests,
+    new_divisions,
+)
 from statcv.inference.refits.refitting import scores_of, warn_of_refits
 from statcv.metrics import Metric
 from statcv.metrics.areas.placements import normal_quantile
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class NestedLosses:
-    """The mean losses of one division into folds.
-
-    Attributes
-    ----------
-    within : numpy.ndarray, shape (k,)
-        Mean loss by cross-validation of all folds but one.
-    outside : numpy.ndarray, shape (k,)
-        Mean loss in that fold, by the fit on all the others.
-    spread : numpy.ndarray, shape (k,)
-        Variance of the mean in ``outside``.
-    mean, squares, count : float
-        Mean, sum of squares about the mean, and number of the losses within.
-    cv : float
-        Mean loss by the usual cross-validation.
-    """
-
-    within: Floats
-    outside: Floats
-    spread: Floats
-    mean: float
-    squares: float
-    count: float
-    cv: float
-
-
-def fits_each(k: int) -> int:
-    """Return the number of fits of one division: one per fold and pair of folds."""
-    return k * (k + 1) // 2
-
-
-def new_divisions(setup: Setup, repeats: int, seed: int) -> FoldPlan:
-    """Divide the records into folds at random, as the scheme does."""
-    plan, outcome = setup.plan, setup.design.outcome
-    return make_plan(
-        plan.scheme,
-        setup.design.y,
-        outcome.kind,
-        k=len(plan.labels[0]),
-        repeats=repeats,
-        seed=seed,
-    )
-
-
-def folds_of(divided: FoldPlan, repeat: int) -> Ragged:
-    """Return the folds of one division."""
-    first, last = divided.fits.first_split[repeat : repeat + 2]
-    return divided.tests.part(int(first), int(last))
-
-
-def nested_tests(folds: Ragged) -> Ragged:
-    """List each fold, and then the two folds of each pair, one after the other."""
-    first, second = np.triu_indices(len(folds), 1)
-    both = folds.chosen(np.column_stack([first, second]).ravel())
-    sizes = folds.sizes[first] + folds.sizes[second]
-    values = np.concatenate([folds.values, both.values])
-    return Ragged.split(values, np.concatenate([folds.sizes, sizes]))
-
-
-def nested_plan(plan: FoldPlan, parts: list[Ragged]) -> FoldPlan:
-    """Hold out the lists of :func:`nested_tests`, with one repeat per division."""
-    tests = Ragged.joined(parts)
-    none = Ragged.empty(len(tests))
-    return replace(
-        plan,
-        tests=tests,
-        labels=tuple(range(1, len(part) + 1) for part in parts),
-        dropped=none,
-        kept_out=none,
-        copied=none,
-        first_fit=np.arange(len(tests) + 1),
-    )
-
-
-def nested_losses(tests: Ragged, losses: Floats, k: int) -> NestedLosses:
-    """Summarise the losses of the records of :func:`nested_tests`, in its order."""
-    first, second = np.triu_indices(k, 1)
-    sizes = tests.sizes[:k]
-    sums = np.bincount(tests.owners, losses, len(tests))
-    outside = sums[:k] / sizes
-    centred = losses - np.append(outside, np.zeros(len(first)))[tests.owners]
-    spread = np.bincount(tests.owners, centred**2, len(tests))[:k]
-    half = np.repeat(  # the fold of a pair to which a record belongs
-        np.column_stack([first, second]).ravel(),
-        np.column_stack([sizes[first], sizes[second]]).ravel(),
-    )
-    other = np.repeat(first + second, (sizes[first] + sizes[second])) - half
-    inner = losses[tests.starts[k] :]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return NestedLosses(
-            within=np.bincount(other, inner, k) / (sizes.sum() - sizes),
-            outside=outside,
-            spread=spread / (sizes - 1) / sizes,
-            mean=float(inner.mean()),
-            squares=float(((inner - inner.mean()) ** 2).sum()),
-            count=float(len(inner)),
-            cv=float(losses[: tests.starts[k]].mean()),
-        )
 
 
 # ---- the interval of a mean loss (Bates, Hastie & Tibshirani) ----
@@ -333,16 +241,21 @@ def check_nested(plan: FoldPlan, metric: Metric) -> None:
 
 
 def _joined(found: list[NestedLosses], n: int, k: int, level: float) -> NestedCV:
+    # the pooled sd of all inner losses
     count = sum(one.count for one in found)
     nested = sum(one.mean * one.count for one in found) / count
     cv = float(np.mean([one.cv for one in found]))
     squares = sum(one.squares + one.count * (one.mean - nested) ** 2 for one in found)
     sd = math.sqrt(squares / (count - 1))
+    # squared distance of inner and outer error, minus the noise of the outer
     ahead = np.array([(one.within - one.outside) ** 2 - one.spread for one in found])
     mse = float(ahead.mean())
+    # the standard error if losses were independent
     naive = sd / math.sqrt(n)
     found_se = math.sqrt(max(mse, 0.0) * (k - 1) / k)
+    # between independent folds and identical folds
     se = max(naive, min(found_se, math.sqrt(k) * naive))
+    # extrapolates from training sets of k - 2 and k - 1 folds to all records
     value = nested - (1 + (k - 2) / k) * (nested - cv)
     half = normal_quantile(level) * se
     return NestedCV(

@@ -69,6 +69,7 @@ def affordable(
     fits = count_fits(plan, sets)
     if fits <= most:
         return plan, ""
+    # fewer pairs or whole repeats, so that every record keeps its weight
     share = most / fits
     if plan.fits.holds_out_pairs and how == "paired":
         wanted = int(share * plan.n_splits)
@@ -122,6 +123,7 @@ def balanced_pairs(
     cells = pairs[:, 0] * plan.n + pairs[:, 1]
     order = np.argsort(cells)
     ones, zeros = (rng.permutation(np.unique(members)) for members in pairs.T)
+    # both classes take turns, shifted whenever the turns would repeat
     turn = np.arange(len(ones) * len(zeros))
     shift = turn // math.lcm(len(ones), len(zeros))
     chosen = ones[turn % len(ones)] * plan.n + zeros[(turn + shift) % len(zeros)]
@@ -211,6 +213,7 @@ def mean_values(
         values, group = values_by_split(scores, metric), of_repeat[scores.repeat]
     else:
         values = values_by_repeat(scores, metric, how)
+    # folds or repeats without a value do not count
     known = ~np.isnan(values)
     total = np.bincount(group[known], values[known], groups)
     with np.errstate(invalid="ignore"):
@@ -244,6 +247,7 @@ def scores_of(
         return replace(scores, threshold=np.full(len(scores.row), threshold))
     if held.decided is None:
         return scores
+    # decisions of several fits are averaged, and cut where the majority is
     shares = replace(held, predicted=held.decided).averaged(plan)
     return replace(scores, threshold=deciding(shares), decided=True)
 

@@ -69,6 +69,7 @@ def permutation_test(
     elif not len(known):
         reason = reason or "no permutation gave a value"
     else:
+        # permutations without a value do not count
         p = permutation_p(estimate.value, known, alternative)
     centre = float(known.mean()) if len(known) else np.nan
     notes = []
@@ -110,6 +111,7 @@ def permutation_p(value: float, permuted: Floats, alternative: str) -> float:
     0.5
     """
     slack = 1e-12 * max(1.0, abs(value))
+    # the observed order is one of the permutations
     above = (1 + int((permuted >= value - slack).sum())) / (1 + len(permuted))
     below = (1 + int((permuted <= value + slack).sum())) / (1 + len(permuted))
     sides = {"greater": above, "less": below}
@@ -162,11 +164,14 @@ def wald_test(
             reason = f"the logarithm of the null value {null:g} is undefined"
         else:
             if of_wilson:
+                # the variance of a share at the null value
                 se *= math.sqrt(null * (1 - null) / estimate.interval.spread)
             if on_logits:
+                # the delta method carries the standard error to the logit
                 distance = _logit(estimate.value) - _logit(null)
                 se /= estimate.value * (1 - estimate.value)
             if on_logs:
+                # and to the logarithm
                 distance = math.log(estimate.value / null)
                 se /= estimate.value
             statistic = ratio(distance, se)
@@ -274,6 +279,7 @@ def mean_test(
         reason = f"a t test needs at least two values, not {len(known)}"
         df = np.nan
     else:
+        # as if the values were independent
         se = float(known.std(ddof=1) / np.sqrt(len(known)))
         statistic = ratio(mean - null, se)
         p = tail(statistic, df, alternative)
@@ -308,6 +314,7 @@ def tail(statistic: float, df: float, alternative: str) -> float:
     def below(x: float) -> float:
         return float(ndtr(x) if np.isnan(df) else stdtr(df, x))
 
+    # two-sided: twice the smaller tail
     sides = {"greater": below(-statistic), "less": below(statistic)}
     return sides.get(alternative, 2 * below(-abs(statistic)))
 

@@ -15,7 +15,7 @@ from scipy.special import expit, logit
 from statcv.engine import run_quietly
 from statcv.errors import OutcomeError, SchemeError
 from statcv.folds import Ragged
-from statcv.inference.refits.nested_cv import (
+from statcv.inference.refits.nested_folds import (
     folds_of,
     nested_plan,
     nested_tests,
