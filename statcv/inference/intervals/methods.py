@@ -221,7 +221,7 @@ def _jackknife(asked: IntervalRequest, scale: str = "identity") -> Interval:
     if scale == "logit" and at_end(asked.metric, asked.value):
         return asked.at_boundary(_without_logit(asked.value))
     made = jackknife_interval(
-        asked.scores, asked.metric, asked.how, asked.level, asked.deleted(), scale
+        asked.value, asked.metric, asked.level, asked.deleted(), scale
     )
     return asked.at_boundary(made)
 
@@ -230,7 +230,12 @@ def _corrected_jackknife(asked: IntervalRequest) -> Interval:
     if at_end(asked.metric, asked.value):
         return asked.at_boundary(_without_logit(asked.value))
     return corrected_jackknife_interval(
-        asked.scores, asked.metric, asked.how, asked.level, asked.deleted()
+        asked.scores,
+        asked.metric,
+        asked.how,
+        asked.value,
+        asked.level,
+        asked.deleted(),
     )
 
 

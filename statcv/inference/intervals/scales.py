@@ -3,8 +3,46 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from statcv.metrics import Metric
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A scale on which an estimate is nearly normal.
+
+    Attributes
+    ----------
+    name : str
+        What the transformed estimate is called.
+    to, back : callable
+        The transformation, and its inverse.
+    slope : callable
+        The change of the estimate with its transform, by which the delta method carries
+        standard errors from one to the other.
+    """
+
+    name: str
+    to: Callable[[Any], Any]
+    back: Callable[[Any], Any]
+    slope: Callable[[float], float]
+
+
+SCALES = {
+    "identity": Scale("value", lambda x: x, lambda x: x, lambda x: 1.0),
+    "log": Scale("logarithm", np.log, np.exp, lambda x: x),
+    "logit": Scale(
+        "logit",
+        lambda x: np.log(np.divide(x, 1 - x)),
+        lambda x: 1 / (1 + np.exp(-x)),
+        lambda x: x * (1 - x),
+    ),
+}
 
 
 def is_ratio(metric: Metric) -> bool:

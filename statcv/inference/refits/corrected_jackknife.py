@@ -6,7 +6,7 @@ import math
 
 from statcv.inference.intervals.given_fits import narrow_interval
 from statcv.inference.intervals.interval import Interval, symmetric
-from statcv.inference.refits.jackknife import Jackknife, estimated
+from statcv.inference.refits.jackknife import Jackknife
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 
@@ -28,7 +28,12 @@ def corrected_se(deleted: Jackknife, given: float) -> float:
 
 
 def corrected_jackknife_interval(
-    scores: Scores, metric: Metric, how: str, level: float, deleted: Jackknife | str
+    scores: Scores,
+    metric: Metric,
+    how: str,
+    value: float,
+    level: float,
+    deleted: Jackknife | str,
 ) -> Interval:
     """Return the interval of auROC by a jackknife with refits, minus half its excess.
 
@@ -44,6 +49,8 @@ def corrected_jackknife_interval(
     scores : Scores
     metric : Metric
     how : {"pooled", "per_fold", "paired"}
+    value : float
+        The estimate.
     level : float
         Confidence level of the interval.
     deleted : Jackknife or str
@@ -61,7 +68,6 @@ def corrected_jackknife_interval(
         )
     if isinstance(deleted, str) or deleted.unmoved:
         return Interval.none(deleted if isinstance(deleted, str) else deleted.unmoved)
-    value = estimated(scores, metric, how)
     if not 0 < value < 1:
         return Interval.none(f"the logit of {value:g} is infinite")
     given = narrow_interval(scores, metric, how, level)

@@ -24,7 +24,6 @@ from statcv.inference.intervals.interval import Interval, symmetric
 from statcv.inference.refits.refitting import (
     affordable,
     fixed_threshold,
-    mean_values,
     values_without,
 )
 from statcv.inference.scores import Scores
@@ -122,9 +121,8 @@ class Jackknife:
 
 
 def jackknife_interval(
-    scores: Scores,
+    value: float,
     metric: Metric,
-    how: str,
     level: float,
     deleted: Jackknife | str,
     scale: str = "identity",
@@ -133,11 +131,10 @@ def jackknife_interval(
 
     Parameters
     ----------
-    scores : Scores
-        Predictions of the cross-validation.
+    value : float
+        The estimate.
     metric : Metric
         Any metric; only its value is needed.
-    how : {"pooled", "per_fold", "paired"}
     level : float
         Confidence level of the interval.
     deleted : Jackknife or str
@@ -165,7 +162,6 @@ def jackknife_interval(
     Arvesen (1969), Annals of Mathematical Statistics 40:2076.
     Efron & Stein (1981), Annals of Statistics 9:586.
     """
-    value = estimated(scores, metric, how)
     if not math.isfinite(value):
         return Interval.none("the estimate has no value")
     if scale == "logit" and metric.bounds != (0.0, 1.0):
@@ -267,12 +263,6 @@ def _tried(
     except (OutcomeError, SchemeError, FitError) as error:
         return f"with records deleted, {error}"
     return _unfit(jack) or jack
-
-
-def estimated(scores: Scores, metric: Metric, how: str) -> float:
-    """Return the estimate."""
-    of_one = np.zeros(len(scores.by_repeat), dtype=np.intp)
-    return float(mean_values(scores, metric, how, of_one, 1)[0])
 
 
 def _unfit(jack: Jackknife) -> str:

@@ -36,7 +36,7 @@ from statcv.errors import (
 )
 from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.intervals.interval import Interval
-from statcv.inference.intervals.scales import scale_of
+from statcv.inference.intervals.scales import SCALES, scale_of
 from statcv.inference.refits.optimism_table import OptimismCorrected
 from statcv.inference.refits.refitting import warn_of_refits
 from statcv.inference.refits.resampling import (
@@ -276,34 +276,22 @@ def _finish(
     )
 
 
-def _logit(share: Any) -> Any:
-    return np.log(share / (1 - share))
-
-
-# by scale: the function to it, the one back, its inverse slope, and its name
-_SCALES: dict[str, tuple[Any, Any, Any, str]] = {
-    "identity": (lambda x: x, lambda x: x, lambda x: 1.0, "value"),
-    "log": (np.log, np.exp, lambda x: x, "logarithm"),
-    "logit": (_logit, lambda x: 1 / (1 + np.exp(-x)), lambda x: x * (1 - x), "logit"),
-}
-
-
 def _moved(metric: Metric, value: float, around: Estimate | None) -> Interval:
     """Return the interval of a cross-validated estimate, moved to another value."""
     if around is None or math.isnan(around.lower):
         why = "it was not computed" if around is None else around.assumes
         return Interval.none(f"the cross-validated estimate has none: {why}")
     # the half-widths are kept on the scale on which the metric has no bounds
-    scale, back, slope, named = _SCALES[
-        "logit" if metric.bounds == (0.0, 1.0) else scale_of(metric, 1.0)
-    ]
+    share = metric.bounds == (0.0, 1.0)
+    scale = SCALES["logit" if share else scale_of(metric, 1.0)]
     with np.errstate(divide="ignore", invalid="ignore"):
-        low, middle, high = scale(np.array([around.lower, around.value, around.upper]))
-        centre = scale(value)
+        ends = np.array([around.lower, around.value, around.upper])
+        low, middle, high = scale.to(ends)
+        centre = scale.to(value)
     if not (np.isfinite(middle) and np.isfinite(centre)):
-        return Interval.none(f"its {named} is infinite")
-    lower, upper = back(centre + low - middle), back(centre + high - middle)
-    se = around.se * slope(value) / slope(around.value)
+        return Interval.none(f"its {scale.name} is infinite")
+    lower, upper = (scale.back(centre + end - middle) for end in (low, high))
+    se = around.se * scale.slope(value) / scale.slope(around.value)
     method = f"half-widths of the cross-validated interval ({around.method})"
     assumes = ASSUMES["cross_validated"]
     return Interval(float(lower), float(upper), float(se), method, assumes)
