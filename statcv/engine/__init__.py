@@ -1,6 +1,11 @@
 """Design × plan × model → predictions."""
 
 from statcv.engine.checkpoint import kept_seed, write_whole
+from statcv.engine.fit_messages import (
+    check_training_sets,
+    refuse_new_levels,
+    warn_of_fits,
+)
 from statcv.engine.parallel import (
     check_jobs,
     do_tasks,
@@ -11,40 +16,24 @@ from statcv.engine.parallel import (
     threads_after_fits,
 )
 from statcv.engine.per_fit import FoldFit, Moments, prediction_moments, read_fits
-from statcv.engine.permuted import (
-    OF_THE_FITS,
-    OF_THE_OUTCOME,
-    Permutations,
-    PermutedFits,
-    run_permuted,
-)
-from statcv.engine.predictions import (
-    Held,
-    Part,
-    check_training_sets,
-    plain,
-    refuse_new_levels,
-    warn_of_fits,
-)
+from statcv.engine.permuted import OutcomePermutations, run_if_able, run_permuted
+from statcv.engine.predictions import Held, Part, plain
 from statcv.engine.reference import Reference
 from statcv.engine.resampled import ResampledFits, run_resampled
-from statcv.engine.run import run
+from statcv.engine.run import quiet_fits, run, run_quietly
 from statcv.engine.sensitivity import Sensitivity
 from statcv.engine.setup import Setup, fit_all
 from statcv.engine.tasks import TASKS, cut
 from statcv.engine.versions import PACKAGES, installed
 
 __all__ = [
-    "OF_THE_FITS",
-    "OF_THE_OUTCOME",
     "PACKAGES",
     "TASKS",
     "FoldFit",
     "Held",
     "Moments",
+    "OutcomePermutations",
     "Part",
-    "Permutations",
-    "PermutedFits",
     "Reference",
     "ResampledFits",
     "Sensitivity",
@@ -61,11 +50,14 @@ __all__ = [
     "plain",
     "prediction_moments",
     "progress_bar",
+    "quiet_fits",
     "read_fits",
     "refuse_new_levels",
     "returns_as_they_end",
     "run",
+    "run_if_able",
     "run_permuted",
+    "run_quietly",
     "run_resampled",
     "threads_after_fits",
     "warn_of_fits",

@@ -21,21 +21,6 @@ from statcv.errors import ArgumentError, FitError
 from statcv.threads import allow_threads, usual_threads
 
 
-class NoBar:
-    """A bar that nobody sees."""
-
-    initial = 0
-
-    def __enter__(self) -> NoBar:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        pass
-
-    def update(self, n: int = 1) -> None:
-        """Move on, unseen."""
-
-
 def progress_bar(total: int, progress: bool | None, unit: str = "fold") -> Any:
     """Return a bar of tqdm, which is drawn in a notebook too.
 
@@ -48,14 +33,13 @@ def progress_bar(total: int, progress: bool | None, unit: str = "fold") -> Any:
     unit : str
         Name of one unit.
     """
-    if progress is False or (progress is None and not sys.stderr.isatty()):
-        return NoBar()
     if progress:
         from tqdm.auto import tqdm
     else:
         from tqdm import tqdm
+    hidden = progress is False or (progress is None and not sys.stderr.isatty())
     delay = 2 if progress is None else 0
-    return tqdm(total=total, desc=f"{unit}s", unit=unit, delay=delay)
+    return tqdm(total=total, desc=f"{unit}s", unit=unit, delay=delay, disable=hidden)
 
 
 # ---- one thread while folds are fitted, whatever a library would use ----
@@ -141,7 +125,7 @@ LARGE = 2**20  # bytes of an array that joblib maps into memory
 _last: tuple[str, Any] = ("", None)
 
 
-class Shared:
+class SharedObject:
     """An object that is sent to workers.
 
     Threads take it as it is. For other processes it is pickled once, whatever the
@@ -156,7 +140,7 @@ class Shared:
     Examples
     --------
     >>> import pickle
-    >>> shared = Shared({"x": np.arange(3)})
+    >>> shared = SharedObject({"x": np.arange(3)})
     >>> pickle.loads(pickle.dumps(shared)).value
     {'x': array([0, 1, 2])}
     """
@@ -198,13 +182,13 @@ def _dumps(value: Any, **how: Any) -> bytes:
     return made
 
 
-def _received(token: str, head: Any, *beside: Any) -> Shared:
+def _received(token: str, head: Any, *beside: Any) -> SharedObject:
     """Put the object together, unless it came with an earlier task."""
     global _last
     if _last[0] != token:
         value = pickle.loads(head, buffers=beside)
-        _last = (token, Shared(value))
-    received: Shared = _last[1]
+        _last = (token, SharedObject(value))
+    received: SharedObject = _last[1]
     return received
 
 
@@ -273,7 +257,7 @@ def do_tasks(
     )
     # a backend that returns lists is given few tasks at a time, for a checkpoint
     size = len(ranges) if as_they_end else 2 * workers
-    shared = Shared(setup)
+    shared = SharedObject(setup)
     with one_thread():  # here for threads, in each task for processes
         here = os.getpid()
         try:
@@ -340,7 +324,7 @@ def threads_after_fits(n_jobs: int | None) -> Iterator[None]:
 
 
 def _do(
-    fit: Callable[[Setup, range], Made], shared: Shared, task: range, caller: int
+    fit: Callable[[Setup, range], Made], shared: SharedObject, task: range, caller: int
 ) -> tuple[range, Made]:
     with one_thread(blas=os.getpid() != caller):  # a thread has the caller's limit
         return task, fit(shared.value, task)

@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from statcv.engine.fit_messages import check_training_sets, where
 from statcv.engine.parallel import check_jobs, do_tasks
-from statcv.engine.predictions import Floats, check_training_sets, where
+from statcv.engine.predictions import Floats
 from statcv.engine.setup import Setup
 from statcv.errors import FitError, StatcvError
 from statcv.models import Fit, TrainingSet

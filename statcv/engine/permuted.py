@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,28 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.engine.parallel import one_thread, own_threads
-from statcv.engine.predictions import Floats, Held
-from statcv.engine.run import run
+from statcv.engine.predictions import Floats, Held, Part
+from statcv.engine.run import run_quietly
 from statcv.engine.setup import Setup, with_matrices
-from statcv.errors import (
-    ConvergenceWarning,
-    FitError,
-    MetricError,
-    OutcomeError,
-    SchemeError,
-    SeparationWarning,
-    UnseenLevelWarning,
-)
+from statcv.errors import FitError, MetricError, OutcomeError, SchemeError
 from statcv.models.batched import fit_all_folds, permuted_folds
 from statcv.models.thresholds import NAME
 
-OF_THE_FITS = (ConvergenceWarning, SeparationWarning, UnseenLevelWarning)
 OF_THE_OUTCOME = (OutcomeError, SchemeError, FitError, MetricError)
 
 
 @dataclass(frozen=True, eq=False)
-class Permutations:
-    """Permutations of the outcome among the records.
+class OutcomePermutations:
+    """OutcomePermutations of the outcome among the records.
 
     Attributes
     ----------
@@ -55,54 +45,26 @@ class Permutations:
         return dealt
 
 
-@dataclass(frozen=True, eq=False)
-class PermutedFits:
-    """What the fits of a plan predicted for each of several outcomes.
-
-    Attributes
-    ----------
-    fitted : numpy.ndarray of bool, shape (outcomes,)
-        Which outcomes the model could be fitted to, ``times`` in number.
-    predicted : numpy.ndarray, shape (times, m) or (times, m, classes)
-        Predictions at held-out records, in the order of ``plan.fits.tests_by_fit``.
-    partner_predicted : numpy.ndarray
-        Predictions at the records dropped for balance, in the order of
-        ``Held.partner_row``.
-    failed : int
-        Number of fits that did not converge, or were separated.
-    why : str
-        Why the first of the other outcomes could not be fitted.
-    thresholds : numpy.ndarray, shape (times, n_fits), or None
-        Thresholds that the model chose on its training sets, if it chooses any.
-    decided : numpy.ndarray in the shape of ``predicted``, or None
-        As in ``Held``.
-    """
-
-    fitted: NDArray[np.bool_]
-    predicted: Floats
-    partner_predicted: Floats
-    failed: int
-    why: str = ""
-    thresholds: Floats | None = None
-    decided: Floats | None = None
-
-
 def run_permuted(
-    setup: Setup, permutations: Permutations, n_jobs: int | None = None
-) -> PermutedFits:
+    setup: Setup, permutations: OutcomePermutations, n_jobs: int | None = None
+) -> list[Held | str]:
     """Fit every training set of the plan for each of the outcomes.
 
     A permuted outcome only adds folds of the same matrix: a model that fits folds
-    together fits those of all outcomes together. An outcome to which it cannot be
-    fitted is omitted.
+    together fits those of all outcomes together.
 
     Parameters
     ----------
     setup : Setup
         Setup of the fits to the outcome as observed.
-    permutations : Permutations
+    permutations : OutcomePermutations
     n_jobs : int, optional
         Number of processes, as in :func:`run`.
+
+    Returns
+    -------
+    list of Held or str
+        What the fits predicted for each outcome, or why it cannot be fitted.
     """
     try:
         with one_thread(), own_threads(n_jobs):
@@ -112,7 +74,9 @@ def run_permuted(
     return _one_by_one(setup, permutations, n_jobs) if together is None else together
 
 
-def _together(setup: Setup, permutations: Permutations) -> PermutedFits | None:
+def _together(
+    setup: Setup, permutations: OutcomePermutations
+) -> list[Held | str] | None:
     design, plan, times = setup.design, setup.plan, len(permutations)
     scaled = setup.weights is not None and plan.rebalance is not None
     if scaled:
@@ -136,67 +100,45 @@ def _together(setup: Setup, permutations: Permutations) -> PermutedFits | None:
 
     tests, partner = plan.fits.tests_by_fit, np.flatnonzero(plan.fits.unseen)
     dropped = plan.dropped.values[partner].astype(np.intp)
+    predicted = predict(tests.values.astype(np.intp), tests.owners)
+    partner_predicted = predict(dropped, plan.dropped.owners[partner])
     cuts = (fitted.chosen or {}).get(NAME)
-    if cuts is not None:
-        cuts = cuts.reshape(times, plan.n_fits).astype(float)
-    return PermutedFits(
-        fitted=np.ones(times, dtype=bool),
-        predicted=predict(tests.values.astype(np.intp), tests.owners),
-        partner_predicted=predict(dropped, plan.dropped.owners[partner]),
-        failed=int((~fitted.converged | fitted.separated).sum()),
-        thresholds=cuts,
-    )
+    made: list[Held | str] = []
+    for number in range(times):
+        own = slice(number * plan.n_fits, (number + 1) * plan.n_fits)
+        part = Part(
+            fits=range(plan.n_fits),
+            predicted=predicted[number],
+            partner_predicted=partner_predicted[number],
+            converged=fitted.converged[own],
+            separated=fitted.separated[own],
+            seconds=np.zeros(plan.n_fits),
+            probabilities=True,
+            chosen=None if cuts is None else [{NAME: float(cut)} for cut in cuts[own]],
+        )
+        made.append(Held.joined([part], setup))
+    return made
 
 
 def _one_by_one(
-    setup: Setup, permutations: Permutations, n_jobs: int | None
-) -> PermutedFits:
+    setup: Setup, permutations: OutcomePermutations, n_jobs: int | None
+) -> list[Held | str]:
     outcomes = permutations.outcomes(setup.design.y)
-    made, fitted, why = [], np.zeros(len(permutations), dtype=bool), ""
-    for number, (places, y) in enumerate(
-        zip(permutations.places, outcomes, strict=True)
-    ):
+    made: list[Held | str] = []
+    for places, y in zip(permutations.places, outcomes, strict=True):
         design, weights = setup.design, setup.weights
         if permutations.with_plan:
             design = design.taken(places)
             weights = None if weights is None else weights[places]
         else:
             design = replace(design, outcome=replace(design.outcome, y=y))
-        try:
-            with warnings.catch_warnings():
-                for category in OF_THE_FITS:  # counted below
-                    warnings.simplefilter("ignore", category)
-                held = run(
-                    design,
-                    setup.plan,
-                    setup.model,
-                    seed=setup.seed,
-                    weights=weights,
-                    n_jobs=n_jobs,
-                    progress=False,
-                )
-        except OF_THE_OUTCOME as error:
-            why = why or str(error)
-            continue
-        made.append(held)
-        fitted[number] = True
-    chosen = [held.chosen for held in made if held.chosen is not None]
-    cuts = None
-    if chosen and NAME in chosen[0]:
-        cuts = np.array([table[NAME].to_numpy(dtype=float) for table in chosen])
-    return PermutedFits(
-        fitted=fitted,
-        predicted=np.array([held.predicted for held in made]),
-        partner_predicted=np.array([held.partner_predicted for held in made]),
-        failed=sum(int((~held.converged | held.separated).sum()) for held in made),
-        why=why,
-        thresholds=cuts,
-        decided=_decided(made),
-    )
+        made.append(run_if_able(replace(setup, design=design, weights=weights), n_jobs))
+    return made
 
 
-def _decided(made: list[Held]) -> Floats | None:
-    if all(held.decided is None for held in made):
-        return None
-    each = [held.by_half if held.decided is None else held.decided for held in made]
-    return np.array(each)
+def run_if_able(setup: Setup, n_jobs: int | None) -> Held | str:
+    """Return what the fits predict, or why the outcome cannot be fitted."""
+    try:
+        return run_quietly(setup, setup.plan, n_jobs)
+    except OF_THE_OUTCOME as error:
+        return str(error)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from contextlib import closing
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -12,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import fit_seeds
-from statcv.engine.parallel import check_jobs, do_tasks
-from statcv.engine.permuted import OF_THE_FITS
+from statcv.engine.parallel import check_jobs, progress_bar
 from statcv.engine.predictions import Floats
+from statcv.engine.run import parts_of, quiet_fits
 from statcv.engine.setup import Setup, with_matrices
-from statcv.engine.tasks import MOST, TASKS, WORK, cut
+from statcv.engine.tasks import MOST, TASKS, WORK, Tasks, cut
 from statcv.errors import FitError, StatcvError
 from statcv.models.batched import Folds, fit_all_folds
 from statcv.models.thresholds import NAME, threshold_in
@@ -75,24 +74,14 @@ def run_resampled(
     seeds = partial(_seeds, setup.seed, numbers)
     folds = replace(Folds.of_times(times), seeds=seeds)
     folds = with_matrices(folds, setup.design)
-    parts: list[ResampledFits] = []
-    with warnings.catch_warnings():
-        for category in OF_THE_FITS:  # counted below
-            warnings.simplefilter("ignore", category)
-        for task, ranges in _ways(setup, len(times)):
-            done: dict[range, ResampledFits] = {}
-            doing = do_tasks(partial(task, folds), setup, ranges, n_jobs)
-            with closing(doing):
-                for fits, part in doing:
-                    if part is None:
-                        break
-                    done[fits] = part
-                    if bar is not None:
-                        bar.update(len(fits))
-            if len(done) == len(ranges):
-                parts = [done[fits] for fits in ranges]
+    if bar is None:
+        bar = progress_bar(len(times), progress=False)
+    with quiet_fits():
+        for tasks in _ways(setup, folds):
+            parts = parts_of(setup, tasks, None, n_jobs, bar)
+            if parts is not None:
                 break
-    return parts[0] if len(parts) == 1 else _joined(parts)
+    return _joined(parts or [])
 
 
 def _seeds(
@@ -102,6 +91,8 @@ def _seeds(
 
 
 def _joined(parts: list[ResampledFits]) -> ResampledFits:
+    if len(parts) == 1:
+        return parts[0]
     chosen = [part.thresholds for part in parts if part.thresholds is not None]
     return ResampledFits(
         predicted=np.concatenate([part.predicted for part in parts]),
@@ -111,15 +102,15 @@ def _joined(parts: list[ResampledFits]) -> ResampledFits:
     )
 
 
-def _ways(setup: Setup, samples: int) -> list[tuple[Any, tuple[range, ...]]]:
-    """Return the ways to fit all samples, the quicker first; the last always works."""
-    ways = []
+def _ways(setup: Setup, folds: Folds) -> Iterator[Tasks]:
+    """Yield the ways to fit all samples, the quicker first; the last always works."""
+    samples = len(folds)
     if setup.fits_together:
         n, p = setup.records.X.shape
         each = n * max(p, 1) * max(setup.model.capabilities.fits_per_training_set, 1)
-        ways.append((_together, cut(samples, max(1, WORK // each))))
-    ways.append((_one_by_one, cut(samples, min(max(samples // TASKS, 1), MOST))))
-    return ways
+        yield Tasks(partial(_together, folds), cut(samples, max(1, WORK // each)))
+    size = min(max(samples // TASKS, 1), MOST)
+    yield Tasks(partial(_one_by_one, folds), cut(samples, size))
 
 
 def _together(folds: Folds, setup: Setup, fits: range) -> ResampledFits | None:

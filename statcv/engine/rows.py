@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class BasisRows:
     """The rows of the matrices of m fits.
 
     Attributes
@@ -23,7 +23,7 @@ class Rows:
 
     Examples
     --------
-    >>> rows = Rows(np.array([[1.0, 0.0], [1.0, 2.0]]), np.array([[[1.0], [3.0]]]))
+    >>> rows = BasisRows(np.array([[1.0, 0.0], [1.0, 2.0]]), np.array([[[1.0], [3.0]]]))
     >>> rows.matrix(0)
     array([[1.],
            [7.]])

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+import warnings
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from statcv.engine.checkpoint import Checkpoint
+from statcv.engine.fit_messages import check_columns, check_training_sets, warn_of_fits
 from statcv.engine.parallel import check_jobs, do_tasks, progress_bar
-from statcv.engine.predictions import (
-    Held,
-    Part,
-    check_columns,
-    check_training_sets,
-    warn_of_fits,
-)
+from statcv.engine.predictions import Held
 from statcv.engine.setup import Setup
 from statcv.engine.tasks import Tasks, ways
+from statcv.errors import ConvergenceWarning, SeparationWarning, UnseenLevelWarning
 from statcv.folds import FoldPlan
 from statcv.formula import Design
 from statcv.models import Model
+
+OF_THE_FITS = (ConvergenceWarning, SeparationWarning, UnseenLevelWarning)
 
 
 def run(
@@ -77,7 +77,7 @@ def run(
     kept = None if checkpoint is None else Checkpoint.of(checkpoint, setup)
     with progress_bar(plan.n_fits, progress) as bar:
         for tasks in ways(setup):
-            parts = _parts(setup, tasks, kept, n_jobs, bar)
+            parts = parts_of(setup, tasks, kept, n_jobs, bar)
             if parts is not None:
                 break
     held = Held.joined(parts or [], setup)
@@ -85,13 +85,54 @@ def run(
     return held
 
 
-def _parts(
+@contextmanager
+def quiet_fits() -> Iterator[None]:
+    """Silence warnings about fits, whose failures the caller counts."""
+    with warnings.catch_warnings():
+        for category in OF_THE_FITS:
+            warnings.simplefilter("ignore", category)
+        yield
+
+
+def run_quietly(
+    setup: Setup,
+    plan: FoldPlan,
+    n_jobs: int | None,
+    numbers: NDArray[np.intp] | None = None,
+) -> Held:
+    """Fit the training sets of another plan of the same records without warnings.
+
+    Parameters
+    ----------
+    setup : Setup
+    plan : FoldPlan
+    n_jobs : int or None
+        Number of processes, as in :func:`run`.
+    numbers : numpy.ndarray of int, optional
+        Numbers of the fits among those of the whole study, on which seeds depend.
+    """
+    with quiet_fits():
+        return run(
+            setup.design,
+            plan,
+            setup.model,
+            seed=setup.seed,
+            weights=setup.weights,
+            n_jobs=n_jobs,
+            progress=False,
+            numbers=numbers,
+        )
+
+
+def parts_of(
     setup: Setup, tasks: Tasks, kept: Checkpoint | None, n_jobs: int | None, bar: Any
-) -> list[Part] | None:
+) -> list[Any] | None:
     """Return what all fits gave; None if the model does not fit them that way."""
-    done = {} if kept is None else kept.read(tasks.ranges)
-    bar.initial = sum(map(len, done))  # from where its speed is counted
-    bar.update(bar.initial)
+    done: dict[range, Any] = {}
+    if kept is not None:
+        done.update(kept.read(tasks.ranges))
+        bar.initial = sum(map(len, done))  # from where its speed is counted
+        bar.update(bar.initial)
     left = [task for task in tasks.ranges if task not in done]
     try:
         with closing(do_tasks(tasks.fit, setup, left, n_jobs)) as doing:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from statcv.engine.predictions import Held
 from statcv.engine.reference import Reference
-from statcv.engine.rows import Rows
+from statcv.engine.rows import BasisRows
 from statcv.engine.setup import Setup
 from statcv.formula import Learnt
 from statcv.models.batched import CELLS
@@ -177,17 +177,17 @@ class Sensitivity:
         """Leave out what can be computed again."""
         return {name: getattr(self, name) for name in ("setup", "fits", "likelihood")}
 
-    def _rows(self, numbers: Numbers, row: Numbers) -> Rows:
+    def _rows(self, numbers: Numbers, row: Numbers) -> BasisRows:
         """Return the matrices of some fits.
 
         Rows are 0 for records that a fit by itself neither knows nor meets.
         """
         X, fit, learnt = self.setup.records.X, int(numbers[0]), self._learnt
         if self.fits.rows is not None:
-            return Rows(self.fits.rows)
+            return BasisRows(self.fits.rows)
         if learnt is not None:
             basis = learnt.basis(int(learnt.group[fit]))
-            return Rows(basis, learnt.coefficients(numbers))
+            return BasisRows(basis, learnt.coefficients(numbers))
         if self.setup.folds.matrices is not None:
             met = np.union1d(self.setup.plan.train(fit), row)
             X = np.zeros_like(X)
@@ -196,4 +196,4 @@ class Sensitivity:
             X = np.where(np.isnan(X), self.fits.filled[fit], X)
         if self.fits.constant is not None:
             X = np.column_stack([X, np.ones(len(X))])
-        return Rows(X)
+        return BasisRows(X)

@@ -14,20 +14,13 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine.predictions import (
-    Curves,
-    Floats,
-    Part,
-    joined_decisions,
-    plain,
-    where,
-)
+from statcv.engine.fit_messages import where
+from statcv.engine.predictions import Floats, Part, plain
 from statcv.engine.setup import Setup
 from statcv.errors import FitError, ModelError, StatcvError
 from statcv.folds import FoldPlan
 from statcv.models import Fit, FollowingModel, TrainingSet, decisions_of
 from statcv.models.batched import FittedFolds, fit_all_folds
-from statcv.models.likelihood import LinearFits, joined_fits
 
 
 def fit_together(setup: Setup, fits: range) -> Part | None:
@@ -81,47 +74,12 @@ def _by_fit(chosen: dict[str, NDArray[Any]], fits: int) -> list[dict[str, Any]]:
 # ---- fits that are made fold by fold, by any model ----
 
 
-@dataclass(frozen=True, eq=False)
-class _Fold:
-    """The results of one fit."""
-
-    predicted: Floats
-    partner_predicted: Floats
-    converged: bool
-    separated: bool
-    seconds: float
-    probabilities: bool
-    coefficients: Mapping[str, float] | None
-    chosen: dict[str, Any] | None
-    curves: Curves | None
-    linear: LinearFits | None
-    decided: Floats | None
-
-
 def fit_one_by_one(setup: Setup, fits: range) -> Part:
     """Fit a range of folds, each by itself."""
-    folds = [_fit_fold(setup, fit) for fit in fits]
-    names, coefficients = _table([fold.coefficients for fold in folds])
-    chosen = [fold.chosen for fold in folds]
-    curves = [fold.curves for fold in folds]
-    return Part(
-        fits=fits,
-        predicted=np.concatenate([fold.predicted for fold in folds]),
-        partner_predicted=np.concatenate([fold.partner_predicted for fold in folds]),
-        converged=np.array([bool(fold.converged) for fold in folds]),
-        separated=np.array([bool(fold.separated) for fold in folds]),
-        seconds=np.array([fold.seconds for fold in folds]),
-        probabilities=all(fold.probabilities for fold in folds),
-        names=names,
-        coefficients=coefficients,
-        chosen=[one or {} for one in chosen] if any(chosen) else None,
-        curves=[one or {} for one in curves] if any(curves) else None,
-        linear=joined_fits([fold.linear for fold in folds]),
-        decided=joined_decisions([fold.decided for fold in folds]),
-    )
+    return Part.joined([_fit_fold(setup, fit) for fit in fits])
 
 
-def _fit_fold(setup: Setup, number: int) -> _Fold:
+def _fit_fold(setup: Setup, number: int) -> Part:
     started = time.perf_counter()
     plan, model = setup.plan, setup.model
     test, partners = plan.fits.test(number), plan.fits.partners(number)
@@ -146,16 +104,19 @@ def _fit_fold(setup: Setup, number: int) -> _Fold:
             f"{model.label} failed in {where(plan, number)} "
             f"({size} training rows): {type(error).__name__}: {error}"
         ) from error
-    return _Fold(
+    terms = _learnt(fit.coefficients, training)
+    return Part(
+        fits=range(number, number + 1),
         predicted=predicted[: len(test)],
         partner_predicted=predicted[len(test) :],
-        converged=fit.converged,
-        separated=fit.separated,
-        seconds=time.perf_counter() - started,
+        converged=np.array([bool(fit.converged)]),
+        separated=np.array([bool(fit.separated)]),
+        seconds=np.array([time.perf_counter() - started]),
         probabilities=fit.probabilities,
-        coefficients=_learnt(fit.coefficients, training),
-        chosen=None if fit.chosen is None else plain(fit.chosen),
-        curves=fit.curves,
+        names=tuple(terms or ()),
+        coefficients=None if terms is None else np.array([[*terms.values()]], float),
+        chosen=[plain(fit.chosen or {})],
+        curves=[fit.curves or {}],
         linear=fit.linear,
         decided=decided,
     )
@@ -197,18 +158,6 @@ def _of_class(term: str, starts: tuple[str, ...]) -> bool:
     return term.startswith(starts) and term.rpartition("[")[2][:-1].isdigit()
 
 
-def _table(
-    folds: list[Mapping[str, float] | None],
-) -> tuple[tuple[str, ...], Floats | None]:
-    """Return the terms of all folds, and one row of coefficients per fold."""
-    found = [fold for fold in folds if fold is not None]
-    if len(found) < len(folds):
-        return (), None
-    names = tuple(dict.fromkeys(name for fold in found for name in fold))
-    rows = [[fold.get(name, np.nan) for name in names] for fold in found]
-    return names, np.array(rows, dtype=float).reshape(len(folds), len(names))
-
-
 # ---- the fits of a plan cut into tasks, each of which a worker does alone ----
 
 WORK = 2**30  # records × columns × fits of a task: a second or so
@@ -229,7 +178,7 @@ class Tasks:
     ranges : tuple of range
     """
 
-    fit: Callable[[Setup, range], Part | None]
+    fit: Callable[[Setup, range], Any]
     ranges: tuple[range, ...]
 
 

@@ -1,5 +1,6 @@
 """Estimates, intervals and tests from held-out predictions."""
 
+from statcv.inference.clusters import sums_by_cluster
 from statcv.inference.estimates.bootstrap_632 import (
     Bootstrap632,
     BootstrapEstimate,
@@ -18,6 +19,11 @@ from statcv.inference.estimates.groups import among, group_estimates, joined_gro
 from statcv.inference.estimates.monte_carlo import MonteCarlo, monte_carlo
 from statcv.inference.estimates.values import values_by_split
 from statcv.inference.intervals.bootstrap import bootstrap_interval
+from statcv.inference.intervals.default import (
+    check_interval,
+    default_interval,
+    possible_intervals,
+)
 from statcv.inference.intervals.influence import influence_interval, record_influence
 from statcv.inference.intervals.interval import (
     Interval,
@@ -26,13 +32,8 @@ from statcv.inference.intervals.interval import (
     mean_interval,
     pairs_interval,
 )
-from statcv.inference.intervals.methods import (
-    INTERVALS,
-    IntervalMethod,
-    check_interval,
-    default_interval,
-    possible_intervals,
-)
+from statcv.inference.intervals.methods import INTERVALS, IntervalMethod
+from statcv.inference.left_out import LeftOut
 from statcv.inference.meta.effects import RandomEffects, random_effects
 from statcv.inference.operating_characteristics import (
     measured_comparison,
@@ -41,7 +42,7 @@ from statcv.inference.operating_characteristics import (
     measured_size,
 )
 from statcv.inference.readable import Readable, metric_of
-from statcv.inference.scores import LeftOut, Scores
+from statcv.inference.scores import Scores
 from statcv.inference.tests.htest import HTest
 from statcv.inference.tests.no_skill import (
     permutation_test,
@@ -96,6 +97,7 @@ __all__ = [
     "random_effects",
     "record_influence",
     "resolve_how",
+    "sums_by_cluster",
     "t_test",
     "values_by_split",
     "wald_test",

@@ -169,6 +169,7 @@ def _default_rows(
 ) -> pd.DataFrame:
     """Return the rows of the study of defaults with such folds and a similar size."""
     clustered, table = _has_duplicates(plan), defaults()
+    # numbers of records within a factor of two are near
     size = np.abs(np.log(table["n"] / plan.n))
     rows: pd.DataFrame = table[
         (table["question"] == question)
@@ -299,7 +300,9 @@ def _nearest(
     ]
     if not len(rows):
         return None
+    # the study has the rarer class positive
     rarer = min(share, 1 - share)
+    # the nearest number of records, on the logarithmic scale
     size = np.abs(np.log(rows["n"] / plan.n))
     if size.min() > math.log(FAR):
         return None

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,81 +15,14 @@ from numpy.typing import NDArray
 from statcv.engine import Held, Sensitivity, threads_after_fits
 from statcv.folds import FoldPlan
 from statcv.folds.audit import training_means
+from statcv.inference.by_record import mean_by
+from statcv.inference.clusters import clusters_of, count_split
+from statcv.inference.kept_values import KeptValues
+from statcv.inference.left_out import LeftOut
 from statcv.metrics import METRICS, Metric, ranked_higher
 
 Floats = NDArray[np.float64]
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, eq=False)
-class LeftOut:
-    """Predictions of each fit for the records on which it was not trained.
-
-    Attributes
-    ----------
-    fit, row : numpy.ndarray of int, shape (m,)
-        The fit and the record of each prediction, sorted by fit; within a fit,
-        held-out records come before dropped ones.
-    predicted : numpy.ndarray, shape (m,) or (m, classes)
-        The predictions.
-    held : numpy.ndarray of bool, shape (m,)
-        True for a held-out record, False for one that was dropped for balance.
-    repeat : numpy.ndarray of int, shape (n_fits,)
-        The repeat to which each fit belongs.
-    """
-
-    fit: NDArray[np.intp]
-    row: NDArray[np.intp]
-    predicted: Floats
-    held: NDArray[np.bool_]
-    repeat: NDArray[np.intp]
-
-    @classmethod
-    def joined(
-        cls,
-        held: tuple[NDArray[np.intp], NDArray[np.intp], Floats],
-        dropped: tuple[NDArray[np.intp], NDArray[np.intp], Floats],
-        repeat: NDArray[np.intp],
-    ) -> LeftOut:
-        """Join the (fit, row, predicted) arrays of held-out and of dropped records."""
-        if not len(dropped[0]) and (held[0][1:] >= held[0][:-1]).all():
-            return cls(*held, np.ones(len(held[0]), dtype=bool), repeat)
-        fit = np.concatenate([held[0], dropped[0]])
-        order = np.argsort(fit, kind="stable")
-        return cls(
-            fit=fit[order],
-            row=np.concatenate([held[1], dropped[1]])[order],
-            predicted=np.concatenate([held[2], dropped[2]])[order],
-            held=np.repeat([True, False], [len(held[0]), len(dropped[0])])[order],
-            repeat=repeat,
-        )
-
-    @cached_property
-    def starts(self) -> NDArray[np.intp]:
-        """The position at which each fit's records begin, and one past the last."""
-        return np.searchsorted(self.fit, np.arange(len(self.repeat) + 1))
-
-    @cached_property
-    def _later(self) -> NDArray[np.intp]:
-        """The number of records of the same fit that follow each held-out one."""
-        end = self.starts[self.fit + 1]
-        return np.where(self.held, end - np.arange(len(self.fit)) - 1, 0)
-
-    @property
-    def most_pairs(self) -> int:
-        """The number of pairs, including pairs of the same class."""
-        return int(self._later.sum())
-
-    def pairs(self, y: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the positions of the pairs of different classes in the same fit.
-
-        The first record of a pair was held out; the second was held out or dropped.
-        """
-        first = np.repeat(np.arange(len(self.fit)), self._later)
-        begin = np.repeat(np.cumsum(self._later) - self._later, self._later)
-        second = first + 1 + np.arange(len(first)) - begin
-        differ = y[self.row[first]] != y[self.row[second]]
-        return first[differ], second[differ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +120,9 @@ class Scores:
             row=plan.tests.values.astype(np.intp),
             predicted=held.averaged(plan),
             repeat=plan.fits.repeat_of,
+            # records repeated by weights or copies count once
             n_train=np.minimum(n_train, plan.n - plan.tests.sizes),
+            # a model fitted elsewhere is compared with the mean of these records
             baseline=training_means(plan, y) if trained else of_all,
             left=LeftOut.joined(
                 (held.fit, held.row, held.predicted),
@@ -254,36 +189,22 @@ class Scores:
         return [np.arange(start, stop) for start, stop in pairwise(begin)]
 
     @cached_property
-    def known(self) -> dict[tuple[str, ...], tuple[Metric, Any]]:
+    def known(self) -> KeptValues:
         """What was computed from the predictions, by metric and way of stating it."""
-        return {}
+        return KeptValues()
 
     def once(self, metric: Metric, key: tuple[str, ...], make: Callable[[], T]) -> T:
-        """Return what was computed for a metric, or compute it and keep it.
+        """Return what was computed for a metric, or compute it and keep it."""
 
-        Parameters
-        ----------
-        metric : Metric
-        key : tuple of str
-            What is computed, and the way in which the metric is stated.
-        make : callable
-            Function that computes it.
-        """
-        key = (metric.name, *key)
-        of, found = self.known.get(key, (None, None))
-        if of is not metric and of != metric:
+        def made() -> T:
             with self.in_threads():
-                found = make()
-            self.known[key] = metric, found
-        return cast(T, found)
+                return make()
+
+        return self.known.once(metric, key, made)
 
     def in_threads(self) -> AbstractContextManager[None]:
         """Share among threads what takes long."""
         return threads_after_fits(self.n_jobs)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out what was computed of metrics, whose functions may not pickle."""
-        return {name: one for name, one in self.__dict__.items() if name != "known"}
 
     @property
     def n_classes(self) -> int:
@@ -309,6 +230,7 @@ class Scores:
         y, filled = self.outcome, np.diff(self.starts) > 0
         if not filled.all():
             return False
+        # outcomes differ within a split if its least is below its largest
         first = self.starts[:-1]
         low, high = np.minimum.reduceat(y, first), np.maximum.reduceat(y, first)
         return bool((low < high).all())
@@ -321,6 +243,7 @@ class Scores:
     @cached_property
     def overlapping(self) -> bool:
         """Whether a repeat holds a record out more than once, as pairs do."""
+        # a record that occurs twice in a repeat has two entries in one cell
         cells = self.repeat[self.split] * len(self.y) + self.row
         return bool(np.bincount(cells, minlength=1).max() > 1)
 
@@ -335,6 +258,7 @@ class Scores:
         """
         if not (self.overlapping or self.apart):
             return self.row[where], self.predicted[where]
+        # in a tournament the share of pairs won is a record's score
         scores = self.predicted[where]
         if rank and self.tournament:
             scores = self.to_rank(scores)
@@ -348,7 +272,7 @@ class Scores:
 
     def mean_prediction(self) -> tuple[NDArray[np.intp], Floats]:
         """Return each held-out record once, with its prediction averaged."""
-        return self._averaged
+        return mean_by(self.row, self.predicted)
 
     @property
     def given_threshold(self) -> Floats | None:
@@ -357,9 +281,17 @@ class Scores:
 
     def threshold_for(self, metric: Metric) -> Floats | None:
         """Return the thresholds if there are any and the metric depends on them."""
+        # decisions of the model itself stand for thresholds of classes alone
         if metric.reads == "classes":
             return self.threshold
         return self.given_threshold if metric.cuts else None
+
+    def cut_for(self, metric: Metric) -> Floats | None:
+        """Return the thresholds, or 0 where scores are cut without thresholds."""
+        cuts = self.threshold_for(metric)
+        if cuts is None and metric.cuts and not self.probabilities:
+            return np.zeros(len(self.row))
+        return cuts
 
     @cached_property
     def mean_threshold(self) -> Floats | None:
@@ -367,10 +299,6 @@ class Scores:
         if self.threshold is None:
             return None
         return mean_by(self.row, self.threshold)[1]
-
-    @cached_property
-    def _averaged(self) -> tuple[NDArray[np.intp], Floats]:
-        return mean_by(self.row, self.predicted)
 
     def headline(self, metric: Metric) -> str:
         """Return the way in which a metric is best stated for these folds."""
@@ -380,6 +308,7 @@ class Scores:
             return "pooled"
         if self.apart:
             return "per_fold"
+        # folds are averaged only where each of them ranks different outcomes
         alone = self.external or self.n_splits == 1
         if not metric.rank or self.overlapping or alone:
             return "pooled"
@@ -388,13 +317,10 @@ class Scores:
         return "per_fold" if self.all_classes.all() else "pooled"
 
     def compares(self, metric: Metric) -> bool:
-        """Return whether a metric is computed from the pairs that the scheme compares.
-
-        For a continuous outcome, both records of each pair must be held out: a dropped
-        record is the mirror image of the held-out one.
-        """
+        """Return whether a metric is computed from the pairs of the scheme."""
         if not (self.pairwise and metric.rank and metric.pairs):
             return False
+        # a dropped record of a continuous outcome mirrors the held-out one
         return metric.pairs != "numbers" or bool(self.left.held.all())
 
     @property
@@ -408,9 +334,7 @@ class Scores:
         if self.clusters is None:
             return 0
         cluster, repeat = self.clusters[self.row], self.repeat[self.split]
-        cells = np.unique(np.stack([cluster, repeat, self.split]), axis=1)
-        again = (cells[:2, 1:] == cells[:2, :-1]).all(axis=0)
-        return len(np.unique(cells[0, 1:][again]))
+        return count_split(cluster, repeat, self.split)
 
     @cached_property
     def by_split(self) -> bool:
@@ -432,31 +356,3 @@ _LAYOUT = {
     *("starts", "by_repeat", "repeat_number", "overlapping", "outcome"),
     *("all_classes", "class_counts", "all_differ", "by_split", "apart"),
 }
-
-
-def clusters_of(plan: FoldPlan) -> NDArray[np.intp] | None:
-    """Return the cluster of each record; None if no cluster has several records.
-
-    A cluster is a value of a stratifier that identifies, for example a person's
-    number. Bins of a continuous variable do not identify.
-    """
-    strata = plan.strata
-    if strata is None or not strata.identifies or len(strata.codes) == 0:
-        return None
-    return strata.codes if np.bincount(strata.codes).max() > 1 else None
-
-
-def mean_by(rows: NDArray[np.intp], values: Floats) -> tuple[NDArray[np.intp], Floats]:
-    """Return the distinct rows in rising order, and the mean value of each."""
-    times = np.bincount(rows)
-    distinct = np.flatnonzero(times)
-    if len(distinct) == len(rows):  # each once
-        means = np.empty((len(times), *values.shape[1:]))
-        means[rows] = values
-        return distinct, means if len(distinct) == len(times) else means[distinct]
-    columns = values.reshape(len(values), -1).T
-    total = np.stack(
-        [np.bincount(rows, column)[distinct] for column in columns], axis=1
-    )
-    means = total / times[distinct][:, None]
-    return distinct, means.reshape(len(distinct), *values.shape[1:])

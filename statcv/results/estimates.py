@@ -17,7 +17,7 @@ from statcv.inference import (
     make_estimate,
     resolve_how,
 )
-from statcv.inference.intervals.methods import Asked
+from statcv.inference.intervals.methods import IntervalRequest
 from statcv.inference.refits.jackknife import Jackknife, keep_jackknife
 from statcv.metrics import Metric
 from statcv.results.cost import warn_of_interval
@@ -164,7 +164,7 @@ def _refitted(
     """Add the named interval to an estimate; its refits are made when it is read."""
 
     def make() -> Interval:
-        asked = Asked(
+        asked = IntervalRequest(
             result.scores,
             metric,
             found.how,

@@ -32,14 +32,14 @@ from statcv.inference import (
     values_by_split,
     wald_test,
 )
-from statcv.inference.tests.htest import check_alternative
-from statcv.inference.tests.null_bias import make_null_bias
-from statcv.inference.tests.permutation import (
-    Permuted,
+from statcv.inference.tests.exchange import (
     exchange,
     few_permutations,
     few_permutations_caveat,
 )
+from statcv.inference.tests.htest import check_alternative
+from statcv.inference.tests.null_bias import make_null_bias
+from statcv.inference.tests.permutation import Permuted
 from statcv.metrics import Metric
 from statcv.results.cost import duration, seconds_once, warn_of_permutations
 from statcv.results.estimates import named_estimate
@@ -78,7 +78,6 @@ def permuted(
     def make(short: Sequence[Wanted], first: int) -> Permuted:
         return permuted_values(
             result.refits.setup_for(short[0][0]),
-            result.held,
             short,
             times,
             seed=seed,

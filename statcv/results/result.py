@@ -49,11 +49,8 @@ from statcv.inference.refits.corrected_calibration import (
     corrected_calibration,
 )
 from statcv.inference.refits.jackknife import Jackknife
-from statcv.inference.refits.optimism import (
-    OptimismCorrected,
-    OptimismTable,
-    optimism_corrected,
-)
+from statcv.inference.refits.optimism import optimism_corrected
+from statcv.inference.refits.optimism_table import OptimismCorrected, OptimismTable
 from statcv.inference.refits.refitting import scores_of
 from statcv.metrics import Metric
 from statcv.models import Model

@@ -32,7 +32,7 @@ from statcv.inference import (
 )
 from statcv.inference.estimates.groups import among, group_estimates
 from statcv.inference.estimates.values import know_values
-from statcv.inference.paired.contrasts import ADJUSTED, adjusted
+from statcv.inference.paired.adjusted import ADJUSTED, adjusted
 from statcv.inference.paired.groups import Group, compare_pair, group_differences
 from statcv.metrics import Metric, is_listed
 from statcv.results.estimates import is_bootstrap

@@ -22,7 +22,7 @@ from statcv.inference import (
     measured_coverages,
 )
 from statcv.inference.estimates.monte_carlo import MonteCarlo
-from statcv.inference.refits.optimism import OptimismTable
+from statcv.inference.refits.optimism_table import OptimismTable
 from statcv.inference.tests.permutation import is_permutable
 from statcv.models import Logit
 from statcv.models.tuning import choices

@@ -24,7 +24,7 @@ from xgboost.callback import TrainingCallback
 import statcv as scv
 from statcv import cv
 from statcv.engine import Setup, parallel, tasks
-from statcv.engine.parallel import LARGE, Shared, _limited
+from statcv.engine.parallel import LARGE, SharedObject, _limited
 from statcv.engine.tasks import cut, ways
 from statcv.errors import FitError
 from statcv.folds import make_plan
@@ -233,7 +233,7 @@ def test_a_large_design_is_mapped_into_workers_and_not_copied():
     frame["y"] = rng.integers(0, 2, 20_000)
     design = make_design("y ~ .", frame, scope={})
     plan = make_plan("stratified_kfold", design.y, "binary", k=10, seed=1)
-    shared = Shared(Setup(design, plan, Mean(), 1))
+    shared = SharedObject(Setup(design, plan, Mean(), 1))
     assert len(pickle.dumps(design)) > 5e6
     seen = Parallel(n_jobs=2)(delayed(look)(shared) for _ in range(6))
     processes, files, writeable, totals = map(set, zip(*seen, strict=True))
@@ -250,7 +250,7 @@ def test_what_every_task_carries_along_is_small():
     frame["y"] = rng.integers(0, 2, 20_000)
     design = make_design("y ~ .", frame, scope={})
     plan = make_plan("stratified_kfold", design.y, "binary", k=10, seed=1)
-    shared = Shared(Setup(design, plan, Mean(), 1))
+    shared = SharedObject(Setup(design, plan, Mean(), 1))
     _ = pickle.dumps(shared)
     sent = shared.__reduce__()[1][1:]
     carried = [one for one in sent if one.nbytes <= LARGE]
@@ -260,13 +260,15 @@ def test_what_every_task_carries_along_is_small():
 
 
 def test_an_object_is_put_together_once_in_a_process():
-    shared = Shared({"large": np.arange(LARGE), "small": np.arange(3), "none": []})
+    shared = SharedObject(
+        {"large": np.arange(LARGE), "small": np.arange(3), "none": []}
+    )
     sent = pickle.dumps(shared)
     first, second = pickle.loads(sent), pickle.loads(sent)
     assert first is second
     np.testing.assert_array_equal(first.value["large"], np.arange(LARGE))
     np.testing.assert_array_equal(first.value["small"], np.arange(3))
-    other = pickle.loads(pickle.dumps(Shared({"large": 0})))
+    other = pickle.loads(pickle.dumps(SharedObject({"large": 0})))
     assert other.value == {"large": 0}
     again = pickle.loads(sent)
     np.testing.assert_array_equal(again.value["large"], np.arange(LARGE))

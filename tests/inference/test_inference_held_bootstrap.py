@@ -14,13 +14,9 @@ from hypothesis import strategies as st
 from statcv import cv
 from statcv.errors import MetricError
 from statcv.inference import LeftOut, Scores, make_estimate
-from statcv.inference.intervals.bootstrap import (
-    Units,
-    bca_limits,
-    bootstrap_interval,
-    percentile_limits,
-    weighted_metric,
-)
+from statcv.inference.intervals.bootstrap import DrawnUnits, bootstrap_interval
+from statcv.inference.intervals.percentiles import bca_limits, percentile_limits
+from statcv.inference.intervals.resampled_metric import weighted_metric
 from statcv.metrics import METRICS, delong
 from statcv.models import Logit
 
@@ -129,7 +125,7 @@ def test_samples_keep_classes_and_per_fold_the_folds(seed, how):
     rng = np.random.default_rng(seed)
     y, fold = rng.integers(0, 2, 30), rng.integers(0, 3, 30)
     scores = make_scores(y, fold, rng.random(30))
-    times = Units.of(scores, AUROC, how).drawn(20, rng)
+    times = DrawnUnits.of(scores, AUROC, how).drawn(20, rng)
     assert (times >= 0).all()
     cell = y if how == "pooled" else 2 * fold + y
     for value in np.unique(cell):
@@ -140,7 +136,9 @@ def test_samples_keep_classes_and_per_fold_the_folds(seed, how):
 def test_each_record_is_drawn_once_on_average():
     y = np.repeat([0, 1], [30, 10])
     scores = make_scores(y, np.zeros(40), np.arange(40.0))
-    times = Units.of(scores, AUROC, "pooled").drawn(20_000, np.random.default_rng(1))
+    times = DrawnUnits.of(scores, AUROC, "pooled").drawn(
+        20_000, np.random.default_rng(1)
+    )
     np.testing.assert_allclose(times.mean(axis=0), 1, atol=0.04)
     expected = 1 - 1 / np.where(y == 1, 10, 30)  # the variance of a multinomial
     np.testing.assert_allclose(times.var(axis=0), expected, atol=0.06)
@@ -151,7 +149,7 @@ def test_whole_clusters_are_drawn_and_records_never_held_out_are_not():
     source = np.repeat(np.arange(10), 3)
     y = rng.integers(0, 2, 30)
     scores = make_scores(y, source % 2, rng.random(30), clusters=source)
-    times = Units.of(scores, AUROC, "pooled").drawn(50, rng)
+    times = DrawnUnits.of(scores, AUROC, "pooled").drawn(50, rng)
     assert (times == times[:, (np.arange(30) // 3) * 3]).all()
     assert (times[:, ::3].sum(axis=1) == 10).all()
     some = replace(
@@ -161,7 +159,7 @@ def test_whole_clusters_are_drawn_and_records_never_held_out_are_not():
         predicted=scores.predicted[:20],
         clusters=None,
     )
-    times = Units.of(some, AUROC, "pooled").drawn(50, rng)
+    times = DrawnUnits.of(some, AUROC, "pooled").drawn(50, rng)
     absent = np.setdiff1d(np.arange(30), some.row)
     assert (times[:, absent] == 0).all()
     assert (times.sum(axis=1) == 20).all()
@@ -190,7 +188,7 @@ def test_a_weighted_metric_is_that_of_repeated_records(name, how, seed):
     y, fold = np.arange(n) % 2, np.arange(n) // 2 % 3
     predicted = rng.integers(1, 6, n) / 7
     scores = make_scores(y, fold, predicted)
-    times = Units.of(scores, METRICS[name], how).drawn(3, rng)
+    times = DrawnUnits.of(scores, METRICS[name], how).drawn(3, rng)
     found = weighted_metric(scores, METRICS[name], how)(times)
     for value, often in zip(found, times.astype(int), strict=True):
         rows = np.repeat(np.arange(n), often)
@@ -292,7 +290,7 @@ def test_the_jackknife_leaves_out_one_record_at_a_time(seed):
     rng = np.random.default_rng(seed)
     y, score = np.repeat([0, 1], [7, 5]), rng.integers(0, 8, 12) / 8
     scores = make_scores(y, np.zeros(12), score)
-    units = Units.of(scores, AUROC, "pooled")
+    units = DrawnUnits.of(scores, AUROC, "pooled")
     statistic = weighted_metric(scores, AUROC, "pooled")
     found = list(units.jackknife(statistic, 3, rng))
     for code, moved in enumerate(found):
@@ -309,7 +307,7 @@ def test_above_a_thousand_records_the_acceleration_hardly_changes(monkeypatch):
     rng = np.random.default_rng(6)
     y = np.repeat([0, 1], [700, 200])
     scores = make_scores(y, np.zeros(900), rng.normal(1.5 * y))
-    units = Units.of(scores, AUROC, "pooled")
+    units = DrawnUnits.of(scores, AUROC, "pooled")
     statistic = weighted_metric(scores, AUROC, "pooled")
 
     def acceleration():

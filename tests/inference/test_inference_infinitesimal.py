@@ -24,11 +24,8 @@ from statcv.formula import make_design
 from statcv.inference.estimates import pair_variation as added
 from statcv.inference.estimates.draws import DRAWS, Draws, _form, _weights, draw
 from statcv.inference.estimates.influences import influences
-from statcv.inference.intervals.infinitesimal import (
-    METHOD,
-    infinitesimal_interval,
-    wilson_limits,
-)
+from statcv.inference.intervals.infinitesimal import METHOD, infinitesimal_interval
+from statcv.inference.intervals.scales import wilson_limits
 from statcv.metrics import METRICS
 from statcv.metrics.influence.concordance import concordance_counts
 from statcv.models import Linear, Logit, Statsmodels, resolve_model
@@ -197,7 +194,7 @@ def test_errors_above_the_truth_call_for_a_lower_limit_that_is_further_away():
 def test_draws_do_not_depend_on_how_many_are_made_at_a_time(monkeypatch):
     res = scv.cv("y ~ a + b", simulated(50), k=5, seed=1)
     whole = draw(res.scores, [(AUROC, "per_fold"), (BRIER, "pooled")])
-    monkeypatch.setattr("statcv.inference.estimates.draws.CELLS", 7 * 50)
+    monkeypatch.setattr("statcv.inference.estimates.moved_predictions.CELLS", 7 * 50)
     parts = draw(res.scores, [(AUROC, "per_fold"), (BRIER, "pooled")])
     for one, other in zip(whole, parts, strict=True):
         np.testing.assert_allclose(one.error, other.error, atol=1e-12)

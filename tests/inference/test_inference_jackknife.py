@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 import statcv as scv
 from statcv import by_value
 from statcv.engine import Setup
-from statcv.errors import ArgumentError, SchemeError
+from statcv.errors import SchemeError
 from statcv.folds import FoldPlan
 from statcv.folds.deletion import choose_splits, count_fits, delete_records
 from statcv.folds.ragged import Ragged
@@ -22,6 +22,7 @@ from statcv.inference.refits.jackknife import (
     Jackknife,
     jackknife_interval,
     jackknife_values,
+    keep_jackknife,
 )
 from statcv.inference.refits.refitting import balanced_pairs
 from statcv.metrics import METRICS
@@ -224,24 +225,20 @@ def test_two_samples_each_have_their_own_mean():
 def test_intervals_are_normal_on_their_scale():
     result = result_of(frame(24), scheme="leave_pair_out")
     setup, value = setup_of(result), float(result.estimate())
-    plain = jackknife_interval(setup, result.scores, AUROC, "paired", 0.9)
     jack = jackknife_values(setup, AUROC, "paired")
+    plain = jackknife_interval(value, AUROC, 0.9, jack)
     assert plain.se == pytest.approx(np.sqrt(jack.variance))
     ones = int((setup.design.y == 1).sum())
     assert jack.n_fits == 22 * ones * (24 - ones)  # each pair less its two records
     assert (plain.lower + plain.upper) / 2 == pytest.approx(value)
     assert (plain.upper - value) / plain.se == pytest.approx(1.6448536269514722)
-    logit = jackknife_interval(
-        setup, result.scores, AUROC, "paired", 0.9, scale="logit"
-    )
+    logit = jackknife_interval(value, AUROC, 0.9, jack, "logit")
     ends = np.log([p / (1 - p) for p in (logit.lower, value, logit.upper)])
     assert ends[1] - ends[0] == pytest.approx(ends[2] - ends[1])
     assert (ends[2] - ends[1]) * value * (1 - value) == pytest.approx(
         1.6448536269514722 * plain.se
     )
     assert "logit" in logit.method
-    with pytest.raises(ArgumentError, match="log"):
-        jackknife_interval(setup, result.scores, AUROC, "paired", 0.9, scale="log")
 
 
 def test_fewer_pairs_or_repeats_are_refitted_if_there_are_too_many():
@@ -256,9 +253,7 @@ def test_fewer_pairs_or_repeats_are_refitted_if_there_are_too_many():
     result = result_of(data, scheme="rloocv", repeats=4)
     some = jackknife_values(setup_of(result), AUROC, "pooled", most_fits=1000)
     assert some.left_out == "2 of 4 repeats are refitted"
-    interval = jackknife_interval(
-        setup_of(result), result.scores, AUROC, "pooled", 0.95, most_fits=1000
-    )
+    interval = jackknife_interval(0.6, AUROC, 0.95, some)
     assert "2 of 4 repeats" in interval.assumes
     with pytest.raises(SchemeError, match="most_fits=10"):
         jackknife_values(setup_of(result), AUROC, "pooled", most_fits=10)
@@ -281,24 +276,21 @@ def test_unavailable_intervals_have_a_reason():
     data = frame(12)
     rare = data.assign(y=[1, 1] + 10 * [0])
     result = result_of(rare, scheme="leave_pair_out")
-    interval = jackknife_interval(
-        setup_of(result), result.scores, AUROC, "paired", 0.95
-    )
+    deleted = keep_jackknife(setup_of(result), result.scores, AUROC, "paired", {})
+    interval = jackknife_interval(0.9, AUROC, 0.95, deleted)
     assert interval.method == "none"
     assert "no record of class" in interval.assumes
     result = result_of(data, "z ~ a", Linear(), scheme="kfold", k=3)
     rmse = METRICS["rmse"]
     setup = setup_of(result)
-    assert jackknife_interval(setup, result.scores, rmse, "pooled", 0.95).se > 0
-    logit = jackknife_interval(
-        setup, result.scores, rmse, "pooled", 0.95, scale="logit"
-    )
+    jack = jackknife_values(setup, rmse, "pooled")
+    assert jackknife_interval(0.9, rmse, 0.95, jack).se > 0
+    logit = jackknife_interval(0.9, rmse, 0.95, jack, "logit")
     assert logit.assumes == "RMSE is not a proportion, and has no logit"
     data["perfect"] = data["y"] * 10 + data["a"] / 10
     result = result_of(data, "y ~ perfect", scheme="leave_pair_out")
-    interval = jackknife_interval(
-        setup_of(result), result.scores, AUROC, "paired", 0.95
-    )
+    deleted = keep_jackknife(setup_of(result), result.scores, AUROC, "paired", {})
+    interval = jackknife_interval(0.9, AUROC, 0.95, deleted)
     assert interval.assumes == "it is the same whichever record is deleted"
 
 

@@ -27,6 +27,7 @@ from statcv.errors import (
     UndefinedMetricWarning,
 )
 from statcv.inference.refits import optimism as module
+from statcv.inference.refits import resampling
 from statcv.inference.refits.optimism import optimism_corrected
 from statcv.metrics import METRICS, Metric, calibration_curve
 from statcv.models import Linear, Logit
@@ -250,12 +251,12 @@ def test_clusters_drawn_twice_count_as_two():
 def test_two_stages_keep_the_classes_of_a_stratified_sample():
     data, times = frame(30), 8
     setup = setup_of("y ~ a", data, Logit(C=1.0))
-    study = module.Study((AUROC,), True, None, 7, times)
-    resampling = module.Resampling(setup, study)
-    samples, generators = resampling.samples(range(times))
+    study = resampling.ResamplingStudy((AUROC,), True, None, 7, times)
+    samples_of = resampling.Resampling(setup, study)
+    samples, generators = samples_of.samples(range(times))
     for sample, rng in zip(samples, generators, strict=True):
         rows = np.repeat(np.arange(30), sample)
-        again = resampling.draw(rows, rng, 5)
+        again = samples_of.draw(rows, rng, 5)
         assert (again[:, data["y"] == 1].sum(axis=1) == data["y"].sum()).all()
         assert (again.sum(axis=1) == 30).all()
         assert (again[:, sample == 0] == 0).all()
@@ -311,8 +312,8 @@ def test_how_many_samples_are_fitted_together_changes_nothing(monkeypatch):
     setup = setup_of("y ~ a + b", frame(24), Logit())
     given = {"n_boot": 40, "interval": "two_stage"}
     before = shifted(setup, AUROC, **given)
-    monkeypatch.setattr(module, "TOGETHER", 1)
-    monkeypatch.setattr(module, "PREDICTIONS", 24 * 7)
+    monkeypatch.setattr(resampling, "TOGETHER", 1)
+    monkeypatch.setattr(resampling, "PREDICTIONS", 24 * 7)
     after = shifted(setup, AUROC, **given)
     np.testing.assert_allclose(spread(after), spread(before), rtol=0, atol=1e-10)
 
@@ -394,13 +395,13 @@ def test_models_of_other_libraries_and_processes_give_the_same(monkeypatch):
     forest = RandomForestClassifier(n_estimators=2, max_depth=2)
     setup = setup_of("y ~ a + b", data, forest)
     one = shifted(setup, AUROC, n_boot=6)
-    monkeypatch.setattr(module, "PREDICTIONS", 80)
+    monkeypatch.setattr(resampling, "PREDICTIONS", 80)
     assert shifted(setup, AUROC, n_boot=6, n_jobs=2) == one
 
 
 def resampled(setup, stratified):
-    study = module.Study((AUROC,), stratified, None, 1, 20)
-    return module.Resampling(setup, study).samples(range(20))
+    study = resampling.ResamplingStudy((AUROC,), stratified, None, 1, 20)
+    return resampling.Resampling(setup, study).samples(range(20))
 
 
 def test_whole_clusters_are_drawn_with_their_classes():

@@ -13,11 +13,8 @@ from sklearn.model_selection import StratifiedKFold
 
 import statcv as scv
 from statcv.errors import StatcvError
-from statcv.inference.tests.permutation import (
-    distinct_permutations,
-    made_for_outcome,
-    permuted_places,
-)
+from statcv.inference.tests.exchange import distinct_permutations
+from statcv.inference.tests.permutation import made_for_outcome, permuted_places
 
 TIMES = 4
 RARE = (1, 4, 7, 10)

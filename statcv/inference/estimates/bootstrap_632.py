@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from statcv.arguments import check_level
 from statcv.errors import MetricError
 from statcv.inference.estimates.estimate import Estimate
-from statcv.inference.estimates.values import casewise_by_record, values_by_split
+from statcv.inference.estimates.losses import casewise_by_record
+from statcv.inference.estimates.values import values_by_split
 from statcv.inference.intervals.interval import Interval
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
@@ -80,6 +81,7 @@ class Bootstrap632:
         If the out-of-bag value is no worse than no information, this is
         ``(1 - w) apparent + w out_of_bag`` with ``w = .632 / (1 - .368 overfitting)``.
         """
+        # the weight of the out-of-bag value rises from .632 to 1 with overfitting
         rate = self.overfitting
         no_worse = max if self.greater_is_better else min
         bounded = no_worse(self.out_of_bag, self.no_information)
@@ -208,6 +210,7 @@ def no_information(
     """
     n = len(y)
     count = min(n, max(MOST // n, 1))
+    # every outcome meets predictions of other records, evenly spread
     shifts = np.arange(count) * n // count
     if count < n:  # because neighbours in the data may be alike
         order = np.random.default_rng(0).permutation(n)

@@ -72,6 +72,7 @@ class Constants:
         if self.own:
             return False
         with np.errstate(invalid="ignore"):  # infinite decision values
+            # equal constants in all folds cannot reveal the held-out outcome
             spread = np.ptp(self.by_split, axis=0).max()
         cuts = 0.0 if self.cuts is None else float(np.ptp(self.cuts[:-1]))
         return bool(spread <= ROUNDING and cuts <= ROUNDING)
@@ -105,6 +106,7 @@ def constants_of(setup: Setup, held: Held) -> Constants | None:
         return Constants(plan.fits.mean_by_split(by_fit), at_all, shifts=shifts)
     levels = range(len(setup.design.outcome.levels))
     values = [y] if kind == "continuous" else [y == code for code in levels]
+    # the weighted share of each class in every training set, and in all records
     if setup.weights is None or plan.rebalanced:  # classes then always weigh the same
         shares = [plan.training_means(one) for one in values]
         of_all = [one.mean() for one in values]
@@ -129,6 +131,7 @@ def constants_of(setup: Setup, held: Held) -> Constants | None:
 
 def _rule_on_constants(model: Thresholded, shares: Floats, predicted: Floats) -> Floats:
     """Return the threshold that the rule chooses if all predictions are equal."""
+    # one record per class, weighted by its share, stands for a training set
     y = np.tile([0, 1], (len(shares), 1))
     pair = np.column_stack([predicted, predicted])
     return best_thresholds(RULES[model.rule], y, pair, shares)
@@ -144,6 +147,7 @@ def _margins(setup: Setup) -> tuple[Floats, Floats] | None:
     plan, y = setup.plan, setup.design.y
     if setup.weights is not None or plan.weighting is not None:
         return None
+    # training sets with the same class counts have the same constant
     counts, _ = plan.counts(y, 2)
     kinds, first, of = np.unique(counts, axis=0, return_index=True, return_inverse=True)
     fits = len(kinds) + 1

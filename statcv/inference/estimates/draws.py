@@ -16,9 +16,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine import Reference
+from statcv.inference.estimates.moved_predictions import (
+    DRAWS,
+    MovedPredictions,
+    mean_along,
+)
 from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
-from statcv.inference.estimates.values import thresholds, values_by_split
+from statcv.inference.estimates.values import values_by_split
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 from statcv.metrics.influence.weighted import won
@@ -26,11 +30,8 @@ from statcv.metrics.influence.weighted import won
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
-# most draws, which give a standard error to 5 %, and limits to 2.5 % of their distance
-DRAWS = 200
 FEWEST_DRAWS = 50  # fewest draws, as fits of many records add little variance
 RECORDS = 10**6  # units times draws, where the number of draws is between its limits
-CELLS = 2**22  # numbers in the arrays of the draws that are made at once
 # largest distance of an error from the median, in sds of a normal distribution
 MAX_SDS = 4.0
 QUARTILES = 1.349  # standard deviations of a normal distribution between its quartiles
@@ -81,6 +82,7 @@ class Draws:
 
         Errors above 0 call for a lower limit that is further away.
         """
+        # twice the mean square on either side of the mean
         away, held = self.error - self.error.mean(), float(self.held.var())
         above, below = (
             2 * float(np.mean(np.maximum(sign * away, 0.0) ** 2)) for sign in (1, -1)
@@ -89,6 +91,7 @@ class Draws:
 
     def shared(self, other: Draws) -> float:
         """Return the covariance with another estimate that is due to the fits."""
+        # the covariance with moved fits, minus that with the fits as given
         with_fits = np.cov(self.error, other.error, bias=True)[0, 1]
         given = np.cov(self.held, other.held, bias=True)[0, 1]
         return self.share * float(with_fits - given)
@@ -117,7 +120,7 @@ def draw(
         unit = np.arange(len(scores.y)) if scores.clusters is None else scores.clusters
         units = int(unit.max()) + 1
     draws = n_draws(units)
-    moving = _Moving(scores)
+    moving = MovedPredictions(scores)
     forms = [_form(scores, metric, how) for metric, how in asked]
     found = np.full((len(asked), 2, draws), np.nan)
     start = 0
@@ -126,6 +129,7 @@ def draw(
         moved, model = moving.predictions(weights - 1), moving.model(weights - 1)
         given = scores.predicted[None], scores.left.predicted[None]
         for made, form in zip(found, forms, strict=True):
+            # the error of an estimate is its distance from the value of the model
             made[0, some] = form.value(*moved, weights) - form.of_model(model)
             made[1, some] = form.value(*given, weights)
         start = some.stop
@@ -147,6 +151,7 @@ def _limited(error: Floats) -> Floats:
 
     A calibration slope has no variance where a draw may leave no signal at all.
     """
+    # a loss is unbounded to first order, so that single draws may be extreme
     low, middle, high = np.quantile(error, (0.25, 0.5, 0.75))
     reach = MAX_SDS * (high - low) / QUARTILES
     return np.clip(error, middle - reach, middle + reach)
@@ -166,105 +171,8 @@ def _weights(unit: Numbers, units: int, draws: int, step: int) -> Iterator[Float
     rng = np.random.default_rng(0)
     for start in range(0, draws, step):
         some = min(step, draws - start)
+        # exponential weights are the Bayesian bootstrap, equal within a cluster
         yield rng.standard_exponential((some, units))[:, unit]
-
-
-# ---- predictions with moved fits ----
-
-
-@dataclass(frozen=True, eq=False)
-class _Moving:
-    """Held-out predictions, and those of the model, as functions of the weights.
-
-    Attributes
-    ----------
-    scores : Scores
-    """
-
-    scores: Scores
-
-    @cached_property
-    def reference(self) -> Reference:
-        """The fit to all records."""
-        assert self.scores.sensitivity is not None
-        return self.scores.sensitivity.reference
-
-    @property
-    def step(self) -> int:
-        """How many draws are made at a time."""
-        cells = max(len(self.scores.left.row), len(self.scores.y))
-        return max(1, min(DRAWS, CELLS // (cells * self.reference.classes)))
-
-    @cached_property
-    def _linear(self) -> Floats:
-        """The linear predictors of ``scores.left``, (k, classes)."""
-        left = self.scores.left
-        eta = self.reference.likelihood.link(left.predicted)
-        return np.asarray(eta.reshape(len(left.row), -1))
-
-    def predictions(self, change: Floats) -> tuple[Floats, Floats]:
-        """Return predictions in the order of ``scores``, and in that of its ``left``.
-
-        Parameters
-        ----------
-        change : numpy.ndarray, shape (m, n)
-            The change of the weight of each record.
-
-        Returns
-        -------
-        numpy.ndarray, shape (m, k) or (m, k, classes)
-        """
-        left = self.scores.left
-        shifts = self.reference.shifts(change, left.fit, left.row)
-        every = self._read(self._linear + shifts)
-        return self._by_split(every), every
-
-    def model(self, change: Floats) -> Floats:
-        """Return predictions of the fit to all records, (m, n) or (m, n, classes)."""
-        return self._read(self.reference.predictors(change))
-
-    def _read(self, eta: Floats) -> Floats:
-        made = self.reference.likelihood.mean(eta)
-        return np.asarray(made[..., 0] if made.shape[-1] == 1 else made)
-
-    def _by_split(self, every: Floats) -> Floats:
-        """Average the predictions of the fits of each split."""
-        held, place = self._places
-        some = every if len(held) == every.shape[1] else every[:, held]
-        if place is None:
-            return some
-        return mean_along(some, place, len(self.scores.row))
-
-    @cached_property
-    def _places(self) -> tuple[Numbers, Numbers | None]:
-        """The held-out records of ``left``, and where they are in ``scores``."""
-        scores, left = self.scores, self.scores.left
-        held = np.flatnonzero(left.held)
-        if np.array_equal(left.row[held], scores.row):
-            return held, None
-        assert scores.sensitivity is not None
-        split = scores.sensitivity.setup.plan.fits.split_of[left.fit[held]]
-        wanted, found = (
-            np.unique(one, return_inverse=True)[1] * len(scores.y) + row
-            for one, row in ((scores.split, scores.row), (split, left.row[held]))
-        )
-        known = np.isin(found, wanted)  # a pair of a tournament may be cut
-        order = np.argsort(wanted, kind="stable")
-        place = order[np.searchsorted(wanted, found[known], sorter=order)]
-        return held[known], place
-
-
-def mean_along(values: Floats, place: Numbers, places: int) -> Floats:
-    """Return the means along the second axis of values with the same place."""
-    from scipy.sparse import csr_array
-
-    share = 1 / np.bincount(place, minlength=places)[place]
-    table = csr_array(
-        (share, (place, np.arange(len(place)))), shape=(places, len(place))
-    )
-    flat = np.moveaxis(values, 1, 0).reshape(len(place), -1)
-    made = (table @ flat).reshape(places, len(values), *values.shape[2:])
-    return np.asarray(np.moveaxis(made, 0, 1))
 
 
 # ---- the forms of an estimate ----
@@ -288,12 +196,13 @@ def _form(scores: Scores, metric: Metric, how: str) -> _Form:
         groups = [where for where, one in zip(groups, known, strict=True) if one]
         share = np.ones(len(groups))
         if how == "paired":  # weighted by the numbers of their pairs
-            share = np.array([_n_pairs(scores, metric, where) for where in groups])
+            share = np.array([_n_pairs(scores, where) for where in groups])
     parts = [_Part.of(scores, where) for where in groups]
     return _Form(scores, metric, parts, share / share.sum())
 
 
-def _n_pairs(scores: Scores, metric: Metric, where: Numbers) -> float:
+def _n_pairs(scores: Scores, where: Numbers) -> float:
+    # all pairs minus those with equal outcomes
     counts = np.unique(scores.y[scores.row[where]], return_counts=True)[1]
     return float(counts.sum() ** 2 - (counts**2).sum()) / 2
 
@@ -389,9 +298,7 @@ class _Form:
         scores, more = self.scores, {}
         if self.metric.uses_baseline:
             more["baseline"] = scores.baseline[scores.split]
-        cuts = thresholds(scores, self.metric)
-        if self.metric.cuts and cuts is None and not scores.probabilities:
-            cuts = np.zeros(len(scores.row))
+        cuts = scores.cut_for(self.metric)
         if cuts is not None:
             more["threshold"] = cuts
         return more
@@ -411,6 +318,7 @@ class _Listed(_Form):
     def value(self, predicted: Floats, listed: Floats, weights: Floats) -> Floats:
         """Return the estimate for some draws."""
         (first, second), (one, other), begins = self._sorted
+        # a pair has the product of the weights of its two records
         each = weights[:, one] * weights[:, other]
         if listed.ndim == 2:
             right = won(listed[:, first], listed[:, second])

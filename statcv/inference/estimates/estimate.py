@@ -17,28 +17,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import check_level
-from statcv.errors import MetricError, plural, suggestion
+from statcv.errors import MetricError, suggestion
 from statcv.inference.estimates.monte_carlo import is_sampled, monte_carlo_sd
-from statcv.inference.estimates.pairs import (
-    MIRRORED,
-    NO_PAIRS,
-    concordance,
-    is_mirrored,
+from statcv.inference.estimates.reasons import (
+    why_no_default,
+    why_not_predicted,
+    why_undefined,
 )
 from statcv.inference.estimates.values import know_values
+from statcv.inference.intervals.default import (
+    check_interval,
+    default_interval,
+    know_intervals,
+)
 from statcv.inference.intervals.interval import (
     CLUSTERS_ONLY,
     OF_OTHERS,
     RECORDS_ONLY,
     Interval,
 )
-from statcv.inference.intervals.methods import (
-    INTERVALS,
-    Asked,
-    check_interval,
-    default_interval,
-    know_intervals,
-)
+from statcv.inference.intervals.methods import INTERVALS, IntervalRequest
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric, is_listed
 
@@ -97,6 +95,7 @@ class Estimate:
     @cached_property
     def interval(self) -> Interval:
         """The interval within the bounds, with a note if the estimate is outside."""
+        # limits end at the bounds of the metric
         made = self.make()
         lower, upper = max(made.lower, self.bounds[0]), min(made.upper, self.bounds[1])
         assumes, slack = made.assumes, 1e-12 * max(1.0, abs(self.value))
@@ -212,7 +211,7 @@ def estimate(
         check_interval(scores, metric, how, interval)
     if not len(scores.row):
         return _of_nothing(metric, how, level)
-    asked = Asked(scores, metric, how, level, seed)
+    asked = IntervalRequest(scores, metric, how, level, seed)
     values, value = asked.values, asked.value
 
     def make() -> Interval:
@@ -220,16 +219,18 @@ def estimate(
         if not (asked.has_folds or np.isnan(values).all()):
             made = Interval.none("fewer than two different folds have a value")
         elif name is None:
-            made = Interval.none(_why_none(scores, metric, how, values))
+            made = Interval.none(why_no_default(scores, metric, how, values))
         else:
             made = _interval(name, asked)
         assumes = made.assumes
+        # predictions of a model fitted elsewhere vary with these records alone
         if scores.external and assumes in (RECORDS_ONLY, CLUSTERS_ONLY):
             assumes = OF_OTHERS
+        # a sample of pairs adds Monte Carlo error to that of the records
         if how == "paired" and name in IN_SAMPLES and is_sampled(scores):
             assumes += IN_SAMPLES[name] * (made.method != "none")
         if made.method == "none" and np.isnan(value):
-            assumes = _not_predicted(scores) or assumes
+            assumes = why_not_predicted(scores) or assumes
         made = replace(made, name=name or "", assumes=assumes)
         return asked.at_boundary(made)
 
@@ -325,56 +326,11 @@ def resolve_how(scores: Scores, metric: Metric, how: str | None) -> str:
     return how
 
 
-def _interval(name: str, asked: Asked) -> Interval:
+def _interval(name: str, asked: IntervalRequest) -> Interval:
     """Compute the interval of that name."""
     if asked.how == "pooled" and asked.undefined:
-        return Interval.none(_undefined(asked.scores, asked.values))
+        return Interval.none(why_undefined(asked.scores, asked.values))
     return INTERVALS[name].make(asked)
-
-
-def _why_none(scores: Scores, metric: Metric, how: str, values: Floats) -> str:
-    """Return the reason why there is no default interval."""
-    if how == "paired" and metric.rank:
-        if is_mirrored(scores, metric):
-            return MIRRORED
-        if not concordance(scores, metric)[1]:
-            return NO_PAIRS[metric.pairs]
-        if scores.pairwise:
-            return "there are too many pairs to list"
-        other = " or interval='influence'" if metric.is_auroc else ""
-        return (
-            "no interval for the pairs within folds is known to keep its level; "
-            f"see how='per_fold'{',' * bool(other)}{other}"
-        )
-    if scores.apart:
-        return "each split is pooled by itself; see how='per_fold'"
-    if np.isnan(values).any():
-        return _undefined(scores, values)
-    return (
-        f"no closed form is known for a pooled {metric.label}; interval='bootstrap' "
-        "resamples the records"
-    )
-
-
-def _not_predicted(scores: Scores) -> str:
-    """Return how many predictions and records are NaN in words; empty if none."""
-    left = scores.left
-    if not len(left.row):
-        return ""
-    table = left.predicted.reshape(len(left.row), -1)
-    missing = np.flatnonzero(np.isnan(table).any(axis=1))
-    if not missing.size:
-        return ""
-    records = plural(len(np.unique(left.row[missing])), "record")
-    return f"{missing.size} of {len(table)} predictions are NaN, for {records}"
-
-
-def _undefined(scores: Scores, values: Floats) -> str:
-    if scores.external and len(values) == 1:
-        return "it has no value"
-    unit = "splits" if scores.by_split else "repeats"
-    count = int(np.isnan(values).sum())
-    return f"it is undefined in {count} of {len(values)} {unit}"
 
 
 def _bounds(scores: Scores, metric: Metric) -> tuple[float, float]:

@@ -28,6 +28,7 @@ def among(scores: Scores, members: NDArray[np.bool_]) -> Scores:
     """
     where = members[scores.row]
     if scores.tournament:
+        # a pair is kept only if both of its records are in the group
         where = np.bincount(scores.split, ~where, scores.n_splits)[scores.split] == 0
     used, split = np.unique(scores.split[where], return_inverse=True)
     baseline = scores.baseline[used]
@@ -81,6 +82,7 @@ def joined_groups(
         return random_effects(values, ses, level)
     inside = (values > 0) & (values < 1)
     share = np.where(inside, values, np.nan)
+    # the delta method gives the standard error of a logit
     spread = ses / (share * (1 - share))
     found = random_effects(logit(share), spread, level)
     return replace(

@@ -75,12 +75,14 @@ class Influences:
 
         Few units with large influences determine it where their kurtosis is high.
         """
+        # the influences of a cluster's records are summed
         moved = np.bincount(self.units.unit, self.held)
         moved = moved[np.bincount(self.units.unit, self.units.counted) > 0]
         squares = (moved - moved.mean()) ** 2
         total = float((squares**2).sum())
         if not total > 0:
             return self.units.df
+        # heavy tails leave a variance fewer degrees of freedom
         kurtosis = len(moved) * total / float(squares.sum()) ** 2
         return min(self.units.df, 2 * len(moved) / max(kurtosis - 1, TINY))
 
@@ -206,6 +208,7 @@ def _as_held_out(pool: Pool, metric: Metric, how: str) -> Influences | str:
             return "a class is not held out"
         by = part.read_by(metric)
         found = by.derivative(metric)
+        # the estimate is the mean over parts, and so is its derivative
         held[by.row] += found.weight / len(parts)
         values.append(found.value)
         if metric.rank:

@@ -47,6 +47,7 @@ def mean_model_hand_till(
         fits.mean_by_split(fits.training_means(weighed * (scores.y == code)) / total)
         for code in range(scores.n_classes)
     ]
+    # the class shares of the training set stand for predictions
     alone = np.column_stack(shares)[scores.split]
     values = pooled_values(replace(scores, predicted=alone), METRICS["auroc_hand_till"])
     defined = values[~np.isnan(values)]

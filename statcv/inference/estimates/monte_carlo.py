@@ -111,12 +111,14 @@ def _variance(listed: ConcordantPairs, where: Numbers, sort: Numbers) -> float:
     if listed.cells > 1 and len(where):  # a cell compares two classes
         sort = np.where(np.isin(sort, sort[[first[0], second[0]]]), sort, -1)
     members = np.flatnonzero(sort >= 0)
+    # the number of possible partners of each record: those of other outcomes
     own = len(members) - np.bincount(sort[members])[sort[members]]
     m, possible = len(won), int(own.sum()) // 2
     if m < 2:
         return math.nan
     if m >= possible:
         return 0.0
+    # a simple random sample of pairs, with the finite population correction
     every = float(won.var(ddof=1))
     times = np.bincount(np.concatenate([first, second]), minlength=len(sort))[members]
     share = m * own / possible
@@ -124,6 +126,7 @@ def _variance(listed: ConcordantPairs, where: Numbers, sort: Numbers) -> float:
     balanced = (np.abs(times - share) < 1).all()
     if not balanced or df < LEAST_DF:
         return (1 - m / possible) * every / m
+    # a balanced sample removes the variation between records, but for rounding
     left = float(residual @ residual) / df
     rest = share - np.floor(share)
     uneven = float((rest * (1 - rest)).sum()) * max(every - left, 0.0) / m**2
@@ -154,6 +157,7 @@ def residuals(first: Numbers, second: Numbers, won: Floats) -> tuple[Floats, int
     one, two = number[: len(won)], number[len(won) :]
     pair, n = np.arange(len(won)), int(number.max()) + 1
     where = (np.concatenate([pair, pair]), number)
+    # each pair is the sum of the effects of its two records
     design = coo_array((np.ones(len(number)), where), shape=(len(won), n)).tocsr()
     effects = lsqr(design, won, atol=1e-10, btol=1e-10, iter_lim=20 * n)[0]
     return won - design @ effects, len(won) - _rank(one, two, n)
@@ -172,6 +176,7 @@ def _rank(one: Numbers, two: Numbers, n: int) -> int:
         links = coo_array((np.ones(len(first)), (first, second)), shape=(size, size))
         return int(connected_components(links.tocsr(), directed=False)[0])
 
+    # a bipartite component leaves one contrast of its effects undetermined
     twice = parts(np.concatenate([one, one + n]), np.concatenate([two + n, two]), 2 * n)
     return n - (twice - parts(one, two, n))
 
@@ -225,6 +230,7 @@ class MonteCarlo:
             raise ArgumentError(f"size must be above 0, not {size!r}.")
         if math.isnan(self.sd):
             return None
+        # the standard error falls with the root of the number of repeats
         ratio = (self.sd / size) ** 2
         return max(1, math.ceil(ratio * (1 - 1e-12)))
 

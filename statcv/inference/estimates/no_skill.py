@@ -15,24 +15,15 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.errors import MetricError
 from statcv.inference.estimates.constants import ROUNDING, Constants
-from statcv.inference.estimates.fold_counts import (
-    AgainstConstant,
-    ClassesAgainstConstant,
-    FoldCounts,
-)
 from statcv.inference.estimates.values import values_by_repeat, values_by_split
 from statcv.inference.scores import Scores
-from statcv.metrics import METRICS, Metric
-
-Floats = NDArray[np.float64]
+from statcv.metrics import Metric
 
 MATERIAL = 0.1  # share of the way from no skill to perfect that is reported
 ORDERS = 20  # random orders of equal predictions
-CELLS = 2**20  # predictions in random orders that are ranked at once
 ENOUGH = 4000  # predictions that are examined first
 
 
@@ -87,6 +78,7 @@ class NoSkill:
         share.
         """
         if self.metric.reads not in ("order", "classes"):
+            # three times the expected cost of a mean that is estimated
             share += 6 / self.n
         span = abs(self.perfect - self.value)
         return bool(span > 0 and abs(self.bias) > share * span)
@@ -209,13 +201,8 @@ class Rivals:
 
     def release(self) -> None:
         """Release the memory of the predictions, which can be made again."""
-        for name in ("perfect", "in_pairs", "under_folds"):
+        for name in ("perfect", "in_pairs"):
             self.__dict__.pop(name, None)
-
-    @cached_property
-    def n(self) -> int:
-        """The number of held-out records."""
-        return self.scores.n_held_out
 
     @cached_property
     def perfect(self) -> Scores:
@@ -227,6 +214,7 @@ class Rivals:
         binary = scores.y.dtype.kind in "iub"
         best = y.astype(float)
         if binary and not scores.probabilities:
+            # scores are cut at 0, so that -1 and 1 are perfect
             best = 2 * best - 1
         return scores.predicting(best, threshold=None)
 
@@ -242,67 +230,6 @@ class Rivals:
             for shift in self.constants.shifts
         ]
 
-    @cached_property
-    def counted(self) -> AgainstConstant | None:
-        """The class counts of the splits, beside probabilities of two classes.
-
-        None where counts do not tell the metrics, or predictions are not between 0
-        and 1.
-        """
-        constants, scores = self.constants, self.scores
-        if constants is None or not self._are_counted or constants.overall.ndim:
-            return None
-        constant = float(constants.overall)
-        predicted = np.full((4, scores.n_splits), constant)
-        predicted[0], predicted[2] = constants.by_split, scores.baseline
-        if not (predicted.min() >= 0 and predicted.max() <= 1):
-            return None
-        folds = FoldCounts(predicted, scores.class_counts, self._first_splits)
-        return AgainstConstant(folds)
-
-    @cached_property
-    def counted_classes(self) -> ClassesAgainstConstant | None:
-        """The class counts of the splits, beside probabilities of several classes.
-
-        None where counts do not tell the metrics.
-        """
-        constants, scores = self.constants, self.scores
-        if constants is None or not self._are_counted or constants.overall.ndim != 1:
-            return None
-        if scores.given_threshold is not None:
-            return None
-        return ClassesAgainstConstant(
-            constants.by_split,
-            constants.overall,
-            scores.class_counts,
-            self._first_splits,
-        )
-
-    @cached_property
-    def _are_counted(self) -> bool:
-        """Whether the class counts of the splits tell metrics of constants.
-
-        They do not if a record is held out several times in a repeat, or a split holds
-        out none.
-        """
-        constants, scores = self.constants, self.scores
-        if constants is None or constants.own or constants.shifts != (0.0,):
-            return False
-        if scores.y.dtype.kind not in "iub" or not scores.probabilities:
-            return False
-        return not scores.overlapping and bool(scores.class_counts.any(axis=0).all())
-
-    @property
-    def _first_splits(self) -> NDArray[np.intp]:
-        """The first split of each repeat."""
-        return np.append(0, np.flatnonzero(np.diff(self.scores.repeat)) + 1)
-
-    @cached_property
-    def under_folds(self) -> Scores:
-        """The scores with the same prediction for all records of a split."""
-        assert self.constants is not None
-        return self.constants.under_folds(self.scores, 0.0)
-
 
 def _scored(metric: Metric, rivals: Rivals) -> NoSkill:
     """Return what the model without predictors scores, computed once."""
@@ -316,33 +243,31 @@ def _scored(metric: Metric, rivals: Rivals) -> NoSkill:
 def _compared(metric: Metric, how: str, rivals: Rivals) -> NoSkill:
     constants, scores = rivals.constants, rivals.scores
     if constants is None or metric.target is not None:
-        return NoSkill(metric, how, math.nan, math.nan, math.nan, rivals.n)
+        return NoSkill(metric, how, math.nan, math.nan, math.nan, scores.n_held_out)
     perfect = _perfect(metric, rivals)
     order = metric.of_random_order()
     if order is not None:  # its value for ties differs from that for a random order
         value = found = _value(order, scores, how)
         if not (_ties_all(metric, how) or constants.same):
-            found = _in_any_order(metric, how, rivals)
-        return NoSkill(metric, how, value, found, perfect, rivals.n)
-    if how == "pooled":
-        counted = rivals.counted or rivals.counted_classes
-        both = None if counted is None else counted.values(metric)
-        if both is not None:
-            found, value = both[0], _or_known(metric, both[1], scores)
-            found = value if constants.same else found
-            return NoSkill(metric, how, value, found, perfect, rivals.n)
+            under_folds = rivals.in_pairs[0][1]
+            found = _value(metric, under_folds, how)
+            if not constants.own:
+                found = _in_any_order(metric, under_folds)
+        return NoSkill(metric, how, value, found, perfect, scores.n_held_out)
     found = value = math.nan
     for constant, under_folds in rivals.in_pairs:
         # a constant ties all pairs; they have no value if a class is absent
+        # half of the pairs of a constant prediction are ranked right
         tied = metric.is_auroc
         at_all = perfect / 2 if tied else _value(metric, constant, "pooled")
         at_all = _or_known(metric, at_all, scores)
         here = at_all
         if not (_ties_all(metric, how) or constants.same):
             here = _value(metric, under_folds, how)
+        # of small shifts up and down, the one with the larger bias
         if math.isnan(found) or abs(here - at_all) > abs(found - value):
             found, value = here, at_all
-    return NoSkill(metric, how, value, found, perfect, rivals.n)
+    return NoSkill(metric, how, value, found, perfect, scores.n_held_out)
 
 
 def _or_known(metric: Metric, value: float, scores: Scores) -> float:
@@ -357,8 +282,6 @@ def _or_known(metric: Metric, value: float, scores: Scores) -> float:
 def _perfect(metric: Metric, rivals: Rivals) -> float:
     """Return the metric of perfect predictions; NaN if it has no value."""
     if metric.is_auroc:
-        if (counted := rivals.counted) is not None:
-            return 1.0 if counted.folds.of_class.all(axis=0).any() else math.nan
         y, repeats = rivals.scores.outcome, rivals.scores.by_repeat
         return 1.0 if any(np.ptp(y[where]) for where in repeats) else math.nan
     if metric.perfect is not None:
@@ -366,32 +289,7 @@ def _perfect(metric: Metric, rivals: Rivals) -> float:
     return _value(metric, rivals.perfect, "pooled")
 
 
-def _in_any_order(metric: Metric, how: str, rivals: Rivals) -> float:
-    """Return a pooled rank metric under the folds, whatever the order of ties."""
-    assert rivals.constants is not None
-    if rivals.constants.own:
-        return _value(metric, rivals.under_folds, how)
-    counted = rivals.counted
-    if counted is not None and len(counted.folds.first) == 1:
-        ranked = counted.folds.ranked(ROUNDING)
-        if ranked is not None:
-            return _of_ranked(metric, ranked)
-    return _in_ties(metric, rivals.under_folds)
-
-
-def _of_ranked(metric: Metric, y: NDArray[np.intp]) -> float:
-    """Return a rank metric of records in rising order; NaN if a class is absent."""
-    ones = np.count_nonzero(y)
-    if not 0 < ones < len(y):
-        return math.nan
-    if metric == METRICS["auprc"]:
-        falling = y[::-1]
-        precision = np.cumsum(falling) / np.arange(1, len(y) + 1)
-        return float(precision @ falling) / ones
-    return float(metric.function(y, np.arange(len(y), dtype=float)))
-
-
-def _in_ties(metric: Metric, scores: Scores) -> float:
+def _in_any_order(metric: Metric, scores: Scores) -> float:
     """Return a pooled rank metric, averaged over random orders of tied predictions.
 
     All orders have one value where no records of different classes tie, as under
@@ -400,38 +298,17 @@ def _in_ties(metric: Metric, scores: Scores) -> float:
     order = np.argsort(scores.predicted)
     steps = np.diff(scores.predicted[order])
     apart = steps > ROUNDING
+    # noise below the smallest distance changes the order of tied predictions alone
     small = 0.1 * steps[apart].min(initial=1.0)
-    mixed = ~apart & (np.diff(scores.outcome[order]) != 0)
-    n = len(scores.row)
-    known = not np.isnan(steps).any()
-    if known and not (mixed.any() or scores.overlapping):
-        rank = np.empty((1, n))
-        rank[0, order] = np.arange(n)
-        return _of_orders(metric, scores, rank)[0]
+    mixed = (~apart & (np.diff(scores.outcome[order]) != 0)).any()
+    orders = ORDERS if mixed or scores.overlapping else 1
     rng = np.random.default_rng(0)
-    at_once = max(1, CELLS // max(n, 1))
-    draws: list[float] = []
-    for start in range(0, ORDERS, at_once):
-        moved = rng.uniform(size=(min(at_once, ORDERS - start), n))
-        moved *= small
-        moved += scores.predicted
-        draws += _of_orders(metric, scores, moved)
-    return float(np.mean(draws))
-
-
-def _of_orders(metric: Metric, scores: Scores, orders: Floats) -> list[float]:
-    """Return a pooled rank metric for each row of predictions."""
-    if scores.overlapping:
-        return [_value(metric, scores.predicting(row), "pooled") for row in orders]
-    read = metric.readable(orders.ravel(), scores.probabilities).reshape(orders.shape)
-    values = [
-        np.asarray(metric.function(y, read[:, where]))
-        for where in scores.by_repeat
-        if np.ptp(y := scores.outcome[where])  # else a class is absent
-    ]
-    if len(values) < 2:
-        return list(map(float, values[0])) if values else [math.nan] * len(orders)
-    return list(map(float, np.nanmean(values, axis=0)))
+    moved = (
+        scores.predicted + small * rng.uniform(size=len(order)) for _ in range(orders)
+    )
+    how = "per_fold" if scores.apart else "pooled"  # in each repeat by itself
+    values = [_value(metric, scores.predicting(one), how) for one in moved]
+    return float(np.mean(values))
 
 
 def _value(metric: Metric, scores: Scores, how: str) -> float:

@@ -9,6 +9,7 @@ interaction, whose variance is averaged over pairs, not over records.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,7 @@ def pair_variation(
             _interaction(y, read, sides, placed)
             for (_, y, read), placed in zip(found.ranked, found.placed, strict=True)
         ]
+        # the interaction of two records counts once for each pair compared
         weights = max(_concentration(scores, metric, how, sides), 0.0)
         total += float(np.mean(each)) * weights
     return total / len(kinds) ** 2
@@ -94,6 +96,37 @@ def pair_covariance(
     return total / len(kinds) ** 2
 
 
+def variation_of_difference(
+    scores: Sequence[Scores],
+    metric: Metric,
+    how: str,
+    both: Sequence[Influences],
+    alike: Sequence[Influences] | None,
+) -> float:
+    """Return the variance of a difference that comes from comparing few pairs.
+
+    Parameters
+    ----------
+    scores : sequence of Scores
+        The held-out predictions of both models.
+    metric : Metric
+    how : {"pooled", "per_fold", "paired"}
+    both : sequence of Influences
+        The influences of the records of each model, as numbered there.
+    alike : sequence of Influences, or None
+        The same with one numbering; None if the folds differ.
+    """
+    if not metric.rank:
+        return 0.0
+    variance = sum(
+        pair_variation(own, metric, how, one)
+        for own, one in zip(scores, both, strict=True)
+    )
+    if alike is not None:  # with the same folds both compare the same pairs
+        variance -= 2 * pair_covariance(scores[0], metric, how, *alike)
+    return max(variance, 0.0)
+
+
 def _interaction_of_both(one: Ranked, other: Ranked, sides: Sides) -> float:
     """Return the covariance of the interactions in two models, from some records."""
     orders = [np.argsort(row) for row, _, _ in (one, other)]
@@ -113,6 +146,7 @@ def _interaction_of_both(one: Ranked, other: Ranked, sides: Sides) -> float:
         if sides == NUMBERS:
             side = np.sign(y[high, None] - y[low])
             table = np.where(side > 0, table, np.where(side < 0, 1 - table, 0.5))
+        # what is left of each pair without the means of its two records
         rows, everyone = table.mean(axis=1, keepdims=True), table.mean()
         parts.append(table - rows - table.mean(axis=0) + everyone)
     return float((parts[0] * parts[1]).mean())
@@ -155,6 +189,7 @@ def _interaction(
 
 
 def _of_classes(high: NDArray[np.bool_], placed: Placements) -> float:
+    # E(won²), of which the placements explain the part of single records
     square = placed.area - placed.tied / 4  # a tie counts one half
     squares = placed.share**2
     both = float(squares.sum())
@@ -182,6 +217,7 @@ def _concentration(scores: Scores, metric: Metric, how: str, sides: Sides) -> fl
     Weights of a pair that several repeats compare are added. Unless the pairs are
     listed, the repeats are taken as independent of each other.
     """
+    # weights of equal size on all pairs add nothing
     every = max(_all_pairs(scores, sides), 1.0)
     if how == "paired":
         listed = concordant_pairs(scores, metric)
@@ -243,6 +279,7 @@ def _of_units(
     some: NDArray[np.bool_],
 ) -> Floats:
     """Return the effective number of units among some of the records of each group."""
+    # clusters of unequal size count as (Σ m)² / Σ m² units
     size = np.bincount(group[some], minlength=groups).astype(float)
     if scores.clusters is None:
         return size
@@ -275,6 +312,7 @@ def _unexplained(scores: Scores, metric: Metric, found: Influences) -> float:
     shape = len(sizes), splits
     held = np.bincount(cells, None, sizes.size * splits).reshape(shape)
     total = np.bincount(cells, found.held[scores.row], sizes.size * splits)
+    # the deviation of a fold that the influences of its records explain
     explained = sizes @ (total.reshape(shape) / np.maximum(held, 1))
     rest = (values - explained)[known]
     return float(rest.var(ddof=1) / len(known))

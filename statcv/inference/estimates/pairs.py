@@ -106,6 +106,7 @@ class ConcordantPairs:
 
 def is_mirrored(scores: Scores, metric: Metric) -> bool:
     """Return whether pairs hold a record that was dropped to restore the mean."""
+    # a dropped mirror image is no random partner of the held-out record
     numbers = metric.pairs == "numbers"
     return numbers and scores.pairwise and not bool(scores.left.held.all())
 
@@ -121,6 +122,7 @@ def concordant_pairs(scores: Scores, metric: Metric = AUROC) -> ConcordantPairs 
         return None
     left = scores.left
     one, two = left.pairs(scores.y)
+    # the first of a pair has the higher outcome
     higher = scores.y[left.row[one]] > scores.y[left.row[two]]
     first, second = np.where(higher, one, two), np.where(higher, two, one)
     repeat, repeats = left.repeat[left.fit[one]], int(left.repeat.max()) + 1
@@ -131,6 +133,7 @@ def concordant_pairs(scores: Scores, metric: Metric = AUROC) -> ConcordantPairs 
     else:
         codes = scores.y.astype(np.intp)
         high, low = (codes[left.row[side]] for side in (first, second))
+        # Hand and Till: the mean of both classes' probabilities for each pair
         by_high = ranked_higher(predicted[first, high], predicted[second, high])
         by_low = ranked_higher(predicted[second, low], predicted[first, low])
         won = (by_high + by_low) / 2
@@ -163,6 +166,7 @@ def concordance(scores: Scores, metric: Metric = AUROC) -> tuple[Floats, bool]:
     if metric.pairs == "each two classes":
         return _of_classes(scores)
     if metric.is_auroc and not scores.pairwise:
+        # the share of all pairs is the mean of areas weighted by their pairs
         pairs = np.prod(scores.class_counts, axis=0, dtype=float)
         won = np.where(pairs > 0, pairs * _areas(scores), 0.0)
         won, pairs = _sums(scores.repeat, won), _sums(scores.repeat, pairs)
@@ -224,6 +228,7 @@ def _won_by_repeat(
         values = values[:, column]
     known = _known(own, metric)
     won, pairs = _won(own[known], values[known], left.fit[known], fits, metric)
+    # pairs of two dropped records are subtracted from all pairs of a fit
     out = known & ~left.held  # two dropped records are not compared
     less, fewer = _won(own[out], values[out], left.fit[out], fits, metric)
     return _sums(left.repeat, won - less), _sums(left.repeat, pairs - fewer)
@@ -244,6 +249,7 @@ def _won(
     if metric.pairs == "numbers":
         area, pairs = concordance_by_group(y, predicted, group, groups)
     else:
+        # pairs of the two classes in each group
         ones = np.bincount(group, y == 1, groups)
         pairs = ones * (np.bincount(group, None, groups) - ones)
         area = auroc_by_group(y, predicted, group, groups)

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.engine import Sensitivity
+from statcv.inference.by_record import mean_by
 from statcv.inference.estimates.units import Units
-from statcv.inference.scores import Scores, mean_by
+from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 from statcv.metrics.discrimination.order import in_rising_order
 from statcv.metrics.influence.derivative import Derivative
@@ -79,6 +80,7 @@ class Pool:
         predictors are standardised before they are pooled, since it does not depend on
         their location and scale.
         """
+        # ranks within a fold do not depend on its mean and scale
         within = metric.rank and how != "pooled" and self.scores.predicted.ndim == 1
         known = within and self.sensitivity is not None
         return self.standardised if known else self.predicted
@@ -110,6 +112,7 @@ class Pool:
         alone = not (scores.apart or scores.overlapping) and len(of_fits) == len(row)
         whole = isinstance(where, slice)
         if not alone:
+            # a record that several fits predict has its mean prediction
             row, values = mean_by(row if linear is None else of_fits, values)
         return Pooled(
             row=row,
@@ -202,10 +205,8 @@ class Pooled:
     def derivative(self, metric: Metric) -> Derivative:
         """Return the derivatives of the metric by the weights of the records."""
         assert metric.derive is not None
-        read, cut = self.predicted, self.threshold(metric)
+        read, cut = self.predicted, self.beside(self.scores.cut_for(metric))
         if metric.rank and not self.standardised:
             read = metric.readable(read, self.scores.probabilities)
-        if metric.reads == "classes" and cut is None and not self.scores.probabilities:
-            cut = np.zeros(len(self.y))  # scores are cut at 0
         named = {} if cut is None else {"threshold": cut}
         return metric.derive(self.y, read, self.baseline(metric), **named)

@@ -14,8 +14,10 @@ from statcv.inference.intervals.interval import (
     Interval,
     squares_of_pairs,
     symmetric,
+    units_of_pairs,
 )
-from statcv.inference.scores import LeftOut, Scores
+from statcv.inference.left_out import LeftOut
+from statcv.inference.scores import Scores
 from statcv.metrics.probabilities.paired_slope import (
     log_odds_difference,
     no_slope,
@@ -122,11 +124,10 @@ def slope_interval(scores: Scores, level: float) -> Interval:
     )
     first = np.concatenate([pairs.first for pairs in parts])
     second = np.concatenate([pairs.second for pairs in parts])
-    if clusters is not None:
-        first, second = clusters[first], clusters[second]
-    if min(len(np.unique(first)), len(np.unique(second))) < 2:
-        few = "record" if clusters is None else "cluster"
-        return Interval.none(f"one class has a single {few}")
+    first, second, few = units_of_pairs(first, second, clusters)
+    if few:
+        return Interval.none(few)
+    # pairs that share a record are correlated
     total = squares_of_pairs(first, second, moved)
     if total <= 1e-9 * float((moved**2).sum()):
         return Interval.none(f"the pairs do not move the slope, {NOTHING}")
@@ -170,6 +171,7 @@ def _pairs(left: LeftOut, scores: Scores) -> SlopePairs:
         why = f"there are more than {MOST_PAIRS:,} pairs"
         return SlopePairs(none, none, np.empty(0), why)
     one, two = left.pairs(scores.y)
+    # a pair is the log-odds of its positive record minus that of the other
     positive = scores.y[left.row[one]] == 1
     first, second = np.where(positive, one, two), np.where(positive, two, one)
     difference = log_odds_difference(left.predicted[first], left.predicted[second])

@@ -43,35 +43,20 @@ class Units:
         ----------
         moved : numpy.ndarray, shape (n,)
         """
-        if self._plain:
-            return self._of_records(moved)
-        known = self.counted | (moved != 0)
-        parts = [known & (self.sample == code) for code in self._samples]
-        centred = np.zeros(len(moved))
-        for members in parts:
-            centred[members] = moved[members] - moved[members].mean()
-        every = self._every
-        total = every / (every - 1) * self._squares(centred, known)
-        for members, own in zip(parts, self._sizes, strict=True):
+        # Obuchowski's variance: squares of units, and more within each sample
+        centred, every = self.centred(moved), self._every
+        total = every / (every - 1) * self._squares(centred)
+        for code, own in zip(self._samples, self._sizes, strict=True):
             more = (every - own) / ((own - 1) * (every - 1))
-            total += more * self._squares(centred, members)
+            total += more * self._squares(np.where(self.sample == code, centred, 0.0))
         return float(total)
 
-    def _of_records(self, moved: Floats) -> float:
-        """Return the variance if every record is a unit and was held out."""
-        total = 0.0
-        for own in self._by_sample(moved):
-            away = own - own.mean()
-            total += float(away @ away) * len(own) / (len(own) - 1)
-        return total
-
-    def centred(self, values: Floats, some: Numbers) -> Floats:
-        """Return values of some records, less their mean in each sample."""
-        centred, sample = values.copy(), self.sample[some]
+    def centred(self, moved: Floats) -> Floats:
+        """Return the influences of records, less their mean in each sample."""
+        centred, known = np.zeros(len(moved)), self.counted | (moved != 0)
         for code in self._samples:
-            members = np.flatnonzero(sample == code)
-            if len(members):
-                centred[members] -= values[members].mean()
+            members = known & (self.sample == code)
+            centred[members] = moved[members] - moved[members].mean()
         return centred
 
     @property
@@ -87,6 +72,7 @@ class Units:
     @property
     def df(self) -> float:
         """Degrees of freedom: of two samples as large as the smaller, or of one."""
+        # with two samples, at most the df of two that are as large as the smaller
         every = self._every - 1
         if len(self._samples) < 2:
             return float(every)
@@ -117,11 +103,6 @@ class Units:
         return replace(self, sample=sample, counted=self.counted | other.counted)
 
     @cached_property
-    def _plain(self) -> bool:
-        """Whether every record is a unit by itself, and was held out."""
-        return self._are_records and self._all_counted
-
-    @cached_property
     def _are_records(self) -> bool:
         if (self.unit[1:] > self.unit[:-1]).all():  # all differ
             return True
@@ -129,38 +110,15 @@ class Units:
         return bool(counts.max(initial=0) <= 1)
 
     @cached_property
-    def _all_counted(self) -> bool:
-        return bool(self.counted.all())
-
-    @cached_property
     def _samples(self) -> Numbers:
         """The codes of the samples."""
-        if self._all_counted:
-            return np.flatnonzero(np.bincount(self.sample))
         return np.flatnonzero(np.bincount(self.sample[self.counted]))
-
-    @cached_property
-    def _members(self) -> list[Bools]:
-        """The records of each sample that were held out."""
-        if self._all_counted:
-            return [self.sample == code for code in self._samples]
-        return [self.counted & (self.sample == code) for code in self._samples]
-
-    def _by_sample(self, values: Floats) -> list[Floats]:
-        """Return the values of the records of each sample."""
-        if len(self._samples) == 1:
-            return [values]
-        return [values[places] for places in self._places]
-
-    @cached_property
-    def _places(self) -> list[Numbers]:
-        """The positions of the records of each sample that were held out."""
-        return list(map(np.flatnonzero, self._members))
 
     @cached_property
     def _sizes(self) -> list[int]:
         """The number of units of each sample."""
-        return list(map(self._number, self._members))
+        own = (self.counted & (self.sample == code) for code in self._samples)
+        return list(map(self._number, own))
 
     @cached_property
     def _every(self) -> int:
@@ -173,8 +131,6 @@ class Units:
             return int(np.count_nonzero(members))
         return int((np.bincount(self.unit, members) > 0).sum())
 
-    def _squares(self, moved: Floats, members: Bools) -> float:
+    def _squares(self, moved: Floats) -> float:
         """Return the sum over units of the squares of their influences."""
-        if self._are_records and not (members & ~self.counted).any():
-            return float(moved[members] @ moved[members])
-        return float((np.bincount(self.unit[members], moved[members]) ** 2).sum())
+        return float((np.bincount(self.unit, moved) ** 2).sum())

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.inference.by_record import mean_by
+from statcv.inference.estimates.losses import casewise, losses_by_cell
 from statcv.inference.estimates.pairs import paired_values
 from statcv.inference.estimates.slopes import paired_slopes
-from statcv.inference.scores import Scores, mean_by
+from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 from statcv.threads import RECORD, shared
 
@@ -47,6 +49,7 @@ def _values_by_repeat(scores: Scores, metric: Metric, how: str) -> Floats:
         return paired_slopes(scores)
     if how == "paired":
         return paired_values(scores, metric)
+    # the mean over the folds of each repeat in which the metric has a value
     values = values_by_split(scores, metric)
     known, repeats = ~np.isnan(values), len(scores.by_repeat)
     repeat = np.unique(scores.repeat, return_inverse=True)[1][known]
@@ -88,6 +91,7 @@ def folds_differ(scores: Scores, values: Floats) -> bool:
     """
     if scores.n_splits == 1:
         return True
+    # two folds that hold out the same records are one value, not two
     known = np.flatnonzero(~np.isnan(values)).tolist()
     held = (np.sort(scores.row[scores.starts[k] : scores.starts[k + 1]]) for k in known)
     first = next(held, np.empty(0))
@@ -98,7 +102,7 @@ def folds_differ(scores: Scores, values: Floats) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class ReadPart:
     """The predictions from which one value is computed: of a repeat, or of a fold.
 
     Attributes
@@ -131,12 +135,12 @@ class Part:
             return np.nan
         if metric.uses_baseline and len(self.y) < 2:
             return np.nan
-        return score(metric, self.y, self.read, self.baseline, self.threshold)
+        return float(metric(self.y, self.read, self.baseline, self.threshold))
 
-    def taken(self, times: NDArray[np.intp]) -> Part:
+    def taken(self, times: NDArray[np.intp]) -> ReadPart:
         """Repeat each prediction as often as ``times`` says, of shape (m,)."""
         where = np.repeat(np.arange(len(times)), times)
-        return Part(
+        return ReadPart(
             row=self.row[where],
             y=self.y[where],
             read=self.read[where],
@@ -152,38 +156,23 @@ def ranks_classes(metric: Metric) -> bool:
 
 def lacks_a_class(y: NDArray[Any], classes: int) -> bool:
     """Return whether there is no record of some class; classes are coded from 0."""
+    # the counts of all classes, coded from 0, must be above 0
     for some in (y[:FIRST], y):  # the first of many have them all
         if (np.bincount(some.astype(np.intp), minlength=classes) > 0).all():
             return False
     return True
 
 
-def score(
-    metric: Metric,
-    y: NDArray[Any],
-    read: Floats,
-    baseline: Floats | None,
-    threshold: Floats | None,
-) -> float:
-    """Return the value of a metric, with the thresholds if there are any."""
-    return float(metric(y, read, baseline, threshold))
-
-
 def readable(scores: Scores, metric: Metric, predicted: Floats) -> Floats:
     """Return the predictions in the form that a metric uses."""
-    cuts = thresholds(scores, metric)
+    cuts = scores.threshold_for(metric)
     return metric.readable(predicted, scores.probabilities, cuts)
 
 
-def thresholds(scores: Scores, metric: Metric) -> Floats | None:
-    """Return the thresholds if there are any and the metric depends on them."""
-    return scores.threshold_for(metric)
-
-
-def part(scores: Scores, metric: Metric, where: NDArray[np.intp] | slice) -> Part:
+def part(scores: Scores, metric: Metric, where: NDArray[np.intp] | slice) -> ReadPart:
     """Return the predictions at some positions, in the form that the metric uses."""
-    cuts = thresholds(scores, metric)
-    return Part(
+    cuts = scores.threshold_for(metric)
+    return ReadPart(
         row=scores.row[where],
         y=scores.outcome[where],
         read=readable(scores, metric, scores.predicted[where]),
@@ -192,7 +181,7 @@ def part(scores: Scores, metric: Metric, where: NDArray[np.intp] | slice) -> Par
     )
 
 
-def pooled_part(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> Part:
+def pooled_part(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> ReadPart:
     """Return the predictions of a repeat, each record once.
 
     The predictions of a record that was held out more than once are averaged, and so
@@ -203,21 +192,16 @@ def pooled_part(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> Part
         every = len(where) == len(scores.row)
         return part(scores, metric, slice(None) if every else where)
     rows, predicted = scores.by_record(where, metric.rank)
-    place = np.unique(scores.row[where], return_inverse=True)[1]
-    times, cuts = np.bincount(place), thresholds(scores, metric)
-    baseline = None
-    if metric.uses_baseline:
-        baseline = np.bincount(place, scores.baseline[scores.split[where]]) / times
-    return Part(
-        row=rows,
-        y=scores.y[rows],
-        read=readable(scores, metric, predicted),
-        baseline=baseline,
-        threshold=None if cuts is None else mean_by(scores.row[where], cuts[where])[1],
+    baseline = scores.baseline[scores.split] if metric.uses_baseline else None
+    threshold, baseline = (
+        None if one is None else mean_by(scores.row[where], one[where])[1]
+        for one in (scores.threshold_for(metric), baseline)
     )
+    read = readable(scores, metric, predicted)
+    return ReadPart(rows, scores.y[rows], read, baseline, threshold)
 
 
-def fold_parts(scores: Scores, metric: Metric) -> list[Part]:
+def fold_parts(scores: Scores, metric: Metric) -> list[ReadPart]:
     """Return the predictions of each split."""
     return [
         part(scores, metric, slice(start, stop))
@@ -231,7 +215,7 @@ def by_group(
     """Return the metric in each of many groups of predictions at once."""
     assert metric.by_group is not None
     y, read = scores.outcome, readable(scores, metric, scores.predicted)
-    cuts, more = thresholds(scores, metric), {}
+    cuts, more = scores.threshold_for(metric), {}
     if cuts is not None:
         more["threshold"] = cuts
     if metric.uses_baseline:
@@ -251,27 +235,18 @@ def pooled_values(scores: Scores, metric: Metric) -> Floats:
     Overlapping splits are pooled together for metrics that need it: the predictions of
     a record are averaged.
     """
+    # overlapping splits are pooled, since one split may hold a single class
     if scores.apart and metric.pools_splits:
         every = pooled_part(scores, metric, np.arange(len(scores.row)))
         return np.array([every.value(metric)])
     if metric.by_group is not None and not scores.overlapping:
         return by_group(scores, metric, scores.repeat_number, len(scores.by_repeat))
     if metric.casewise is not None:
-        losses = casewise(scores, metric)
-        return np.array(
-            [_mean_by_record(scores, losses, where) for where in scores.by_repeat]
-        )
+        # a mean loss counts every record of a repeat once
+        _, losses, first = losses_by_cell(scores, metric, "pooled")
+        return np.array([one.mean() for one in np.split(losses, first[1:])])
     parts = [pooled_part(scores, metric, where) for where in scores.by_repeat]
     return np.array([one.value(metric) for one in parts])
-
-
-def _mean_by_record(scores: Scores, losses: Floats, where: NDArray[np.intp]) -> float:
-    """Return the mean loss, in which each record counts once."""
-    if not scores.overlapping:
-        alone = len(where) == len(losses)
-        return float(losses.mean() if alone else losses[where].mean())
-    place = np.unique(scores.row[where], return_inverse=True)[1]
-    return float((np.bincount(place, losses[where]) / np.bincount(place)).mean())
 
 
 # ---- per fold ----
@@ -286,105 +261,16 @@ def _values_by_split(scores: Scores, metric: Metric) -> Floats:
     sizes = np.diff(scores.starts)
     if metric.casewise is not None:
         return scores.sums_by_split(casewise(scores, metric)) / sizes
+    # the root of a fold's mean squared error, not the mean of roots
     if metric.root_of is not None:
         return np.sqrt(values_by_split(scores, metric.root_of))
     if metric.by_group is not None:
         return by_group(scores, metric, scores.split, scores.n_splits)
     values = np.full(scores.n_splits, np.nan)
     least = 2 if metric.uses_baseline else 1  # records
+    # ranks need both classes, and a share of variance two records
     admitted = scores.all_classes if ranks_classes(metric) else sizes >= least
     for split in np.flatnonzero(admitted):
         where = slice(scores.starts[split], scores.starts[split + 1])
         values[split] = part(scores, metric, where).value(metric)
     return values
-
-
-# ---- casewise ----
-
-
-def casewise(scores: Scores, metric: Metric) -> Floats:
-    """Return the loss of each prediction."""
-    assert metric.casewise is not None
-    y, read = scores.outcome, readable(scores, metric, scores.predicted)
-    cuts = thresholds(scores, metric)
-    if cuts is None:
-        return metric.casewise(y, read)
-    return metric.casewise(y, read, threshold=cuts)
-
-
-def casewise_by_record(
-    scores: Scores, metric: Metric
-) -> tuple[NDArray[np.intp], Floats]:
-    """Return the held-out records, and the mean loss of each."""
-    losses = casewise(scores, metric)
-    rows, place = np.unique(scores.row, return_inverse=True)
-    return rows, np.bincount(place, losses) / np.bincount(place)
-
-
-def losses_by_cell(
-    scores: Scores, metric: Metric, how: str
-) -> tuple[NDArray[np.intp], Floats, NDArray[np.intp]]:
-    """Return the record and loss of each prediction, and where each cell begins.
-
-    A cell is a fold, or all held-out records of a repeat. Within a repeat, the losses
-    of a record are averaged.
-    """
-    losses = casewise(scores, metric)
-    if how == "per_fold":
-        filled = np.diff(scores.starts) > 0
-        return scores.row, losses, scores.starts[:-1][filled]
-    if not scores.overlapping:
-        return scores.row, losses, np.array([one[0] for one in scores.by_repeat])
-    rows, means = [], []
-    for where in scores.by_repeat:
-        row, place = np.unique(scores.row[where], return_inverse=True)
-        rows.append(row)
-        means.append(np.bincount(place, losses[where]) / np.bincount(place))
-    first = np.cumsum([0, *map(len, rows[:-1])])
-    return np.concatenate(rows), np.concatenate(means), first
-
-
-def share_by_record(scores: Scores, metric: Metric, how: str) -> Floats:
-    """Return a value for each record whose mean over held-out records is the estimate.
-
-    For a mean over records that all repeats hold out, the value is the record's mean
-    loss. If cells (folds, or repeats) hold out different records, it is the estimate
-    plus n times the amount by which the record's losses move the mean over cells.
-
-    Parameters
-    ----------
-    scores : Scores
-        The held-out predictions.
-    metric : Metric
-        A metric with a loss for each record.
-    how : {"pooled", "per_fold"}
-        The way of stating it.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,)
-        NaN for records that are never held out. If a loss is not finite, the value is
-        the mean loss of each record.
-    """
-    row, loss, first = losses_by_cell(scores, metric, how)
-    n = len(scores.y)
-    times = np.bincount(row, None, n)
-    sizes = np.diff([*first, len(row)])
-    if len(first) == 1 or not np.isfinite(loss).all() or _alike(row, first, sizes):
-        with np.errstate(invalid="ignore"):
-            return np.asarray(np.bincount(row, loss, n) / times)
-    means = np.add.reduceat(loss, first) / sizes
-    weight = np.repeat(1 / (sizes * len(first)), sizes)
-    moved = np.bincount(row, (loss - np.repeat(means, sizes)) * weight, n)
-    shares = means.mean() + np.count_nonzero(times) * moved
-    return np.where(times > 0, shares, np.nan)
-
-
-def _alike(
-    row: NDArray[np.intp], first: NDArray[np.intp], sizes: NDArray[np.intp]
-) -> bool:
-    """Return whether all cells hold the same records."""
-    if np.ptp(sizes):
-        return False
-    cells = np.sort(row.reshape(len(first), -1), axis=1)
-    return bool((cells == cells[0]).all())

@@ -81,6 +81,7 @@ def interval_at_end(
         return made
     unit = "record" if scores.clusters is None else "cluster"
     side = "right" if value == 1 else "wrong"
+    # m independent pairs are all ranked right with probability area**m
     lower, upper = limits_at_end(value, pairs, level)
     return replace(
         made,
@@ -101,6 +102,7 @@ def _means_rank_wrong(scores: Scores, metric: Metric) -> bool:
     """Return whether the training means, as predictions, have a pooled auROC of 0."""
     if scores.external:
         return False
+    # an area of 0 of the training means is distributional bias at its largest
     alone = replace(scores, predicted=scores.baseline[scores.split])
     return not pooled_values(alone, metric).any()
 
@@ -110,6 +112,7 @@ def _are_means(scores: Scores) -> bool:
 
     Predictions of 0 and 1 may also follow from the training means, but vary more.
     """
+    # predictions that are a function of the training mean know nothing else
     means = round_significant(scores.baseline[scores.split])
     group = np.unique(means, return_inverse=True)[1]
     first = np.unique(group, return_index=True)[1]
@@ -145,5 +148,6 @@ def compared_disjoint(scores: Scores, how: str) -> int:
         own = None if codes is None else codes[rows]
         each.append(disjoint_pairs(scores.y[rows] == 1, own))
     if how == "pooled" or scores.overlapping or scores.split_clusters:
+        # records of one repeat are held out again in the next
         return max(each)
     return int(np.bincount(scores.repeat, each).max())

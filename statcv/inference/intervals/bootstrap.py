@@ -11,7 +11,7 @@ its pairs are weighted by products.)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,115 +19,23 @@ from numpy.typing import NDArray
 
 from statcv.arguments import RESAMPLE_HELD
 from statcv.inference.estimates.pairs import concordant_pairs
-from statcv.inference.estimates.values import (
-    Part,
-    fold_parts,
-    losses_by_cell,
-    pooled_part,
-)
-from statcv.inference.intervals.influence import Compared
 from statcv.inference.intervals.interval import (
     CLUSTERS_ONLY,
     NOTHING,
     RECORDS_ONLY,
     Interval,
 )
+from statcv.inference.intervals.percentiles import bca_limits, percentile_limits
+from statcv.inference.intervals.resampled_metric import Statistic, weighted_metric
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
-from statcv.metrics.areas.placements import normal_quantile
 
 Floats = NDArray[np.float64]
-
-
-def percentile_limits(replicates: Floats, level: float) -> tuple[float, float]:
-    """Return the percentile limits of bootstrap replicates.
-
-    Between two order statistics they are interpolated on the normal scale, as in
-    Davison & Hinkley (1997), equation 5.8. A limit beyond the replicates is NaN.
-
-    Examples
-    --------
-    >>> percentile_limits(np.arange(1.0, 1000.0), 0.95)
-    (25.0, 975.0)
-    """
-    from scipy.special import ndtr
-
-    z = normal_quantile(level)
-    return _at(replicates, float(ndtr(-z))), _at(replicates, float(ndtr(z)))
-
-
-def bca_limits(
-    replicates: Floats, value: float, moved: Floats, level: float
-) -> tuple[float, float]:
-    """Return the bias-corrected and accelerated limits of bootstrap replicates.
-
-    Parameters
-    ----------
-    replicates : numpy.ndarray
-        The bootstrap replicates. Those that equal the estimate count half for the bias,
-        which matters if the estimate has few possible values.
-    value : float
-        The estimate.
-    moved : numpy.ndarray
-        The amount by which each record moves the estimate. The acceleration is a sixth
-        of the sum of cubes over the sum of squares to the power of 1.5.
-    level : float
-        Confidence level of the limits.
-
-    Returns
-    -------
-    lower, upper : float
-        NaN if all replicates are on one side of the estimate, or if a corrected
-        percentile lies beyond them.
-
-    References
-    ----------
-    Efron (1987), JASA 82:171.
-
-    Examples
-    --------
-    >>> values, moved = np.arange(1.0, 1000.0), np.array([-1.0, 1.0])
-    >>> bca_limits(values, 500.0, moved, 0.95) == percentile_limits(values, 0.95)
-    True
-    """
-    from scipy.special import ndtr, ndtri
-
-    slack = 1e-12 * max(1.0, abs(value))
-    below = float((replicates < value - slack).sum())
-    below += float((np.abs(replicates - value) <= slack).sum()) / 2
-    squares = float((moved**2).sum())
-    if not 0 < below < len(replicates) or not squares > 0:
-        return np.nan, np.nan
-    bias = float(ndtri(below / len(replicates)))
-    acceleration = float((moved**3).sum()) / (6 * squares**1.5)
-    z = normal_quantile(level)
-    limits = []
-    for side in (bias - z, bias + z):
-        scale = 1 - acceleration * side
-        share = float(ndtr(bias + side / scale)) if scale > 0 else np.nan
-        limits.append(_at(replicates, share))
-    return limits[0], limits[1]
-
-
-def _at(replicates: Floats, share: float) -> float:
-    """Return a quantile of replicates; NaN if it lies beyond them."""
-    from scipy.special import ndtri
-
-    place = (len(replicates) + 1) * share
-    if not 1 - 1e-9 <= place <= len(replicates) + 1e-9:
-        return np.nan
-    k, ordered = int(np.floor(place + 1e-9)), np.sort(replicates)
-    if abs(place - k) <= 1e-9:
-        return float(ordered[k - 1])
-    low, high, at = ndtri(np.array([k, k + 1, place]) / (len(replicates) + 1))
-    step = ordered[k] - ordered[k - 1]
-    return float(ordered[k - 1] + (at - low) / (high - low) * step)
 
 
 # ---- the units that are drawn, and their strata ----
 
 Numbers = NDArray[np.intp]
-Statistic = Callable[[Floats], Floats]
 
 MOST_DELETED = 1000  # the most groups of units that the jackknife deletes
 
@@ -138,7 +46,7 @@ def within_folds(scores: Scores, how: str) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Units:
+class DrawnUnits:
     """Records, or clusters of several records, and the strata they are drawn from.
 
     Attributes
@@ -159,7 +67,7 @@ class Units:
     clustered: bool
 
     @classmethod
-    def of(cls, scores: Scores, metric: Metric, how: str) -> Units:
+    def of(cls, scores: Scores, metric: Metric, how: str) -> DrawnUnits:
         """Return the units that are drawn for an estimate."""
         held = np.unique(scores.row)
         first, unit = held, np.full(len(scores.y), -1)
@@ -172,6 +80,7 @@ class Units:
         fold = np.zeros(len(first), dtype=np.intp)
         if within_folds(scores, how):
             fold = fold_of(scores)[first]
+        # the classes are strata, unless clusters are drawn
         sort = np.zeros(len(first), dtype=np.intp)
         classes = "continuous" not in metric.outcomes or scores.y.dtype.kind in "iub"
         if scores.clusters is None and classes:
@@ -210,6 +119,7 @@ class Units:
         times = np.empty((samples, self.count))
         for members in self.strata:
             size = len(members)
+            # each stratum is drawn with replacement, as many units as it has
             which = rng.integers(0, size, (samples, size))
             which += size * np.arange(samples)[:, None]
             counts = np.bincount(which.ravel(), minlength=samples * size)
@@ -250,6 +160,7 @@ class Units:
                 times[groups[own] - start, members[own]] = 0.0
                 values.append(statistic(self._of_records(times)))
             without = np.concatenate(values)
+            # the empirical influence of each group, by which BCa measures skewness
             yield (g - 1) / g * (without.mean() - without)
 
     def _of_records(self, times: Floats) -> Floats:
@@ -311,7 +222,7 @@ def bootstrap_interval(
     Efron (1987), JASA 82:171; Davison & Hinkley (1997), Bootstrap Methods and their
     Application, chapters 3 (several samples) and 5.
     """
-    units = Units.of(scores, metric, how)
+    units = DrawnUnits.of(scores, metric, how)
     reason, single = units.check()
     if reason:
         return Interval.none(reason)
@@ -322,6 +233,7 @@ def bootstrap_interval(
     rng = np.random.default_rng(
         np.random.SeedSequence(seed, spawn_key=(RESAMPLE_HELD,))
     )
+    # as many samples at a time as fit in memory
     size = max(1, CELLS // max(len(scores.row), len(scores.left.row), 1))
     moved = None
     if bca:
@@ -330,6 +242,7 @@ def bootstrap_interval(
             return Interval.none("without some of the records it has no value")
     drawn = _drawn(units, statistic, n_boot, size, rng)
     limits, why = _limits(drawn, value, moved, level)
+    # far tails of corrected limits need more samples
     if why == BEYOND and bca:
         more = _drawn(units, statistic, (MORE - 1) * n_boot, size, rng)
         drawn = np.concatenate([drawn, more])
@@ -350,7 +263,7 @@ def bootstrap_interval(
 
 
 def _drawn(
-    units: Units, statistic: Statistic, n: int, size: int, rng: np.random.Generator
+    units: DrawnUnits, statistic: Statistic, n: int, size: int, rng: np.random.Generator
 ) -> Floats:
     """Return the statistic of n samples, computed ``size`` samples at a time."""
     values = [
@@ -399,6 +312,7 @@ def _why_not_paired(scores: Scores) -> str:
     pairs = concordant_pairs(scores)
     if pairs is None:
         return "there are too many pairs"
+    # all pairs must have been compared
     ones = int((scores.y == 1).sum())
     cells = pairs.first.astype(np.int64) * len(scores.y) + pairs.second
     if len(np.unique(cells)) == ones * (len(scores.y) - ones):
@@ -407,53 +321,3 @@ def _why_not_paired(scores: Scores) -> str:
         "resampled records count the variation of single pairs too often if each "
         "record is compared with few others"
     )
-
-
-# ---- the estimate from each sample ----
-
-
-def weighted_metric(scores: Scores, metric: Metric, how: str) -> Statistic:
-    """Return the estimate as a function of how often each record occurs.
-
-    The function takes weights of shape (times, n) and returns values of shape (times,).
-    It is vectorized for auROC and for means over records; other metrics are computed
-    for one sample after the other.
-    """
-    if metric.is_auroc:
-        what = Compared.of(scores, how)
-        return lambda weights: what.value(weights[:, what.row])
-    if metric.root_of is not None:
-        return _weighted_mean(scores, metric.root_of, how, root=True)
-    if metric.casewise is not None:
-        return _weighted_mean(scores, metric, how)
-    if how == "per_fold":
-        parts = fold_parts(scores, metric)
-    else:
-        parts = [pooled_part(scores, metric, where) for where in scores.by_repeat]
-    return lambda weights: np.array([_one_by_one(metric, parts, w) for w in weights])
-
-
-def _weighted_mean(
-    scores: Scores, metric: Metric, how: str, root: bool = False
-) -> Statistic:
-    """Return the mean over cells of the weighted mean loss (or its root) in each."""
-    row, loss, first = losses_by_cell(scores, metric, how)
-
-    def mean(weights: Floats) -> Floats:
-        chosen = weights[:, row]
-        total = np.add.reduceat(chosen * loss, first, axis=1)
-        count = np.add.reduceat(chosen, first, axis=1)
-        known = count > 0
-        value = np.divide(total, count, out=np.zeros_like(total), where=known)
-        value = np.sqrt(value) if root else value
-        with np.errstate(invalid="ignore"):
-            return np.asarray(value.sum(axis=1) / known.sum(axis=1))
-
-    return mean
-
-
-def _one_by_one(metric: Metric, parts: list[Part], weights: Floats) -> float:
-    times = weights.astype(np.intp)
-    values = [part.taken(times[part.row]).value(metric) for part in parts]
-    known = [value for value in values if not np.isnan(value)]
-    return float(np.mean(known)) if known else np.nan

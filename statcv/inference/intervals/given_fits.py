@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import plural
+from statcv.inference.estimates.losses import casewise_by_record
 from statcv.inference.estimates.pairs import (
     MIRRORED,
     NO_PAIRS,
@@ -15,7 +16,6 @@ from statcv.inference.estimates.pairs import (
     lists_pairs,
 )
 from statcv.inference.estimates.slopes import slope_interval
-from statcv.inference.estimates.values import casewise_by_record
 from statcv.inference.intervals.influence import influence_interval
 from statcv.inference.intervals.interval import (
     Interval,
@@ -67,6 +67,7 @@ def folds_of(scores: Scores, values: Floats, level: float) -> Interval:
     level : float
         Confidence level of the interval.
     """
+    # folds without a value do not count
     known, sizes = ~np.isnan(values), np.diff(scores.starts)
     made = corrected_t_interval(
         values[known], scores.n_train[known], sizes[known], level
@@ -139,22 +140,15 @@ def records_of(scores: Scores, metric: Metric, level: float) -> Interval:
         Confidence level of the interval.
     """
     if metric.root_of is not None:
-        return _root(records_of(scores, metric.root_of, level))
+        made = records_of(scores, metric.root_of, level)
+        return (
+            made
+            if made.method == "none"
+            else made.of_root(f"root of the {made.method}")
+        )
     rows, losses = casewise_by_record(scores, metric)
     codes = scores.clusters
     return mean_interval(losses, level, None if codes is None else codes[rows])
-
-
-def _root(interval: Interval) -> Interval:
-    """Transform the interval of a mean squared error into that of its root."""
-    lower, upper = np.sqrt(max(interval.lower, 0.0)), np.sqrt(interval.upper)
-    return Interval(
-        float(lower),
-        float(upper),
-        float(interval.se / (lower + upper)),
-        f"root of the {interval.method}" if interval.method != "none" else "none",
-        interval.assumes,
-    )
 
 
 def narrow_interval(scores: Scores, metric: Metric, how: str, level: float) -> Interval:

@@ -27,6 +27,7 @@ from statcv.inference.intervals.interval import (
     RECORDS_ONLY,
     Interval,
 )
+from statcv.inference.intervals.scales import scale_of, wilson_limits
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 from statcv.metrics.areas.placements import symmetric_limits
@@ -104,6 +105,7 @@ def shared_training(scores: Scores) -> float:
     scores : Scores
         The held-out predictions, of splits that partition the records.
     """
+    # 1 + (1 - n_test/n): the covariance of two folds adds to the variance
     return 2 - len(scores.row) / scores.n_splits / scores.n_held_out
 
 
@@ -169,47 +171,31 @@ def infinitesimal_interval(
         inflated = shared_training(scores)
         method, assumes = f"corrected {method}", CORRECTED
     se = math.sqrt(moved.variance * inflated)
+    # either side has the variation of the fits on that side
     below, above = (math.sqrt(one * inflated) for one in sides)
+    # the variance found at one share is carried to another by p (1 - p)
     spread, own = found * (1 - found), value * (1 - value)
+    scale, turned = scale_of(metric, value), 1.0
     if metric.reads in ("order", "classes") and metric.bounds == SHARE and spread:
-        lower, upper = (
-            wilson_limits(value, one**2 / spread, level, moved.df)[number]
-            for number, one in enumerate((below, above))
-        )
-        turned = math.sqrt(own / spread)
-        return Interval(
-            lower=lower,
-            upper=upper,
-            se=se * turned,
-            method=method,
-            assumes=assumes,
-            df=moved.df,
-            scale="wilson",
-            spread=own,
-            sides=(below * turned, above * turned),
-        )
-    scale = scale_of(metric, value)
-    lower, upper = (
-        symmetric_limits(value, one, level, df=moved.df, scale=scale)[number]
-        for number, one in enumerate((below, above))
+        scale, turned = "wilson", math.sqrt(own / spread)
+
+    def limits(one: float) -> tuple[float, float]:
+        # the variance of a share depends on it, so that Wilson's limits are not even
+        if scale == "wilson":
+            return wilson_limits(value, one**2 / spread, level, moved.df)
+        return symmetric_limits(value, one, level, df=moved.df, scale=scale)
+
+    return Interval(
+        lower=limits(below)[0],
+        upper=limits(above)[1],
+        se=se * turned,
+        method=method,
+        assumes=assumes,
+        df=moved.df,
+        scale=scale,
+        spread=own if scale == "wilson" else math.nan,
+        sides=(below * turned, above * turned),
     )
-    limits = lower, upper, se, method, assumes, moved.df, scale
-    return Interval(*limits, sides=(below, above))
-
-
-def is_ratio(metric: Metric) -> bool:
-    """Return whether a metric is positive, and its error relative to its size.
-
-    >>> from statcv.metrics import METRICS
-    >>> [is_ratio(METRICS[name]) for name in ("oe_ratio", "rmse", "brier")]
-    [True, True, False]
-    """
-    return metric.root_of is not None or (metric.target == 1 and metric.bounds[0] == 0)
-
-
-def scale_of(metric: Metric, value: float) -> str:
-    """Return the scale on which the limits of an estimate are symmetric."""
-    return "log" if is_ratio(metric) and value > 0 else "identity"
 
 
 def _ties_within_splits(scores: Scores) -> bool:
@@ -283,6 +269,7 @@ def _from_influences(
         return found
     known, draws = found.given_fits, found.draws
     if metric.rank:
+        # influences leave out what two records do together
         known += pair_variation(scores, metric, how, found)
         if metric.pairs is None and how == "pooled" and draws is not None:
             known = max(known, float(draws.held.var()))  # not to first order alone
@@ -296,40 +283,6 @@ def _from_influences(
         kind=found.units.kind,
         words=_in_words(scores, metric, found),
     )
-
-
-def wilson_limits(
-    value: float, rate: float, level: float, df: float
-) -> tuple[float, float]:
-    """Return limits between 0 and 1 whose variance depends on the parameter.
-
-    They are the values θ for which (t - θ)² = q² c θ(1 - θ), where t is the estimate
-    and q the quantile of Student's t. For a share of n records with c = 1/n they are
-    Wilson's limits.
-
-    Parameters
-    ----------
-    value : float
-        The estimate.
-    rate : float
-        The variance of the estimate for a parameter θ, over θ(1 - θ).
-    level, df : float
-        The confidence level and the degrees of freedom.
-
-    Examples
-    --------
-    >>> lower, upper = wilson_limits(0.8, 1 / 50, 0.95, float("inf"))
-    >>> round(lower, 3), round(upper, 3)
-    (0.67, 0.888)
-    """
-    from scipy.special import stdtrit
-
-    quantile = float(stdtrit(df, (1 + level) / 2))
-    ratio = quantile**2 * rate
-    centre = (2 * value + ratio) / (2 * (1 + ratio))
-    half = math.sqrt(ratio * (ratio / 4 + value * (1 - value))) / (1 + ratio)
-    lower, upper = max(centre - half, 0.0), min(centre + half, 1.0)
-    return min(lower, value), max(upper, value)  # despite rounding
 
 
 def _why_undefined(metric: Metric, how: str) -> str:

@@ -10,21 +10,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.inference.clusters import sums_by_cluster
 from statcv.inference.intervals.interval import (
     CLUSTERS_ONLY,
     NOTHING,
     RECORDS_ONLY,
     Interval,
-    sums_by_cluster,
     symmetric,
 )
+from statcv.inference.intervals.ranked import RankedGroups
 from statcv.inference.scores import Scores
-from statcv.metrics import round_significant
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -37,120 +36,7 @@ SINGLE = (
 
 
 @dataclass(frozen=True, eq=False)
-class Ranked:
-    """Predictions in rising order within groups.
-
-    Attributes
-    ----------
-    order : numpy.ndarray of int, shape (m,)
-        The original position of each prediction, in rising order.
-    positive : numpy.ndarray of bool, shape (m,)
-        Whether its record is positive.
-    begin, end : numpy.ndarray of int, shape (m,)
-        The first position of the predictions that tie with it, and one past the last.
-    group : numpy.ndarray of int, shape (m,)
-        Its group.
-    bounds : numpy.ndarray of int, shape (groups + 1,)
-        The position at which each group begins, and one past the last.
-    missing : numpy.ndarray of bool, shape (groups,)
-        Whether a prediction of the group is NaN.
-    """
-
-    order: Numbers
-    positive: NDArray[np.bool_]
-    begin: Numbers
-    end: Numbers
-    group: Numbers
-    bounds: Numbers
-    missing: NDArray[np.bool_]
-
-    @classmethod
-    def of(
-        cls, y: NDArray[Any], predicted: Floats, group: Numbers, groups: int
-    ) -> Ranked:
-        """Order predictions, which tie if they are equal to 12 significant digits."""
-        values = round_significant(predicted)
-        order = np.lexsort((values, group))
-        own, rising = group[order], values[order]
-        new = np.ones(len(order), dtype=bool)
-        new[1:] = (own[1:] != own[:-1]) | (rising[1:] != rising[:-1])
-        begin = np.flatnonzero(new)
-        size = np.diff(np.append(begin, len(order)))
-        return cls(
-            order=order,
-            positive=y[order] == 1,
-            begin=np.repeat(begin, size),
-            end=np.repeat(begin + size, size),
-            group=own,
-            bounds=np.searchsorted(own, np.arange(groups + 1)),
-            missing=np.bincount(group, np.isnan(values), groups) > 0,
-        )
-
-    def wins(self) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Return correctly ranked pairs, all pairs and the class of each prediction.
-
-        A positive record is paired with the negative ones of its group, and a negative
-        record with the positive ones. A tie counts half, and the count is NaN if a
-        prediction of the group is missing. All arrays are in the original order.
-        """
-        first, last = self.bounds[self.group], self.bounds[self.group + 1]
-        below = _running(~self.positive)
-        above = _running(self.positive)
-        won = np.where(
-            self.positive,
-            (below[self.begin] + below[self.end]) / 2 - below[first],
-            above[last] - (above[self.begin] + above[self.end]) / 2,
-        )
-        rivals = np.where(
-            self.positive, below[last] - below[first], above[last] - above[first]
-        )
-        won[self.missing[self.group]] = np.nan
-        back = np.empty(len(self.order), dtype=np.intp)
-        back[self.order] = np.arange(len(self.order))
-        return won[back], rivals[back], self.positive[back]
-
-    def pairs(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Return the weight of correctly ranked pairs, and of all pairs, in each group.
-
-        Parameters
-        ----------
-        weights : numpy.ndarray, shape (times, m)
-            The weight of each prediction, in the original order; the weight of a pair
-            is the product of its two weights.
-
-        Returns
-        -------
-        won, pairs : numpy.ndarray, shape (times, groups)
-            The total weights.
-        """
-        rising = weights[:, self.order]
-        ones = np.flatnonzero(self.positive)
-        zeros = _running(np.where(self.positive, 0.0, rising))
-        begin, end = self.begin[ones], self.end[ones]
-        first = self.bounds[self.group[ones]]
-        below = (zeros[:, begin] + zeros[:, end]) / 2 - zeros[:, first]
-        won = np.zeros_like(rising)
-        won[:, ones] = rising[:, ones] * below
-        positives = _running(np.where(self.positive, rising, 0.0))
-        pairs = _within(positives, self.bounds) * _within(zeros, self.bounds)
-        total = _within(_running(won), self.bounds)
-        total[:, self.missing] = np.nan
-        return total, pairs
-
-
-def _running(values: NDArray[Any]) -> Floats:
-    """Return cumulative sums along the last axis, starting with 0."""
-    sums = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
-    np.cumsum(values, axis=-1, out=sums[..., 1:])
-    return sums
-
-
-def _within(running: Floats, bounds: Numbers) -> Floats:
-    return running[..., bounds[1:]] - running[..., bounds[:-1]]
-
-
-@dataclass(frozen=True, eq=False)
-class Moved:
+class MovedAuroc:
     """The amount by which each prediction moves an auROC.
 
     Attributes
@@ -172,14 +58,14 @@ class Moved:
 
 
 @dataclass(frozen=True, eq=False)
-class Compared:
+class ComparedCells:
     """The predictions that an auROC compares, and the cells over which it is a mean.
 
     Attributes
     ----------
     row : numpy.ndarray of int, shape (m,)
         The record of each prediction.
-    ranked : Ranked
+    ranked : RankedGroups
         The predictions, in groups that are compared with each other.
     cell : numpy.ndarray of int, shape (groups,)
         The cell of each group, in rising order. The estimate is the mean over cells,
@@ -187,18 +73,18 @@ class Compared:
     out : numpy.ndarray of int
         The positions of predictions that are not compared with each other: those for
         the records that a fit dropped.
-    not_compared : Ranked or None
+    not_compared : RankedGroups or None
         The predictions at these positions.
     """
 
     row: Numbers
-    ranked: Ranked
+    ranked: RankedGroups
     cell: Numbers
     out: Numbers
-    not_compared: Ranked | None = None
+    not_compared: RankedGroups | None = None
 
     @classmethod
-    def of(cls, scores: Scores, how: str) -> Compared:
+    def of(cls, scores: Scores, how: str) -> ComparedCells:
         """Return the comparisons of a pooled, per-fold or paired auROC."""
         none = np.empty(0, dtype=np.intp)
         if how == "pooled":
@@ -207,18 +93,18 @@ class Compared:
             predicted = np.concatenate([predicted for _, predicted in parts])
             predicted = scores.to_rank(predicted)
             repeat = np.repeat(np.arange(len(parts)), [len(rows) for rows, _ in parts])
-            ranked = Ranked.of(scores.y[row], predicted, repeat, len(parts))
+            ranked = RankedGroups.of(scores.y[row], predicted, repeat, len(parts))
             return cls(row, ranked, np.arange(len(parts)), none)
         if how == "paired" and scores.pairwise:
             left, out = scores.left, np.flatnonzero(~scores.left.held)
             fits, y = len(left.repeat), scores.y[left.row]
             predicted = scores.to_rank(left.predicted)
-            ranked = Ranked.of(y, predicted, left.fit, fits)
-            dropped = Ranked.of(y[out], predicted[out], left.fit[out], fits)
+            ranked = RankedGroups.of(y, predicted, left.fit, fits)
+            dropped = RankedGroups.of(y[out], predicted[out], left.fit[out], fits)
             return cls(left.row, ranked, _numbered(left.repeat), out, dropped)
         y, splits = scores.y[scores.row], scores.n_splits
         predicted = scores.to_rank(scores.predicted)
-        ranked = Ranked.of(y, predicted, scores.split, splits)
+        ranked = RankedGroups.of(y, predicted, scores.split, splits)
         cell = np.arange(splits) if how == "per_fold" else _numbered(scores.repeat)
         return cls(scores.row, ranked, cell, none)
 
@@ -240,6 +126,7 @@ class Compared:
         numpy.ndarray, shape (times,)
             The auROC for each set of weights.
         """
+        # pairs of two dropped records do not count
         won, pairs = self.ranked.pairs(weights)
         if self.not_compared is not None:
             less, fewer = self.not_compared.pairs(weights[:, self.out])
@@ -258,7 +145,7 @@ class Compared:
         return np.asarray(np.bincount(self.row, moved, n), dtype=float)
 
     @cached_property
-    def moved(self) -> Moved:
+    def moved(self) -> MovedAuroc:
         """The amount by which each prediction moves the estimate."""
         won, rivals, positive = self.ranked.wins()
         if self.not_compared is not None:
@@ -271,10 +158,11 @@ class Compared:
         pairs = np.bincount(cell, np.where(positive, rivals, 0.0), self.cells)
         counted = (pairs > 0) & ~np.isnan(total)
         with np.errstate(invalid="ignore", divide="ignore"):
+            # a record moves its cell by what it wins beyond the share of its pairs
             share = total / pairs
             moved = (won - share[cell] * rivals) / pairs[cell] / counted.sum()
         moved[~counted[cell]] = 0.0
-        return Moved(np.asarray(moved), positive, cell, counted)
+        return MovedAuroc(np.asarray(moved), positive, cell, counted)
 
     def single(self) -> tuple[int, int]:
         """Count the cells with a single record of a class, and all cells with pairs.
@@ -334,7 +222,7 @@ def record_influence(scores: Scores, how: str) -> Floats:
     >>> influence.shape, bool(abs(influence.sum()) < 1e-12)
     ((32,), True)
     """
-    return Compared.of(scores, how).influence(len(scores.y))
+    return ComparedCells.of(scores, how).influence(len(scores.y))
 
 
 def influence_interval(scores: Scores, how: str, level: float) -> Interval:
@@ -356,7 +244,7 @@ def influence_interval(scores: Scores, how: str, level: float) -> Interval:
     ----------
     LeDell, Petersen & van der Laan (2015), Electron. J. Stat. 9:1583.
     """
-    what = Compared.of(scores, how)
+    what = ComparedCells.of(scores, how)
     value = float(what.value(np.ones((1, len(what.row))))[0])
     if np.isnan(value):
         return Interval.none("no fit held out records of both classes")
@@ -369,6 +257,7 @@ def influence_interval(scores: Scores, how: str, level: float) -> Interval:
     if scores.clusters is not None:
         moved = sums_by_cluster(moved, scores.clusters)[0]
         method, assumes = f"{METHOD} summed by cluster", CLUSTERS_ONLY
+    # the variance is the sum of squares of independent influences
     se = float(np.sqrt((moved**2).sum()))
     if se <= 1e-12:
         unit = "records" if scores.clusters is None else "clusters"

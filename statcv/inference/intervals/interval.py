@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.inference.clusters import se_of_mean
 from statcv.metrics import delong
 from statcv.metrics.areas.placements import symmetric_limits
 
@@ -73,6 +74,13 @@ class Interval:
     def none(cls, why: str) -> Interval:
         """Return an interval without limits, with the reason why it has no limits."""
         return cls(np.nan, np.nan, np.nan, "none", why)
+
+    def of_root(self, method: str) -> Interval:
+        """Transform the interval of a mean squared error into that of its root."""
+        lower, upper = np.sqrt(max(self.lower, 0.0)), np.sqrt(max(self.upper, 0.0))
+        # the mean slope of the root between the limits is 1 / (lower + upper)
+        se = float(self.se / (lower + upper))
+        return Interval(float(lower), float(upper), se, method, self.assumes)
 
     def se_towards(self, distance: float) -> float:
         """Return the standard error of a distance of the estimate from a value."""
@@ -166,6 +174,7 @@ def delong_interval(
     lacking = [part.reason for part in parts if np.isnan(part.se)]
     if lacking:
         return Interval.none(lacking[0])
+    # repeats have the same records, so that variances are averaged, not divided
     area = float(np.mean([part.auc for part in parts]))
     se = float(np.sqrt(np.mean([part.se**2 for part in parts])))
     if se == 0:
@@ -212,15 +221,14 @@ def pairs_interval(
     moved : numpy.ndarray, shape (pairs,), optional
         The amount by which each pair then moves the estimate.
     """
-    if clusters is not None:
-        first, second = clusters[first], clusters[second]
-    if min(len(np.unique(first)), len(np.unique(second))) < 2:
-        few = "record" if clusters is None else "cluster"
-        return Interval.none(f"one class has a single {few}")
+    first, second, few = units_of_pairs(first, second, clusters)
+    if few:
+        return Interval.none(few)
     if np.isnan(won).any():
         return Interval.none("a prediction is missing")
     if _constant(won):
         return Interval.none(f"all pairs are ranked alike, {NOTHING}")
+    # a pair moves the mean by its deviation from the share
     share = float(won.mean()) if share is None else share
     moved = (won - share) / len(won) if moved is None else moved
     total = squares_of_pairs(first, second, moved * len(won))
@@ -232,6 +240,19 @@ def pairs_interval(
     else:
         method, assumes = "pairs clustered by record", RECORDS_ONLY
     return symmetric(share, se, level, method, assumes)
+
+
+def units_of_pairs(
+    first: NDArray[np.intp],
+    second: NDArray[np.intp],
+    clusters: NDArray[np.intp] | None,
+) -> tuple[NDArray[np.intp], NDArray[np.intp], str]:
+    """Return the records or clusters of pairs, and why they are too few to vary."""
+    if clusters is not None:
+        first, second = clusters[first], clusters[second]
+    few = "record" if clusters is None else "cluster"
+    enough = min(len(np.unique(first)), len(np.unique(second))) > 1
+    return first, second, "" if enough else f"one class has a single {few}"
 
 
 def squares_of_pairs(
@@ -256,6 +277,7 @@ def squares_of_pairs(
     members = np.concatenate([first, second])
     apart = np.where(first != second, moved, 0.0)
     total = clustered(members, np.concatenate([moved, apart]))
+    # a pair that occurs several times was counted for both members
     low, high = np.minimum(first, second), np.maximum(first, second)
     pair = low.astype(np.int64) * (int(high.max()) + 1) + high
     return total - clustered(np.unique(pair, return_inverse=True)[1], apart)
@@ -284,6 +306,7 @@ def corrected_t_interval(
         return Interval.none("a fold has an infinite value")
     if _constant(values):
         return Interval.none(f"all folds have the same value, {NOTHING}")
+    # Nadeau & Bengio (2003): correlated folds add n_test / n_train
     overlap = float(np.mean(n_test / n_train))
     with np.errstate(over="ignore"):
         se = float(np.sqrt((1 / len(values) + overlap) * values.var(ddof=1)))
@@ -321,22 +344,11 @@ def mean_interval(
     if _constant(losses):
         return Interval.none(f"all records have the same value, {NOTHING}")
     mean, method, assumes = float(losses.mean()), "mean over records", RECORDS_ONLY
-    if clusters is None:
-        se = float(losses.std(ddof=1) / np.sqrt(len(losses)))
-    else:
-        sums, count = sums_by_cluster(losses - mean, clusters)
+    se, count = se_of_mean(losses, clusters)
+    if clusters is not None:
         if count < 2:
             return Interval.none("all records are in one cluster")
-        variance = count / (count - 1) * float((sums**2).sum())
-        se = float(np.sqrt(variance)) / len(losses)
         if se <= 1e-12 * np.abs(losses).max():
             return Interval.none(f"all clusters have the same mean, {NOTHING}")
         method, assumes = "mean over records, cluster-robust", CLUSTERS_ONLY
     return symmetric(mean, se, level, method, assumes)
-
-
-def sums_by_cluster(values: Floats, clusters: NDArray[np.intp]) -> tuple[Floats, int]:
-    """Return the sum of the values in each cluster, and the number of clusters."""
-    place = np.unique(clusters, return_inverse=True)[1]
-    sums = np.asarray(np.bincount(place, values), dtype=float)
-    return sums, len(sums)

@@ -5,7 +5,7 @@ A new interval is added as an entry of `INTERVALS`, from which all other code re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.engine import Setup
-from statcv.errors import MetricError, suggestion
 from statcv.inference.estimates.values import folds_differ, values_by
 from statcv.inference.intervals.at_boundary import at_end, interval_at_end
 from statcv.inference.intervals.bootstrap import bootstrap_interval, why_not_resampled
@@ -30,14 +29,13 @@ from statcv.inference.intervals.infinitesimal import (
     infinitesimal_interval,
     infinitesimal_serves,
     influence_serves,
-    know_variations,
 )
 from statcv.inference.intervals.influence import influence_interval
 from statcv.inference.intervals.interval import Interval
+from statcv.inference.refits.corrected_jackknife import corrected_jackknife_interval
 from statcv.inference.refits.jackknife import (
     Jackknife,
     Kept,
-    corrected_jackknife_interval,
     jackknife_interval,
     keep_jackknife,
 )
@@ -50,7 +48,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class IntervalRequest:
     """A request for the interval of an estimate.
 
     Attributes
@@ -150,7 +148,7 @@ class IntervalMethod:
     name: str
     sentence: str
     serves: Callable[[Scores, Metric, str], bool]
-    make: Callable[[Asked], Interval]
+    make: Callable[[IntervalRequest], Interval]
     default_hows: tuple[str, ...] = ()
     refits: bool = False
 
@@ -180,10 +178,10 @@ def _mean_over_records(scores: Scores, metric: Metric, how: str) -> bool:
 
 
 def _resampled(scores: Scores, metric: Metric, how: str) -> bool:
-    return not _why_not_resampled(scores, metric, how)
+    return not why_no_resampling(scores, metric, how)
 
 
-def _why_not_resampled(scores: Scores, metric: Metric, how: str) -> str:
+def why_no_resampling(scores: Scores, metric: Metric, how: str) -> str:
     """Return why records are not resampled; empty if they are."""
     if how == "paired" and metric.name != "auroc":
         return "its pairs are not resampled"
@@ -201,45 +199,43 @@ def _every(scores: Scores, metric: Metric, how: str) -> bool:
 # ---- the functions that compute them ----
 
 
-def _infinitesimal(asked: Asked, fits: str = "varied") -> Interval:
+def _infinitesimal(asked: IntervalRequest, fits: str = "varied") -> Interval:
     return infinitesimal_interval(
         asked.scores, asked.metric, asked.how, asked.value, asked.level, fits=fits
     )
 
 
-def _influence(asked: Asked) -> Interval:
+def _influence(asked: IntervalRequest) -> Interval:
     if asked.metric.is_auroc:
         return influence_interval(asked.scores, asked.how, asked.level)
     return _infinitesimal(asked, "given")
 
 
-def _bootstrap(asked: Asked, bca: bool = False) -> Interval:
+def _bootstrap(asked: IntervalRequest, bca: bool = False) -> Interval:
     return bootstrap_interval(
         asked.scores, asked.metric, asked.how, asked.level, seed=asked.seed, bca=bca
     )
 
 
-def _jackknife(asked: Asked, scale: str = "identity") -> Interval:
-    assert asked.setup is not None
+def _jackknife(asked: IntervalRequest, scale: str = "identity") -> Interval:
     if scale == "logit" and at_end(asked.metric, asked.value):
         return asked.at_boundary(_without_logit(asked.value))
     made = jackknife_interval(
-        asked.setup,
-        asked.scores,
-        asked.metric,
-        asked.how,
-        asked.level,
-        scale=scale,
-        deleted=asked.deleted(),
+        asked.value, asked.metric, asked.level, asked.deleted(), scale
     )
     return asked.at_boundary(made)
 
 
-def _corrected_jackknife(asked: Asked) -> Interval:
+def _corrected_jackknife(asked: IntervalRequest) -> Interval:
     if at_end(asked.metric, asked.value):
         return asked.at_boundary(_without_logit(asked.value))
     return corrected_jackknife_interval(
-        asked.scores, asked.metric, asked.how, asked.level, asked.deleted()
+        asked.scores,
+        asked.metric,
+        asked.how,
+        asked.value,
+        asked.level,
+        asked.deleted(),
     )
 
 
@@ -247,7 +243,7 @@ def _without_logit(value: float) -> Interval:
     return Interval.none(f"the logit of {value:g} is infinite")
 
 
-def _nested_cv(asked: Asked) -> Interval:
+def _nested_cv(asked: IntervalRequest) -> Interval:
     assert asked.setup is not None
     return nested_cv_interval(
         asked.setup,
@@ -361,109 +357,3 @@ INTERVALS = {
         ),
     )
 }
-
-
-# ---- which interval ----
-
-
-def default_interval(scores: Scores, metric: Metric, how: str) -> str | None:
-    """Return the name of the default interval; None if there is no default.
-
-    Parameters
-    ----------
-    scores : Scores
-        The held-out predictions.
-    metric : Metric
-        The metric of the estimate.
-    how : {"pooled", "per_fold", "paired"}
-        The way in which it is stated.
-
-    Examples
-    --------
-    >>> import statcv as scv
-    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
-    >>> from statcv.inference import default_interval
-    >>> default_interval(res.scores, scv.metrics.get_metric("auroc"), "pooled")
-    'infinitesimal_jackknife'
-    """
-    if how == "pooled" and scores.apart and not metric.pools_splits:
-        return None
-    for method in INTERVALS.values():
-        if how in method.default_hows and method.serves(scores, metric, how):
-            return method.name
-    return None
-
-
-def know_intervals(scores: Scores, asked: Sequence[tuple[Metric, str, float]]) -> None:
-    """Compute what the default intervals of several estimates have in common.
-
-    Parameters
-    ----------
-    scores : Scores
-        The held-out predictions.
-    asked : sequence of (Metric, str, float)
-        The metrics, the way in which each is stated, and its value.
-    """
-    some = [
-        one
-        for one in asked
-        if default_interval(scores, *one[:2]) == "infinitesimal_jackknife"
-    ]
-    know_variations(scores, some)
-
-
-def possible_intervals(scores: Scores, metric: Metric, how: str) -> tuple[str, ...]:
-    """Return the names of the intervals that are available without refits.
-
-    Parameters
-    ----------
-    scores : Scores
-        The held-out predictions.
-    metric : Metric
-        The metric of the estimate.
-    how : {"pooled", "per_fold", "paired"}
-        The way in which it is stated.
-
-    Examples
-    --------
-    >>> import statcv as scv
-    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
-    >>> from statcv.inference import possible_intervals
-    >>> brier = scv.metrics.get_metric("brier")
-    >>> possible_intervals(res.scores, brier, "pooled")  # doctest: +ELLIPSIS
-    ('infinitesimal_jackknife', 'corrected_influence', 'records', ..., 'bca')
-    """
-    return tuple(
-        method.name
-        for method in INTERVALS.values()
-        if not method.refits and method.serves(scores, metric, how)
-    )
-
-
-def check_interval(scores: Scores, metric: Metric, how: str, interval: str) -> None:
-    """Raise if a metric has no such interval, or the interval needs refits."""
-    method = INTERVALS.get(interval)
-    if method is not None and method.refits:
-        raise MetricError(
-            f"interval={interval!r} needs refits, and only predictions are available "
-            "here; result.estimate() computes it."
-        )
-    if method is not None and method.serves(scores, metric, how):
-        return
-    possible = possible_intervals(scores, metric, how)
-    listed = ", ".join(map(repr, possible)) or "none without refits"
-    there = f"there {'is' if len(possible) == 1 else 'are'} {listed}"
-    about = f"{metric.label} ({how.replace('_', ' ')})"
-    if method is None:
-        with_refits = [one.name for one in INTERVALS.values() if one.refits]
-        hint = suggestion(interval, (*possible, *with_refits))
-        raise MetricError(
-            f"interval={interval!r} is unknown; for {about} {there}.{hint}"
-        )
-    why = ""
-    if interval in ("bootstrap", "bca"):
-        why = _why_not_resampled(scores, metric, how)
-    raise MetricError(
-        f"interval={interval!r} is not available for {about}"
-        f"{f', since {why}' if why else ''}; {there}."
-    )

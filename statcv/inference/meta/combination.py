@@ -66,6 +66,7 @@ def one_sided(p: ArrayLike, direction: ArrayLike, alternative: str) -> Floats:
     """
     check_alternative(alternative)
     half, sign = np.asarray(p, dtype=float) / 2, np.sign(direction)
+    # a two-sided p is halved on the side that the statistic is on
     toward = sign if alternative == "greater" else -sign
     return np.where(toward == 0, 0.5, np.where(toward > 0, half, 1 - half))
 
@@ -102,6 +103,7 @@ def fisher(p: ArrayLike) -> CombinedP:
     from scipy.special import chdtrc
 
     values, missing = _checked(p)
+    # each −2 log p is χ² with 2 degrees of freedom
     df = 2.0 * len(values)
     if missing:
         return CombinedP("Fisher", np.nan, df, np.nan, len(values), missing)
@@ -180,6 +182,7 @@ def stouffer(
     if missing:
         return CombinedP("Stouffer", np.nan, np.nan, np.nan, k, missing)
     if direction is None:
+        # small p-values are large deviates
         z, side = -ndtri(values), "greater"
     else:
         sign, side = np.sign(np.asarray(direction, dtype=float)), alternative
@@ -188,6 +191,7 @@ def stouffer(
     if np.isposinf(z[used]).any() and np.isneginf(z[used]).any():
         why = "the p-values contradict each other: one deviate is ∞ and another −∞"
         return CombinedP("Stouffer", np.nan, np.nan, np.nan, k, why)
+    # a weighted sum of normal deviates has variance Σ w²
     statistic = float(scale[used] @ z[used] / np.sqrt((scale**2).sum()))
     tails = {"greater": ndtr(-statistic), "less": ndtr(statistic)}
     tail = float(tails.get(side, 2 * ndtr(-abs(statistic))))

@@ -20,7 +20,7 @@ METHODS = ("REML", "DL")
 GRID = 60  # number of values of tau² in the grid for the likelihood
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RandomEffects:
     """The mean over data sets, and their heterogeneity.
 
@@ -52,15 +52,15 @@ class RandomEffects:
     """
 
     estimate: float
-    se: float
-    lower: float
-    upper: float
-    tau2: float
-    i2: float
-    q: float
-    p_heterogeneity: float
-    prediction_lower: float
-    prediction_upper: float
+    se: float = np.nan
+    lower: float = np.nan
+    upper: float = np.nan
+    tau2: float = np.nan
+    i2: float = np.nan
+    q: float = np.nan
+    p_heterogeneity: float = np.nan
+    prediction_lower: float = np.nan
+    prediction_upper: float = np.nan
     level: float
     n: int
     method: str
@@ -125,7 +125,8 @@ def random_effects(
     >>> round(found.tau2, 4), round(found.i2, 2)
     (0.0182, 0.58)
     """
-    _check(level, method)
+    one_of(method, METHODS, "method")
+    check_level(level)
     every, se = np.asarray(estimates, dtype=float), np.asarray(ses, dtype=float)
     if every.ndim != 1 or every.shape != se.shape:
         raise DataError(
@@ -146,35 +147,10 @@ def random_effects(
         few = "only one data set has" if len(y) else "no data set has"
         alone = float(y[0]) if len(y) else np.nan
         why = f"{few} both; a meta-analysis needs two"
-        return _without_interval(alone, level, len(y), method, why)
+        return RandomEffects(
+            estimate=alone, level=level, n=len(y), method=method, reason=why
+        )
     return _combined(y, variance, level, method, hartung_knapp, reason)
-
-
-def _check(level: float, method: str) -> None:
-    one_of(method, METHODS, "method")
-    check_level(level)
-
-
-def _without_interval(
-    estimate: float, level: float, n: int, method: str, reason: str
-) -> RandomEffects:
-    nan = float("nan")
-    return RandomEffects(
-        estimate=estimate,
-        se=nan,
-        lower=nan,
-        upper=nan,
-        tau2=nan,
-        i2=nan,
-        q=nan,
-        p_heterogeneity=nan,
-        prediction_lower=nan,
-        prediction_upper=nan,
-        level=level,
-        n=n,
-        method=method,
-        reason=reason,
-    )
 
 
 def _combined(
@@ -187,6 +163,7 @@ def _combined(
 ) -> RandomEffects:
     from scipy.special import chdtrc, stdtrit
 
+    # Cochran's Q about the mean of a common effect
     k, fixed = len(y), 1 / variance
     q = float(fixed @ (y - _mean(y, fixed)) ** 2)
     tau2 = _dersimonian_laird(fixed, q) if method == "DL" else _reml(y, variance)
@@ -195,15 +172,18 @@ def _combined(
     se = float(1 / np.sqrt(weights.sum()))
     quantile, how = normal_quantile(level), f"{method}, normal"
     if hartung_knapp:
+        # Hartung and Knapp scale the variance by the spread found, at least by 1
         spread = float(weights @ (y - mean) ** 2) / (k - 1)
         se *= float(np.sqrt(max(1.0, spread)))
         quantile = float(stdtrit(k - 1, (1 + level) / 2))
         how = f"{method}, Hartung–Knapp"
         if spread < 1 - 1e-9:  # REML of two data sets gives 1 up to rounding
             how += f" modified (factor 1 instead of {spread:.2g})"
+    # Higgins and Thompson's typical variance within data sets
     typical = (k - 1) * fixed.sum() / (fixed.sum() ** 2 - (fixed**2).sum())
     half, beyond = quantile * se, np.nan
     if k > 2:
+        # a further data set varies with tau² as well
         further = float(stdtrit(k - 2, (1 + level) / 2))
         beyond = further * float(np.sqrt(se**2 + tau2))
     else:
@@ -256,6 +236,7 @@ def _reml(y: Floats, variance: Floats) -> float:
         return float(rest - weights.sum() + (weights**2).sum() / weights.sum()) / 2
 
     largest = float(np.ptp(y) ** 2 + variance.max())  # the slope is negative beyond
+    # the likelihood may have several peaks, so that slopes are searched on a grid
     grid = np.concatenate([[0.0], largest * np.geomspace(1e-8, 1, GRID)])
     slopes = np.array([slope(tau2) for tau2 in grid])
     turns = np.flatnonzero((slopes[:-1] > 0) & (slopes[1:] <= 0))

@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
-from statcv.inference.intervals.influence import SINGLE, Compared
-from statcv.inference.intervals.interval import squares_of_pairs
-from statcv.inference.paired.tests import Clusters, PairedTest
+from statcv.inference.intervals.influence import SINGLE, ComparedCells
+from statcv.inference.intervals.interval import squares_of_pairs, units_of_pairs
+from statcv.inference.paired.paired_test import PairedTest
+from statcv.inference.paired.tests import Clusters
 from statcv.inference.scores import Scores
-from statcv.inference.tests.no_skill import ratio, tail
+from statcv.inference.tests.no_skill import ratio
 from statcv.metrics.areas.delong_test import SAME_EVERYWHERE, warn_degenerate
-from statcv.metrics.areas.placements import symmetric_limits
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -94,24 +94,15 @@ def paired_delong(
         variances, reason = _of_placements(sides, how, clusters)
     if np.isnan(variances[0]):
         return PairedTest.unavailable(difference, reason)
+    # a variance within rounding error of the two others is 0
     errors = np.sqrt(np.maximum(variances, 0.0))
     se = float(errors[0]) if errors[0] > ROUNDING * errors[1:].sum() else 0.0
     if se == 0 and abs(difference) <= ROUNDING:
         difference = 0.0
-    statistic = ratio(difference, se)
-    if np.isinf(statistic):
+    if np.isinf(ratio(difference, se)):
         reason = SAME_EVERYWHERE
         warn_degenerate(f"the areas differ by {difference:.6g}")
-    lower, upper = symmetric_limits(difference, se, level)
-    return PairedTest(
-        difference=difference,
-        se=se,
-        lower=max(lower, -1.0),
-        upper=min(upper, 1.0),
-        statistic=statistic,
-        p_value=tail(statistic, np.nan, "two-sided"),
-        reason=reason,
-    )
+    return PairedTest.of(difference, se, level, most=1.0, reason=reason)
 
 
 def _why_not(sides: Sequence[Side]) -> str:
@@ -140,7 +131,7 @@ def _of_placements(
     unit = "record" if clusters is None else "cluster"
     sums, single, cells = [], 0, 0
     for side in sides:
-        what = Compared.of(side.scores, how)
+        what = ComparedCells.of(side.scores, how)
         own, few, counted = unit_sums(what, codes[side.number[what.row]], len(codes))
         if few == counted:
             where = "no fold has" if how == "per_fold" else "there are not"
@@ -154,7 +145,9 @@ def _of_placements(
     return np.array(squares), said
 
 
-def unit_sums(what: Compared, unit: Numbers, count: int) -> tuple[Floats, int, int]:
+def unit_sums(
+    what: ComparedCells, unit: Numbers, count: int
+) -> tuple[Floats, int, int]:
     """Sum the influences of predictions on an auROC over records or clusters.
 
     The sum of squares of the returned values is the variance of the auROC. In each cell
@@ -164,7 +157,7 @@ def unit_sums(what: Compared, unit: Numbers, count: int) -> tuple[Floats, int, i
 
     Parameters
     ----------
-    what : Compared
+    what : ComparedCells
         The predictions, with their cells and influences.
     unit : numpy.ndarray of int, shape (m,)
         Record, or cluster, of each prediction.
@@ -179,6 +172,7 @@ def unit_sums(what: Compared, unit: Numbers, count: int) -> tuple[Floats, int, i
         cannot be estimated there; and number of cells with a value.
     """
     moved = what.moved
+    # squares of units within a cell have the factor I / (I - 1)
     held = _distinct(moved.cell, unit, what.cells, count)
     both = held / np.maximum(held - 1, 1)
     sums = [np.bincount(unit, np.sqrt(both)[moved.cell] * moved.moved, count)]
@@ -187,6 +181,7 @@ def unit_sums(what: Compared, unit: Numbers, count: int) -> tuple[Floats, int, i
         cell, own = moved.cell[members], unit[members]
         size = _distinct(cell, own, what.cells, count)
         more = (held - size) / np.maximum((size - 1) * (held - 1), 1)
+        # a single unit of a class has no variance of its own
         more[size < 2] = 0.0
         lacking |= size < 2
         sums.append(np.bincount(own, np.sqrt(more)[cell] * moved.moved[members], count))
@@ -212,19 +207,21 @@ def _of_pairs(
 
     The variances are NaN, and the remark is the reason, if they have no value.
     """
-    none, unit = np.full(3, np.nan), "record" if clusters is None else "cluster"
+    none = np.full(3, np.nan)
     first, second, moved = [], [], []
     for side, pairs, sign in zip(sides, listed, (-1, 1), strict=True):
         assert pairs is not None
         one, two = side.number[pairs.first], side.number[pairs.second]
-        first.append(one if clusters is None else clusters[one])
-        second.append(two if clusters is None else clusters[two])
+        *units, few = units_of_pairs(one, two, clusters)
+        if few:
+            return none, few
+        first.append(units[0])
+        second.append(units[1])
         moved.append(sign * pairs.moved)
-        if min(len(np.unique(first[-1])), len(np.unique(second[-1]))) < 2:
-            return none, f"one class has a single {unit}"
     first.insert(0, np.concatenate(first))
     second.insert(0, np.concatenate(second))
     moved.insert(0, np.concatenate(moved))
+    # variances of the difference, and of each model by itself
     parts = zip(first, second, moved, strict=True)
     variances = np.array([squares_of_pairs(*part) for part in parts])
     members, each = np.concatenate([first[0], second[0]]), np.tile(moved[0], 2)

@@ -18,13 +18,10 @@ from numpy.typing import NDArray
 from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.estimates.groups import among, group_estimates
 from statcv.inference.estimates.influences import Influences, influences_on
-from statcv.inference.estimates.values import ranks_classes
 from statcv.inference.intervals.infinitesimal import shared_training
-from statcv.inference.paired.tests import PairedTest
+from statcv.inference.paired.paired_test import PairedTest
 from statcv.inference.scores import Scores
-from statcv.inference.tests.no_skill import ratio, tail
 from statcv.metrics import Metric
-from statcv.metrics.areas.placements import symmetric_limits
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -139,24 +136,16 @@ def compare_pair(first: Group, second: Group, metric: Metric) -> PairedTest:
     if isinstance(shared, str):
         return PairedTest.unavailable(difference, shared)
     each = [found.interval.se**2 for found in both]
+    # Var(b - a) = Var(a) + Var(b) - 2 Cov(a, b)
     variance = sum(each) - 2 * shared
     if not variance > NEGLIGIBLE:
         why = "the difference has no variation that is known"
         return PairedTest.unavailable(difference, why)
     df = _welch(each, [found.interval.df for found in both])
     df = min(df, units - 1)
+    least, most = metric.bounds_with(first.scores.n_classes)
     se = math.sqrt(variance)
-    lower, upper = symmetric_limits(difference, se, both[0].level, df=df)
-    bounds = metric.bounds_with(first.scores.n_classes)
-    most, statistic = bounds[1] - bounds[0], ratio(difference, se)
-    return PairedTest(
-        difference=difference,
-        se=se,
-        lower=max(lower, -most),
-        upper=min(upper, most),
-        statistic=statistic,
-        p_value=tail(statistic, df, "two-sided"),
-    )
+    return PairedTest.of(difference, se, both[0].level, df, most=most - least)
 
 
 def _welch(variances: Sequence[float], dfs: Sequence[float]) -> float:
@@ -165,6 +154,7 @@ def _welch(variances: Sequence[float], dfs: Sequence[float]) -> float:
     >>> round(_welch([1.0, 1.0], [9.0, 9.0]), 6), _welch([1.0, 2.0], [math.nan] * 2)
     (18.0, inf)
     """
+    # Welch and Satterthwaite
     rest = sum(
         variance**2 / df
         for variance, df in zip(variances, dfs, strict=True)
@@ -208,7 +198,9 @@ def _covariance(first: Group, second: Group, metric: Metric, units: int) -> floa
     if not of_fits and clusters is None:
         return 0.0
     codes = np.arange(len(first.members)) if clusters is None else clusters
-    held = [_by_unit(one.held, one, metric, codes) for one in known]
+    # influences centred in each class or sample, and summed over records of a cluster
+    held = [np.bincount(codes, one.units.centred(one.held)) for one in known]
+    # the covariance of sums over units, with the factor I / (I - 1)
     factor = units / max(units - 1, 1)
     shared = float(held[0] @ held[1])
     draws = [one.draws for one in known]
@@ -232,18 +224,6 @@ def _zero_unless_shared(first: Group, second: Group, metric: Metric) -> float | 
     )
 
 
-def _by_unit(
-    moved: Floats, found: Influences, metric: Metric, codes: Numbers
-) -> Floats:
-    """Return the influences of records, centred in each sample and summed by unit."""
-    known, sample = found.units.counted | (moved != 0), found.units.sample
-    sample = sample if ranks_classes(metric) else np.zeros_like(sample)
-    sizes = np.maximum(np.bincount(sample, known), 1)
-    means = np.bincount(sample, np.where(known, moved, 0.0)) / sizes
-    centred = np.where(known, moved - means[sample], 0.0)
-    return np.asarray(np.bincount(codes, centred), dtype=float)
-
-
 def _rescaled(group: Group, name: str) -> float:
     """Return by how much the influences on an estimate are those on its pooled value.
 
@@ -253,6 +233,7 @@ def _rescaled(group: Group, name: str) -> float:
     """
     found, moved = group.estimates[name], group.influences[name]
     assert not isinstance(moved, str)
+    # a share's influences are scaled as its Wilson interval is
     spread = moved.value * (1 - moved.value)
     if found.interval.scale != "wilson" or not spread > 0:
         return 1.0

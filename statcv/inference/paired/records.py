@@ -12,9 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import ComparisonError
-from statcv.folds.audit import BIASED
+from statcv.inference.clusters import joined_clusters
 from statcv.inference.paired.delong import Side
-from statcv.inference.paired.tests import joined_clusters
 from statcv.inference.readable import Readable
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
@@ -23,11 +22,6 @@ from statcv.models import Mean
 
 Floats = NDArray[np.float64]
 LONG = 24  # length of the longest name that fits into the tables
-SCHEMES_DIFFER = "tests the schemes, not the models: only the scheme differs"
-DRAWS_DIFFER = "tests two draws of one scheme: only the folds differ"
-CLUSTERS_DIFFER = "tests how folds are made, not the models: {} against {}"
-EXTERNAL_DIFFERS = "one is an external validation, the other a cross-validation"
-FOLDS_DIFFER = "the folds differ too, which contributes to the difference"
 
 
 # ---- the records ----
@@ -147,59 +141,6 @@ def _differences(
     return differing or [[r.learner.label for r in results]]
 
 
-# ---- caveats ----
-
-
-def same_folds(a: Readable, b: Readable) -> bool:
-    """Return whether two results hold out and drop the same records in every fold."""
-    alike = a.design.labels.equals(b.design.labels)
-    return alike and a.plan.fingerprint == b.plan.fingerprint
-
-
-def caveat(a: Readable, b: Readable) -> str:
-    """Say what differs between two results apart from the models."""
-    if same_folds(a, b):
-        return ""
-    if a.scores.external != b.scores.external:
-        return EXTERNAL_DIFFERS
-    if _models_differ(a, b):
-        return FOLDS_DIFFER
-    if a.plan.scheme != b.plan.scheme:
-        return SCHEMES_DIFFER
-    kinds = [_clusters_of(result) for result in (a, b)]
-    return CLUSTERS_DIFFER.format(*kinds) if kinds[0] != kinds[1] else DRAWS_DIFFER
-
-
-def _clusters_of(result: Readable) -> str:
-    strata = result.plan.strata
-    return "records at random" if strata is None else f"equal {strata.label} together"
-
-
-def _models_differ(a: Readable, b: Readable) -> bool:
-    """Return whether the models or their data differ."""
-    return (
-        a.learner.label != b.learner.label
-        or a.design.names != b.design.names
-        or not np.array_equal(a.design.matrix, b.design.matrix, equal_nan=True)
-        or not np.array_equal(_weights(a), _weights(b))
-    )
-
-
-def _weights(result: Readable) -> Floats:
-    return np.ones(result.design.n) if result.weights is None else result.weights
-
-
-def pooling_caveat(a: Readable, b: Readable) -> str:
-    """Say that pooling is biased if it is, for tests of pooled predictions."""
-    worst = max((a, b), key=lambda r: abs(r.mean_model_auroc - 0.5))
-    if not abs(worst.mean_model_auroc - 0.5) > BIASED:
-        return ""
-    return (
-        "pooled over folds whose training means reveal the labels: the training mean "
-        f"alone has auROC {worst.mean_model_auroc:.3f} under {worst.plan.scheme}"
-    )
-
-
 # ---- the mean prediction of each record, and what a metric reads of it ----
 
 
@@ -215,6 +156,7 @@ def averaged(scores: Scores) -> Scores:
         Held-out predictions of all repeats.
     """
     row, predicted = scores.mean_prediction()
+    # sizes of training sets and baselines are averaged as predictions are
     place = np.searchsorted(row, scores.row)
     times = np.bincount(place)
     count, none = len(row), np.empty(0, dtype=np.intp)
@@ -275,7 +217,7 @@ def against_null(results: Mapping[str, Readable], reference: str | None) -> bool
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
+class SharedRecords:
     """What a metric reads of each result, with records in the order of the first.
 
     Attributes
@@ -317,6 +259,7 @@ class Records:
         found = {name: result.scores for name, result in self.results.items()}
         if self.null_ranks_equally:
             null = found[NULL]
+            # a model without predictors ranks all records equally
             left = np.full_like(null.left.predicted, 0.5)
             found[NULL] = replace(
                 null,
@@ -386,6 +329,7 @@ class Records:
             where = self._labels_of(name).get_indexer(self._numbering)
             if own is not None:
                 alone = int(own.max()) + 1 + np.arange(len(where))
+                # a record that a result lacks is a cluster of its own
                 own = np.where(where >= 0, own[where], alone)
             codes.append(own)
         return joined_clusters(*codes)

@@ -4,52 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.inference.clusters import se_of_mean
 from statcv.inference.estimates.influences import Influences
 from statcv.inference.intervals.interval import corrected_t_interval
-from statcv.inference.refits.jackknife import Jackknife, corrected_se
-from statcv.inference.tests.no_skill import ratio, tail
+from statcv.inference.paired.paired_test import PairedTest
+from statcv.inference.refits.corrected_jackknife import corrected_se
+from statcv.inference.refits.jackknife import Jackknife
+from statcv.inference.tests.no_skill import ratio
 from statcv.inference.tests.sign_flips import Swaps, auroc_terms, flip_signs, swap
 from statcv.metrics import Metric, midrank, round_significant
-from statcv.metrics.areas.placements import symmetric_limits
 
 Floats = NDArray[np.float64]
 Clusters = NDArray[np.intp] | None
 
 _ALIKE = 1e-12  # relative to the largest: differences closer than this are equal
-
-
-@dataclass(frozen=True)
-class PairedTest:
-    """The difference between two models, with its test.
-
-    Attributes
-    ----------
-    difference, se, lower, upper : float
-        The second estimate minus the first, its standard error and interval.
-    statistic, p_value : float
-    reason : str
-        The reason why a number is missing or uninformative; otherwise empty.
-    """
-
-    difference: float
-    se: float
-    lower: float
-    upper: float
-    statistic: float
-    p_value: float
-    reason: str = ""
-
-    @classmethod
-    def unavailable(cls, difference: float, reason: str) -> PairedTest:
-        """Return a test without a value, with the reason."""
-        nan = float("nan")
-        return cls(difference, nan, nan, nan, nan, nan, reason)
 
 
 def paired_t(change: Floats, clusters: Clusters, level: float) -> PairedTest:
@@ -80,26 +53,14 @@ def paired_t(change: Floats, clusters: Clusters, level: float) -> PairedTest:
         return PairedTest.unavailable(
             np.nan, f"{odd} of {len(change)} records have an infinite or missing loss"
         )
-    if clusters is None:
-        clusters = np.arange(len(change))
-    groups, group = np.unique(clusters, return_inverse=True)
-    g, unit = len(groups), "cluster" if len(groups) < len(change) else "record"
+    se, g = se_of_mean(change, clusters)
+    unit = "cluster" if g < len(change) else "record"
     if g < 2:
         return PairedTest.unavailable(mean, f"there is only one {unit}")
-    totals = np.bincount(group, change - mean)
-    se = float(np.sqrt(g / (g - 1) * (totals**2).sum())) / len(change)
+    # a spread within rounding error is no variation
     if se <= _ALIKE * float(np.abs(change).max()):
         return _without_variation(change, unit)
-    lower, upper = symmetric_limits(mean, se, level, df=g - 1)
-    statistic = ratio(mean, se)
-    return PairedTest(
-        difference=mean,
-        se=se,
-        lower=lower,
-        upper=upper,
-        statistic=statistic,
-        p_value=tail(statistic, g - 1, "two-sided"),
-    )
+    return PairedTest.of(mean, se, level, g - 1)
 
 
 def _without_variation(change: Floats, unit: str) -> PairedTest:
@@ -152,15 +113,7 @@ def paired_corrected_t(
     found = corrected_t_interval(change, n_train, n_test, level)
     if np.isnan(found.se):
         return PairedTest.unavailable(mean, found.assumes)
-    statistic = ratio(mean, found.se)
-    return PairedTest(
-        difference=mean,
-        se=found.se,
-        lower=found.lower,
-        upper=found.upper,
-        statistic=statistic,
-        p_value=tail(statistic, len(change) - 1, "two-sided"),
-    )
+    return PairedTest.of(mean, found.se, level, len(change) - 1)
 
 
 def paired_permutation(
@@ -202,8 +155,10 @@ def paired_permutation(
     if not np.isfinite(difference):
         return PairedTest.unavailable(difference, f"{metric.label} has no value")
     if metric.is_auroc:
+        # swapping a record's predictions changes the sign of its term
         found = flip_signs(auroc_terms(y, a, b), clusters, times, rng)
     elif metric.casewise is not None:
+        # a mean of losses changes by the sum of the records' differences
         change = metric.casewise(y, b) - metric.casewise(y, a)
         found = flip_signs(change / len(change), clusters, times, rng)
     else:
@@ -239,28 +194,6 @@ def _about(found: Swaps) -> str:
     return ""
 
 
-def joined_clusters(first: Clusters, second: Clusters) -> Clusters:
-    """Return the clusters of records that are linked by either of two results.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> joined_clusters(np.array([0, 0, 1, 2]), np.array([0, 1, 1, 2])).tolist()
-    [0, 0, 0, 1]
-    """
-    if first is None or second is None or np.array_equal(first, second):
-        return second if first is None else first
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    one = np.unique(first, return_inverse=True)[1]
-    other = np.unique(second, return_inverse=True)[1] + one.max() + 1
-    nodes = int(other.max()) + 1
-    links = coo_array((np.ones(len(one)), (one, other)), shape=(nodes, nodes))
-    label = connected_components(links, directed=False)[1]
-    return np.asarray(label[one], dtype=np.intp)
-
-
 # ---- the influence of each record on the difference ----
 
 
@@ -290,32 +223,18 @@ def paired_influence(
     inflated : float
         By how much the variance is larger, if folds are correlated.
     """
+    # the influence on a difference is the difference of the influences
     found = both[1].minus(both[0])
     draws, df = found.draws, found.units.df
     excess = 0.0 if draws is None else draws.excess
     se = math.sqrt((found.given_fits + of_pairs + excess) * inflated)
     size = max(float(np.abs(one.held).max()) for one in both)
+    reason = ""
     if se <= _ALIKE * max(size, _ALIKE):
+        se, reason = 0.0, f"no {found.units.kind} influences the difference"
         difference = 0.0 if abs(difference) <= ROUNDING else difference
-        return PairedTest(
-            difference,
-            0.0,
-            difference,
-            difference,
-            statistic=ratio(difference, 0.0),
-            p_value=tail(ratio(difference, 0.0), df, "two-sided"),
-            reason=f"no {found.units.kind} influences the difference",
-        )
-    lower, upper = symmetric_limits(difference, se, level, df=df)
-    most, statistic = limits[1] - limits[0], ratio(difference, se)
-    return PairedTest(
-        difference=difference,
-        se=se,
-        lower=max(lower, -most),
-        upper=min(upper, most),
-        statistic=statistic,
-        p_value=tail(statistic, df, "two-sided"),
-    )
+    most = limits[1] - limits[0]
+    return PairedTest.of(difference, se, level, df, most=most, reason=reason)
 
 
 # ---- the auROCs of two models, compared by a jackknife that refits both ----
@@ -354,23 +273,16 @@ def paired_jackknife(
         )
     if math.isnan(given.se):
         return PairedTest.unavailable(difference, given.reason)
+    # the jackknife of the difference deletes the same record from both
     moved = Jackknife(
         second.values - first.values, first.group, first.unit, first.n_fits
     )
+    # half of what the jackknife exceeds DeLong's variance by
     se, df = corrected_se(moved, given.se), moved.df if not moved.unmoved else math.nan
     if se <= ROUNDING:
         se, difference = 0.0, 0.0 if abs(difference) <= ROUNDING else difference
-    statistic = ratio(difference, se)
-    lower, upper = symmetric_limits(difference, se, level, df=df)
     reasons = dict.fromkeys(j.caveats.removeprefix("; ") for j in (first, second))
     if se == 0:
         reasons = {"no record influences the difference": None}
-    return PairedTest(
-        difference=difference,
-        se=se,
-        lower=max(lower, -1.0),
-        upper=min(upper, 1.0),
-        statistic=statistic,
-        p_value=tail(statistic, df, "two-sided"),
-        reason="; ".join(filter(None, reasons)),
-    )
+    reason = "; ".join(filter(None, reasons))
+    return PairedTest.of(difference, se, level, df, most=1.0, reason=reason)

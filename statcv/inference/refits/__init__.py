@@ -1,11 +1,9 @@
 """Intervals and corrections for which the model is refitted."""
 
 from statcv.inference.refits.jackknife import Jackknife
-from statcv.inference.refits.nested_cv import (
-    FOLDED,
-    REPEATS,
+from statcv.inference.refits.nested_cv import FOLDED, REPEATS, nested_fits
+from statcv.inference.refits.nested_folds import (
     folds_of,
-    nested_fits,
     nested_plan,
     nested_tests,
     new_divisions,
@@ -13,7 +11,6 @@ from statcv.inference.refits.nested_cv import (
 from statcv.inference.refits.refitting import (
     fixed_threshold,
     mean_values,
-    run_quietly,
     scores_of,
 )
 
@@ -28,6 +25,5 @@ __all__ = [
     "nested_plan",
     "nested_tests",
     "new_divisions",
-    "run_quietly",
     "scores_of",
 ]

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.arguments import check_level
+from statcv.arguments import MAX_RESAMPLES, check_level, check_whole
 from statcv.engine import Setup, progress_bar
 from statcv.errors import (
     MetricError,
@@ -23,14 +23,13 @@ from statcv.errors import (
     plural,
     warn,
 )
-from statcv.inference.refits.optimism import (
+from statcv.inference.refits.optimism import abcloc
+from statcv.inference.refits.refitting import warn_of_refits
+from statcv.inference.refits.resampling import (
     ResampledValues,
     Resampling,
-    Study,
-    abcloc,
-    check_samples,
+    ResamplingStudy,
 )
-from statcv.inference.refits.refitting import warn_of_refits
 from statcv.metrics import calibration_curve
 
 Floats = NDArray[np.float64]
@@ -132,12 +131,12 @@ def corrected_calibration(
     MetricError
         If the predictions are not probabilities.
     """
-    check_samples(n_boot)
+    check_whole(n_boot, "n_boot", least=2, most=MAX_RESAMPLES)
     check_level(level)
     if setup.design.outcome.kind != "binary":
         raise OutcomeError("A calibration curve needs an outcome with two classes.")
     stream = setup.seed if seed is None else seed
-    resampling = Resampling(setup, Study((), False, None, stream, n_boot))
+    resampling = Resampling(setup, ResamplingStudy((), False, None, stream, n_boot))
     fit, predictions = resampling.of_all
     if not fit.probabilities:
         raise MetricError("A calibration curve needs probabilities as predictions.")
@@ -149,6 +148,7 @@ def corrected_calibration(
     with progress_bar(n_boot, progress, "fit") as bar:
         for batch, made in resampling.fits(times, np.arange(n_boot), n_jobs, bar):
             for sample, p in zip(batch, made.predicted, strict=True):
+                # the curve in the sample, and the curve of the same fit in all records
                 own = np.repeat(every, times[sample])
                 for place, rows in enumerate((own, every)):
                     found[place, :, sample] = curve(y[rows], p[rows]).observed

@@ -15,17 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.arguments import one_of
 from statcv.engine import Setup
 from statcv.errors import FitError, OutcomeError, SchemeError
 from statcv.folds import FoldPlan, count_fits, is_sample
+from statcv.inference.clusters import clusters_of
 from statcv.inference.estimates.values import ranks_classes
-from statcv.inference.intervals.given_fits import narrow_interval
 from statcv.inference.intervals.interval import Interval, symmetric
 from statcv.inference.refits.refitting import (
     affordable,
     fixed_threshold,
-    mean_values,
     values_without,
 )
 from statcv.inference.scores import Scores
@@ -36,7 +34,6 @@ Numbers = NDArray[np.intp]
 
 MOST_FITS = 2_000_000
 LEAST = 1e-24  # variance; anything smaller is rounding error
-SCALES = ("identity", "logit")
 ASSUMES = (
     "refits everything without each {unit} in turn, so that the fits vary too; assumes "
     "that the estimate is nearly normal{scale}, and tends to be wide when n is small"
@@ -110,6 +107,7 @@ class Jackknife:
         """The part of the variance from each group; NaN for a group with one unit."""
         sizes = np.bincount(self.group)[np.unique(self.group)]
         place = np.unique(self.group, return_inverse=True)[1]
+        # squares about the mean of each sample, with the factor (n - 1) / n
         means = np.bincount(place, self.values) / sizes
         squares = np.bincount(place, (self.values - means[place]) ** 2)
         return np.where(sizes > 1, squares * (sizes - 1) / sizes, np.nan)
@@ -117,43 +115,33 @@ class Jackknife:
     @property
     def df(self) -> float:
         """Degrees of freedom of the variance, by Satterthwaite (1946)."""
+        # Satterthwaite: each sample has its size minus 1
         sizes = np.bincount(self.group)[np.unique(self.group)]
         return float(self.variance**2 / (self.parts**2 / (sizes - 1)).sum())
 
 
 def jackknife_interval(
-    setup: Setup,
-    scores: Scores,
+    value: float,
     metric: Metric,
-    how: str,
     level: float,
-    *,
+    deleted: Jackknife | str,
     scale: str = "identity",
-    deleted: Jackknife | str | None = None,
-    most_fits: int = MOST_FITS,
-    n_jobs: int | None = None,
-    progress: bool | None = None,
 ) -> Interval:
     """Return the interval of a cross-validated estimate by a jackknife with refits.
 
     Parameters
     ----------
-    setup : Setup
-        Data, model and plan of the cross-validation.
-    scores : Scores
-        Predictions of the cross-validation.
+    value : float
+        The estimate.
     metric : Metric
         Any metric; only its value is needed.
-    how : {"pooled", "per_fold", "paired"}
     level : float
         Confidence level of the interval.
+    deleted : Jackknife or str
+        The result of :func:`keep_jackknife`.
     scale : {"identity", "logit"}
         Scale on which the estimate is assumed normal; the logit scale keeps the
         interval of a proportion between 0 and 1.
-    deleted : Jackknife or str, optional
-        Result of an earlier :func:`try_jackknife`, so that no fit is made twice.
-    most_fits, n_jobs, progress
-        As :func:`jackknife_values` takes them.
 
     Returns
     -------
@@ -174,52 +162,18 @@ def jackknife_interval(
     Arvesen (1969), Annals of Mathematical Statistics 40:2076.
     Efron & Stein (1981), Annals of Statistics 9:586.
     """
-    check_scale(scale)
-    value = _value(scores, metric, how)
     if not math.isfinite(value):
         return Interval.none("the estimate has no value")
     if scale == "logit" and metric.bounds != (0.0, 1.0):
         return Interval.none(f"{metric.label} is not a proportion, and has no logit")
     if scale == "logit" and not 0 < value < 1:
         return Interval.none(f"the logit of {value:g} is infinite")
-    jack = deleted
-    if jack is None:
-        jack = try_jackknife(
-            setup,
-            scores,
-            metric,
-            how,
-            most_fits=most_fits,
-            n_jobs=n_jobs,
-            progress=progress,
-        )
-    if isinstance(jack, str) or jack.unmoved:
-        return Interval.none(jack if isinstance(jack, str) else jack.unmoved)
+    if isinstance(deleted, str) or deleted.unmoved:
+        return Interval.none(deleted if isinstance(deleted, str) else deleted.unmoved)
     on = " on the logit scale" if scale == "logit" else ""
-    assumes = ASSUMES.format(unit=jack.unit, scale=on)
-    assumes += jack.caveats
-    se, method = math.sqrt(jack.variance), f"jackknife with refits{on}"
+    assumes = ASSUMES.format(unit=deleted.unit, scale=on) + deleted.caveats
+    se, method = math.sqrt(deleted.variance), f"jackknife with refits{on}"
     return symmetric(value, se, level, method, assumes, scale=scale)
-
-
-def try_jackknife(
-    setup: Setup, scores: Scores, metric: Metric, how: str, **running: Any
-) -> Jackknife | str:
-    """Return the estimate with each record deleted, or why there is no variance.
-
-    Parameters
-    ----------
-    setup, scores, metric, how
-        As :func:`jackknife_interval` takes them.
-    **running
-        The arguments ``most_fits``, ``n_jobs`` and ``progress``.
-    """
-    threshold = fixed_threshold(scores)
-    try:
-        jack = jackknife_values(setup, metric, how, threshold=threshold, **running)
-    except (OutcomeError, SchemeError, FitError) as error:
-        return f"with records deleted, {error}"
-    return _unfit(jack) or jack
 
 
 def jackknife_values(
@@ -295,21 +249,20 @@ def keep_jackknife(
     **running
         The arguments ``n_jobs`` and ``progress``.
     """
-    key = (metric, how)
-    if key not in kept:
-        kept[key] = try_jackknife(setup, scores, metric, how, **running)
-    return kept[key]
+    if (metric, how) not in kept:
+        kept[metric, how] = _tried(setup, scores, metric, how, **running)
+    return kept[metric, how]
 
 
-def _value(scores: Scores, metric: Metric, how: str) -> float:
-    """Return the estimate."""
-    of_one = np.zeros(len(scores.by_repeat), dtype=np.intp)
-    return float(mean_values(scores, metric, how, of_one, 1)[0])
-
-
-def check_scale(scale: str) -> None:
-    """Check that a scale is one of :data:`SCALES`."""
-    one_of(scale, SCALES, "scale")
+def _tried(
+    setup: Setup, scores: Scores, metric: Metric, how: str, **running: Any
+) -> Jackknife | str:
+    threshold = fixed_threshold(scores)
+    try:
+        jack = jackknife_values(setup, metric, how, threshold=threshold, **running)
+    except (OutcomeError, SchemeError, FitError) as error:
+        return f"with records deleted, {error}"
+    return _unfit(jack) or jack
 
 
 def _unfit(jack: Jackknife) -> str:
@@ -327,85 +280,13 @@ def _units(
     plan: FoldPlan, y: NDArray[np.generic], metric: Metric
 ) -> tuple[list[Numbers], Numbers, str]:
     """Return the records deleted together, the sample of each set, and its name."""
-    strata = plan.strata
-    if strata is not None and strata.identifies:
-        order = np.argsort(strata.codes, kind="stable")
-        ends = np.cumsum(np.bincount(strata.codes))[:-1]
-        sets = [rows for rows in np.split(order, ends) if len(rows)]
-        if len(sets) < plan.n:
-            return sets, np.zeros(len(sets), dtype=np.intp), "cluster"
+    clusters = clusters_of(plan)
+    if clusters is not None:
+        order = np.argsort(clusters, kind="stable")
+        sets = np.split(order, np.flatnonzero(np.diff(clusters[order])) + 1)
+        return sets, np.zeros(len(sets), dtype=np.intp), "cluster"
     group = np.zeros(plan.n, dtype=np.intp)
     if ranks_classes(metric):
+        # rank metrics compare the classes as two samples
         group = np.unique(y, return_inverse=True)[1]
     return [np.array([row]) for row in range(plan.n)], group, "record"
-
-
-# ---- the jackknife with refits, minus half of its excess ----
-
-METHOD = "corrected jackknife with refits on the logit scale"
-CORRECTED_ASSUMES = (
-    "its variance is the mean of the jackknife variance, which errs on the wide side, "
-    "and of the variance given the fits, which is too small"
-)
-
-
-def corrected_se(deleted: Jackknife, given: float) -> float:
-    """Return the standard error of the corrected jackknife.
-
-    It is the root of the mean of the jackknife variance and of the variance given the
-    fits, and never smaller than the standard error given the fits.
-    """
-    return math.sqrt(max((deleted.variance + given**2) / 2, given**2))
-
-
-def corrected_jackknife_interval(
-    scores: Scores, metric: Metric, how: str, level: float, deleted: Jackknife | str
-) -> Interval:
-    """Return the interval of auROC by a jackknife with refits, minus half its excess.
-
-    The jackknife counts a component of the estimate that depends on k records jointly
-    k-fold (Efron & Stein 1981), so that its variance errs on the wide side. The
-    variance that takes the fits as given errs on the narrow side. The interval uses
-    the mean of the two, or the latter if it is larger. It is computed on the logit
-    scale with Student's t and the degrees of freedom of the jackknife, which are few
-    if a class is small.
-
-    Parameters
-    ----------
-    scores : Scores
-    metric : Metric
-    how : {"pooled", "per_fold", "paired"}
-    level : float
-        Confidence level of the interval.
-    deleted : Jackknife or str
-        Result of :func:`~statcv.inference.refits.jackknife.try_jackknife`.
-
-    Returns
-    -------
-    Interval
-        An interval without bounds that gives the reason if there is no interval.
-    """
-    if metric.name != "auroc":
-        return Interval.none(
-            f"the corrected jackknife is for auROC, not for {metric.label}; "
-            "interval='jackknife' is available for every metric"
-        )
-    if isinstance(deleted, str) or deleted.unmoved:
-        return Interval.none(deleted if isinstance(deleted, str) else deleted.unmoved)
-    value = _value(scores, metric, how)
-    if not 0 < value < 1:
-        return Interval.none(f"the logit of {value:g} is infinite")
-    given = narrow_interval(scores, metric, how, level)
-    if math.isnan(given.se):
-        return Interval.none(given.assumes)
-    assumes = CORRECTED_ASSUMES + deleted.caveats
-    whole = ", clusters deleted as a whole" if deleted.unit == "cluster" else ""
-    return symmetric(
-        value,
-        corrected_se(deleted, given.se),
-        level,
-        METHOD + whole,
-        assumes,
-        df=deleted.df,
-        scale="logit",
-    )

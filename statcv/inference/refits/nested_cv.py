@@ -10,128 +10,37 @@ used.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import MAX_REPEATS, check_whole
-from statcv.engine import Setup, progress_bar
+from statcv.engine import Setup, progress_bar, run_quietly
 from statcv.errors import (
     FitError,
     MetricError,
     OutcomeError,
     SchemeError,
 )
-from statcv.folds import FoldPlan, Ragged, make_plan
-from statcv.inference.estimates.values import casewise
+from statcv.folds import FoldPlan
+from statcv.inference.estimates.losses import casewise
 from statcv.inference.intervals.interval import Interval
-from statcv.inference.refits.refitting import run_quietly, scores_of, warn_of_refits
+from statcv.inference.refits.nested_folds import (
+    NestedLosses,
+    fits_each,
+    folds_of,
+    nested_losses,
+    nested_plan,
+    nested_tests,
+    new_divisions,
+)
+from statcv.inference.refits.refitting import scores_of, warn_of_refits
 from statcv.metrics import Metric
 from statcv.metrics.areas.placements import normal_quantile
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class NestedLosses:
-    """The mean losses of one division into folds.
-
-    Attributes
-    ----------
-    within : numpy.ndarray, shape (k,)
-        Mean loss by cross-validation of all folds but one.
-    outside : numpy.ndarray, shape (k,)
-        Mean loss in that fold, by the fit on all the others.
-    spread : numpy.ndarray, shape (k,)
-        Variance of the mean in ``outside``.
-    mean, squares, count : float
-        Mean, sum of squares about the mean, and number of the losses within.
-    cv : float
-        Mean loss by the usual cross-validation.
-    """
-
-    within: Floats
-    outside: Floats
-    spread: Floats
-    mean: float
-    squares: float
-    count: float
-    cv: float
-
-
-def fits_each(k: int) -> int:
-    """Return the number of fits of one division: one per fold and pair of folds."""
-    return k * (k + 1) // 2
-
-
-def new_divisions(setup: Setup, repeats: int, seed: int) -> FoldPlan:
-    """Divide the records into folds at random, as the scheme does."""
-    plan, outcome = setup.plan, setup.design.outcome
-    return make_plan(
-        plan.scheme,
-        setup.design.y,
-        outcome.kind,
-        k=len(plan.labels[0]),
-        repeats=repeats,
-        seed=seed,
-    )
-
-
-def folds_of(divided: FoldPlan, repeat: int) -> Ragged:
-    """Return the folds of one division."""
-    first, last = divided.fits.first_split[repeat : repeat + 2]
-    return divided.tests.part(int(first), int(last))
-
-
-def nested_tests(folds: Ragged) -> Ragged:
-    """List each fold, and then the two folds of each pair, one after the other."""
-    first, second = np.triu_indices(len(folds), 1)
-    both = folds.chosen(np.column_stack([first, second]).ravel())
-    sizes = folds.sizes[first] + folds.sizes[second]
-    values = np.concatenate([folds.values, both.values])
-    return Ragged.split(values, np.concatenate([folds.sizes, sizes]))
-
-
-def nested_plan(plan: FoldPlan, parts: list[Ragged]) -> FoldPlan:
-    """Hold out the lists of :func:`nested_tests`, with one repeat per division."""
-    tests = Ragged.joined(parts)
-    none = Ragged.empty(len(tests))
-    return replace(
-        plan,
-        tests=tests,
-        labels=tuple(range(1, len(part) + 1) for part in parts),
-        dropped=none,
-        kept_out=none,
-        copied=none,
-        first_fit=np.arange(len(tests) + 1),
-    )
-
-
-def nested_losses(tests: Ragged, losses: Floats, k: int) -> NestedLosses:
-    """Summarise the losses of the records of :func:`nested_tests`, in its order."""
-    first, second = np.triu_indices(k, 1)
-    sizes = tests.sizes[:k]
-    sums = np.bincount(tests.owners, losses, len(tests))
-    outside = sums[:k] / sizes
-    centred = losses - np.append(outside, np.zeros(len(first)))[tests.owners]
-    spread = np.bincount(tests.owners, centred**2, len(tests))[:k]
-    half = np.repeat(  # the fold of a pair to which a record belongs
-        np.column_stack([first, second]).ravel(),
-        np.column_stack([sizes[first], sizes[second]]).ravel(),
-    )
-    other = np.repeat(first + second, (sizes[first] + sizes[second])) - half
-    inner = losses[tests.starts[k] :]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return NestedLosses(
-            within=np.bincount(other, inner, k) / (sizes.sum() - sizes),
-            outside=outside,
-            spread=spread / (sizes - 1) / sizes,
-            mean=float(inner.mean()),
-            squares=float(((inner - inner.mean()) ** 2).sum()),
-            count=float(len(inner)),
-            cv=float(losses[: tests.starts[k]].mean()),
-        )
 
 
 # ---- the interval of a mean loss (Bates, Hastie & Tibshirani) ----
@@ -190,11 +99,6 @@ class NestedCV:
     naive_se: float
     k: int
     repeats: int
-
-    @property
-    def inflation(self) -> float:
-        """The ratio of the standard error to that of independent losses."""
-        return self.se / self.naive_se if self.naive_se > 0 else math.nan
 
 
 def nested_cv(
@@ -258,7 +162,7 @@ def nested_cv(
             whole = nested_plan(plan, parts)
             numbers = np.arange(batch.start * each, batch.stop * each)
             held = run_quietly(setup, whole, n_jobs, numbers=numbers)
-            failed += int((~held.converged | held.separated).sum())
+            failed += held.failed
             scores = scores_of(whole, held, setup.design.y, threshold)
             losses = casewise(scores, metric)
             cuts = np.cumsum([len(part.values) for part in parts])[:-1]
@@ -270,47 +174,36 @@ def nested_cv(
 
 
 def nested_cv_interval(
-    setup: Setup,
-    metric: Metric,
-    level: float,
-    *,
-    repeats: int | None = None,
-    seed: int | None = None,
-    threshold: float | None = None,
-    n_jobs: int | None = None,
-    progress: bool | None = None,
+    setup: Setup, metric: Metric, level: float, **given: Any
 ) -> Interval:
     """Return the interval of :func:`nested_cv`, or why it cannot be computed.
 
     It is centred at the estimate corrected for smaller training sets, not at the usual
     one. The bounds for the root mean squared error are the roots of those for the mean
     squared error.
+
+    Parameters
+    ----------
+    setup : Setup
+    metric : Metric
+    level : float
+    **given
+        Other arguments of :func:`nested_cv`.
     """
-    root = metric.root_of is not None
     try:
-        made = nested_cv(
-            setup,
-            metric.root_of or metric,
-            level=level,
-            repeats=repeats,
-            seed=seed,
-            threshold=threshold,
-            n_jobs=n_jobs,
-            progress=progress,
-        )
+        found = nested_cv(setup, metric.root_of or metric, level=level, **given)
     except (MetricError, SchemeError, OutcomeError, FitError) as error:
         return Interval.none(str(error))
-    if not math.isfinite(made.se):
+    if not math.isfinite(found.se):
         return Interval.none("a loss is infinite, or has no value")
-    if made.se <= 1e-12 * abs(made.value):
+    if found.se <= 1e-12 * abs(found.value):
         return Interval.none("all records have the same loss")
-    lower, upper, se, value = made.lower, made.upper, made.se, made.value
-    if root:
-        value = math.sqrt(max(value, 0.0))
-        lower, upper = math.sqrt(max(lower, 0.0)), math.sqrt(max(upper, 0.0))
-        se = se / (lower + upper)
-    assumes = ASSUMES.format(value=value, repeats=made.repeats, k=made.k)
-    return Interval(lower, upper, se, "nested cross-validation", assumes)
+    root = metric.root_of is not None
+    value = math.sqrt(max(found.value, 0.0)) if root else found.value
+    assumes = ASSUMES.format(value=value, repeats=found.repeats, k=found.k)
+    method = "nested cross-validation"
+    made = Interval(found.lower, found.upper, found.se, method, assumes)
+    return made.of_root(method) if root else made
 
 
 def nested_fits(k: int, repeats: int) -> int:
@@ -348,16 +241,21 @@ def check_nested(plan: FoldPlan, metric: Metric) -> None:
 
 
 def _joined(found: list[NestedLosses], n: int, k: int, level: float) -> NestedCV:
+    # the pooled sd of all inner losses
     count = sum(one.count for one in found)
     nested = sum(one.mean * one.count for one in found) / count
     cv = float(np.mean([one.cv for one in found]))
     squares = sum(one.squares + one.count * (one.mean - nested) ** 2 for one in found)
     sd = math.sqrt(squares / (count - 1))
+    # squared distance of inner and outer error, minus the noise of the outer
     ahead = np.array([(one.within - one.outside) ** 2 - one.spread for one in found])
     mse = float(ahead.mean())
+    # the standard error if losses were independent
     naive = sd / math.sqrt(n)
     found_se = math.sqrt(max(mse, 0.0) * (k - 1) / k)
+    # between independent folds and identical folds
     se = max(naive, min(found_se, math.sqrt(k) * naive))
+    # extrapolates from training sets of k - 2 and k - 1 folds to all records
     value = nested - (1 + (k - 2) / k) * (nested - cv)
     half = normal_quantile(level) * se
     return NestedCV(

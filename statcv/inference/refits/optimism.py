@@ -8,51 +8,44 @@ as the records relate to the population.
 from __future__ import annotations
 
 import math
-import textwrap
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from statcv.arguments import (
     MAX_RESAMPLES,
-    RESAMPLE,
     check_level,
     check_whole,
     one_of,
 )
 from statcv.engine import (
-    OF_THE_FITS,
     TASKS,
-    ResampledFits,
     Setup,
     cut,
     do_tasks,
-    fit_all,
     progress_bar,
-    run_resampled,
+    quiet_fits,
 )
 from statcv.errors import (
-    ArgumentError,
     UndefinedMetricWarning,
     warn,
 )
 from statcv.inference.estimates.estimate import Estimate
-from statcv.inference.estimates.values import score
-from statcv.inference.intervals.infinitesimal import is_ratio
 from statcv.inference.intervals.interval import Interval
+from statcv.inference.intervals.scales import SCALES, scale_of
+from statcv.inference.refits.optimism_table import OptimismCorrected
 from statcv.inference.refits.refitting import warn_of_refits
-from statcv.inference.scores import clusters_of
-from statcv.metrics import Metric, auroc_by_weight
+from statcv.inference.refits.resampling import (
+    ResampledValues,
+    Resampling,
+    ResamplingStudy,
+)
+from statcv.metrics import Metric
 from statcv.metrics.areas.placements import normal_quantile
-from statcv.models import Fit
-from statcv.models.thresholds import threshold_in, threshold_used
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -60,318 +53,10 @@ Rows = NDArray[np.intp]
 Counts = NDArray[np.int32]
 Cut = float | Floats | None  # one threshold, or one for each record
 
-PREDICTIONS = 2**20  # predictions in a batch of fits, and units drawn at once
-TOGETHER = 2**18  # records of samples of samples that are fitted together
 
-
-@dataclass(frozen=True, eq=False)
-class ResampledValues:
-    """A metric of each sample's fit: on the sample, and on all records drawn from."""
-
-    own: Floats
-    whole: Floats
-
-    @property
-    def known(self) -> NDArray[np.bool_]:
-        """Whether each sample has both values."""
-        return np.isfinite(self.own) & np.isfinite(self.whole)
-
-    @property
-    def optimism(self) -> Floats:
-        """The optimism of each sample whose values are both known."""
-        return (self.own - self.whole)[self.known]
-
-
-@dataclass(frozen=True)
-class Study:
-    """What is resampled and how: all that a worker needs beside the setup.
-
-    Attributes
-    ----------
-    metrics : tuple of Metric
-    stratified : bool
-        Whether records of each class are drawn by themselves.
-    threshold : float or None
-        Threshold of a metric of classes, unless the model chooses it.
-    seed : int
-    n_boot : int
-        Number of samples, and of samples of each sample.
-    """
-
-    metrics: tuple[Metric, ...]
-    stratified: bool
-    threshold: float | None
-    seed: int
-    n_boot: int
-
-
-class Resampling:
-    """The model, fitted to one sample of the records after another.
-
-    A sample is given by how often each record was drawn into it.
-    """
-
-    def __init__(self, setup: Setup, study: Study) -> None:
-        self.setup, self.study = setup, study
-        self.y = setup.design.y
-        self.every = np.arange(setup.design.n)
-        self.by_class = study.stratified
-        self.failed = 0
-        clusters = clusters_of(setup.plan)
-        classes = len(setup.design.outcome.levels)
-        self.codes = np.unique(self.y) if classes else None
-        self.least = max(classes, 2)  # distinct outcomes that a fit needs
-        if self.by_class and (clusters is not None or not classes):
-            why = "clusters are drawn whole" if classes else "the outcome is continuous"
-            raise ArgumentError(f"stratified=True is not available when {why}.")
-        inner = setup.model.capabilities.fits_per_training_set > 1
-        self.apart = 1 + inner  # units of a class that a fit needs, to divide them
-        self.unit = self.every  # the unit of each record, which is drawn as a whole
-        if clusters is not None:
-            self.unit = np.unique(clusters, return_inverse=True)[1]
-        self.first = np.unique(self.unit, return_index=True)[1]  # record of each unit
-
-    def samples(self, numbers: range) -> tuple[Counts, list[np.random.Generator]]:
-        """Draw samples of all records, each by a generator of its own.
-
-        Returns
-        -------
-        times : numpy.ndarray of int, shape (samples, n)
-            How often each record was drawn.
-        generators : list of numpy.random.Generator
-            The generator of each sample, which next draws its samples.
-        """
-        seed = self.study.seed
-        streams = [
-            np.random.SeedSequence(seed, spawn_key=(RESAMPLE, b)) for b in numbers
-        ]
-        generators = [np.random.default_rng(stream) for stream in streams]
-        units = np.arange(len(self.first))
-        drawn = [self.draw(units, rng, 1) for rng in generators]
-        return np.concatenate(drawn), generators
-
-    def draw(self, units: Rows, rng: np.random.Generator, samples: int) -> Counts:
-        """Draw as many of the units as there are, with replacement, several times.
-
-        Parameters
-        ----------
-        units : numpy.ndarray of int
-            Records, or clusters, as often as they are there: two of the same can be
-            drawn apart.
-        rng : numpy.random.Generator
-        samples : int
-            Number of samples.
-
-        Returns
-        -------
-        numpy.ndarray of int, shape (samples, n)
-            How often each record was drawn into each sample.
-        """
-        if self.by_class:
-            classes = self.y[units]
-            parts = [units[classes == code] for code in np.unique(classes)]
-        else:
-            parts = [units]
-        total = len(self.first)
-        counts = np.zeros((samples, total), dtype=np.int32)
-        size = max(1, PREDICTIONS // total)
-        for part in parts:
-            for some in cut(samples, size):
-                shape = len(some), len(part)
-                cells = part[rng.integers(len(part), size=shape)]
-                cells += total * np.arange(len(some))[:, None]
-                made = np.bincount(cells.ravel(), minlength=len(some) * total)
-                counts[some.start : some.stop] += made.reshape(-1, total)
-        return counts if total == len(self.unit) else counts[:, self.unit]
-
-    def values(
-        self,
-        times: Counts,
-        source: Counts,
-        numbers: Rows,
-        n_jobs: int | None = 1,
-        bar: Any = None,
-    ) -> list[ResampledValues]:
-        """Fit each sample; return each metric on it and on what it was drawn from.
-
-        Parameters
-        ----------
-        times, source : numpy.ndarray of int, shape (samples, n)
-            How often each record is in each sample, and in what it was drawn from.
-        numbers : numpy.ndarray of int, shape (samples,)
-            Numbers from which the fits get the seeds of their models.
-        n_jobs, bar
-            As :func:`statcv.engine.run_resampled` takes them.
-        """
-        metrics = self.study.metrics
-        found = np.full((len(metrics), 2, len(times)), np.nan)
-        for batch, made in self.fits(times, numbers, n_jobs, bar):
-            both = np.stack([times[batch], source[batch]])
-            for place, metric in enumerate(metrics):
-                found[place][:, batch] = self._of_fits(metric, made, both)
-        return [ResampledValues(*one) for one in found]
-
-    def fits(
-        self, times: Counts, numbers: Rows, n_jobs: int | None = 1, bar: Any = None
-    ) -> Iterator[tuple[Rows, ResampledFits]]:
-        """Yield the positions of some samples, and their fits, where there are any.
-
-        The arguments are those of :meth:`values`.
-        """
-        able = self._enough(times)
-        if bar is not None:
-            bar.update(int((~able).sum()))
-        fitting = np.flatnonzero(able)
-        size = max(1, PREDICTIONS // len(self.every))
-        for start in range(0, len(fitting), size):
-            batch = fitting[start : start + size]
-            made = run_resampled(self.setup, times[batch], numbers[batch], n_jobs, bar)
-            self.failed += made.failed
-            yield batch, made
-
-    def _enough(self, times: Counts) -> NDArray[np.bool_]:
-        """Return which samples have all classes, or different numbers.
-
-        A model that is tuned on parts of its training set needs two units of a class.
-        """
-        if self.codes is None:
-            lowest = np.where(times > 0, self.y, np.inf).min(axis=1)
-            return np.asarray(lowest < np.where(times > 0, self.y, -np.inf).max(axis=1))
-        present = np.zeros(len(times), dtype=np.intp)
-        enough = np.ones(len(times), dtype=bool)
-        for code in self.codes:
-            members = np.flatnonzero(self.y == code)
-            one_each = members[np.unique(self.unit[members], return_index=True)[1]]
-            units = np.count_nonzero(times[:, one_each], axis=1)
-            present += units > 0
-            enough &= (units == 0) | (units >= self.apart)
-        return np.asarray(enough & (present >= self.least))
-
-    def _of_fits(self, metric: Metric, made: ResampledFits, both: Counts) -> Floats:
-        """Return a metric of each fit where both tables count, shape (2, fits)."""
-        _, fits, n = both.shape
-        if metric.is_auroc:
-            read = metric.readable(made.predicted.reshape(-1), made.probabilities)
-            # readable probabilities have 12 digits, and are not rounded again
-            exact = {"tie_tol": 0.0} if metric.rank and made.probabilities else {}
-            return auroc_by_weight(self.y, read.reshape(fits, n), both, **exact)
-        own = [None] * fits if made.thresholds is None else list(made.thresholds)
-        cuts = [threshold_used(metric, self.study.threshold, one) for one in own]
-        if metric.casewise is None:
-            return np.array(
-                [
-                    [
-                        self._score(
-                            metric, table[fit], made, fit, cuts[fit], both[0, fit]
-                        )
-                        for fit in range(fits)
-                    ]
-                    for table in both
-                ]
-            )
-        above = None
-        if cuts[0] is not None:
-            above = np.concatenate([_of_rows(one, n) for one in cuts])
-        predicted = made.predicted.reshape(-1, *made.predicted.shape[2:])
-        read = metric.readable(predicted, made.probabilities, above)
-        named = {} if above is None else {"threshold": above}
-        losses = metric.casewise(np.tile(self.y, fits), read, **named).reshape(fits, n)
-        total = [np.where(table > 0, table * losses, 0).sum(axis=1) for table in both]
-        return np.asarray(np.array(total) / both.sum(axis=2))
-
-    def _score(
-        self,
-        metric: Metric,
-        times: Counts,
-        made: ResampledFits,
-        fit: int,
-        threshold: Cut,
-        trained: Counts,
-    ) -> float:
-        rows, mean = np.repeat(self.every, times), np.repeat(self.y, trained).mean()
-        predicted = made.predicted[fit, rows]
-        cut = threshold[rows] if isinstance(threshold, np.ndarray) else threshold
-        given = rows, predicted, made.probabilities, cut, mean
-        return self._value(metric, *given)
-
-    def _value(
-        self,
-        metric: Metric,
-        rows: Rows,
-        predicted: Floats,
-        probabilities: bool,
-        threshold: Cut,
-        mean: float,
-    ) -> float:
-        """Return a metric of predictions of rows by a fit with that mean outcome."""
-        read = metric.readable(predicted, probabilities, threshold)
-        baseline = np.full(len(rows), mean) if metric.uses_baseline else None
-        cuts = None if threshold is None else _of_rows(threshold, len(rows))
-        return score(metric, self.y[rows], read, baseline, cuts)
-
-    @cached_property
-    def of_all(self) -> tuple[Fit, Floats]:
-        """The fit to all records, and its predictions of them."""
-        setup, strata = self.setup, self.setup.plan.strata
-        fit = fit_all(
-            setup.design,
-            setup.model,
-            seed=setup.seed,
-            weights=setup.weights,
-            strata=None if strata is None else strata.codes,
-        )
-        return fit, np.asarray(fit.predict(setup.design.matrix), dtype=float)
-
-    def apparent(self) -> list[float]:
-        """Return the metrics of the fit to all records, on those same records."""
-        fit, predicted = self.of_all
-        own, given = threshold_in(fit, self.setup.design.matrix), self.study.threshold
-        every, mean = (self.every, predicted, fit.probabilities), float(self.y.mean())
-        return [
-            self._value(metric, *every, threshold_used(metric, given, own), mean)
-            for metric in self.study.metrics
-        ]
-
-    def optimisms(self, numbers: range) -> Floats:
-        """Return the optimisms of each sample, as if it were the data; NaN without one.
-
-        Shape (metrics, samples).
-
-        The samples of several samples are fitted together if these are small.
-        """
-        times, generators = self.samples(numbers)
-        n_boot = self.study.n_boot
-        found = np.full((len(self.study.metrics), len(numbers)), np.nan)
-        size = max(1, TOGETHER // (n_boot * len(self.every)))
-        for some in cut(len(numbers), size):
-            drawn = [
-                self.draw(self._units(times[b]), generators[b], n_boot) for b in some
-            ]
-            shape = len(some), n_boot, times.shape[1]
-            source = np.broadcast_to(times[some.start : some.stop, None], shape)
-            source = source.reshape(-1, times.shape[1])
-            first = (1 + numbers.start + some.start) * n_boot
-            places = np.arange(first, first + len(source))
-            made = self.values(np.concatenate(drawn), source, places)
-            for k, b in enumerate(some):
-                own = slice(k * n_boot, (k + 1) * n_boot)
-                for place, one in enumerate(made):
-                    optimism = ResampledValues(one.own[own], one.whole[own]).optimism
-                    found[place, b] = optimism.mean() if len(optimism) else np.nan
-        return found
-
-    def _units(self, times: Counts) -> Rows:
-        """Return the units of a sample, each as often as it was drawn, rising."""
-        return np.repeat(np.arange(len(self.first)), times[self.first])
-
-
-def _of_rows(threshold: ArrayLike | None, n: int) -> Floats:
-    """Return a threshold, or one per row, as an array of n rows."""
-    one = np.asarray(threshold, dtype=float)
-    return np.broadcast_to(one, (n, *one.shape[1:]))
-
-
-def _optimisms(study: Study, setup: Setup, numbers: range) -> tuple[Floats, int]:
+def _optimisms(
+    study: ResamplingStudy, setup: Setup, numbers: range
+) -> tuple[Floats, int]:
     """Return the optimism of some samples, and how many fits failed."""
     resampling = Resampling(setup, study)
     return resampling.optimisms(numbers), resampling.failed
@@ -405,159 +90,6 @@ ASSUMES = {
         "models"
     ),
 }
-
-
-@dataclass(frozen=True, repr=False)
-class OptimismCorrected:
-    """A metric corrected for optimism; ``float()`` gives the corrected value.
-
-    Attributes
-    ----------
-    metric, label : str
-    apparent : float
-        Metric of the fit to all records, on those same records.
-    optimism : float
-        Mean over bootstrap samples of the metric of a sample's fit on the sample,
-        minus that on all records.
-    value : float
-        Apparent value minus the optimism.
-    lower, upper, se, level : float
-        Bounds of the interval, its standard error and confidence level.
-    method, assumes : str
-        Name of the interval, and what it assumes.
-    n_boot, n_undefined : int
-        Number of bootstrap samples, and of those in which the metric has no value.
-    optimism_se : float
-        Monte Carlo standard error of the optimism.
-
-    Examples
-    --------
-    >>> import statcv as scv
-    >>> data, ridge = scv.load_data("spector"), scv.models.Logit(C=1.0)
-    >>> res = scv.cv("GRADE ~ GPA + PSI", data, model=ridge, k=4, seed=1)
-    >>> one = res.optimism_corrected("auroc", n_boot=50, seed=1)
-    >>> round(one.apparent, 3), round(one.optimism, 3), round(float(one), 3)
-    (0.879, 0.025, 0.853)
-    """
-
-    metric: str
-    label: str
-    apparent: float
-    optimism: float
-    value: float
-    lower: float
-    upper: float
-    se: float
-    level: float
-    method: str
-    assumes: str
-    n_boot: int
-    n_undefined: int
-    optimism_se: float
-
-    def __float__(self) -> float:
-        return self.value
-
-    def __str__(self) -> str:
-        return _printed([self])
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    @property
-    def interval(self) -> Interval:
-        """The interval alone."""
-        return Interval(self.lower, self.upper, self.se, self.method, self.assumes)
-
-
-class OptimismTable(Mapping[str, OptimismCorrected]):
-    """Several metrics corrected for optimism by the same bootstrap samples.
-
-    Printed, it has one row per metric, with the columns of ``rms::validate`` and an
-    interval.
-
-    Parameters
-    ----------
-    corrected : sequence of OptimismCorrected
-    """
-
-    def __init__(self, corrected: Sequence[OptimismCorrected]) -> None:
-        self._by_name = {one.metric: one for one in corrected}
-
-    def __getitem__(self, metric: str) -> OptimismCorrected:
-        return self._by_name[metric]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._by_name)
-
-    def __len__(self) -> int:
-        return len(self._by_name)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per metric: apparent, optimism, corrected, limits, n."""
-        return pd.DataFrame(
-            {
-                "apparent": [one.apparent for one in self.values()],
-                "optimism": [one.optimism for one in self.values()],
-                "corrected": [one.value for one in self.values()],
-                "lower": [one.lower for one in self.values()],
-                "upper": [one.upper for one in self.values()],
-                "n": [one.n_boot - one.n_undefined for one in self.values()],
-            },
-            index=pd.Index(list(self), name="metric"),
-        )
-
-    @property
-    def shown(self) -> pd.DataFrame:
-        """The table as text, rounded for reading."""
-        return _shown(list(self.values()))
-
-    def __str__(self) -> str:
-        return _printed(list(self.values()))
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-def _shown(corrected: Sequence[OptimismCorrected]) -> pd.DataFrame:
-    """Return a table of corrected metrics, as text."""
-    first = corrected[0]
-
-    def stated(value: float) -> str:
-        return "–" if math.isnan(value) else f"{value:.3f}"
-
-    return pd.DataFrame(
-        {
-            "apparent": [stated(one.apparent) for one in corrected],
-            "optimism": [stated(one.optimism) for one in corrected],
-            "corrected": [stated(one.value) for one in corrected],
-            f"{100 * first.level:g}% interval": [
-                "–"
-                if math.isnan(one.lower)
-                else f"{stated(one.lower)} to {stated(one.upper)}"
-                for one in corrected
-            ],
-            "n": [str(one.n_boot - one.n_undefined) for one in corrected],
-        },
-        index=[one.label for one in corrected],
-    )
-
-
-def _way(one: OptimismCorrected) -> str:
-    """Return the method of an interval, or why it is not available."""
-    return (
-        one.method if one.method != "none" else f"none for {one.label}: {one.assumes}"
-    )
-
-
-def _printed(corrected: Sequence[OptimismCorrected]) -> str:
-    """Return a table of corrected metrics with its caption, as text."""
-    if not corrected:
-        return "No metric was corrected for optimism."
-    methods = list(dict.fromkeys(_way(one) for one in corrected))
-    caption = f"Corrected for optimism by {corrected[0].n_boot} bootstrap samples"
-    intervals = textwrap.fill(f"Intervals: {', '.join(methods)}", 79)
-    return f"{caption}\n\n{_shown(corrected).to_string()}\n\n{intervals}"
 
 
 def optimism_corrected(
@@ -646,10 +178,12 @@ def optimism_corrected(
     Harrell, Lee & Mark (1996), Statistics in Medicine 15:361.
     Noma, Shinozaki, Iba, Teramukai & Furukawa (2021), Statistics in Medicine 40:5691.
     """
-    _check(n_boot, interval)
+    check_whole(n_boot, "n_boot", least=2, most=MAX_RESAMPLES)
+    one_of(interval, INTERVALS, "interval")
     check_level(level)
     stream = setup.seed if seed is None else seed
-    study = Study(tuple(metrics), bool(stratified), threshold, stream, n_boot)
+    # every metric is read from the same fits
+    study = ResamplingStudy(tuple(metrics), bool(stratified), threshold, stream, n_boot)
     resampling = Resampling(setup, study)
     times, _ = resampling.samples(range(n_boot))
     fits = n_boot * (1 + n_boot * (interval == "two_stage"))
@@ -672,15 +206,13 @@ def optimism_corrected(
 
 
 def _again(
-    study: Study, setup: Setup, n_jobs: int | None, bar: Any
+    study: ResamplingStudy, setup: Setup, n_jobs: int | None, bar: Any
 ) -> tuple[Floats, int]:
     """Return the optimisms of every sample, and how many fits failed."""
     size = max(1, study.n_boot // TASKS) if setup.fits_together else 1
     ranges = cut(study.n_boot, size)
     found, failed = np.empty((len(study.metrics), study.n_boot)), 0
-    with warnings.catch_warnings():
-        for category in OF_THE_FITS:  # counted
-            warnings.simplefilter("ignore", category)
+    with quiet_fits():
         doing = do_tasks(partial(_optimisms, study), setup, ranges, n_jobs)
         with closing(doing):
             for samples, (optimism, missed) in doing:
@@ -688,22 +220,6 @@ def _again(
                 failed += missed
                 bar.update(len(samples) * study.n_boot)
     return found, failed
-
-
-def check_samples(n_boot: object) -> None:
-    """Check a number of bootstrap samples.
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        If it is not an integer of 2 or more.
-    """
-    check_whole(n_boot, "n_boot", least=2, most=MAX_RESAMPLES)
-
-
-def _check(n_boot: object, interval: str) -> None:
-    check_samples(n_boot)
-    one_of(interval, INTERVALS, "interval")
 
 
 def _finish(
@@ -723,6 +239,7 @@ def _finish(
             f"{'' if 2 * undefined >= n_boot else '; these are ignored'}.",
             UndefinedMetricWarning,
         )
+    # optimism is the mean of sample minus original over bootstrap samples
     optimism, error = np.nan, np.nan
     if 2 * undefined < n_boot and len(found.optimism) > 1:
         optimism = float(found.optimism.mean())
@@ -735,6 +252,7 @@ def _finish(
     elif interval == "abcloc":
         made = abcloc(value, found, level)
     else:
+        # values in the samples, moved down by the optimism
         spread = found.own[found.known] - optimism
         if interval == "two_stage":
             spread = (found.own - again)[found.known & np.isfinite(again)]
@@ -763,25 +281,17 @@ def _moved(metric: Metric, value: float, around: Estimate | None) -> Interval:
     if around is None or math.isnan(around.lower):
         why = "it was not computed" if around is None else around.assumes
         return Interval.none(f"the cross-validated estimate has none: {why}")
-    given = np.array([around.lower, around.value, around.upper])
-    scaled, back, se = given, value, around.se
-    if metric.bounds == (0.0, 1.0):
-        if not (0 < value < 1 and 0 < around.value < 1):
-            return Interval.none("its logit is infinite")
-        with np.errstate(divide="ignore"):
-            scaled, back = np.log(given / (1 - given)), math.log(value / (1 - value))
-        se *= value * (1 - value) / (around.value * (1 - around.value))
-    elif is_ratio(metric):
-        if not (value > 0 and around.value > 0):
-            return Interval.none("its logarithm is infinite")
-        with np.errstate(divide="ignore"):
-            scaled, back = np.log(given), math.log(value)
-        se *= value / around.value
-    lower, upper = back + scaled[0] - scaled[1], back + scaled[2] - scaled[1]
-    if metric.bounds == (0.0, 1.0):
-        lower, upper = 1 / (1 + np.exp(-lower)), 1 / (1 + np.exp(-upper))
-    elif is_ratio(metric):
-        lower, upper = np.exp(lower), np.exp(upper)
+    # the half-widths are kept on the scale on which the metric has no bounds
+    share = metric.bounds == (0.0, 1.0)
+    scale = SCALES["logit" if share else scale_of(metric, 1.0)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ends = np.array([around.lower, around.value, around.upper])
+        low, middle, high = scale.to(ends)
+        centre = scale.to(value)
+    if not (np.isfinite(middle) and np.isfinite(centre)):
+        return Interval.none(f"its {scale.name} is infinite")
+    lower, upper = (scale.back(centre + end - middle) for end in (low, high))
+    se = around.se * scale.slope(value) / scale.slope(around.value)
     method = f"half-widths of the cross-validated interval ({around.method})"
     assumes = ASSUMES["cross_validated"]
     return Interval(float(lower), float(upper), float(se), method, assumes)
@@ -799,12 +309,14 @@ def abcloc(value: float, found: ResampledValues, level: float) -> Interval:
     of their squares is divided by one less than their number, and fewer than ten
     samples have one standard deviation.
     """
+    # the index whose distribution ABCLOC takes for that of the error
     index = (found.own - SHRUNK * found.whole)[found.known]
     away, se = index - index.mean(), float(index.std(ddof=1))
     if _is_constant(se, value):
         return Interval.none("its value is the same in every sample")
     bottom = top = se
     if len(index) >= TWO_SIDED:
+        # the standard deviation on either side of the mean
         top, bottom = (
             float(np.sqrt((side**2).sum() / max(len(side) - 1, 1)))
             for side in (away[away >= 0], away[away <= 0])
@@ -823,6 +335,7 @@ def _percentiles(
     apparent: float, spread: Floats, interval: str, level: float
 ) -> Interval:
     """Return the percentiles of values in bootstrap samples."""
+    # the spread over bootstrap samples
     se = float(spread.std(ddof=1))
     if _is_constant(se, apparent):  # such as a slope fitted to be 1
         why = "its apparent value is the same in every sample"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import PAIR_SAMPLE
-from statcv.engine import OF_THE_FITS, Held, Sensitivity, Setup, progress_bar, run
+from statcv.engine import Held, Sensitivity, Setup, progress_bar, run_quietly
 from statcv.errors import ConvergenceWarning, SchemeError, warn
 from statcv.folds import FoldPlan, choose_splits, count_fits, delete_records
 from statcv.inference.estimates.values import values_by_repeat, values_by_split
@@ -70,6 +69,7 @@ def affordable(
     fits = count_fits(plan, sets)
     if fits <= most:
         return plan, ""
+    # fewer pairs or whole repeats, so that every record keeps its weight
     share = most / fits
     if plan.fits.holds_out_pairs and how == "paired":
         wanted = int(share * plan.n_splits)
@@ -123,6 +123,7 @@ def balanced_pairs(
     cells = pairs[:, 0] * plan.n + pairs[:, 1]
     order = np.argsort(cells)
     ones, zeros = (rng.permutation(np.unique(members)) for members in pairs.T)
+    # both classes take turns, shifted whenever the turns would repeat
     turn = np.arange(len(ones) * len(zeros))
     shift = turn // math.lcm(len(ones), len(zeros))
     chosen = ones[turn % len(ones)] * plan.n + zeros[(turn + shift) % len(zeros)]
@@ -183,7 +184,7 @@ def values_without(
         for batch in _batches(setup.plan, sets):
             left = delete_records(setup.plan, [sets[s] for s in batch], setup.seed)
             held = run_quietly(setup, left.plan, n_jobs, numbers=left.fits)
-            failed += int((~held.converged | held.separated).sum())
+            failed += held.failed
             scores = scores_of(left.plan, held, setup.design.y, threshold)
             values[batch] = mean_values(scores, metric, how, left.of_repeat, len(batch))
             bar.update(left.plan.n_fits)
@@ -212,33 +213,11 @@ def mean_values(
         values, group = values_by_split(scores, metric), of_repeat[scores.repeat]
     else:
         values = values_by_repeat(scores, metric, how)
+    # folds or repeats without a value do not count
     known = ~np.isnan(values)
     total = np.bincount(group[known], values[known], groups)
     with np.errstate(invalid="ignore"):
         return np.asarray(total / np.bincount(group[known], None, groups))
-
-
-def run_quietly(
-    setup: Setup, plan: FoldPlan, n_jobs: int | None, numbers: Numbers | None = None
-) -> Held:
-    """Fit another plan of the same records without warnings about the fits.
-
-    The caller reports failed fits. ``numbers`` are the numbers from which the fits
-    derive their seeds.
-    """
-    with warnings.catch_warnings():
-        for category in OF_THE_FITS:
-            warnings.simplefilter("ignore", category)
-        return run(
-            setup.design,
-            plan,
-            setup.model,
-            seed=setup.seed,
-            weights=setup.weights,
-            n_jobs=n_jobs,
-            progress=False,
-            numbers=numbers,
-        )
 
 
 def scores_of(
@@ -268,6 +247,7 @@ def scores_of(
         return replace(scores, threshold=np.full(len(scores.row), threshold))
     if held.decided is None:
         return scores
+    # decisions of several fits are averaged, and cut where the majority is
     shares = replace(held, predicted=held.decided).averaged(plan)
     return replace(scores, threshold=deciding(shares), decided=True)
 

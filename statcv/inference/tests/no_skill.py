@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from statcv.arguments import check_level
 from statcv.errors import FoldWarning, plural, warn
 from statcv.inference.estimates.estimate import Estimate
+from statcv.inference.intervals.scales import SCALES
 from statcv.inference.tests.htest import HTest, check_alternative
 from statcv.metrics import Metric
 from statcv.metrics.areas.placements import p_at_end, symmetric_limits
@@ -69,6 +70,7 @@ def permutation_test(
     elif not len(known):
         reason = reason or "no permutation gave a value"
     else:
+        # permutations without a value do not count
         p = permutation_p(estimate.value, known, alternative)
     centre = float(known.mean()) if len(known) else np.nan
     notes = []
@@ -110,6 +112,7 @@ def permutation_p(value: float, permuted: Floats, alternative: str) -> float:
     0.5
     """
     slack = 1e-12 * max(1.0, abs(value))
+    # the observed order is one of the permutations
     above = (1 + int((permuted >= value - slack).sum())) / (1 + len(permuted))
     below = (1 + int((permuted <= value + slack).sum())) / (1 + len(permuted))
     sides = {"greater": above, "less": below}
@@ -151,24 +154,15 @@ def wald_test(
     else:
         distance = estimate.value - null
         se = estimate.interval.se_towards(distance)
-        on_logits = estimate.interval.scale == "logit"
-        on_logs = estimate.interval.scale == "log"
-        of_wilson = estimate.interval.scale == "wilson"
-        if on_logits and not 0 < null < 1:
-            reason = f"the logit of the null value {null:g} is infinite or undefined"
-        elif of_wilson and not 0 < null < 1:
-            reason = f"the standard error at the null value {null:g} is 0"
-        elif on_logs and not null > 0:
-            reason = f"the logarithm of the null value {null:g} is undefined"
-        else:
-            if of_wilson:
+        scale = estimate.interval.scale
+        reason = _why_not_at(null, scale)
+        if not reason:
+            if scale == "wilson":  # the variance of a share at the null value
                 se *= math.sqrt(null * (1 - null) / estimate.interval.spread)
-            if on_logits:
-                distance = _logit(estimate.value) - _logit(null)
-                se /= estimate.value * (1 - estimate.value)
-            if on_logs:
-                distance = math.log(estimate.value / null)
-                se /= estimate.value
+            # the delta method carries the standard error to the scale of the interval
+            on = SCALES.get(scale, SCALES["identity"])
+            distance = float(on.to(estimate.value) - on.to(null))
+            se /= on.slope(estimate.value)
             statistic = ratio(distance, se)
             p = tail(statistic, estimate.interval.df, alternative)
         if np.isinf(statistic):
@@ -274,6 +268,7 @@ def mean_test(
         reason = f"a t test needs at least two values, not {len(known)}"
         df = np.nan
     else:
+        # as if the values were independent
         se = float(known.std(ddof=1) / np.sqrt(len(known)))
         statistic = ratio(mean - null, se)
         p = tail(statistic, df, alternative)
@@ -308,14 +303,21 @@ def tail(statistic: float, df: float, alternative: str) -> float:
     def below(x: float) -> float:
         return float(ndtr(x) if np.isnan(df) else stdtr(df, x))
 
+    # two-sided: twice the smaller tail
     sides = {"greater": below(-statistic), "less": below(statistic)}
     return sides.get(alternative, 2 * below(-abs(statistic)))
 
 
-def _logit(share: float) -> float:
-    from scipy.special import logit
-
-    return float(logit(share))
+def _why_not_at(null: float, scale: str) -> str:
+    """Return why a null value cannot be tested on a scale; empty if it can be."""
+    inside = 0 < null < 1
+    if scale == "logit" and not inside:
+        return f"the logit of the null value {null:g} is infinite or undefined"
+    if scale == "wilson" and not inside:
+        return f"the standard error at the null value {null:g} is 0"
+    if scale == "log" and not null > 0:
+        return f"the logarithm of the null value {null:g} is undefined"
+    return ""
 
 
 def ratio(difference: float, se: float) -> float:

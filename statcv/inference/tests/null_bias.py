@@ -186,9 +186,11 @@ def make_null_bias(
         Among which clusters outcomes were permuted, in a sentence.
     """
     reference = np.broadcast_to(np.asarray(no_skill, dtype=float), values.shape)
+    # each permutation is compared with its own value of no skill
     off = values - reference
     known = ~np.isnan(off)
     count = int(known.sum())
+    # the Monte Carlo error of the mean over permutations
     se = float(off[known].std(ddof=1) / math.sqrt(count)) if count > 1 else math.nan
     if se < 1e-14:  # all the same except for rounding
         se = 0.0

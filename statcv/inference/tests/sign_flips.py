@@ -77,8 +77,10 @@ def flip_signs(
     if clusters is not None:
         place = np.unique(clusters, return_inverse=True)[1]
         terms = np.asarray(np.bincount(place, terms), dtype=float)
+    # the sd of a sum of independent random signs
     sd = float(np.sqrt((terms**2).sum()))
     moving = terms[terms != 0]
+    # under the null hypothesis each sign is equally likely
     reached = abs(float(moving.sum())) - SLACK * float(np.abs(moving).sum())
     if len(moving) <= EXACT_UNITS:
         every = _all_sums(moving)
@@ -101,6 +103,7 @@ def _random_sums(terms: Floats, times: int, rng: np.random.Generator) -> Floats:
     sums, at_a_time = np.empty(times), max(1, CELLS // len(terms))
     for start in range(0, times, at_a_time):
         stop = min(start + at_a_time, times)
+        # a sum with random signs is twice the terms kept minus all terms
         kept = rng.integers(0, 2, (stop - start, len(terms)), dtype=np.int8)
         sums[start:stop] = 2 * (kept @ terms) - terms.sum()
     return sums
@@ -138,6 +141,7 @@ def auroc_terms(y: NDArray[np.generic], a: Floats, b: Floats) -> Floats:
     terms = np.empty(len(positive))
     for members, sign in ((positive, 1), (~positive, -1)):
         rivals = np.sort(np.concatenate([first[~members], second[~members]]))
+        # twice as many rivals: those of either model
         gained = _below(rivals, second[members]) - _below(rivals, first[members])
         terms[members] = sign * gained
     return np.asarray(terms / (2 * positive.sum() * (~positive).sum()))
@@ -177,6 +181,7 @@ def swap(
         units = np.unique(clusters, return_inverse=True)[1]
     differ = (a != b).reshape(len(a), -1).any(axis=1)
     moving, place = np.unique(units[differ], return_inverse=True)
+    # records that both models predict alike do not move
     observed = metric(b) - metric(a)
     exact = len(moving) <= EXACT_UNITS
     count = 2 ** len(moving) if exact else times
@@ -193,6 +198,7 @@ def swap(
     undefined = int(np.isnan(found).sum())
     reached = abs(observed) - SLACK * max(1.0, abs(observed))
     as_extreme = int((np.abs(found) >= reached).sum()) + undefined
+    # random swaps include the observed one
     p = as_extreme / count if exact else (1 + as_extreme) / (1 + count)
     known = found[~np.isnan(found)]
     sd = float(np.sqrt(np.mean(known**2))) if len(known) else np.nan

@@ -116,6 +116,7 @@ def signed_rank(
         raise DataError(
             f"differences must be one-dimensional, not of shape {given.shape}."
         )
+    # differences that agree to 12 digits tie
     values = round_significant(given)
     missing = int((~np.isfinite(values)).sum())
     if missing or not len(values):
@@ -124,6 +125,7 @@ def signed_rank(
     n_zero = int((values == 0).sum())
     ranked = values if zeros == "pratt" else values[values != 0]
     rank = midrank(np.abs(ranked))
+    # Pratt ranks zeros and then drops them
     rank, sign = rank[ranked != 0], np.sign(ranked[ranked != 0])
     statistic = float(rank[sign > 0].sum())
     exact = len(values) <= LARGEST_EXACT
@@ -158,6 +160,7 @@ def _null(doubled: NDArray[np.intp]) -> Floats:
     """Return the null distribution of twice the sum of the positive ranks."""
     share = np.zeros(int(doubled.sum()) + 1)
     share[0] = 1.0
+    # each rank is added to the sum or not, with probability one half
     for rank in doubled:
         moved = share / 2
         share = moved.copy()
@@ -186,6 +189,7 @@ def _normal_tails(rank: Floats, statistic: float) -> tuple[float, float]:
 
 def _walsh(values: Floats) -> Floats:
     """Return the sorted means of all pairs of values, each with itself included."""
+    # Walsh averages, whose median is that of Hodges and Lehmann
     first, second = np.triu_indices(len(values))
     return np.sort((values[first] + values[second]) / 2)
 
@@ -196,6 +200,7 @@ def _interval(walsh: Floats, n: int, level: float) -> tuple[float, float, str]:
         reached = np.cumsum(_null(2 * np.arange(1, n + 1))[::2])
         cut = int(np.searchsorted(reached, (1 - level) / 2 * (1 + 1e-12), side="right"))
     else:
+        # mean n(n + 1)/4 and variance n(n + 1)(2n + 1)/24 under the null
         spread = np.sqrt(n * (n + 1) * (2 * n + 1) / 24)
         below = n * (n + 1) / 4 - normal_quantile(level) * spread
         cut = int(np.ceil(below - 0.5))  # with the continuity correction that p has

@@ -16,17 +16,17 @@ from statcv.arguments import check_level, one_of
 from statcv.engine import run
 from statcv.errors import ComparisonError
 from statcv.inference import measured_comparison
-from statcv.inference.paired.contrasts import ADJUSTED, Contrasts, contrast
+from statcv.inference.paired.adjusted import ADJUSTED
+from statcv.inference.paired.caveats import DRAWS_DIFFER, SCHEMES_DIFFER, same_folds
+from statcv.inference.paired.choices import contrast
+from statcv.inference.paired.contrasts import Contrasts
 from statcv.inference.paired.methods import PairedMethod
 from statcv.inference.paired.records import (
-    DRAWS_DIFFER,
     NULL,
-    SCHEMES_DIFFER,
     against_null,
     check_results,
     in_words,
     is_result,
-    same_folds,
 )
 from statcv.metrics import Metric
 from statcv.models import resolve_model

@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from statcv.engine import run_quietly
 from statcv.errors import FoldWarning, UndefinedMetricWarning, warn
 from statcv.folds import FoldPlan
 from statcv.inference import MonteCarlo, Scores
-from statcv.inference.refits.refitting import run_quietly, scores_of
+from statcv.inference.refits.refitting import scores_of
 from statcv.metrics import Metric
 from statcv.results.stratifier_bias.candidates import UNBIASED, Candidate
 from statcv.results.stratifier_bias.ranking import count_split

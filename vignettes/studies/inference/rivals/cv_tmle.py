@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 
+from statcv.engine import run_quietly
 from statcv.errors import OutcomeError, SchemeError
 from statcv.folds import Ragged
 from statcv.inference.refits import (
@@ -19,7 +20,6 @@ from statcv.inference.refits import (
     nested_plan,
     nested_tests,
     new_divisions,
-    run_quietly,
     scores_of,
 )
 from statcv.metrics import METRICS

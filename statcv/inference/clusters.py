@@ -1,0 +1,82 @@
+"""Clusters of records: which records they hold, and sums over them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.folds import FoldPlan
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.intp] | None
+
+
+def clusters_of(plan: FoldPlan) -> NDArray[np.intp] | None:
+    """Return the cluster of each record; None if no cluster has several records.
+
+    A cluster is a value of a stratifier that identifies, for example a person's
+    number. Bins of a continuous variable do not identify.
+    """
+    strata = plan.strata
+    if strata is None or not strata.identifies or len(strata.codes) == 0:
+        return None
+    return strata.codes if np.bincount(strata.codes).max() > 1 else None
+
+
+def joined_clusters(first: Codes, second: Codes) -> Codes:
+    """Return the clusters of records that are linked by either of two results.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> joined_clusters(np.array([0, 0, 1, 2]), np.array([0, 1, 1, 2])).tolist()
+    [0, 0, 0, 1]
+    """
+    if first is None or second is None or np.array_equal(first, second):
+        return second if first is None else first
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    # clusters of both results are nodes, and each record links two of them
+    one = np.unique(first, return_inverse=True)[1]
+    other = np.unique(second, return_inverse=True)[1] + one.max() + 1
+    nodes = int(other.max()) + 1
+    links = coo_array((np.ones(len(one)), (one, other)), shape=(nodes, nodes))
+    label = connected_components(links, directed=False)[1]
+    return np.asarray(label[one], dtype=np.intp)
+
+
+def sums_by_cluster(values: Floats, clusters: NDArray[np.intp]) -> tuple[Floats, int]:
+    """Return the sum of the values in each cluster, and the number of clusters."""
+    place = np.unique(clusters, return_inverse=True)[1]
+    sums = np.asarray(np.bincount(place, values), dtype=float)
+    return sums, len(sums)
+
+
+def count_split(
+    cluster: NDArray[np.intp], repeat: NDArray[np.intp], split: NDArray[np.intp]
+) -> int:
+    """Return the number of clusters that are split across folds of a repeat.
+
+    Parameters
+    ----------
+    cluster, repeat, split : numpy.ndarray of int, shape (m,)
+        The cluster, the repeat and the fold of each prediction.
+    """
+    # after sorting, a cluster stands beside itself if a repeat has it in another fold
+    cells = np.unique(np.stack([cluster, repeat, split]), axis=1)
+    again = (cells[:2, 1:] == cells[:2, :-1]).all(axis=0)
+    return len(np.unique(cells[0, 1:][again]))
+
+
+def se_of_mean(values: Floats, clusters: Codes) -> tuple[float, int]:
+    """Return the standard error of a mean, and the number of units that vary.
+
+    The variance of the mean is G/(G - 1) Σ (Σ (v - v̄))² / n², where the inner sum is
+    over the records of each of G clusters; without clusters this is the usual s²/n.
+    """
+    units = np.arange(len(values)) if clusters is None else clusters
+    sums, count = sums_by_cluster(values - values.mean(), units)
+    if count < 2:
+        return np.nan, count
+    return float(np.sqrt(count / (count - 1) * (sums**2).sum())) / len(values), count
