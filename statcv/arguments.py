@@ -568,7 +568,7 @@ ARGUMENTS = _table(
         "tune={'C': [0.1, 1, 10]} chooses it in every training set",
     ),
     ("missing narm dropna skipna", "na_action", "'drop', 'raise' or 'pass'"),
-    ("allownewlevels handleunknown", "new_levels", "'mean' or 'error'"),
+    ("allownewlevels handleunknown", "new_levels", "'mean', 'omit' or 'error'"),
     (
         "workers cores ncores ncpus parallel nthreads nprocesses",
         "n_jobs",

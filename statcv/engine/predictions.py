@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -24,7 +24,7 @@ from statcv.errors import (
     warn,
 )
 from statcv.errors import listed as in_short
-from statcv.folds import FoldPlan
+from statcv.folds import FoldPlan, omit_held_out
 from statcv.formula import Design, shown_label
 from statcv.metrics.classification.classwise import predicted_as
 from statcv.models import Model
@@ -161,6 +161,8 @@ class Held:
     decided : numpy.ndarray, shape (m,) or (m, classes), or None
         The classes that the fits themselves predict, as 0 and 1; None if these are the
         classes that :attr:`by_half` gives.
+    omitted : dict
+        As ``absent``, for records that are not held out because their level is absent.
     """
 
     fit: NDArray[np.intp]
@@ -180,9 +182,12 @@ class Held:
     curves: list[Curves] | None = None
     linear: LinearFits | None = None
     decided: Floats | None = None
+    omitted: Absent = field(default_factory=dict)
 
     @classmethod
-    def joined(cls, parts: Sequence[Part], setup: Setup) -> Held:
+    def joined(
+        cls, parts: Sequence[Part], setup: Setup, omitted: Absent | None = None
+    ) -> Held:
         """Put the parts, in order, beside the records of the plan."""
         design, plan = setup.design, setup.plan
         tests, partner = plan.fits.tests_by_fit, np.flatnonzero(plan.fits.unseen)
@@ -202,6 +207,7 @@ class Held:
             names=design.outcome.named(names),
             learnt=learnt,
             absent=absent_levels(setup),
+            omitted=omitted or {},
             chosen=None if chosen is None else chosen_table(chosen),
             curves=listed(part.curves for part in parts),
             linear=joined_fits([part.linear for part in parts]),
@@ -287,6 +293,20 @@ def refuse_new_levels(setup: Setup) -> None:
             )
 
 
+def omit_new_levels(setup: Setup) -> tuple[FoldPlan, Absent]:
+    """Return the plan without held-out records whose level their training set lacks.
+
+    Those omitted are returned by level, and a warning for each level counts them.
+    """
+    new, plan = setup.folds.new_levels(setup.records), setup.plan
+    if new is None:
+        return plan, {}
+    rows, fits = new.pairs()
+    omitted, made = absent_levels(setup), omit_held_out(plan, fits, rows)
+    _warn_of_levels(omitted, plan, "omitted there, without a prediction")
+    return made, omitted
+
+
 # ---- messages about fits: where they are in the plan, and what went wrong ----
 
 
@@ -301,8 +321,8 @@ def where(plan: FoldPlan, fit: int) -> str:
     return f"draw {fit - plan.first_fit[split] + 1} of {named}" if several else named
 
 
-def warn_of_fits(held: Held, plan: FoldPlan, model: Model) -> None:
-    """Warn of fits that did not converge, are separated, or lack a level."""
+def warn_of_fits(held: Held, plan: FoldPlan, model: Model, levels: bool = True) -> None:
+    """Warn of fits that did not converge, are separated, or (``levels``) lack one."""
     plain = plan.n_fits == plan.n_splits and plan.n_splits > plan.repeats
     fits_of = f"of {plan.n_fits} {'folds' if plain else 'fits'}"
     failed = np.flatnonzero(~held.converged)
@@ -335,18 +355,22 @@ def warn_of_fits(held: Held, plan: FoldPlan, model: Model) -> None:
             f"of {unknown} {fits_of}: they do not admit that metric.",
             UndefinedMetricWarning,
         )
-    for (factor, level), (fits, rows) in held.absent.items():
-        sets = plural(len(fits), "training set")
+    if not held.omitted:
+        used = model.capabilities.uses_predictors
+        told = "predicted there at the mean of the levels seen" if used else ""
+        _warn_of_levels(held.absent, plan, told)
+
+
+def _warn_of_levels(absent: Absent, plan: FoldPlan, treated: str) -> None:
+    """Name the levels that training sets lack, and what is done with their records."""
+    for (factor, level), (fits, rows) in absent.items():
         told = "nothing was learnt of it there"
-        if len(rows) and model.capabilities.uses_predictors:
-            told = (
-                f"{plural(len(rows), 'held-out record')} with it "
-                f"{'is' if len(rows) == 1 else 'are'} predicted there at the mean of "
-                "the levels seen"
-            )
+        if len(rows) and treated:
+            those = plural(len(rows), "held-out record")
+            told = f"{those} with it {'is' if len(rows) == 1 else 'are'} {treated}"
         warn(
-            f"level {level!r} of {factor} is absent from {sets} "
-            f"({_listed(plan, fits)}): {told}.",
+            f"level {level!r} of {factor} is absent from "
+            f"{plural(len(fits), 'training set')} ({_listed(plan, fits)}): {told}.",
             UnseenLevelWarning,
         )
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from statcv.engine.checkpoint import Checkpoint
 from statcv.engine.parallel import check_jobs, do_tasks, progress_bar
 from statcv.engine.predictions import (
+    Absent,
     Held,
     Part,
     check_columns,
@@ -35,6 +36,7 @@ def run(
     checkpoint: Any = None,
     progress: bool | None = None,
     numbers: NDArray[np.intp] | None = None,
+    omitted: Absent | None = None,
 ) -> Held:
     """Fit every training set of the plan and predict the held-out records.
 
@@ -58,6 +60,8 @@ def run(
     numbers : numpy.ndarray of int, optional
         Numbers from which the fits get the seeds of their models, shape (n_fits,), by
         default those of the plan; given, for example, when a fit is repeated.
+    omitted : dict, optional
+        What :func:`omit_new_levels` took out of the plan.
 
     Raises
     ------
@@ -80,7 +84,7 @@ def run(
             parts = _parts(setup, tasks, kept, n_jobs, bar)
             if parts is not None:
                 break
-    held = Held.joined(parts or [], setup)
+    held = Held.joined(parts or [], setup, omitted)
     warn_of_fits(held, plan, model)
     return held
 
