@@ -162,6 +162,19 @@ def test_dependent_columns_are_named():
     assert np.allclose(beta["twice"], 2 * beta["x0"])
 
 
+@pytest.mark.parametrize("model", ["ridge", "firth", "logit"])
+def test_a_level_that_a_training_set_lacks_is_named(model):
+    data = hospitals()
+    formula = "y ~ x0 + sex + ward"
+    plan = agreed(formula, levels={"sex": ["f", "m"], "ward": [*"abc"]}, model=model)
+    for site, one in data.items():
+        one["ward"] = np.where(one["x1"] > 0, "a", "b")
+        fold = sites.site_folds(plan, one, site).held_out[0]
+        one["ward"] = one["ward"].mask(fold == 1, "c")
+    with pytest.raises(ModelError, match=r"'ward\[T.c\]' is 0 .* fold 2, so that no"):
+        sites.run(plan, data)
+
+
 def test_separated_classes_do_not_end():
     data = hospitals()
     for one in data.values():
