@@ -792,7 +792,7 @@ METRICS: dict[str, str] = {
     ),
     **_named("gini somersd", "2 times 'auroc' minus 1"),
     **_named("acc accuracyscore", "'accuracy'"),
-    **_named("balancederrorrate balancederror ber", "1 minus 'balanced_accuracy'"),
+    **_named("balancederrorrate balancederror", "'ber', in which less is better"),
     **_named(
         "error errorrate misclassification misclass misclassificationerror zerooneloss",
         "1 minus 'accuracy'",

@@ -246,6 +246,13 @@ def _notes(
             f"of one half for {int(other.sum())} of {len(other)} predictions; "
             "threshold= sets one."
         )
+    several = len(result.chosen_metrics) > 1
+    read = {metric.reads for metric in result.chosen_metrics}
+    if several and not result.scores.probabilities and "probabilities" not in read:
+        notes.append(
+            "Predictions are scores and not probabilities, so that metrics of "
+            "probabilities are omitted."
+        )
     notes += _saturated(result)
     notes += _new_levels(result)
     if result.held.chosen is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any, ClassVar, NoReturn
 
 from statcv.arguments import check_types, one_of, refuse_unknown, resolve_seed
@@ -409,13 +410,11 @@ class CVCall:
             weights = row_weights(given.weights, table, design.kept)
         outcome = design.outcome
         learner = resolve_model(model_to_tune(self.tune, given.model), outcome.kind)
-        choose_metrics(self.metrics, outcome)  # refuse unknown names before any fit
+        choose = partial(choose_metrics, self.metrics, outcome)
+        choose()  # refuse unknown names before any fit
         holdout.warn(design.kept)
         columns = design.formula.outcome_columns
         plan = holdout.plan(design.kept, outcome, columns, seed)
-        metrics = choose_metrics(
-            self.metrics, outcome, plan.fits.holds_out_pairs, self.threshold
-        )
         _check_weights(weights, plan, design)
         if self.tune is not None:
             learner = tuned_model(self.tune, learner, outcome, plan)
@@ -446,7 +445,9 @@ class CVCall:
             plan=plan,
             learner=learner,
             held=held,
-            chosen_metrics=metrics,
+            chosen_metrics=choose(
+                plan.fits.holds_out_pairs, self.threshold, held.probabilities
+            ),
             weights=weights,
             seed=seed,
             threshold=threshold,

@@ -269,7 +269,10 @@ class PredictionsCall:
             learner=OtherSoftware(),
             held=held,
             chosen_metrics=choose_metrics(
-                self.metrics, design.outcome, threshold=threshold
+                self.metrics,
+                design.outcome,
+                threshold=threshold,
+                probabilities=held.probabilities,
             ),
             weights=None,
             seed=seed,

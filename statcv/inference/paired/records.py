@@ -48,6 +48,13 @@ def check_results(results: Mapping[str, Any]) -> None:
     for name, result in results.items():
         if not is_result(result):
             hint = "; a formula needs data=" if isinstance(result, str) else ""
+            if hasattr(result, "by_site"):
+                hint = (
+                    ": its sums hold each model alone, and no difference between two "
+                    "for the same records. Their estimates by site are compared by "
+                    "compare_settings(a=a.by_site()['estimate'], "
+                    "b=b.by_site()['estimate'])"
+                )
             raise ComparisonError(
                 f"{name!r} is a {type(result).__name__}, not a result of cv(){hint}."
             )

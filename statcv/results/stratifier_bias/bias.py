@@ -22,6 +22,7 @@ from statcv.results.stratifier_bias.ranking import (
     MEASURED_IN,
     OF_CLAMP,
     OF_PERMUTATION,
+    WITH_INTERACTIONS,
     predicts,
 )
 from statcv.results.stratifier_bias.setting import RECORD, Setting
@@ -259,18 +260,23 @@ def _predicted(found: StratifierBias) -> str:
         f"Clamp is the loss of held-out {label} if each value is moved to the nearest "
         "value outside its own fold; "
     )
+    low, high = WITH_INTERACTIONS
+    less = (
+        f" The correlation was {low:.2f} to {high:.2f} where covariates act by "
+        "interactions alone."
+    )
     if setting.metric != MEASURED_IN:
         return (
             f"{clamp}the predicted loss is the same, or 0 if clamp is negative. Its "
             f"correlation with measured losses was {r[1]} for auROC and {r[2]} for the "
-            "Brier score in simulations."
+            f"Brier score in simulations.{less}"
         )
     return (
         f"{clamp}the predicted loss for one quantile bin per fold is {INTERCEPT} + "
         f"{OF_CLAMP} × clamp + {OF_PERMUTATION} × permutation, as measured with "
         "boosted trees on 12 000 simulated records; its correlation with measured "
         f"losses was {r[0]} in simulations of 600 and 2000. With fewer records folds "
-        "cost more."
+        f"cost more.{less}"
     )
 
 
@@ -339,7 +345,8 @@ def _in_brief(found: StratifierBias, name: str) -> str:
         unused = "" if row["in_model"] else " (no term uses it)"
         return f"{first}no prediction of what it costs{unused}"
     cost = number(row["predicted"], shown_to(np.nan, found.setting))
-    return f"{first}is predicted to cost {cost} {found.unit}"
+    told = f"is predicted to cost {cost} {found.unit}"
+    return f"{first}{told} (measure=True measures it)"
 
 
 def _records(setting: Setting) -> str:

@@ -85,6 +85,8 @@ CORRELATIONS = {
     "neighbours": (0.87, 0.92, 0.93),
     "linear": (-0.25, 0.76, -0.27),
 }
+# least and largest correlation among the data sets with interacting effects alone
+WITH_INTERACTIONS = (0.40, 0.58)
 OF_TREES = ("total_gain", "feature_importances")
 
 
