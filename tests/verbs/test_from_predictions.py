@@ -172,8 +172,10 @@ def test_scores_are_told_from_probabilities():
     table = pd.DataFrame({"observed": [0, 1, 0, 1], "predicted": [-2.0, 3, 1, 0.5]})
     read = elsewhere(table)
     assert float(read.estimate("accuracy")) == 0.75
+    assert read.metrics()["metric"].tolist() == ["auroc", "auprc"]
+    asked = elsewhere(table, metrics=["auroc", "brier"])
     with pytest.warns(scv.errors.UndefinedMetricWarning):
-        assert np.isnan(read.metrics().set_index("metric")["estimate"]["brier"])
+        assert np.isnan(asked.metrics().set_index("metric")["estimate"]["brier"])
     with pytest.raises(DataError, match="not probabilities"):
         elsewhere(table, probabilities=True)
 

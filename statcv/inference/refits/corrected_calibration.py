@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.arguments import check_level
+from statcv.arguments import MAX_RESAMPLES, check_level, check_whole
 from statcv.engine import Setup, progress_bar
 from statcv.errors import (
     MetricError,
@@ -28,7 +28,6 @@ from statcv.inference.refits.optimism import (
     Resampling,
     Study,
     abcloc,
-    check_samples,
 )
 from statcv.inference.refits.refitting import warn_of_refits
 from statcv.metrics import calibration_curve
@@ -132,7 +131,7 @@ def corrected_calibration(
     MetricError
         If the predictions are not probabilities.
     """
-    check_samples(n_boot)
+    check_whole(n_boot, "n_boot", least=2, most=MAX_RESAMPLES)
     check_level(level)
     if setup.design.outcome.kind != "binary":
         raise OutcomeError("A calibration curve needs an outcome with two classes.")

@@ -690,19 +690,8 @@ def _again(
     return found, failed
 
 
-def check_samples(n_boot: object) -> None:
-    """Check a number of bootstrap samples.
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        If it is not an integer of 2 or more.
-    """
-    check_whole(n_boot, "n_boot", least=2, most=MAX_RESAMPLES)
-
-
 def _check(n_boot: object, interval: str) -> None:
-    check_samples(n_boot)
+    check_whole(n_boot, "n_boot", least=2, most=MAX_RESAMPLES)
     one_of(interval, INTERVALS, "interval")
 
 
