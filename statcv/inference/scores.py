@@ -356,8 +356,14 @@ class Scores:
         return None if self.decided else self.threshold
 
     def threshold_for(self, metric: Metric) -> Floats | None:
-        """Return the thresholds if there are any and the metric depends on them."""
+        """Return the thresholds if there are any and the metric depends on them.
+
+        Scores that are not probabilities are cut at 0 unless a threshold is given.
+        """
         if metric.reads == "classes":
+            scores = not self.probabilities and self.predicted.ndim == 1
+            if scores and self.threshold is None:
+                return np.zeros(len(self.predicted))
             return self.threshold
         return self.given_threshold if metric.cuts else None
 

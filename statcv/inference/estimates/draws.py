@@ -390,8 +390,6 @@ class _Form:
         if self.metric.uses_baseline:
             more["baseline"] = scores.baseline[scores.split]
         cuts = thresholds(scores, self.metric)
-        if self.metric.cuts and cuts is None and not scores.probabilities:
-            cuts = np.zeros(len(scores.row))
         if cuts is not None:
             more["threshold"] = cuts
         return more

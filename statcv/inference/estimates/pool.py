@@ -205,7 +205,5 @@ class Pooled:
         read, cut = self.predicted, self.threshold(metric)
         if metric.rank and not self.standardised:
             read = metric.readable(read, self.scores.probabilities)
-        if metric.reads == "classes" and cut is None and not self.scores.probabilities:
-            cut = np.zeros(len(self.y))  # scores are cut at 0
         named = {} if cut is None else {"threshold": cut}
         return metric.derive(self.y, read, self.baseline(metric), **named)
