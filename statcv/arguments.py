@@ -409,7 +409,9 @@ def attribute_error(of: str, name: str, known: Iterable[str]) -> AttributeError:
     "a result has no 'confint': tidy() has the intervals of coefficients, and \
 metrics() those of metrics."
     """
-    found = None if name.startswith("_") else ATTRIBUTES.get(_key(name))
+    if name.startswith("_"):  # asked for by copy and pickle
+        return AttributeError(f"{of} has no {name!r}.")
+    found = ATTRIBUTES.get(_key(name))
     answer = f": {found}." if found else f".{suggestion(name, known)}"
     return AttributeError(f"{of} has no {name!r}{answer}")
 

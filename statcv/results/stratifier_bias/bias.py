@@ -255,28 +255,26 @@ def _predicted(found: StratifierBias) -> str:
             "out. The ranking is by information."
         )
     near = setting.model.capabilities.predicts_by_neighbors
-    r = CORRELATIONS["neighbours" if near else "trees"]
+    kind = "neighbours" if near else "trees"
+    r, less = CORRELATIONS[kind], WITH_INTERACTIONS[kind]
     clamp = (
         f"Clamp is the loss of held-out {label} if each value is moved to the nearest "
         "value outside its own fold; "
-    )
-    low, high = WITH_INTERACTIONS
-    less = (
-        f" The correlation was {low:.2f} to {high:.2f} where covariates act by "
-        "interactions alone."
     )
     if setting.metric != MEASURED_IN:
         return (
             f"{clamp}the predicted loss is the same, or 0 if clamp is negative. Its "
             f"correlation with measured losses was {r[1]} for auROC and {r[2]} for the "
-            f"Brier score in simulations.{less}"
+            f"Brier score in simulations, and {less[1]:.2f} and {less[2]:.2f} in those "
+            "where covariates act by interactions alone."
         )
     return (
         f"{clamp}the predicted loss for one quantile bin per fold is {INTERCEPT} + "
         f"{OF_CLAMP} × clamp + {OF_PERMUTATION} × permutation, as measured with "
         "boosted trees on 12 000 simulated records; its correlation with measured "
-        f"losses was {r[0]} in simulations of 600 and 2000. With fewer records folds "
-        f"cost more.{less}"
+        f"losses was {r[0]} in simulations of 600 and 2000, and {less[0]:.2f} in those "
+        "where covariates act by interactions alone. With fewer records folds cost "
+        "more."
     )
 
 

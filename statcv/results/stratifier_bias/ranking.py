@@ -85,8 +85,8 @@ CORRELATIONS = {
     "neighbours": (0.87, 0.92, 0.93),
     "linear": (-0.25, 0.76, -0.27),
 }
-# least and largest correlation among the data sets with interacting effects alone
-WITH_INTERACTIONS = (0.40, 0.58)
+# the same over the 80 covariates of data sets with interacting effects alone
+WITH_INTERACTIONS = {"trees": (0.30, 0.63, 0.25), "neighbours": (0.70, 0.85, 0.69)}
 OF_TREES = ("total_gain", "feature_importances")
 
 
