@@ -180,6 +180,16 @@ def test_scores_are_told_from_probabilities():
         elsewhere(table, probabilities=True)
 
 
+@pytest.mark.parametrize("odd", [-0.4, -9.0, 999.0])
+def test_an_odd_value_makes_no_scores_of_probabilities(odd):
+    p = np.linspace(0.05, 0.95, 20)
+    p[6] = odd
+    table = pd.DataFrame({"observed": np.arange(20) % 2, "predicted": p})
+    with pytest.raises(DataError, match=rf"is {odd:g} in row 6"):
+        elsewhere(table)
+    assert not elsewhere(table, probabilities=False).held.probabilities
+
+
 def test_clusters_are_units_of_the_interval():
     rng = np.random.default_rng(3)
     y = np.repeat(rng.integers(0, 2, 40), 2)
