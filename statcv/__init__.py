@@ -122,7 +122,7 @@ def __getattr__(name: str) -> Any:
         return value
     from statcv.arguments import attribute_error
 
-    raise attribute_error("statcv", name, [] if name.startswith("_") else __all__)
+    raise attribute_error("statcv", name, __all__)
 
 
 def __dir__() -> list[str]:

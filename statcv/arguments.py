@@ -409,7 +409,9 @@ def attribute_error(of: str, name: str, known: Iterable[str]) -> AttributeError:
     "a result has no 'confint': tidy() has the intervals of coefficients, and \
 metrics() those of metrics."
     """
-    found = None if name.startswith("_") else ATTRIBUTES.get(_key(name))
+    if name.startswith("_"):  # asked for by copy and pickle
+        return AttributeError(f"{of} has no {name!r}.")
+    found = ATTRIBUTES.get(_key(name))
     answer = f": {found}." if found else f".{suggestion(name, known)}"
     return AttributeError(f"{of} has no {name!r}{answer}")
 
@@ -568,7 +570,7 @@ ARGUMENTS = _table(
         "tune={'C': [0.1, 1, 10]} chooses it in every training set",
     ),
     ("missing narm dropna skipna", "na_action", "'drop', 'raise' or 'pass'"),
-    ("allownewlevels handleunknown", "new_levels", "'mean' or 'error'"),
+    ("allownewlevels handleunknown", "new_levels", "'mean', 'omit' or 'error'"),
     (
         "workers cores ncores ncpus parallel nthreads nprocesses",
         "n_jobs",
@@ -792,7 +794,7 @@ METRICS: dict[str, str] = {
     ),
     **_named("gini somersd", "2 times 'auroc' minus 1"),
     **_named("acc accuracyscore", "'accuracy'"),
-    **_named("balancederrorrate balancederror ber", "1 minus 'balanced_accuracy'"),
+    **_named("balancederrorrate balancederror", "'ber', in which less is better"),
     **_named(
         "error errorrate misclassification misclass misclassificationerror zerooneloss",
         "1 minus 'accuracy'",

@@ -7,6 +7,7 @@ A warning derives from :class:`StatcvWarning`.
 
 from __future__ import annotations
 
+import errno
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -257,5 +258,7 @@ def reason(error: Exception) -> str:
     >>> reason(ValueError("too long\nfor a line")), reason(KeyError())
     ('too long', 'KeyError')
     """
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"{error.strerror}: the disk is full; free space, or write elsewhere"
     text = (isinstance(error, OSError) and error.strerror) or str(error).strip()
     return text.splitlines()[0] if text else type(error).__name__

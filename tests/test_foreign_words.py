@@ -184,6 +184,7 @@ def test_numpy_that_was_not_imported_is_told(data):
         ("average_precision", "'auprc'"),
         ("pr_auc", "'auprc'"),
         ("bal_accuracy", "'balanced_accuracy'"),
+        ("balanced_error_rate", "'ber'"),
         ("brier_class", "'brier'"),
         ("f1_score", "'f1'"),
     ],

@@ -85,8 +85,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-    except (StatcvError, OSError) as error:
+    except StatcvError as error:
         return _fail(str(error))
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        return _fail(f"{reason(error)}{where}.")
     except Exception as error:  # unforeseen: still one line
         if os.environ.get("STATCV_TRACEBACK"):
             raise

@@ -253,7 +253,7 @@ def _add_call(add: Any, out: bool = True) -> None:
     tuned = "values to choose from in every training set; may be repeated"
     add("--tune", type=_values, action="append", metavar="NAME=A,B", help=tuned)
     _add_folds(add)
-    new = {"choices": ("mean", "error"), "default": "mean"}
+    new = {"choices": ("mean", "omit", "error"), "default": "mean"}
     add("--new-levels", **new, help="levels that a training set lacks (mean)")
     metrics = "such as auroc,brier; the first is the headline, and is compared"
     add("--metrics", type=_names, metavar="A,B", help=metrics)

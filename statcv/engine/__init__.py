@@ -3,6 +3,7 @@
 from statcv.engine.checkpoint import kept_seed, write_whole
 from statcv.engine.fit_messages import (
     check_training_sets,
+    omit_new_levels,
     refuse_new_levels,
     warn_of_fits,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "fit_all",
     "installed",
     "kept_seed",
+    "omit_new_levels",
     "one_thread",
     "own_threads",
     "plain",

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from statcv.engine.predictions import Held, absent_levels
+from statcv.engine.predictions import Absent, Held, absent_levels
 from statcv.engine.setup import Setup
 from statcv.errors import (
     ConvergenceWarning,
@@ -20,7 +20,7 @@ from statcv.errors import (
     warn,
 )
 from statcv.errors import listed as in_short
-from statcv.folds import FoldPlan
+from statcv.folds import FoldPlan, omit_held_out
 from statcv.formula import Design, shown_label
 from statcv.models import Model
 from statcv.models.likelihood import Bernoulli
@@ -43,6 +43,20 @@ def refuse_new_levels(setup: Setup) -> None:
                 f"and new_levels='error' refuses {plural(len(rows), 'record')} with it "
                 f"({shown}); merge rare levels, omit {factor}, or use other folds."
             )
+
+
+def omit_new_levels(setup: Setup) -> tuple[FoldPlan, Absent]:
+    """Return the plan without held-out records whose level their training set lacks.
+
+    Those omitted are returned by level, and a warning for each level counts them.
+    """
+    new, plan = setup.folds.new_levels(setup.records), setup.plan
+    if new is None:
+        return plan, {}
+    rows, fits = new.pairs()
+    omitted, made = absent_levels(setup), omit_held_out(plan, fits, rows)
+    _warn_of_levels(omitted, plan, "omitted there, without a prediction")
+    return made, omitted
 
 
 def where(plan: FoldPlan, fit: int) -> str:
@@ -90,18 +104,22 @@ def warn_of_fits(held: Held, plan: FoldPlan, model: Model) -> None:
             f"of {unknown} {fits_of}: they do not admit that metric.",
             UndefinedMetricWarning,
         )
-    for (factor, level), (fits, rows) in held.absent.items():
-        sets = plural(len(fits), "training set")
+    if not held.omitted:
+        used = model.capabilities.uses_predictors
+        told = "predicted there at the mean of the levels seen" if used else ""
+        _warn_of_levels(held.absent, plan, told)
+
+
+def _warn_of_levels(absent: Absent, plan: FoldPlan, treated: str) -> None:
+    """Name the levels that training sets lack, and what is done with their records."""
+    for (factor, level), (fits, rows) in absent.items():
         told = "nothing was learnt of it there"
-        if len(rows) and model.capabilities.uses_predictors:
-            told = (
-                f"{plural(len(rows), 'held-out record')} with it "
-                f"{'is' if len(rows) == 1 else 'are'} predicted there at the mean of "
-                "the levels seen"
-            )
+        if len(rows) and treated:
+            those = plural(len(rows), "held-out record")
+            told = f"{those} with it {'is' if len(rows) == 1 else 'are'} {treated}"
         warn(
-            f"level {level!r} of {factor} is absent from {sets} "
-            f"({_listed(plan, fits)}): {told}.",
+            f"level {level!r} of {factor} is absent from "
+            f"{plural(len(fits), 'training set')} ({_listed(plan, fits)}): {told}.",
             UnseenLevelWarning,
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -160,6 +160,8 @@ class Held:
     decided : numpy.ndarray, shape (m,) or (m, classes), or None
         The classes that the fits themselves predict, as 0 and 1; None if these are the
         classes that :attr:`by_half` gives.
+    omitted : dict
+        As ``absent``, for records that are not held out because their level is absent.
     """
 
     fit: NDArray[np.intp]
@@ -179,9 +181,12 @@ class Held:
     curves: Sequence[Curves] | None = None
     linear: LinearFits | None = None
     decided: Floats | None = None
+    omitted: Absent = field(default_factory=dict)
 
     @classmethod
-    def joined(cls, parts: Sequence[Part], setup: Setup) -> Held:
+    def joined(
+        cls, parts: Sequence[Part], setup: Setup, omitted: Absent | None = None
+    ) -> Held:
         """Put the parts, in order, beside the records of the plan."""
         design, plan = setup.design, setup.plan
         tests, partner = plan.fits.tests_by_fit, np.flatnonzero(plan.fits.unseen)
@@ -200,6 +205,7 @@ class Held:
             curves=whole.curves,
             linear=whole.linear,
             decided=whole.decided,
+            omitted=omitted or {},
         )
         alike = made.decided is None or not made.decided_otherwise.any()
         return replace(made, decided=None) if alike else made

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from statcv.engine.checkpoint import Checkpoint
 from statcv.engine.fit_messages import check_columns, check_training_sets, warn_of_fits
 from statcv.engine.parallel import check_jobs, do_tasks, progress_bar
-from statcv.engine.predictions import Held
+from statcv.engine.predictions import Absent, Held
 from statcv.engine.setup import Setup
 from statcv.engine.tasks import Tasks, ways
 from statcv.errors import ConvergenceWarning, SeparationWarning, UnseenLevelWarning
@@ -35,6 +35,7 @@ def run(
     checkpoint: Any = None,
     progress: bool | None = None,
     numbers: NDArray[np.intp] | None = None,
+    omitted: Absent | None = None,
 ) -> Held:
     """Fit every training set of the plan and predict the held-out records.
 
@@ -58,6 +59,8 @@ def run(
     numbers : numpy.ndarray of int, optional
         Numbers from which the fits get the seeds of their models, shape (n_fits,), by
         default those of the plan; given, for example, when a fit is repeated.
+    omitted : dict, optional
+        What :func:`omit_new_levels` took out of the plan.
 
     Raises
     ------
@@ -80,7 +83,7 @@ def run(
             parts = parts_of(setup, tasks, kept, n_jobs, bar)
             if parts is not None:
                 break
-    held = Held.joined(parts or [], setup)
+    held = Held.joined(parts or [], setup, omitted)
     warn_of_fits(held, plan, model)
     return held
 

@@ -1,7 +1,12 @@
 """Who is held out, and on whom each fold trains."""
 
 from statcv.folds import theory as theory
-from statcv.folds.deletion import choose_splits, count_fits, delete_records
+from statcv.folds.deletion import (
+    choose_splits,
+    count_fits,
+    delete_records,
+    omit_held_out,
+)
 from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.balance import Bags, balance
@@ -45,4 +50,5 @@ __all__ = [
     "delete_records",
     "is_sample",
     "make_plan",
+    "omit_held_out",
 ]

@@ -142,11 +142,7 @@ def choose_splits(plan: FoldPlan, splits: Rows) -> FoldPlan:
     inside[splits] = True
     fits = np.flatnonzero(inside[plan.fits.split_of])
     sizes = np.bincount(plan.fits.repeat_of[splits], minlength=plan.repeats)
-    weighting = plan.weighting
-    if isinstance(weighting, ClassWeights):
-        weighting = replace(weighting, table=weighting.table[fits])
-    elif weighting is not None:
-        raise SchemeError("a plan with such weights cannot be taken apart.")
+    weighting = None if plan.weighting is None else plan.weighting.chosen(fits)
     return replace(
         plan,
         tests=plan.tests.chosen(splits),
@@ -157,6 +153,61 @@ def choose_splits(plan: FoldPlan, splits: Rows) -> FoldPlan:
         first_fit=np.append(0, np.cumsum(np.diff(plan.first_fit)[splits])),
         weighting=weighting,
     )
+
+
+def omit_held_out(plan: FoldPlan, fits: Rows, rows: Rows) -> FoldPlan:
+    """Return the plan in which some records are predicted by none of some fits.
+
+    The training sets stay as they are. A record that a split holds out is omitted from
+    the split if one of the split's fits is named, a pair of a leave-pair-out scheme is
+    omitted whole, and a record of a tournament with all of its pairs. A fold that held
+    out only such records is removed.
+
+    Parameters
+    ----------
+    plan : FoldPlan
+    fits, rows : numpy.ndarray of int, shape (m,)
+        The fits, and the record that each is not to predict.
+
+    Raises
+    ------
+    SchemeError
+        If no held-out record is left.
+
+    Examples
+    --------
+    >>> from statcv.folds import make_plan
+    >>> plan = make_plan("loocv", np.array([0, 1, 0, 1]), "binary")
+    >>> omit_held_out(plan, np.array([2]), np.array([2])).tests.values
+    array([0, 1, 3], dtype=int32)
+    """
+    tests, dropped = plan.tests, plan.dropped
+    cells = plan.fits.split_of[fits] * plan.n + rows
+    gone = np.isin(tests.owners * plan.n + tests.values, cells)
+    if plan.fits.tournament:
+        gone = np.isin(tests.values, tests.values[gone])
+    if plan.fits.holds_out_pairs:
+        gone = np.isin(tests.owners, tests.owners[gone])
+    alone = np.isin(dropped.owners * plan.n + dropped.values, fits * plan.n + rows)
+    omitted = _some(tests, gone).chosen(plan.fits.split_of)
+    made = replace(
+        plan,
+        tests=_some(tests, ~gone),
+        dropped=_some(dropped, ~alone),
+        kept_out=plan.kept_out.beside(omitted).beside(_some(dropped, alone)),
+    )
+    left = np.flatnonzero(made.tests.sizes)
+    if not len(left):
+        raise SchemeError(
+            "no held-out record is left: the training sets lack a level of each of "
+            "them; use other folds, or new_levels='mean'."
+        )
+    names = [made.name(split) for split in left.tolist()]
+    labels = (
+        tuple(name for r, name in names if r == repeat + 1)
+        for repeat in range(plan.repeats)
+    )
+    return replace(choose_splits(made, left), labels=tuple(filter(None, labels)))
 
 
 def _marked(plan: FoldPlan, rows: Rows) -> Flags:
@@ -198,7 +249,11 @@ def _left(plan: FoldPlan, rows: Rows, seed: int) -> _Left:
 def _less(lists: Ragged, gone: Flags) -> Ragged:
     if not len(lists.values):
         return lists
-    stays = ~gone[lists.values]
+    return _some(lists, ~gone[lists.values])
+
+
+def _some(lists: Ragged, stays: Flags) -> Ragged:
+    """Return the lists with some of their values."""
     sizes = np.bincount(lists.owners[stays], minlength=len(lists))
     return Ragged.split(lists.values[stays], sizes)
 

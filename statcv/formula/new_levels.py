@@ -4,7 +4,9 @@ Nothing is known of the effect of such a level. The record is predicted with the
 the effects of the levels seen: the columns of the factor are replaced by their mean
 over the training records, each with the weight that it has in the fit. A level counts
 only if the training records determine the linear predictor of the record with that
-level, as those of a site with one record do not determine a slope. The linear predictor
+level, as those of a site with one record do not determine a slope. Of factors that a
+term multiplies, a combination that no training record has is treated as a level, so
+that ``a * b`` predicts as one factor of all combinations does. The linear predictor
 of an unpenalised model is then the same for every coding of the formula.
 """
 
@@ -63,7 +65,8 @@ class Factors:
         frame : pandas.DataFrame
             The columns of the rows.
         new : list of str
-            The factors whose level is new; of several, combinations count as levels.
+            The factors whose level is new, or the joint name of those whose combination
+            is; of several factors, combinations count as levels.
         weights, training : numpy.ndarray, shapes (n,) and (k, p)
             The weight of each record in the training set, and the rows of those with a
             weight above 0.
@@ -73,6 +76,8 @@ class Factors:
         learnt = None
         if self.terms.stateful:
             learnt = self.terms.learn(self.rows[learnt_on])
+        joint = self.terms.combined
+        new = [*dict.fromkeys(f for name in new for f in joint.get(name, ([name],))[0])]
         codes = np.stack([self.terms.levels[code][0] for code in new])[:, self.rows]
         used = np.flatnonzero((weights > 0) & (codes >= 0).all(axis=0))
         if not len(used):

@@ -416,10 +416,8 @@ def sides(text: str) -> tuple[Any, Any]:
         )
     try:
         tree = parse_formula(mark_dots(text))
-    except patsy.PatsyError as error:
+    except (patsy.PatsyError, RecursionError) as error:
         raise _unreadable(error) from None
-    except RecursionError:
-        raise FormulaError("the formula has too many nested brackets.") from None
     if len(tree.args) != 2:
         hint = " (the outcome is set off by '~', not '=')" if "=" in text else ""
         raise FormulaError(
@@ -434,14 +432,14 @@ def expanded(tree: Any, dot: Sequence[str] | None = None) -> Expansion:
 
     try:
         return expand(tree, dot)
-    except patsy.PatsyError as error:
+    except (patsy.PatsyError, RecursionError) as error:
         raise _unreadable(error) from None
-    except RecursionError:
-        raise FormulaError("the formula has too many nested brackets.") from None
 
 
 def _unreadable(error: Exception) -> FormulaError:
     """Return patsy's message, with the position marked below and the dots restored."""
+    if isinstance(error, RecursionError):
+        return FormulaError("the formula has too many nested brackets.")
     message, *place = str(error).replace(DOT, ".").splitlines()
     if any("::" in line for line in place):
         message += "; functions are written without their package of R"

@@ -259,13 +259,62 @@ class Terms:
 
     @cached_property
     def levels(self) -> Mapping[str, tuple[NDArray[np.intp], tuple[Any, ...]]]:
-        """Codes of each row (-1 if missing), and labels, of categorical factors."""
+        """Codes of each row (-1 if missing), and labels, of categorical factors.
+
+        Factors that a term multiplies come last, as one whose levels are the
+        combinations that occur.
+        """
         return {} if self.is_plain else self.levels_in(self.frame)
 
     def levels_in(
         self, frame: pd.DataFrame
     ) -> Mapping[str, tuple[NDArray[np.intp], tuple[Any, ...]]]:
         """Return codes and labels as :attr:`levels` of a frame of prepared columns."""
+        found = self._factor_levels(frame)
+        for name, (factors, cells, labels) in self.combined.items():
+            codes = np.stack([found[factor][0] for factor in factors])
+            sizes = [len(found[factor][1]) for factor in factors]
+            known = np.ravel_multi_index(tuple(cells), sizes)
+            own = np.ravel_multi_index(tuple(np.maximum(codes, 0)), sizes)
+            place = np.searchsorted(known, own).clip(max=len(known) - 1)
+            same = (known[place] == own) & (codes >= 0).all(axis=0)
+            found[name] = np.where(same, place, -1), labels
+        return found
+
+    @cached_property
+    def combined(
+        self,
+    ) -> Mapping[str, tuple[tuple[str, ...], NDArray[np.intp], tuple[str, ...]]]:
+        """Categorical factors that a term multiplies, by their joint name.
+
+        Each with its factors, their codes in each combination that occurs, shape
+        (factors, combinations), and the names of these.
+        """
+        found = self._factor_levels(self.frame)
+        terms = {tuple(f for f in term if f in found) for term in self.formula.terms}
+        made = {}
+        for term in sorted(terms):
+            if len(term) < 2 or any(set(term) < set(other) for other in terms):
+                continue
+            codes = np.stack([found[factor][0] for factor in term])
+            sizes = [len(found[factor][1]) for factor in term]
+            whole = codes[:, (codes >= 0).all(axis=0)]
+            cells = np.stack(
+                np.unravel_index(
+                    np.unique(np.ravel_multi_index(tuple(whole), sizes)), sizes
+                )
+            )
+            each = [
+                np.array(found[f][1], dtype=str)[c]
+                for f, c in zip(term, cells, strict=True)
+            ]
+            labels = tuple(map(":".join, zip(*each, strict=True)))
+            made[":".join(term)] = term, cells, labels
+        return made
+
+    def _factor_levels(
+        self, frame: pd.DataFrame
+    ) -> dict[str, tuple[NDArray[np.intp], tuple[Any, ...]]]:
         found = {}
         layout = self._layout if frame is self.frame else self._whole
         for factor, info in layout.factor_infos.items():

@@ -280,18 +280,17 @@ class Scores:
         return None if self.decided else self.threshold
 
     def threshold_for(self, metric: Metric) -> Floats | None:
-        """Return the thresholds if there are any and the metric depends on them."""
+        """Return the thresholds if there are any and the metric depends on them.
+
+        Scores that are not probabilities are cut at 0 unless a threshold is given.
+        """
         # decisions of the model itself stand for thresholds of classes alone
         if metric.reads == "classes":
+            scores = not self.probabilities and self.predicted.ndim == 1
+            if scores and self.threshold is None:
+                return np.zeros(len(self.predicted))
             return self.threshold
         return self.given_threshold if metric.cuts else None
-
-    def cut_for(self, metric: Metric) -> Floats | None:
-        """Return the thresholds, or 0 where scores are cut without thresholds."""
-        cuts = self.threshold_for(metric)
-        if cuts is None and metric.cuts and not self.probabilities:
-            return np.zeros(len(self.row))
-        return cuts
 
     @cached_property
     def mean_threshold(self) -> Floats | None:

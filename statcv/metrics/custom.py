@@ -401,8 +401,8 @@ def _name(name: str | None) -> str:
         raise MetricError("name is empty; give the metric a name.")
     if name in METRICS:
         raise MetricError(
-            f"there is already a metric {name!r}; give yours another name with "
-            "make_metric(..., name=...)."
+            f"there is already a metric {name!r}: name it by metrics={name!r}, or give "
+            "yours another name with make_metric(..., name=...)."
         )
     return name
 

@@ -88,6 +88,7 @@ def choose_metrics(
     outcome: Outcome,
     pairs: bool = False,
     threshold: float | str | None = None,
+    probabilities: bool = True,
 ) -> tuple[Metric, ...]:
     """Return the metrics that a call names, or the defaults for the outcome.
 
@@ -100,6 +101,9 @@ def choose_metrics(
         first unless others are named.
     threshold : float, str or None
         The threshold of the predictions, if one is given.
+    probabilities : bool
+        Whether the predictions are probabilities (or means) and not scores, for which
+        metrics of probabilities are no defaults.
 
     Raises
     ------
@@ -112,7 +116,8 @@ def choose_metrics(
             usual = tuple(name for name in usual if name != "net_benefit")
         first = [OF_PAIRS[outcome.kind]] if pairs else []
         names = dict.fromkeys([*first, *usual])
-        return tuple(get_metric(name) for name in names)
+        chosen = tuple(get_metric(name) for name in names)
+        return tuple(m for m in chosen if probabilities or m.reads != "probabilities")
     alone = isinstance(metrics, (str, Metric)) or callable(metrics)
     listed = [metrics] if alone else metrics
     if not isinstance(listed, Sequence):

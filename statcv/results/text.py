@@ -246,7 +246,15 @@ def _notes(
             f"of one half for {int(other.sum())} of {len(other)} predictions; "
             "threshold= sets one."
         )
+    several = len(result.chosen_metrics) > 1
+    read = {metric.reads for metric in result.chosen_metrics}
+    if several and not result.scores.probabilities and "probabilities" not in read:
+        notes.append(
+            "Predictions are scores and not probabilities, so that metrics of "
+            "probabilities are omitted."
+        )
     notes += _saturated(result)
+    notes += _new_levels(result)
     if result.held.chosen is not None:
         notes.append(f"Chosen inside the training sets: {choices(result.held.chosen)}.")
     if result.plan.repeats > 1 and not result.scores.by_split:
@@ -301,6 +309,22 @@ def _notes(
             "(fitted probabilities of 0 or 1)."
         )
     return tuple(dict.fromkeys(notes))
+
+
+def _new_levels(result: Readable) -> list[str]:
+    """Count the records whose level a training set lacks, and say how they count."""
+    held = result.held
+    absent = held.omitted or held.absent
+    rows = np.unique(np.concatenate([[], *(rows for _, rows in absent.values())]))
+    if not len(rows) or not result.learner.capabilities.uses_predictors:
+        return []
+    factors = ", ".join(dict.fromkeys(factor for factor, _ in absent))
+    have, are = ("has", "It is") if len(rows) == 1 else ("have", "They are")
+    told = "not predicted" if held.omitted else "predicted at the mean of those seen"
+    return [
+        f"{plural(len(rows), 'held-out record')} {have} a level of {factors} that the "
+        f"training set lacks. {are} {told}."
+    ]
 
 
 def _reversed(result: Readable, headline: Estimate) -> list[str]:

@@ -157,9 +157,12 @@ class SummedFits:
         Raises
         ------
         ModelError
-            If columns are linearly dependent.
+            If columns are linearly dependent, or a training set lacks a level.
         """
-        penalty = self.penalty
+        q, penalty = self.plan.n_columns, self.penalty
+        if not self._steps:
+            upper = np.triu_indices(q)
+            self._check_levels(totals["information"][:, upper[0] == upper[1]])
         moving = np.flatnonzero(self.open)
         self._least = 1.0
         for place, fit in enumerate(moving):
@@ -183,6 +186,18 @@ class SummedFits:
             small = MAX_LAST_CHANGE_FIRTH if "firth" in totals else MAX_LAST_CHANGE
             self.open[fit] = not abs(size) <= small
         self._steps += 1
+
+    def _check_levels(self, squares: Floats) -> None:
+        """Refuse a column that is 0 in all training records of a fold alone."""
+        absent = np.argwhere((squares[:-1] == 0) & (squares[-1] > 0))
+        if len(absent):
+            fit, column = absent[0].tolist()
+            raise ModelError(
+                f"column {self.plan.columns[column]!r} is 0 in every training record "
+                f"of fold {fit + 1}, so that nothing is learnt there of its level or "
+                "its values, which that fold holds out. Merge levels in the plan, or "
+                "agree on other folds."
+            )
 
     def _solve(self, matrix: Floats, gradient: Floats) -> Floats:
         """Return the step, from the information scaled to a unit diagonal."""

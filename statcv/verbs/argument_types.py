@@ -60,7 +60,7 @@ ModelName: TypeAlias = Literal[
 Rebalancing: TypeAlias = Literal["subsample", "weight", "upsample", "all", "bag"]
 ThresholdRule: TypeAlias = Literal["youden", "f1", "accuracy", "prevalence"]
 MissingAction: TypeAlias = Literal["drop", "raise", "pass"]
-NewLevelsAction: TypeAlias = Literal["mean", "error"]
+NewLevelsAction: TypeAlias = Literal["mean", "omit", "error"]
 
 FormulaLike: TypeAlias = "str | FormulaResult"
 DataLike: TypeAlias = "pd.DataFrame | IntoFrame"

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any, ClassVar, NoReturn
 
 from statcv.arguments import check_types, one_of, refuse_unknown, resolve_seed
-from statcv.engine import Setup, kept_seed, own_threads, refuse_new_levels, run
+from statcv.engine import (
+    Setup,
+    kept_seed,
+    omit_new_levels,
+    own_threads,
+    refuse_new_levels,
+    run,
+)
 from statcv.errors import (
     ArgumentTypeError,
     CollinearityWarning,
@@ -163,12 +171,13 @@ def cv(
     na_action : {"drop", "raise", "pass"}
         Treatment of rows with missing values. ``"pass"`` passes missing covariates on
         to a pipeline that imputes them, or to a model that accepts them.
-    new_levels : {"mean", "error"}
+    new_levels : {"mean", "omit", "error"}
         Treatment of held-out records with a level of a factor that their training set
         lacks. ``"mean"`` predicts them with the mean of the effects of the levels seen,
         in proportion to the (weighted) training records: the columns of the factor are
         replaced by their mean. A warning counts them. An unpenalised model gives the
-        same prediction for every coding of the formula. ``"error"`` refuses them.
+        same prediction for every coding of the formula. ``"omit"`` gives them no
+        prediction: a warning counts them, and no metric does. ``"error"`` refuses them.
     metrics : str, callable, or a sequence of them, optional
         Metrics to be estimated: names in ``statcv.metrics.METRICS``, functions of
         outcome and prediction, scikit-learn scorers, or metrics made by
@@ -401,20 +410,22 @@ class CVCall:
             weights = row_weights(given.weights, table, design.kept)
         outcome = design.outcome
         learner = resolve_model(model_to_tune(self.tune, given.model), outcome.kind)
-        choose_metrics(self.metrics, outcome)  # refuse unknown names before any fit
+        choose = partial(choose_metrics, self.metrics, outcome)
+        choose()  # refuse unknown names before any fit
         holdout.warn(design.kept)
         columns = design.formula.outcome_columns
         plan = holdout.plan(design.kept, outcome, columns, seed)
-        metrics = choose_metrics(
-            self.metrics, outcome, plan.fits.holds_out_pairs, self.threshold
-        )
         _check_weights(weights, plan, design)
         if self.tune is not None:
             learner = tuned_model(self.tune, learner, outcome, plan)
         tuned = learner
         learner, threshold = with_threshold(learner, self.threshold, outcome.kind)
+        omitted = None
         if self.new_levels == "error":
             refuse_new_levels(Setup(design, plan, learner, seed, weights))
+        elif self.new_levels == "omit":
+            setup = Setup(design, plan, learner, seed, weights)
+            plan, omitted = omit_new_levels(setup)
         warn_of_missing(design)
         _warn_of_dependence(design, tuned)
         _warn_of_inner_folds(tuned, plan)
@@ -427,13 +438,16 @@ class CVCall:
             n_jobs=self.n_jobs,
             checkpoint=self.checkpoint,
             progress=self.progress,
+            omitted=omitted,
         )
         result = CVResult(
             design=design,
             plan=plan,
             learner=learner,
             held=held,
-            chosen_metrics=metrics,
+            chosen_metrics=choose(
+                plan.fits.holds_out_pairs, self.threshold, held.probabilities
+            ),
             weights=weights,
             seed=seed,
             threshold=threshold,
@@ -445,7 +459,7 @@ class CVCall:
         return result
 
 
-NEW_LEVELS = ("mean", "error")
+NEW_LEVELS = ("mean", "omit", "error")
 CV_NAMES = tuple(field.name for field in fields(CVCall))
 
 

@@ -44,6 +44,8 @@ from statcv.verbs.argument_types import DataLike, MetricsLike, SeedLike
 
 Floats = NDArray[np.float64]
 MAX_PERCENT = 100 + MAX_OUTSIDE
+# largest share of values beyond 0 to 1 that are errors among probabilities, not scores
+MAX_ODD = 0.1
 
 
 @dataclass(frozen=True)
@@ -269,7 +271,10 @@ class PredictionsCall:
             learner=OtherSoftware(),
             held=held,
             chosen_metrics=choose_metrics(
-                self.metrics, design.outcome, threshold=threshold
+                self.metrics,
+                design.outcome,
+                threshold=threshold,
+                probabilities=held.probabilities,
             ),
             weights=None,
             seed=seed,
@@ -486,7 +491,8 @@ def _held(
         kept, noisy, bad = without_noise(values)
         low, high = values.min(), values.max()
         tiny = low < 0 and high <= MAX_OUTSIDE  # scores on a small scale
-        scores = values.ndim == 1 and (low < -MAX_OUTSIDE or high > MAX_PERCENT or tiny)
+        far = low < -MAX_OUTSIDE or high > MAX_PERCENT
+        scores = values.ndim == 1 and (tiny or (far and bad.mean() > MAX_ODD))
         if bad.any() and (probabilities or not scores):
             row = int(np.flatnonzero(bad)[0])
             shown = ", ".join(f"{value:g}" for value in np.ravel(values[row]))

@@ -209,6 +209,24 @@ def test_new_levels_are_noted_or_refused(run: Run, spector: pd.DataFrame) -> Non
     refused = run(*call, "--new-levels", "error")
     assert refused.code == 2
     assert "refuses 1 record" in refused.err.replace("\n", " ")
+    omitted = run(*call, "--new-levels", "omit")
+    assert "n = 32; 31 of them held out" in omitted.out
+
+
+@pytest.mark.skipif(
+    not os.path.exists("/dev/full"), reason="the system has no /dev/full"
+)
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("folds", "spector", "-k", "4", "--outcome", "GRADE", "--out", "/dev/full"),
+        ("data", "spector", "--out", "/dev/full"),
+    ],
+)
+def test_a_full_disk_is_named(run: Run, call: tuple[str, ...]) -> None:
+    full = run(*call)
+    assert full.code == 2
+    assert "the disk is full; free space, or write elsewhere" in full.err
 
 
 def test_cv_writes_tables_and_pictures(run: Run, spector: pd.DataFrame) -> None:
@@ -308,6 +326,10 @@ def test_a_marker_is_evaluated_as_scores_by_group(run: Run) -> None:
     assert done.out.startswith(str(same.summary()))
     groups = done.out.partition("By site")[2]
     assert [f"\n{site} " in groups for site in ("01", "02", "03")] == [True] * 3
+    usual = run(*call, "--scores")
+    assert "–" not in usual.out
+    assert "metrics of\n  probabilities are omitted" in usual.out
+    assert "have no value" not in usual.err
 
 
 def test_compare_schemes(run: Run, spector: pd.DataFrame) -> None:

@@ -10,8 +10,15 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 
-from statcv import cv
-from statcv.errors import ArgumentError, ColumnError, DataError, UnseenLevelWarning
+from statcv import compare, cv
+from statcv.errors import (
+    ArgumentError,
+    ColumnError,
+    ComparisonError,
+    DataError,
+    SchemeError,
+    UnseenLevelWarning,
+)
 from statcv.formula import make_design
 from statcv.models import Linear, Logit, Neighbors
 
@@ -386,3 +393,114 @@ def test_new_levels_may_be_refused():
     with pytest.raises(ArgumentError, match="Did you mean 'mean'"):
         cv("y ~ site + x", data, new_levels="means")
     cv("y ~ site + x", data[1:], scheme="loocv", new_levels="error")
+
+
+# ---- combinations of levels that training sets lack ----
+
+CELLS = [
+    "site * arm + x",
+    "0 + site:arm + x",
+    "C(site, Sum) * C(arm, Sum) + x",
+    "C(site, Treatment('B')) * C(arm, Treatment('q')) + x",
+    "site / arm + x",
+    "both + x",
+    "0 + both + x",
+]
+
+
+def lone_cell():
+    """Return records of which one alone is of site A in arm q."""
+    data = sites(lone=False)
+    data = data[(data["site"] != "A") | (data["arm"] == "p")]
+    first = data.iloc[[0]].assign(site="A", arm="q")
+    data = pd.concat([first, data], ignore_index=True)
+    return data.assign(both=data["site"] + ":" + data["arm"])
+
+
+@pytest.mark.parametrize(
+    ("outcome", "model"),
+    [("y", "linear"), ("ill", "logit"), ("y", OneByOne(Linear()))],
+)
+def test_codings_predict_a_new_combination_as_a_level_of_one_factor(outcome, model):
+    first, *others = [
+        predictions(f"{outcome} ~ {one}", lone_cell(), "loocv", model=model)
+        for one in CELLS
+    ]
+    for other in others:
+        np.testing.assert_allclose(other, first, rtol=0, atol=1e-6)
+
+
+def test_a_new_combination_is_named_and_may_be_refused():
+    data = lone_cell()
+    with pytest.warns(UnseenLevelWarning) as caught:
+        cv("y ~ site * arm", data, scheme="loocv", model="linear")
+    assert len(caught) == 1
+    assert "level 'A:q' of site:arm is absent from 1 train" in str(caught[0].message)
+    with pytest.raises(DataError, match="'A:q' of site:arm is absent"):
+        cv("y ~ site * arm", data, scheme="loocv", new_levels="error")
+    # where a level itself is new, its combinations are not named
+    with pytest.warns(UnseenLevelWarning) as caught:
+        cv("y ~ site * arm", sites(lone=True), scheme="loocv", model="linear")
+    told = [str(one.message) for one in caught if one.category is UnseenLevelWarning]
+    assert [one[:17] for one in told] == ["level 'A' of site"]
+
+
+# ---- records with a new level omitted ----
+
+
+@pytest.mark.parametrize(
+    ("outcome", "scheme", "more"),
+    [
+        ("y", "loocv", {}),
+        ("y", "kfold", {"k": 4, "repeats": 3}),
+        ("y", "loocv", {"rebalance": "weight"}),
+        ("ill", "stratified_kfold", {"k": 5}),
+        ("ill", "loocv", {"rebalance": "weight"}),
+        ("ill", "loocv", {"rebalance": "all"}),
+        ("ill", "rloocv", {"repeats": 4}),
+        ("ill", "leave_pair_out", {}),
+        ("ill", "tournament_leave_pair_out", {}),
+        ("ill", "bootstrap", {"repeats": 9}),
+        ("ill", "montecarlo", {"repeats": 30}),
+    ],
+)
+def test_records_with_a_new_level_may_be_omitted(outcome, scheme, more):
+    data = sites(lone=True)[:60]
+    model = "linear" if outcome == "y" else Logit(firth=True)
+    call = {"scheme": scheme, "model": model, "seed": 1, **more}
+    if scheme == "loocv" and outcome == "ill" and more["rebalance"] == "all":
+        data = data[:30]
+    with pytest.warns(UnseenLevelWarning, match="1 held-out record .* omitted there"):
+        omitted = cv(f"{outcome} ~ site + x", data, new_levels="omit", **call)
+    with pytest.warns(UnseenLevelWarning):
+        whole = cv(f"{outcome} ~ site + x", data, **call)
+    assert 0 not in omitted.plan.tests.values
+    assert np.isfinite(omitted.held.predicted).all()
+    keys = ["repeat", "fold", "row"]
+    both = omitted.predictions.merge(whole.predictions, on=keys, how="left")
+    if not omitted.plan.fits.holds_out_pairs:
+        np.testing.assert_allclose(both["predicted_x"], both["predicted_y"], atol=1e-9)
+        assert len(omitted.predictions) == (whole.predictions["row"] != 0).sum()
+    for fit in range(omitted.plan.n_fits):
+        assert len(omitted.plan.test(int(omitted.plan.fits.split_of[fit])))
+    assert "1 held-out record has a level of site" in str(omitted.summary())
+    assert "It is not predicted." in str(omitted.summary()).replace("\n  ", " ")
+    assert "predicted at the mean of those" in str(whole.summary()).replace("\n  ", " ")
+
+
+def test_results_that_omit_different_records_are_not_compared():
+    data = sites(lone=True)
+    with pytest.warns(UnseenLevelWarning):
+        full = cv("y ~ site + x", data, k=5, seed=1, new_levels="omit")
+    base = cv("y ~ x", data, k=5, seed=1, new_levels="omit")
+    with pytest.raises(ComparisonError, match=r"81 and 80 .* new_levels='mean'"):
+        compare(base=base, full=full)
+    with pytest.warns(UnseenLevelWarning):
+        again = full.update(model="mean")
+    assert again.plan.fingerprint == full.plan.fingerprint
+    compare(null=again, full=full)
+
+
+def test_folds_in_which_every_level_is_new_hold_out_nothing():
+    with pytest.raises(SchemeError, match="no held-out record is left"):
+        cv("y ~ site + x", sites(False), scheme="fold", new_levels="omit")

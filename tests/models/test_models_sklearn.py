@@ -21,7 +21,7 @@ from sklearn.svm import SVC, LinearSVC, OneClassSVM
 from sklearn.tree import DecisionTreeClassifier
 from xgboost import XGBClassifier, XGBRegressor
 
-from statcv import cv
+from statcv import cv, load_data
 from statcv.errors import (
     ConvergenceWarning,
     MissingDataWarning,
@@ -457,3 +457,11 @@ def test_predictions_that_are_no_classes_or_probabilities_are_refused(data):
     with pytest.warns(PrecisionWarning, match="by rounding for 1 record"):
         res = cv("y ~ a", data, model=Cautious(shift=2e-4), k=4, seed=1)
     assert np.isfinite(float(res.estimate("brier")))
+
+
+def test_decision_scores_have_no_metrics_of_probabilities():
+    data = load_data("spector")
+    result = cv("GRADE ~ GPA + PSI", data, model=LinearSVC(), k=4, seed=1)
+    assert result.metrics()["metric"].tolist() == ["auroc", "auprc"]
+    assert result.metrics()["estimate"].notna().all()
+    assert "metrics of\n  probabilities are omitted" in str(result.summary())

@@ -7,7 +7,7 @@ from hospitals import FORMULA, agreed, by_person, hospitals, pooled
 
 import statcv as scv
 from statcv import sites
-from statcv.errors import ConvergenceWarning, ModelError
+from statcv.errors import ComparisonError, ConvergenceWarning, ModelError
 from statcv.folds import FoldPlan
 from statcv.models import Linear, Logit
 
@@ -160,6 +160,28 @@ def test_dependent_columns_are_named():
     ridge = sites.run(agreed("y ~ x0 + x1 + twice", levels=None, model="ridge"), data)
     beta = ridge.model["estimate"]
     assert np.allclose(beta["twice"], 2 * beta["x0"])
+
+
+@pytest.mark.parametrize("model", ["ridge", "firth", "logit"])
+def test_a_level_that_a_training_set_lacks_is_named(model):
+    data = hospitals()
+    formula = "y ~ x0 + sex + ward"
+    plan = agreed(formula, levels={"sex": ["f", "m"], "ward": [*"abc"]}, model=model)
+    for site, one in data.items():
+        one["ward"] = np.where(one["x1"] > 0, "a", "b")
+        fold = sites.site_folds(plan, one, site).held_out[0]
+        one["ward"] = one["ward"].mask(fold == 1, "c")
+    with pytest.raises(ModelError, match=r"'ward\[T.c\]' is 0 .* fold 2, so that no"):
+        sites.run(plan, data)
+
+
+def test_results_over_sites_are_compared_by_site():
+    data = hospitals()
+    a, b = sites.run(agreed(), data), sites.run(agreed(model="ridge"), data)
+    with pytest.raises(ComparisonError, match="compare_settings") as told:
+        scv.compare(a=a, b=b)
+    call = str(told.value).partition("compared by ")[2].rstrip(".")
+    assert len(eval(call, {"a": a, "b": b, **vars(scv)}).table) == len(data)
 
 
 def test_separated_classes_do_not_end():

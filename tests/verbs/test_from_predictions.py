@@ -172,10 +172,22 @@ def test_scores_are_told_from_probabilities():
     table = pd.DataFrame({"observed": [0, 1, 0, 1], "predicted": [-2.0, 3, 1, 0.5]})
     read = elsewhere(table)
     assert float(read.estimate("accuracy")) == 0.75
+    assert read.metrics()["metric"].tolist() == ["auroc", "auprc"]
+    asked = elsewhere(table, metrics=["auroc", "brier"])
     with pytest.warns(scv.errors.UndefinedMetricWarning):
-        assert np.isnan(read.metrics().set_index("metric")["estimate"]["brier"])
+        assert np.isnan(asked.metrics().set_index("metric")["estimate"]["brier"])
     with pytest.raises(DataError, match="not probabilities"):
         elsewhere(table, probabilities=True)
+
+
+@pytest.mark.parametrize("odd", [-0.4, -9.0, 999.0])
+def test_an_odd_value_makes_no_scores_of_probabilities(odd):
+    p = np.linspace(0.05, 0.95, 20)
+    p[6] = odd
+    table = pd.DataFrame({"observed": np.arange(20) % 2, "predicted": p})
+    with pytest.raises(DataError, match=rf"is {odd:g} in row 6"):
+        elsewhere(table)
+    assert not elsewhere(table, probabilities=False).held.probabilities
 
 
 def test_clusters_are_units_of_the_interval():

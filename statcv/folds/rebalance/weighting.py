@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -50,6 +50,9 @@ class Weighting(Protocol):
     def means(self, values: NDArray[Any], sets: TrainingSets) -> Floats:
         """Return the weighted mean of values over each training set."""
 
+    def chosen(self, splits: Rows) -> Weighting:
+        """Return the weights of some splits."""
+
 
 @dataclass(frozen=True, eq=False)
 class ClassWeights:
@@ -84,6 +87,10 @@ class ClassWeights:
             total[0] += weights * sets.training_sums(values * own)
             total[1] += weights * sets.training_sums(own)
         return np.asarray(total[0] / total[1])
+
+    def chosen(self, splits: Rows) -> ClassWeights:
+        """Return the weights of some splits."""
+        return replace(self, table=self.table[splits])
 
 
 def class_weights(
@@ -154,6 +161,11 @@ class Tilting:
             rows = sets.train(fit)
             means[fit] = np.average(values[rows], weights=self.of(fit, rows))
         return means
+
+    def chosen(self, splits: Rows) -> Tilting:
+        """Return the weights of some splits."""
+        theta, log_scale = self.theta[splits], self.log_scale[splits]
+        return replace(self, theta=theta, log_scale=log_scale)
 
 
 def tilting(y: NDArray[np.floating], tests: Ragged, out: Ragged) -> Tilting:

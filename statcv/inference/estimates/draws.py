@@ -298,7 +298,7 @@ class _Form:
         scores, more = self.scores, {}
         if self.metric.uses_baseline:
             more["baseline"] = scores.baseline[scores.split]
-        cuts = scores.cut_for(self.metric)
+        cuts = scores.threshold_for(self.metric)
         if cuts is not None:
             more["threshold"] = cuts
         return more

@@ -205,7 +205,7 @@ class Pooled:
     def derivative(self, metric: Metric) -> Derivative:
         """Return the derivatives of the metric by the weights of the records."""
         assert metric.derive is not None
-        read, cut = self.predicted, self.beside(self.scores.cut_for(metric))
+        read, cut = self.predicted, self.threshold(metric)
         if metric.rank and not self.standardised:
             read = metric.readable(read, self.scores.probabilities)
         named = {} if cut is None else {"threshold": cut}

@@ -42,6 +42,13 @@ def check_results(results: Mapping[str, Any]) -> None:
     for name, result in results.items():
         if not is_result(result):
             hint = "; a formula needs data=" if isinstance(result, str) else ""
+            if hasattr(result, "by_site"):
+                hint = (
+                    ": its sums hold each model alone, and no difference between two "
+                    "for the same records. Their estimates by site are compared by "
+                    "compare_settings(a=a.by_site()['estimate'], "
+                    "b=b.by_site()['estimate'])"
+                )
             raise ComparisonError(
                 f"{name!r} is a {type(result).__name__}, not a result of cv(){hint}."
             )
@@ -75,10 +82,12 @@ def _same_records(first: str, a: Readable, second: str, b: Readable) -> None:
     rows_a, rows_b = held_out(a), held_out(b)
     only = len(rows_a.symmetric_difference(rows_b))
     if only:
+        omits = a.held.omitted or b.held.omitted
         raise ComparisonError(
             f"{first!r} and {second!r} do not have the same records: {len(rows_a)} and "
             f"{len(rows_b)} rows, of which {only} occur in only one of them. Fit both "
-            "on the rows that are complete for both."
+            "on the rows that are complete for both"
+            + (", with new_levels='mean'." if omits else ".")
         )
     y_a, y_b = a.design.outcome, b.design.outcome
     codes_a, codes_b = observed(a, rows_a), observed(b, rows_a)

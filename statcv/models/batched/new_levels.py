@@ -29,7 +29,8 @@ class NewLevels:
     records : TrainingSet
     folds : Folds
     codes : dict
-        The code of each record by factor, shape (n,), -1 if it is missing.
+        The code of each record by factor, shape (n,), -1 if it is missing; factors that
+        a term multiplies count as one of their combinations.
     absent : dict
         For each fit that lacks levels, by factor, whether it lacks the level of each
         code; the last place stands for missing values.
@@ -62,10 +63,17 @@ class NewLevels:
             if len(without):
                 every_fit = np.arange(len(folds))[:, None] * size
                 cells = np.union1d(cells, every_fit + without)
+            joint = factors.terms.combined.get(name)
             for fit, level in zip(*np.divmod(cells, size), strict=True):
                 lacks = absent.setdefault(int(fit), {})
+                if joint and any(
+                    factor in lacks and lacks[factor][code]
+                    for factor, code in zip(joint[0], joint[1][:, level], strict=True)
+                ):
+                    continue  # a level of one of the factors is absent itself
                 lacks.setdefault(name, np.zeros(size + 1, dtype=bool))[level] = True
                 codes[name] = own
+        absent = {fit: lacks for fit, lacks in absent.items() if lacks}
         return cls(records, folds, codes, absent) if absent else None
 
     def pairs(self) -> tuple[Numbers, Numbers]:

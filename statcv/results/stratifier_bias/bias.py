@@ -22,6 +22,7 @@ from statcv.results.stratifier_bias.ranking import (
     MEASURED_IN,
     OF_CLAMP,
     OF_PERMUTATION,
+    WITH_INTERACTIONS,
     predicts,
 )
 from statcv.results.stratifier_bias.setting import RECORD, Setting
@@ -254,7 +255,8 @@ def _predicted(found: StratifierBias) -> str:
             "out. The ranking is by information."
         )
     near = setting.model.capabilities.predicts_by_neighbors
-    r = CORRELATIONS["neighbours" if near else "trees"]
+    kind = "neighbours" if near else "trees"
+    r, less = CORRELATIONS[kind], WITH_INTERACTIONS[kind]
     clamp = (
         f"Clamp is the loss of held-out {label} if each value is moved to the nearest "
         "value outside its own fold; "
@@ -263,14 +265,16 @@ def _predicted(found: StratifierBias) -> str:
         return (
             f"{clamp}the predicted loss is the same, or 0 if clamp is negative. Its "
             f"correlation with measured losses was {r[1]} for auROC and {r[2]} for the "
-            "Brier score in simulations."
+            f"Brier score in simulations, and {less[1]:.2f} and {less[2]:.2f} in those "
+            "where covariates act by interactions alone."
         )
     return (
         f"{clamp}the predicted loss for one quantile bin per fold is {INTERCEPT} + "
         f"{OF_CLAMP} × clamp + {OF_PERMUTATION} × permutation, as measured with "
         "boosted trees on 12 000 simulated records; its correlation with measured "
-        f"losses was {r[0]} in simulations of 600 and 2000. With fewer records folds "
-        "cost more."
+        f"losses was {r[0]} in simulations of 600 and 2000, and {less[0]:.2f} in those "
+        "where covariates act by interactions alone. With fewer records folds cost "
+        "more."
     )
 
 
@@ -339,7 +343,8 @@ def _in_brief(found: StratifierBias, name: str) -> str:
         unused = "" if row["in_model"] else " (no term uses it)"
         return f"{first}no prediction of what it costs{unused}"
     cost = number(row["predicted"], shown_to(np.nan, found.setting))
-    return f"{first}is predicted to cost {cost} {found.unit}"
+    told = f"is predicted to cost {cost} {found.unit}"
+    return f"{first}{told} (measure=True measures it)"
 
 
 def _records(setting: Setting) -> str:
