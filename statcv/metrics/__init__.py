@@ -14,7 +14,6 @@ from statcv.metrics.areas.delong_test import (
 from statcv.metrics.areas.placements import DeLong, delong, delong_covariance
 from statcv.metrics.classification.classwise import (
     accuracy,
-    balanced_accuracy,
     brier,
     casewise_accuracy,
     casewise_brier,
@@ -22,6 +21,7 @@ from statcv.metrics.classification.classwise import (
     log_loss,
 )
 from statcv.metrics.classification.confusion import (
+    balanced_accuracy,
     ber,
     f1,
     matthews,

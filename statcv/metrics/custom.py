@@ -23,8 +23,7 @@ from statcv.metrics.classification.classwise import (
     outcome_and_prediction,
     predicted_class,
 )
-from statcv.metrics.influence.tables import OfCasewise
-from statcv.metrics.influence.weighted import OfCasewise as WeightedCasewise
+from statcv.metrics.influence.table import influence_on_mean
 from statcv.metrics.inputs import Bools, Floats, one_of, real_array, same_length
 from statcv.metrics.metric import Metric
 from statcv.metrics.registry import METRICS
@@ -253,11 +252,10 @@ def make_metric(
         raise ArgumentTypeError(
             f"casewise must be a function of (y, prediction), not {casewise!r}."
         )
-    one_by_one = derive = weighted = None
+    one_by_one, influence = None, dict[str, Any]()
     if casewise is not None:
         one_by_one = UserCasewise(f"casewise of {named}", casewise, read)
-        derive = None if read == "order" else OfCasewise(one_by_one, read == "classes")
-        weighted = None if read == "order" else WeightedCasewise(one_by_one)
+        influence = {} if read == "order" else influence_on_mean(one_by_one)
     return Metric(
         name=named,
         label=label or named,
@@ -266,9 +264,8 @@ def make_metric(
         outcomes=kinds,
         reads=read,
         casewise=one_by_one,
-        derive=derive,
-        weighted=weighted,
         limits=_known_limits(found) if limits is None else _limits(limits),
+        **influence,
     )
 
 

@@ -207,5 +207,6 @@ class Pooled:
             read = metric.readable(read, self.scores.probabilities)
         if metric.reads == "classes" and cut is None and not self.scores.probabilities:
             cut = np.zeros(len(self.y))  # scores are cut at 0
-        named = {} if cut is None else {"threshold": cut}
-        return metric.derive(self.y, read, self.baseline(metric), **named)
+        given = {"baseline": self.baseline(metric), "threshold": cut}
+        named = {name: one for name, one in given.items() if one is not None}
+        return metric.derive(self.y, read, **named)

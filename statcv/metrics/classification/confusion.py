@@ -18,12 +18,12 @@ from numpy.typing import ArrayLike
 from statcv.arguments import check_types
 from statcv.errors import MetricError
 from statcv.metrics.classification.classwise import (
-    balanced_accuracy,
     outcome_and_prediction,
     predicted_class,
 )
 from statcv.metrics.classification.of_table import (
     accuracy_of,
+    balanced_accuracy_of,
     each_f1_of,
     f1_macro_of,
     f1_of,
@@ -33,7 +33,7 @@ from statcv.metrics.classification.of_table import (
     sensitivity_of,
     specificity_of,
 )
-from statcv.metrics.inputs import Floats, one_of
+from statcv.metrics.inputs import Floats, Ints, one_of
 
 _AVERAGES = ("binary", "micro", "macro")
 
@@ -231,6 +231,34 @@ def f1(
     return f1_macro_of(table) if average == "macro" else each_f1_of(table)
 
 
+def balanced_accuracy(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
+    """Mean over classes of the share of their records predicted correctly.
+
+    Parameters
+    ----------
+    y, p, threshold
+        As in `accuracy`.
+
+    Returns
+    -------
+    float
+        The mean; NaN if a value of `p` or a threshold is NaN, or a class has no
+        records. (The average over the remaining classes would be biased if small folds
+        lack a rare class.)
+
+    Raises
+    ------
+    MetricError
+        As in `accuracy`.
+
+    Examples
+    --------
+    >>> balanced_accuracy([0, 0, 0, 1], [0.1, 0.2, 0.3, 0.4])
+    0.5
+    """
+    return balanced_accuracy_of(_table(y, p, threshold))
+
+
 def ber(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
     """Balanced error rate: mean over classes of the share predicted wrongly.
 
@@ -299,7 +327,7 @@ def matthews(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
 
 
 @dataclass(frozen=True)
-class OfGroups:
+class MetricOfTables:
     """A metric of the confusion matrix, in each of many groups of records at once.
 
     Attributes
@@ -326,32 +354,32 @@ class OfGroups:
         threshold: ArrayLike = 0.5,
     ) -> Floats:
         """Return the metric in each group; NaN where it has no value."""
-        codes, p = outcome_and_prediction(y, p)
-        classes, own = 2 if p.ndim == 1 else p.shape[1], np.asarray(group)
-        chosen = predicted_class(p, threshold)
-        known = ~np.isnan(chosen)
-        cells = (own * classes + codes)[known] * classes + chosen[known].astype(np.intp)
-        counts = np.bincount(cells, minlength=groups * classes**2)
-        tables, of = np.unique(counts.reshape(groups, -1), axis=0, return_inverse=True)
-        square = tables.reshape(-1, classes, classes).astype(float)
-        values = np.array([self.of_table(one) for one in square])[of.ravel()]
-        values[own[~known]] = np.nan
-        return values
+        tables = _tables(y, p, np.asarray(group), groups, threshold)
+        distinct, of = np.unique(tables, axis=0, return_inverse=True)
+        values = np.array([self.of_table(one) for one in distinct])
+        return np.asarray(values[of.ravel()])
 
 
-def _table(y: ArrayLike, p: ArrayLike, threshold: ArrayLike) -> Floats:
-    """Count records by observed (row) and predicted (column) class.
+def _tables(
+    y: ArrayLike, p: ArrayLike, group: Ints, groups: int, threshold: ArrayLike
+) -> Floats:
+    """Count records by observed (row) and predicted (column) class in each group.
 
-    All counts are NaN if a record has no predicted class.
+    All counts of a group are NaN if a prediction or threshold is.
     """
     codes, p = outcome_and_prediction(y, p)
     classes = 2 if p.ndim == 1 else p.shape[1]
     chosen = predicted_class(p, threshold)
-    if np.isnan(chosen).any():
-        return np.full((classes, classes), np.nan)
-    cells = codes * classes + chosen.astype(np.intp)
-    counts = np.bincount(cells, minlength=classes**2).astype(np.float64)
-    return counts.reshape(classes, classes)
+    known = ~np.isnan(chosen)
+    cells = (group * classes + codes)[known] * classes + chosen[known].astype(np.intp)
+    counts = np.bincount(cells, minlength=groups * classes**2).astype(np.float64)
+    tables = counts.reshape(groups, classes, classes)
+    tables[group[~known]] = np.nan
+    return np.asarray(tables)
+
+
+def _table(y: ArrayLike, p: ArrayLike, threshold: ArrayLike) -> Floats:
+    return _tables(y, p, np.zeros(np.size(y), dtype=np.intp), 1, threshold)[0]
 
 
 def _two_by_two(y: ArrayLike, p: ArrayLike, threshold: ArrayLike, name: str) -> Floats:

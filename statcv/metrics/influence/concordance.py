@@ -99,12 +99,7 @@ def _halves(starts: NDArray[np.intp]) -> Iterator[tuple[int, int, int]]:
         ranges += [(first, middle), (middle, last)]
 
 
-def concordance_derivative(
-    y: NDArray[Any],
-    x: Floats,
-    baseline: Floats | None = None,
-    threshold: Floats | float | None = None,
-) -> Derivative:
+def concordance_derivative(y: NDArray[Any], x: Floats) -> Derivative:
     """Return the derivatives of the share of concordant pairs."""
     counts = concordance_counts(y, x)
     total = counts.rivals.sum() / 2

@@ -59,12 +59,7 @@ def placements(positive: NDArray[np.bool_], x: Floats) -> Placements:
     return Placements(share, area, tied)
 
 
-def auroc_derivative(
-    y: NDArray[Any],
-    x: Floats,
-    baseline: Floats | None = None,
-    threshold: Floats | float | None = None,
-) -> Derivative:
+def auroc_derivative(y: NDArray[Any], x: Floats) -> Derivative:
     """Return the derivatives of the area under the ROC curve.
 
     That by the weight of a record is its placement minus the area, over the number of
@@ -79,12 +74,7 @@ def auroc_derivative(
     return Derivative((placed.share - placed.area) / size, placed, placed.area)
 
 
-def hand_till_derivative(
-    y: NDArray[Any],
-    x: Floats,
-    baseline: Floats | None = None,
-    threshold: Floats | float | None = None,
-) -> Derivative:
+def hand_till_derivative(y: NDArray[Any], x: Floats) -> Derivative:
     """Return the derivatives of Hand and Till's mean area."""
     classes = x.shape[1]
     weight = np.zeros(len(x))
@@ -96,12 +86,7 @@ def hand_till_derivative(
     return Derivative(weight)
 
 
-def ovr_derivative(
-    y: NDArray[Any],
-    x: Floats,
-    baseline: Floats | None = None,
-    threshold: Floats | float | None = None,
-) -> Derivative:
+def ovr_derivative(y: NDArray[Any], x: Floats) -> Derivative:
     """Return the derivatives of the mean area of each class against the rest."""
     classes = x.shape[1]
     found = [auroc_derivative(y == a, x[:, a]) for a in range(classes)]
@@ -112,7 +97,7 @@ def ovr_derivative(
 
 
 @dataclass(frozen=True)
-class OfPrecision:
+class DerivativeOfPrecision:
     """The derivatives of the area under the precision-recall curve.
 
     Attributes
@@ -121,15 +106,9 @@ class OfPrecision:
         As in :func:`statcv.metrics.auprc`. Ties are not interpolated.
     """
 
-    method: str = "average_precision"
+    method: str
 
-    def __call__(
-        self,
-        y: NDArray[Any],
-        x: Floats,
-        baseline: Floats | None = None,
-        threshold: Floats | float | None = None,
-    ) -> Derivative:
+    def __call__(self, y: NDArray[Any], x: Floats) -> Derivative:
         """Return the derivatives.
 
         The average precision is the mean over positive records of the precision P among

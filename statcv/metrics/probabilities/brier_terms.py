@@ -10,8 +10,15 @@ from numpy.typing import ArrayLike
 from statcv.arguments import check_types
 from statcv.errors import MetricError, plural
 from statcv.metrics.discrimination.ranking import round_significant
+from statcv.metrics.groups import in_one_group
 from statcv.metrics.inputs import Floats, Ints, per_record
-from statcv.metrics.records import binary_probabilities, improper, quantile_groups
+from statcv.metrics.numeric import r2_by_group
+from statcv.metrics.records import (
+    binary_probabilities,
+    improper,
+    improper_groups,
+    quantile_groups,
+)
 
 
 @dataclass(frozen=True)
@@ -206,16 +213,49 @@ def brier_skill(y: ArrayLike, p: ArrayLike, baseline: ArrayLike | None = None) -
     >>> round(brier_skill([0, 1, 0, 1], [0.2, 0.8, 0.4, 0.6], baseline=0.6), 3)
     0.615
     """
-    positive, p = binary_probabilities(y, p)
-    if baseline is None:
-        baseline = positive.mean() if p.size else np.nan
-    reference = per_record(baseline, p.size, "baseline")
-    if improper(p) or improper(reference):
-        return float("nan")
-    removable = float(((reference - positive) ** 2).sum())
-    if removable == 0:
-        return float("nan")
-    return 1 - float(((p - positive) ** 2).sum()) / removable
+    return in_one_group(brier_skill_by_group, y, p, baseline=baseline)
+
+
+def brier_skill_by_group(
+    y: ArrayLike,
+    p: ArrayLike,
+    group: ArrayLike,
+    groups: int,
+    baseline: ArrayLike | None,
+) -> Floats:
+    """Brier skill score in each group.
+
+    Parameters
+    ----------
+    y, p, group, groups
+        As in `oe_ratio_by_group`.
+    baseline : array_like of shape (n,) or float
+        Probability that would be predicted without a model.
+
+    Returns
+    -------
+    ndarray of shape (groups,)
+        The value in each group; NaN where it does not exist.
+
+    Raises
+    ------
+    MetricError
+        As in `oe_ratio_by_group`.
+
+    Examples
+    --------
+    >>> y, p = [0, 1, 0, 1], [0.2, 0.8, 0.4, 0.6]
+    >>> brier_skill_by_group(y, p, [0, 0, 1, 1], 2, baseline=0.5).round(2)
+    array([0.84, 0.36])
+    """
+    positive, read = binary_probabilities(y, p)
+    own = np.asarray(group)
+    skill = r2_by_group(positive, read, own, groups, baseline)
+    skill[improper_groups(read, own, groups)] = np.nan
+    if baseline is not None:
+        reference = per_record(baseline, read.size, "baseline")
+        skill[improper_groups(reference, own, groups)] = np.nan
+    return skill
 
 
 def _corrections(

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from statcv.arguments import check_level
 from statcv.errors import MetricError
 from statcv.metrics.areas.placements import normal_quantile
+from statcv.metrics.groups import in_one_group, of_each_group, sums_by_group
 from statcv.metrics.inputs import Bools, Floats, Ints, one_of
 from statcv.metrics.probabilities.logistic import (
     COLLINEAR,
@@ -34,6 +35,8 @@ from statcv.metrics.records import (
     binary_probabilities,
     clusters_of,
     improper,
+    improper_groups,
+    share_of_sums,
     sum_of_squares,
 )
 from statcv.threads import RECORD, shared
@@ -540,9 +543,69 @@ def oe_ratio(y: ArrayLike, p: ArrayLike) -> float:
     >>> oe_ratio([0, 1, 0, 1], [0.2, 0.6, 0.2, 0.6])
     1.25
     """
+    return in_one_group(oe_ratio_by_group, y, p)
+
+
+def oe_ratio_by_group(
+    y: ArrayLike, p: ArrayLike, group: ArrayLike, groups: int
+) -> Floats:
+    """Observed over expected in each group.
+
+    Parameters
+    ----------
+    y, p : array_like of shape (n,)
+        Outcome, 0 or 1 (or bool), and probability of 1.
+    group : array_like of int, shape (n,)
+        Group of each record, from 0.
+    groups : int
+        Number of groups.
+
+    Returns
+    -------
+    ndarray of shape (groups,)
+        The value in each group; NaN where it does not exist.
+
+    Raises
+    ------
+    MetricError
+        If `y` holds anything but 0 and 1, or the lengths differ.
+
+    Examples
+    --------
+    >>> oe_ratio_by_group([0, 1, 0, 1], [0.2, 0.5, 0.2, 0.6], [0, 0, 1, 2], 3).round(2)
+    array([1.43, 0.  , 1.67])
+    """
     positive, read = binary_probabilities(y, p)
-    codes = np.arange(len(read))
-    return _observed_expected(positive, read, codes, level=0.95)[0]
+    own = np.asarray(group)
+    observed = sums_by_group(own, positive, groups)
+    expected = sums_by_group(own, read, groups)
+    return share_of_sums(observed, expected, improper_groups(read, own, groups))
+
+
+def calibration_slope_by_group(
+    y: ArrayLike, p: ArrayLike, group: ArrayLike, groups: int
+) -> Floats:
+    """Calibration slope in each group, as `calibration_slope` of its records."""
+    return _by_group(y, p, group, groups, "slope")
+
+
+def calibration_intercept_by_group(
+    y: ArrayLike, p: ArrayLike, group: ArrayLike, groups: int
+) -> Floats:
+    """Calibration in the large in each group, as `calibration_intercept`."""
+    return _by_group(y, p, group, groups, "intercept")
+
+
+def _by_group(
+    y: ArrayLike, p: ArrayLike, group: ArrayLike, groups: int, what: str
+) -> Floats:
+    positive, read = binary_probabilities(y, p)
+
+    def fitted(_: int, some: Ints | slice) -> float:
+        fit = recalibration(positive[some], read[some], slope=what == "slope")
+        return float(getattr(fit, what))
+
+    return of_each_group(fitted, np.asarray(group), groups)
 
 
 def _observed_expected(
