@@ -47,7 +47,6 @@ from statcv.metrics.discrimination.concordance import concordance, concordance_b
 from statcv.metrics.discrimination.curves import (
     PrCurve,
     RocCurve,
-    auprc,
     partial_auroc,
     pr_curve,
     roc_curve,
@@ -57,12 +56,15 @@ from statcv.metrics.discrimination.paired_roc import (
     paired_roc,
     paired_roc_band,
 )
+from statcv.metrics.discrimination.precision_recall import auprc
 from statcv.metrics.discrimination.ranking import (
     auroc,
     auroc_by_group,
     auroc_by_weight,
     midrank,
     ranked_higher,
+)
+from statcv.metrics.discrimination.rounding import (
     round_probabilities,
     round_significant,
 )

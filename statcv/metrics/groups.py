@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from statcv.metrics.discrimination.order import is_rising
 from statcv.metrics.inputs import Bools, Floats, Ints
 from statcv.threads import RECORD, shared
 
 LONG = 2**12  # records of a group, on average
+
+
+def is_rising(values: Floats | Ints) -> bool:
+    """Return whether no number is less than the one before it."""
+    return bool((values[1:] >= values[:-1]).all())
 
 
 def of_each_group(

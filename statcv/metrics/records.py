@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from statcv.arguments import MAX_BINS, MAX_RESAMPLES, check_whole
 from statcv.errors import MetricError
-from statcv.metrics.discrimination.ranking import round_significant
+from statcv.metrics.discrimination.rounding import round_significant
 from statcv.metrics.groups import sums_by_group
 from statcv.metrics.inputs import (
     Bools,

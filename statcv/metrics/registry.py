@@ -43,7 +43,7 @@ from statcv.metrics.classification.of_table import (
     specificity_of,
 )
 from statcv.metrics.discrimination.concordance import concordance, concordance_by_group
-from statcv.metrics.discrimination.curves import (
+from statcv.metrics.discrimination.precision_recall import (
     auprc,
     auprc_by_group,
     auprc_in_random_order,

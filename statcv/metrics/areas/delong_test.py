@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from statcv.arguments import check_level, check_types
 from statcv.errors import DegenerateVarianceWarning, MetricError, warn
-from statcv.metrics.areas.counts import Placements, placements
+from statcv.metrics.areas.counts import PlacementCounts, placements
 from statcv.metrics.areas.placements import normal_quantile
 from statcv.metrics.inputs import (
     Floats,
@@ -202,7 +202,7 @@ def warn_degenerate(what: str) -> None:
     warn(message, DegenerateVarianceWarning)
 
 
-def _welch(one: Placements, other: Placements) -> tuple[float, float]:
+def _welch(one: PlacementCounts, other: PlacementCounts) -> tuple[float, float]:
     """Return the standard error of the samples' difference, and degrees of freedom."""
     variances = np.array([one.covariance[0, 0], other.covariance[0, 0]])
     spare = np.array([one.units - 1, other.units - 1])

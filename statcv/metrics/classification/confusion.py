@@ -379,7 +379,8 @@ def _tables(
 
 
 def _table(y: ArrayLike, p: ArrayLike, threshold: ArrayLike) -> Floats:
-    return _tables(y, p, np.zeros(np.size(y), dtype=np.intp), 1, threshold)[0]
+    every = np.zeros(np.size(y), dtype=np.intp)
+    return np.asarray(_tables(y, p, every, 1, threshold)[0])
 
 
 def _two_by_two(y: ArrayLike, p: ArrayLike, threshold: ArrayLike, name: str) -> Floats:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from statcv.arguments import check_level
 from statcv.errors import MetricError, plural
 from statcv.metrics.areas.placements import normal_quantile
-from statcv.metrics.discrimination.ranking import round_significant
+from statcv.metrics.discrimination.rounding import round_significant
 from statcv.metrics.inputs import (
     Bools,
     Floats,

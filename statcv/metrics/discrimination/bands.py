@@ -13,11 +13,8 @@ from numpy.typing import ArrayLike
 from statcv.arguments import check_level, resolve_seed
 from statcv.errors import MetricError
 from statcv.metrics.areas.counts import shortage
-from statcv.metrics.discrimination.curves import (
-    precision_on_the_way,
-    sensitivity_at,
-    sweep,
-)
+from statcv.metrics.discrimination.by_value import precision_on_the_way
+from statcv.metrics.discrimination.curves import sensitivity_at, sweep
 from statcv.metrics.inputs import (
     Bools,
     Floats,

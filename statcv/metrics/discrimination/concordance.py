@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from statcv.arguments import MAX_GROUPS, check_whole
 from statcv.errors import MetricError
-from statcv.metrics.discrimination.ranking import round_significant
+from statcv.metrics.discrimination.rounding import round_significant
 from statcv.metrics.inputs import Floats, Ints, same_length, vector
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from statcv.errors import MetricError
-from statcv.metrics.discrimination.ranking import round_significant
+from statcv.metrics.discrimination.rounding import round_significant
 from statcv.metrics.inputs import (
     Floats,
     Ints,

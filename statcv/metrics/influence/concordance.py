@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.metrics.discrimination.ranking import round_significant
+from statcv.metrics.discrimination.rounding import round_significant
 from statcv.metrics.influence.derivative import Derivative
 from statcv.metrics.inputs import Floats
 

@@ -9,15 +9,15 @@ from numpy.typing import ArrayLike
 
 from statcv.arguments import check_types
 from statcv.errors import MetricError, plural
-from statcv.metrics.discrimination.ranking import round_significant
-from statcv.metrics.groups import in_one_group
+from statcv.metrics.discrimination.rounding import round_significant
+from statcv.metrics.groups import in_one_group, sums_by_group
 from statcv.metrics.inputs import Floats, Ints, per_record
-from statcv.metrics.numeric import r2_by_group
 from statcv.metrics.records import (
     binary_probabilities,
     improper,
     improper_groups,
     quantile_groups,
+    share_of_sums,
 )
 
 
@@ -213,6 +213,9 @@ def brier_skill(y: ArrayLike, p: ArrayLike, baseline: ArrayLike | None = None) -
     >>> round(brier_skill([0, 1, 0, 1], [0.2, 0.8, 0.4, 0.6], baseline=0.6), 3)
     0.615
     """
+    if baseline is None:
+        positive, _ = binary_probabilities(y, p)
+        baseline = positive.mean() if positive.size else np.nan
     return in_one_group(brier_skill_by_group, y, p, baseline=baseline)
 
 
@@ -221,7 +224,7 @@ def brier_skill_by_group(
     p: ArrayLike,
     group: ArrayLike,
     groups: int,
-    baseline: ArrayLike | None,
+    baseline: ArrayLike,
 ) -> Floats:
     """Brier skill score in each group.
 
@@ -249,13 +252,11 @@ def brier_skill_by_group(
     array([0.84, 0.36])
     """
     positive, read = binary_probabilities(y, p)
-    own = np.asarray(group)
-    skill = r2_by_group(positive, read, own, groups, baseline)
-    skill[improper_groups(read, own, groups)] = np.nan
-    if baseline is not None:
-        reference = per_record(baseline, read.size, "baseline")
-        skill[improper_groups(reference, own, groups)] = np.nan
-    return skill
+    own, reference = np.asarray(group), per_record(baseline, read.size, "baseline")
+    remaining = sums_by_group(own, (read - positive) ** 2, groups)
+    removable = sums_by_group(own, (reference - positive) ** 2, groups)
+    odd = improper_groups(read, own, groups) | improper_groups(reference, own, groups)
+    return 1 - share_of_sums(remaining, removable, odd)
 
 
 def _corrections(
