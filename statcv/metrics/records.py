@@ -113,12 +113,6 @@ def shares_at(at: ArrayLike) -> Floats:
     return where
 
 
-def percentiles(values: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return the percentile limits at each point (column) over samples (rows)."""
-    lower, upper = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return lower, upper
-
-
 @dataclass(frozen=True, eq=False)
 class Falling:
     """Records in descending order of their scores, and the end of each tie."""

@@ -1,4 +1,4 @@
-"""The metrics by name, and the default metrics of each kind of outcome."""
+"""The metrics by name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from statcv.arguments import check_types, one_of
+from statcv.arguments import check_types
 from statcv.errors import MetricError
 from statcv.metrics.classification.classwise import (
     accuracy,
@@ -19,7 +19,6 @@ from statcv.metrics.classification.classwise import (
     log_loss,
 )
 from statcv.metrics.classification.confusion import (
-    MetricOfTables,
     balanced_accuracy,
     ber,
     f1,
@@ -31,6 +30,7 @@ from statcv.metrics.classification.confusion import (
 )
 from statcv.metrics.classification.decision import casewise_net_benefit, net_benefit_at
 from statcv.metrics.classification.of_table import (
+    MetricOfTables,
     accuracy_of,
     balanced_accuracy_of,
     ber_of,
@@ -47,6 +47,10 @@ from statcv.metrics.discrimination.precision_recall import (
     auprc,
     auprc_by_group,
     auprc_in_random_order,
+    auprc_interpolated,
+    auprc_interpolated_in_random_order,
+    auprc_trapezoid,
+    auprc_trapezoid_in_random_order,
 )
 from statcv.metrics.discrimination.ranking import auroc, auroc_by_group
 from statcv.metrics.discrimination.several_classes import auroc_hand_till, auroc_ovr
@@ -67,17 +71,17 @@ from statcv.metrics.numeric import (
     rmse,
 )
 from statcv.metrics.probabilities.brier_terms import brier_skill, brier_skill_by_group
-from statcv.metrics.probabilities.discrimination_slope import (
-    discrimination_slope,
-    discrimination_slope_by_group,
-)
-from statcv.metrics.probabilities.recalibration import (
+from statcv.metrics.probabilities.calibration_measures import (
     calibration_intercept,
     calibration_intercept_by_group,
     calibration_slope,
     calibration_slope_by_group,
     oe_ratio,
     oe_ratio_by_group,
+)
+from statcv.metrics.probabilities.discrimination_slope import (
+    discrimination_slope,
+    discrimination_slope_by_group,
 )
 
 Function = Callable[..., float]
@@ -152,22 +156,6 @@ def _of_brier(classes: int) -> tuple[float, float]:
     return 0.0, 1.0 if classes == 2 else 2.0
 
 
-def _auprc_trapezoid(y: ArrayLike, score: ArrayLike) -> Any:
-    return auprc(y, score, method="trapezoid")
-
-
-def _auprc_interpolated(y: ArrayLike, score: ArrayLike) -> Any:
-    return auprc(y, score, method="interpolated")
-
-
-def _trapezoid_in_random_order(y: ArrayLike, score: ArrayLike) -> float:
-    return auprc_in_random_order(y, score, method="trapezoid")
-
-
-def _interpolated_in_random_order(y: ArrayLike, score: ArrayLike) -> float:
-    return auprc_in_random_order(y, score, method="interpolated")
-
-
 def _f1_macro(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
     return f1(y, p, threshold, average="macro")
 
@@ -198,16 +186,16 @@ _ALL = (
     _ranks(
         "auprc_trapezoid",
         "auPR (trapezoid)",
-        _auprc_trapezoid,
+        auprc_trapezoid,
         "binary",
-        in_random_order=_trapezoid_in_random_order,
+        in_random_order=auprc_trapezoid_in_random_order,
     ),
     _ranks(
         "auprc_interpolated",
         "auPR (interpolated)",
-        _auprc_interpolated,
+        auprc_interpolated,
         "binary",
-        in_random_order=_interpolated_in_random_order,
+        in_random_order=auprc_interpolated_in_random_order,
     ),
     _mean_loss(
         "brier",
@@ -375,36 +363,6 @@ _ALL = (
 
 METRICS: dict[str, Metric] = {metric.name: metric for metric in _ALL}
 
-_DEFAULTS = {
-    "binary": (
-        "auroc",
-        "auprc",
-        "calibration_slope",
-        "calibration_intercept",
-        "oe_ratio",
-        "brier",
-        "brier_skill",
-        "log_loss",
-    ),
-    "multiclass": (
-        "accuracy",
-        "balanced_accuracy",
-        "auroc_hand_till",
-        "log_loss",
-        "brier",
-    ),
-    "continuous": ("rmse", "mae", "r2"),
-}
-
-
-_AT_A_THRESHOLD = (
-    "net_benefit",
-    "sensitivity",
-    "specificity",
-    "accuracy",
-    "balanced_accuracy",
-)
-
 
 def is_listed(metric: Metric) -> bool:
     """Return whether a metric is one of :data:`METRICS`, as it is there.
@@ -414,43 +372,3 @@ def is_listed(metric: Metric) -> bool:
     """
     check_types(is_listed, locals(), MetricError)
     return METRICS.get(metric.name) == metric
-
-
-def default_metrics(kind: str, threshold: bool = False) -> tuple[str, ...]:
-    """Return the names of the default metrics for a kind of outcome.
-
-    For two classes these measure discrimination, calibration and overall performance,
-    and need no threshold. If a threshold is given, net benefit and metrics of predicted
-    classes are added (Van Calster et al. 2025).
-
-    Parameters
-    ----------
-    kind : {"binary", "multiclass", "continuous"}
-        The kind of outcome.
-    threshold : bool, default False
-        Whether there is a threshold of the predictions.
-
-    Returns
-    -------
-    tuple of str
-        Names in `METRICS`.
-
-    Raises
-    ------
-    MetricError
-        If the kind is unknown.
-
-    References
-    ----------
-    Van Calster, Collins, Vickers, …, Steyerberg (2025), Lancet Digital Health,
-    arXiv:2412.10288.
-
-    Examples
-    --------
-    >>> default_metrics("continuous")
-    ('rmse', 'mae', 'r2')
-    """
-    one_of(kind, _DEFAULTS, "kind", MetricError)
-    one_of(threshold, (True, False), "threshold", MetricError)
-    more = _AT_A_THRESHOLD if threshold and kind == "binary" else ()
-    return (*_DEFAULTS[kind], *more)

@@ -212,17 +212,14 @@ class Combination:
     @property
     def combined(self) -> pd.DataFrame:
         """One row per method: statistic, degrees of freedom, p-value."""
+        columns = {"statistic": "statistic", "df": "df", "p": "p_value"}
         return pd.DataFrame(
-            [
-                {
-                    "method": t.method,
-                    "statistic": t.statistic,
-                    "df": t.df,
-                    "p": t.p_value,
-                }
-                for t in self.tests
-            ]
-        ).set_index("method")
+            {
+                name: [getattr(t, one) for t in self.tests]
+                for name, one in columns.items()
+            },
+            index=pd.Index([t.method for t in self.tests], name="method"),
+        )
 
     def summary(self) -> Summary:
         """Return the data sets and their combination as tables with notes."""

@@ -71,9 +71,6 @@ def _products(rows: Floats) -> Floats:
     return products
 
 
-# ---- placements of the records of each class among the other, as counts ----
-
-
 @dataclass(frozen=True, eq=False)
 class PlacementCounts:
     """Placements of the same records by m scores, or by contrasts of scores.

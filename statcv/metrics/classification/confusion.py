@@ -8,8 +8,6 @@ threshold. A share of an empty set of records is undefined and NaN.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, overload
 
 import numpy as np
@@ -17,11 +15,8 @@ from numpy.typing import ArrayLike
 
 from statcv.arguments import check_types
 from statcv.errors import MetricError
-from statcv.metrics.classification.classwise import (
-    outcome_and_prediction,
-    predicted_class,
-)
 from statcv.metrics.classification.of_table import (
+    _tables,
     accuracy_of,
     balanced_accuracy_of,
     each_f1_of,
@@ -33,7 +28,7 @@ from statcv.metrics.classification.of_table import (
     sensitivity_of,
     specificity_of,
 )
-from statcv.metrics.inputs import Floats, Ints, one_of
+from statcv.metrics.inputs import Floats, one_of
 
 _AVERAGES = ("binary", "micro", "macro")
 
@@ -324,58 +319,6 @@ def matthews(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
     1.0
     """
     return matthews_of(_table(y, p, threshold))
-
-
-@dataclass(frozen=True)
-class MetricOfTables:
-    """A metric of the confusion matrix, in each of many groups of records at once.
-
-    Attributes
-    ----------
-    of_table : callable
-        The metric as a function of the counts of records by observed (row) and
-        predicted (column) class, shape (K, K).
-
-    Examples
-    --------
-    >>> y, p = [0, 1, 1, 1], [0.2, 0.9, 0.4, 0.7]
-    >>> OfGroups(sensitivity_of)(y, p, [0, 0, 1, 1], 3)
-    array([1. , 0.5, nan])
-    """
-
-    of_table: Callable[[Floats], float]
-
-    def __call__(
-        self,
-        y: ArrayLike,
-        p: ArrayLike,
-        group: ArrayLike,
-        groups: int,
-        threshold: ArrayLike = 0.5,
-    ) -> Floats:
-        """Return the metric in each group; NaN where it has no value."""
-        tables = _tables(y, p, np.asarray(group), groups, threshold)
-        distinct, of = np.unique(tables, axis=0, return_inverse=True)
-        values = np.array([self.of_table(one) for one in distinct])
-        return np.asarray(values[of.ravel()])
-
-
-def _tables(
-    y: ArrayLike, p: ArrayLike, group: Ints, groups: int, threshold: ArrayLike
-) -> Floats:
-    """Count records by observed (row) and predicted (column) class in each group.
-
-    All counts of a group are NaN if a prediction or threshold is.
-    """
-    codes, p = outcome_and_prediction(y, p)
-    classes = 2 if p.ndim == 1 else p.shape[1]
-    chosen = predicted_class(p, threshold)
-    known = ~np.isnan(chosen)
-    cells = (group * classes + codes)[known] * classes + chosen[known].astype(np.intp)
-    counts = np.bincount(cells, minlength=groups * classes**2).astype(np.float64)
-    tables = counts.reshape(groups, classes, classes)
-    tables[group[~known]] = np.nan
-    return np.asarray(tables)
 
 
 def _table(y: ArrayLike, p: ArrayLike, threshold: ArrayLike) -> Floats:

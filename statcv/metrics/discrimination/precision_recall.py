@@ -236,3 +236,26 @@ def auprc_in_random_order(
         before = np.where(above > tied, beside, start)  # precision at the point before
         height = (height + before) / 2
     return float(np.sum(tied * height) / n)
+
+
+# ---- areas by one method each, as metrics are called ----
+
+
+def auprc_trapezoid(y: ArrayLike, score: ArrayLike) -> Any:
+    """Area by trapezoids, see `auprc`."""
+    return auprc(y, score, method="trapezoid")
+
+
+def auprc_interpolated(y: ArrayLike, score: ArrayLike) -> Any:
+    """Area by interpolated counts, see `auprc`."""
+    return auprc(y, score, method="interpolated")
+
+
+def auprc_trapezoid_in_random_order(y: ArrayLike, score: ArrayLike) -> float:
+    """Mean of `auprc_trapezoid` over random orders."""
+    return auprc_in_random_order(y, score, method="trapezoid")
+
+
+def auprc_interpolated_in_random_order(y: ArrayLike, score: ArrayLike) -> float:
+    """Mean of `auprc_interpolated` over random orders."""
+    return auprc_in_random_order(y, score, method="interpolated")

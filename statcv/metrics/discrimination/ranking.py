@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from statcv.arguments import MAX_GROUPS, check_whole
 from statcv.errors import MetricError
 from statcv.metrics.discrimination.by_value import (
     CountsByValue,
@@ -24,6 +23,7 @@ from statcv.metrics.inputs import (
     Floats,
     binary_outcome,
     binary_scores,
+    group_numbers,
     real_array,
     real_number,
     same_length,
@@ -158,15 +158,8 @@ def auroc_by_group(
     [1.0, 0.5]
     """
     real_number(tie_tol, "tie_tol")
-    check_whole(groups, "groups", 0, MAX_GROUPS, MetricError)
     positive, values = binary_scores(y, score)
-    own = np.asarray(group)
-    same_length(positive.size, own.size, "group")
-    whole = own.ndim == 1 and (own.dtype.kind in "iu" or not own.size)
-    if not whole or (own.size and not 0 <= own.min() <= own.max() < groups):
-        raise MetricError(
-            f"group must be of shape (n,) and hold integers from 0 to {groups - 1}."
-        )
+    own = group_numbers(group, positive.size, groups)
     roc_areas = CountsByValue.roc_areas
     return areas_of_groups(positive, values, own, groups, tie_tol, roc_areas)
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.metrics.discrimination.by_value import RankedRecords, placement_counts
+from statcv.metrics.discrimination.concordance import concordance_counts
 from statcv.metrics.influence.derivative import Derivative, Placements
 from statcv.metrics.inputs import Floats
 
@@ -128,3 +129,16 @@ class DerivativeOfPrecision:
             weight += positive * moved[reach] - lost[reach]
         value = area if self.method == "average_precision" else None
         return Derivative(weight / ones, value=value)
+
+
+# ---- the concordance with a continuous outcome ----
+
+
+def concordance_derivative(y: NDArray[Any], x: Floats) -> Derivative:
+    """Return the derivatives of the share of concordant pairs."""
+    counts = concordance_counts(y, x)
+    total = counts.rivals.sum() / 2
+    with np.errstate(divide="ignore", invalid="ignore"):  # no two outcomes differ
+        share = counts.won.sum() / 2 / total
+        moved = counts.won - share * counts.rivals
+        return Derivative(moved / total)

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 from statcv.metrics.influence import weighted
-from statcv.metrics.influence.concordance import concordance_derivative
 from statcv.metrics.influence.derivative import Derive
 from statcv.metrics.influence.losses import (
     DerivativeOfMean,
@@ -23,6 +22,7 @@ from statcv.metrics.influence.losses import (
 from statcv.metrics.influence.ranks import (
     DerivativeOfPrecision,
     auroc_derivative,
+    concordance_derivative,
     hand_till_derivative,
     ovr_derivative,
 )

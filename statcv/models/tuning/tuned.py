@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -299,7 +300,7 @@ def _one_by_one(
     """Return the predictions of inner fits, and whether these are probabilities."""
     parts, probabilities = [], True
     ends = np.searchsorted(nested.fit, np.arange(len(nested.folds) + 1))
-    for fit, (start, stop) in enumerate(_pairs(ends)):
+    for fit, (start, stop) in enumerate(pairwise(ends.tolist())):
         try:
             made = candidate.model.fit(nested.folds.training_set(records, fit))
             rows = nested.row[start:stop]
@@ -313,10 +314,6 @@ def _one_by_one(
             raise kind(f"{where}: {said}") from error
         probabilities = probabilities and made.probabilities
     return np.concatenate(parts), probabilities
-
-
-def _pairs(ends: Numbers) -> Iterator[tuple[int, int]]:
-    return zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
 
 
 def _joined(parts: list[tuple[Numbers, FittedFolds]]) -> FittedFolds:
