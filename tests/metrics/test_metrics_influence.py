@@ -5,8 +5,7 @@ import pytest
 from scipy.special import softmax
 
 from statcv.metrics import METRICS, make_metric
-from statcv.metrics.influence.ranks import placements
-from statcv.metrics.influence.tables import DerivativeOfTable
+from statcv.metrics.influence import DerivativeOfTable, placements
 
 N = 30
 COPIES = 60  # number of times that every record is repeated

@@ -1,14 +1,10 @@
-"""DeLong's variance of the area under the ROC curve, and the exact bound at 0 and 1.
+"""DeLong's variance of the area under the ROC curve, with intervals.
 
 The area is the mean of the placements of either class, and its variance is that of two
 independent means, or of two sums over clusters if the records come in clusters. The
 placements are counted in ``counts.py``.
 
-For an area of 0 or 1 DeLong's standard error is 0, and the logit is infinite. An exact
-bound is still available: records are independent, and so are pairs of a positive and a
-negative record that have no record in common. The probability that m such pairs are all
-ranked correctly is area**m. If they all are, an area with area**m < α/2 is rejected at
-that level (Clopper & Pearson 1934).
+An area of 0 or 1 has the exact bound of ``exact_bounds.py``.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ class MetricOfTables:
     Examples
     --------
     >>> y, p = [0, 1, 1, 1], [0.2, 0.9, 0.4, 0.7]
-    >>> OfGroups(sensitivity_of)(y, p, [0, 0, 1, 1], 3)
+    >>> MetricOfTables(sensitivity_of)(y, p, [0, 0, 1, 1], 3)
     array([1. , 0.5, nan])
     """
 

@@ -1,4 +1,4 @@
-"""Confidence bands of ROC and precision-recall curves, and of their difference."""
+"""Confidence bands of ROC and precision-recall curves."""
 
 from __future__ import annotations
 
