@@ -5,16 +5,14 @@ point to the positive class. An undefined metric is NaN without a warning; the c
 who knows the fold, counts such cases.
 """
 
-from statcv.metrics.areas.delong_test import (
+from statcv.metrics.areas.contrast_test import (
     DeLongContrast,
-    DeLongTest,
     delong_contrast,
-    delong_test,
 )
+from statcv.metrics.areas.delong_test import DeLongTest, delong_test
 from statcv.metrics.areas.placements import DeLong, delong, delong_covariance
 from statcv.metrics.classification.classwise import (
     accuracy,
-    balanced_accuracy,
     brier,
     casewise_accuracy,
     casewise_brier,
@@ -22,6 +20,7 @@ from statcv.metrics.classification.classwise import (
     log_loss,
 )
 from statcv.metrics.classification.confusion import (
+    balanced_accuracy,
     ber,
     f1,
     matthews,
@@ -37,32 +36,31 @@ from statcv.metrics.classification.decision import (
     net_benefit_at,
 )
 from statcv.metrics.custom import get_metric, make_metric
-from statcv.metrics.discrimination.bands import (
-    CurveBand,
-    pr_band,
-    roc_band,
-    roc_difference,
-)
+from statcv.metrics.defaults import default_metrics
+from statcv.metrics.discrimination.bands import CurveBand, pr_band, roc_band
 from statcv.metrics.discrimination.concordance import concordance, concordance_by_group
 from statcv.metrics.discrimination.curves import (
     PrCurve,
     RocCurve,
-    auprc,
     partial_auroc,
     pr_curve,
     roc_curve,
 )
+from statcv.metrics.discrimination.difference import roc_difference
 from statcv.metrics.discrimination.paired_roc import (
     PairedRoc,
     paired_roc,
     paired_roc_band,
 )
+from statcv.metrics.discrimination.precision_recall import auprc
 from statcv.metrics.discrimination.ranking import (
     auroc,
     auroc_by_group,
     auroc_by_weight,
     midrank,
     ranked_higher,
+)
+from statcv.metrics.discrimination.rounding import (
     round_probabilities,
     round_significant,
 )
@@ -73,6 +71,12 @@ from statcv.metrics.probabilities.brier_terms import (
     BrierParts,
     brier_parts,
     brier_skill,
+)
+from statcv.metrics.probabilities.calibration_limits import Calibration, calibration
+from statcv.metrics.probabilities.calibration_measures import (
+    calibration_intercept,
+    calibration_slope,
+    oe_ratio,
 )
 from statcv.metrics.probabilities.discrimination_slope import discrimination_slope
 from statcv.metrics.probabilities.grouped import (
@@ -85,15 +89,8 @@ from statcv.metrics.probabilities.paired_slope import (
     log_odds_difference,
     slope_of_pairs,
 )
-from statcv.metrics.probabilities.recalibration import (
-    Calibration,
-    calibration,
-    calibration_intercept,
-    calibration_slope,
-    oe_ratio,
-)
 from statcv.metrics.probabilities.smooth import CalibrationCurve, calibration_curve
-from statcv.metrics.registry import METRICS, default_metrics, is_listed
+from statcv.metrics.registry import METRICS, is_listed
 
 __all__ = [
     "METRICS",

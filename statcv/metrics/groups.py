@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from statcv.metrics.discrimination.order import is_rising
 from statcv.metrics.inputs import Bools, Floats, Ints
 from statcv.threads import RECORD, shared
 
 LONG = 2**12  # records of a group, on average
+
+
+def is_rising(values: Floats | Ints) -> bool:
+    """Return whether no number is less than the one before it."""
+    return bool((values[1:] >= values[:-1]).all())
 
 
 def of_each_group(
@@ -44,6 +50,13 @@ def of_each_group(
     filled = [number for number in range(groups) if bounds[number] < bounds[number + 1]]
     shared(put, filled, RECORD * len(group) / max(groups, 1))
     return found
+
+
+def in_one_group(
+    by_group: Callable[..., Floats], y: ArrayLike, x: ArrayLike, **named: Any
+) -> float:
+    """Return what a function of many groups makes of all records as one group."""
+    return float(by_group(y, x, np.zeros(np.size(y), dtype=np.intp), 1, **named)[0])
 
 
 def sums_by_group(group: Ints, values: Bools | Floats, groups: int) -> Floats:

@@ -81,6 +81,19 @@ def same_length(n_y: int, n_other: int, name: str) -> None:
         )
 
 
+def group_numbers(group: ArrayLike, n: int, groups: int) -> Ints:
+    """Return the group of each of n records, an integer from 0."""
+    arguments.check_whole(groups, "groups", 0, arguments.MAX_GROUPS, MetricError)
+    own = np.asarray(group)
+    same_length(n, own.size, "group")
+    whole = own.ndim == 1 and (own.dtype.kind in "iu" or not own.size)
+    if not whole or (own.size and not 0 <= own.min() <= own.max() < groups):
+        raise MetricError(
+            f"group must be of shape (n,) and hold integers from 0 to {groups - 1}."
+        )
+    return own.astype(np.intp, copy=False)
+
+
 def binary_outcome(y: ArrayLike) -> Bools:
     """Return an outcome of 0 and 1 as booleans, True for positive records."""
     if type(y) is np.ndarray and y.ndim == 1 and _is_binary(y):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from statcv.errors import MetricError
-from statcv.metrics.discrimination.ranking import round_probabilities
+from statcv.metrics.discrimination.rounding import round_probabilities
 from statcv.metrics.influence.derivative import Derive
 from statcv.metrics.influence.weighted import Weighted
 from statcv.metrics.inputs import Floats

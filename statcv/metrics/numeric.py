@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from statcv.metrics.groups import in_one_group, sums_by_group
 from statcv.metrics.inputs import Floats, per_record, same_length, vector
 
 _SAME = 1e-14  # relative distance from a mean that is due to rounding
@@ -180,21 +181,9 @@ def r2(y: ArrayLike, yhat: ArrayLike, baseline: ArrayLike | None = None) -> floa
     >>> r2([1, 2, 3, 4], [1, 2, 3, 3], baseline=[3, 3, 2, 2])
     0.9
     """
-    with np.errstate(over="ignore"):
-        remaining = float(_squares(_errors(y, yhat)).sum())
-    observed = vector(y, "y")
-    if not observed.size:
-        return float("nan")
     if baseline is None:
-        baseline = observed.mean()
-    reference = per_record(baseline, observed.size, "baseline")
-    with np.errstate(invalid="ignore", over="ignore"):
-        off = observed - reference
-        removable = float((off**2).sum())
-    same = np.abs(off) <= _SAME * np.abs(reference)
-    if same.all() or removable == 0 or np.isinf(removable):
-        return float("nan")
-    return 1 - remaining / removable
+        baseline = _mean(vector(y, "y"))
+    return in_one_group(r2_by_group, y, yhat, baseline=baseline)
 
 
 def r2_by_group(
@@ -231,16 +220,16 @@ def r2_by_group(
     array([ 1., -1., nan])
     """
     observed, own = vector(y, "y"), np.asarray(group)
-    remaining = np.bincount(own, _squares(_errors(y, yhat)), groups)
+    remaining = sums_by_group(own, _squares(_errors(y, yhat)), groups)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         if baseline is None:
-            sums = np.bincount(own, observed, groups)
-            baseline = (sums / np.bincount(own, None, groups))[own]
+            size = np.bincount(own, None, groups)
+            baseline = (sums_by_group(own, observed, groups) / size)[own]
         reference = per_record(baseline, observed.size, "baseline")
         off = observed - reference
-        removable = np.bincount(own, off**2, groups)
+        removable = sums_by_group(own, off**2, groups)
         apart = ~(np.abs(off) <= _SAME * np.abs(reference))
-        known = (np.bincount(own, apart, groups) > 0) & (removable > 0)
+        known = (sums_by_group(own, apart, groups) > 0) & (removable > 0)
         known &= ~np.isinf(removable)
         return np.where(known, 1 - remaining / removable, np.nan)
 

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from statcv.arguments import MAX_BINS, MAX_RESAMPLES, check_whole
 from statcv.errors import MetricError
-from statcv.metrics.discrimination.ranking import round_significant
+from statcv.metrics.discrimination.rounding import round_significant
+from statcv.metrics.groups import sums_by_group
 from statcv.metrics.inputs import (
     Bools,
     Floats,
@@ -35,6 +36,19 @@ def improper(p: Floats) -> str:
         return "there are no records"
     odd = int((~((p >= 0) & (p <= 1))).sum())
     return f"{odd} of the {p.size} values of p are not probabilities" if odd else ""
+
+
+def improper_groups(p: Floats, group: Ints, groups: int) -> Bools:
+    """Return which groups have a value that cannot be used as a probability."""
+    return np.asarray(sums_by_group(group, ~((p >= 0) & (p <= 1)), groups) > 0)
+
+
+def share_of_sums(part: Floats, whole: Floats, odd: Bools) -> Floats:
+    """Return ratios; NaN where the whole is 0, and for odd groups."""
+    found: Floats = np.full(len(whole), np.nan)
+    with np.errstate(over="ignore"):  # infinite where next to nothing is expected
+        np.divide(part, whole, out=found, where=(whole > 0) & ~odd)
+    return found
 
 
 def quantile_groups(p: Floats, groups: int) -> Ints:
@@ -97,12 +111,6 @@ def shares_at(at: ArrayLike) -> Floats:
     if not ((where >= 0) & (where <= 1)).all():
         raise MetricError("at must hold numbers from 0 to 1.")
     return where
-
-
-def percentiles(values: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return the percentile limits at each point (column) over samples (rows)."""
-    lower, upper = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return lower, upper
 
 
 @dataclass(frozen=True, eq=False)

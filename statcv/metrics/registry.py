@@ -1,4 +1,4 @@
-"""The metrics by name, and the default metrics of each kind of outcome."""
+"""The metrics by name."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from statcv.arguments import check_types, one_of
+from statcv.arguments import check_types
 from statcv.errors import MetricError
 from statcv.metrics.classification.classwise import (
     accuracy,
-    balanced_accuracy,
     brier,
     casewise_accuracy,
     casewise_brier,
@@ -20,7 +19,7 @@ from statcv.metrics.classification.classwise import (
     log_loss,
 )
 from statcv.metrics.classification.confusion import (
-    OfGroups,
+    balanced_accuracy,
     ber,
     f1,
     matthews,
@@ -31,6 +30,7 @@ from statcv.metrics.classification.confusion import (
 )
 from statcv.metrics.classification.decision import casewise_net_benefit, net_benefit_at
 from statcv.metrics.classification.of_table import (
+    MetricOfTables,
     accuracy_of,
     balanced_accuracy_of,
     ber_of,
@@ -43,34 +43,23 @@ from statcv.metrics.classification.of_table import (
     specificity_of,
 )
 from statcv.metrics.discrimination.concordance import concordance, concordance_by_group
-from statcv.metrics.discrimination.curves import (
+from statcv.metrics.discrimination.precision_recall import (
     auprc,
     auprc_by_group,
     auprc_in_random_order,
+    auprc_interpolated,
+    auprc_interpolated_in_random_order,
+    auprc_trapezoid,
+    auprc_trapezoid_in_random_order,
 )
 from statcv.metrics.discrimination.ranking import auroc, auroc_by_group
 from statcv.metrics.discrimination.several_classes import auroc_hand_till, auroc_ovr
-from statcv.metrics.influence import weighted
-from statcv.metrics.influence.concordance import concordance_derivative
-from statcv.metrics.influence.losses import (
-    brier_derivative,
-    discrimination_derivative,
-    explained_derivative,
-    intercept_derivative,
-    log_loss_derivative,
-    mae_derivative,
-    mse_derivative,
-    oe_derivative,
-    rmse_derivative,
-    slope_derivative,
+from statcv.metrics.influence.table import (
+    influence_on_mean,
+    influence_on_table,
+    listed_influence,
 )
-from statcv.metrics.influence.ranks import (
-    OfPrecision,
-    auroc_derivative,
-    hand_till_derivative,
-    ovr_derivative,
-)
-from statcv.metrics.influence.tables import OfTable, net_benefit_derivative
+from statcv.metrics.inputs import Floats
 from statcv.metrics.metric import Metric
 from statcv.metrics.numeric import (
     casewise_mae,
@@ -81,79 +70,78 @@ from statcv.metrics.numeric import (
     r2_by_group,
     rmse,
 )
-from statcv.metrics.probabilities.brier_terms import brier_skill
-from statcv.metrics.probabilities.by_group import (
-    brier_skill_by_group,
+from statcv.metrics.probabilities.brier_terms import brier_skill, brier_skill_by_group
+from statcv.metrics.probabilities.calibration_measures import (
+    calibration_intercept,
     calibration_intercept_by_group,
+    calibration_slope,
     calibration_slope_by_group,
-    discrimination_slope_by_group,
+    oe_ratio,
     oe_ratio_by_group,
 )
-from statcv.metrics.probabilities.discrimination_slope import discrimination_slope
-from statcv.metrics.probabilities.recalibration import (
-    calibration_intercept,
-    calibration_slope,
-    oe_ratio,
+from statcv.metrics.probabilities.discrimination_slope import (
+    discrimination_slope,
+    discrimination_slope_by_group,
 )
+
+Function = Callable[..., float]
+_CLASSES = ("binary", "multiclass")
+_REAL = (-math.inf, math.inf)
 
 
 def _metric(
-    name: str, label: str, function: Callable[..., float], *outcomes: str, **more: Any
+    name: str, label: str, function: Function, *outcomes: str, **more: Any
 ) -> Metric:
     higher = more.pop("higher", False)
+    if "derive" not in more:
+        more |= listed_influence(name)
     return Metric(name, label, function, higher, frozenset(outcomes), **more)
 
 
-def _ranks(
-    name: str, label: str, function: Callable[..., float], kind: str, **more: Any
-) -> Metric:
+def _ranks(name: str, label: str, function: Function, kind: str, **more: Any) -> Metric:
     more = {"higher": True, "reads": "order", "perfect": 1.0, **more}
     return _metric(name, label, function, kind, **more)
 
 
 def _of_classes(
-    name: str, label: str, function: Callable[..., float], *outcomes: str, **more: Any
+    name: str,
+    label: str,
+    function: Function,
+    of_table: Callable[[Floats], float],
+    *outcomes: str,
+    **more: Any,
 ) -> Metric:
-    more = {"higher": True, "reads": "classes", **more}
-    of_table = more["derive"].of_table
+    more = {"higher": True, "reads": "classes", **influence_on_table(of_table), **more}
     if "casewise" not in more:
-        more["by_group"] = OfGroups(of_table)
-    more["weighted"] = weighted.OfTable(of_table)
+        more["by_group"] = MetricOfTables(of_table)
     return _metric(name, label, function, *(outcomes or _CLASSES), **more)
 
 
-def _auprc_trapezoid(y: ArrayLike, score: ArrayLike) -> Any:
-    return auprc(y, score, method="trapezoid")
+def _of_risks(name: str, label: str, function: Function, **more: Any) -> Metric:
+    return _metric(name, label, function, "binary", reads="probabilities", **more)
 
 
-def _auprc_interpolated(y: ArrayLike, score: ArrayLike) -> Any:
-    return auprc(y, score, method="interpolated")
+def _mean_loss(
+    name: str,
+    label: str,
+    function: Function,
+    casewise: Callable[..., Floats],
+    *outcomes: str,
+    **more: Any,
+) -> Metric:
+    more |= {"casewise": casewise, "perfect": 0.0, **influence_on_mean(casewise)}
+    return _metric(name, label, function, *outcomes, **more)
 
 
-def _trapezoid_in_random_order(y: ArrayLike, score: ArrayLike) -> float:
-    return auprc_in_random_order(y, score, method="trapezoid")
-
-
-def _interpolated_in_random_order(y: ArrayLike, score: ArrayLike) -> float:
-    return auprc_in_random_order(y, score, method="interpolated")
+def _explained(
+    name: str, label: str, function: Function, kind: str, **more: Any
+) -> Metric:
+    shares = {"higher": True, "against_mean": True, "no_skill": 0.0, "perfect": 1.0}
+    return _metric(name, label, function, kind, **shares, **more)
 
 
 def _concordance_by_group(*records: Any) -> Any:
     return concordance_by_group(*records)[0]
-
-
-def _f1_macro(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
-    return f1(y, p, threshold, average="macro")
-
-
-def _f1_micro(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
-    return f1(y, p, threshold, average="micro")
-
-
-def _of_risks(
-    name: str, label: str, function: Callable[..., float], **more: Any
-) -> Metric:
-    return _metric(name, label, function, "binary", reads="probabilities", **more)
 
 
 def _one_of(classes: int) -> float:
@@ -168,18 +156,15 @@ def _of_brier(classes: int) -> tuple[float, float]:
     return 0.0, 1.0 if classes == 2 else 2.0
 
 
-_MSE = _metric(
-    "mse",
-    "MSE",
-    mse,
-    "continuous",
-    casewise=casewise_mse,
-    perfect=0.0,
-    derive=mse_derivative,
-    weighted=weighted.OfMean(weighted.squared),
-)
-_CLASSES = ("binary", "multiclass")
-_REAL = (-math.inf, math.inf)
+def _f1_macro(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
+    return f1(y, p, threshold, average="macro")
+
+
+def _f1_micro(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
+    return f1(y, p, threshold, average="micro")
+
+
+_MSE = _mean_loss("mse", "MSE", mse, casewise_mse, "continuous")
 _ALL = (
     _ranks(
         "auroc",
@@ -189,8 +174,6 @@ _ALL = (
         pairs="classes",
         no_skill=0.5,
         by_group=auroc_by_group,
-        derive=auroc_derivative,
-        weighted=weighted.auroc,
     ),
     _ranks(
         "auprc",
@@ -199,62 +182,46 @@ _ALL = (
         "binary",
         in_random_order=auprc_in_random_order,
         by_group=auprc_by_group,
-        derive=OfPrecision(),
-        weighted=weighted.average_precision,
     ),
     _ranks(
         "auprc_trapezoid",
         "auPR (trapezoid)",
-        _auprc_trapezoid,
+        auprc_trapezoid,
         "binary",
-        in_random_order=_trapezoid_in_random_order,
-        derive=OfPrecision("trapezoid"),
-        weighted=weighted.average_precision,
+        in_random_order=auprc_trapezoid_in_random_order,
     ),
     _ranks(
         "auprc_interpolated",
         "auPR (interpolated)",
-        _auprc_interpolated,
+        auprc_interpolated,
         "binary",
-        in_random_order=_interpolated_in_random_order,
-        derive=OfPrecision("interpolated"),
-        weighted=weighted.average_precision,
+        in_random_order=auprc_interpolated_in_random_order,
     ),
-    _metric(
+    _mean_loss(
         "brier",
         "Brier score",
         brier,
+        casewise_brier,
         *_CLASSES,
-        casewise=casewise_brier,
         reads="probabilities",
-        perfect=0.0,
         limits=_of_brier,
-        derive=brier_derivative,
-        weighted=weighted.OfMean(weighted.squared),
     ),
-    _metric(
+    _mean_loss(
         "log_loss",
         "log-loss",
         log_loss,
+        casewise_log_loss,
         *_CLASSES,
-        casewise=casewise_log_loss,
         reads="probabilities",
-        perfect=0.0,
-        derive=log_loss_derivative,
-        weighted=weighted.OfMean(weighted.surprise),
     ),
-    _of_risks(
+    _explained(
         "brier_skill",
         "scaled Brier score",
         brier_skill,
-        higher=True,
+        "binary",
+        reads="probabilities",
         uses_baseline=True,
-        against_mean=True,
-        no_skill=0.0,
-        perfect=1.0,
         by_group=brier_skill_by_group,
-        derive=explained_derivative,
-        weighted=weighted.explained,
     ),
     _of_risks(
         "discrimination_slope",
@@ -265,8 +232,6 @@ _ALL = (
         no_skill=0.0,
         perfect=1.0,
         by_group=discrimination_slope_by_group,
-        derive=discrimination_derivative,
-        weighted=weighted.discrimination_slope,
     ),
     _of_risks(
         "calibration_slope",
@@ -276,8 +241,6 @@ _ALL = (
         limits=_REAL,
         pairs="slope",
         by_group=calibration_slope_by_group,
-        derive=slope_derivative,
-        weighted=weighted.Recalibrated(slope=True),
     ),
     _of_risks(
         "calibration_intercept",
@@ -286,8 +249,6 @@ _ALL = (
         target=0.0,
         limits=_REAL,
         by_group=calibration_intercept_by_group,
-        derive=intercept_derivative,
-        weighted=weighted.Recalibrated(slope=False),
     ),
     _of_risks(
         "oe_ratio",
@@ -296,8 +257,6 @@ _ALL = (
         target=1.0,
         limits=(0.0, math.inf),
         by_group=oe_ratio_by_group,
-        derive=oe_derivative,
-        weighted=weighted.observed_expected,
     ),
     _of_risks(
         "net_benefit",
@@ -307,78 +266,55 @@ _ALL = (
         casewise=casewise_net_benefit,
         takes_threshold=True,
         limits=(-math.inf, 1.0),
-        derive=net_benefit_derivative,
-        weighted=weighted.net_benefit,
+        **influence_on_mean(casewise_net_benefit),
     ),
     _of_classes(
         "accuracy",
         "accuracy",
         accuracy,
+        accuracy_of,
         casewise=casewise_accuracy,
         perfect=1.0,
-        derive=OfTable(accuracy_of),
     ),
     _of_classes(
         "balanced_accuracy",
         "balanced accuracy",
         balanced_accuracy,
+        balanced_accuracy_of,
         no_skill=_one_of,
         perfect=1.0,
-        derive=OfTable(balanced_accuracy_of),
     ),
     _of_classes(
         "ber",
         "balanced error rate",
         ber,
+        ber_of,
         higher=False,
         limits=(0.0, 1.0),
         no_skill=_all_but_one_of,
-        derive=OfTable(ber_of),
     ),
-    _of_classes(
-        "sensitivity",
-        "sensitivity",
-        sensitivity,
-        "binary",
-        derive=OfTable(sensitivity_of),
-    ),
-    _of_classes(
-        "specificity",
-        "specificity",
-        specificity,
-        "binary",
-        derive=OfTable(specificity_of),
-    ),
-    _of_classes(
-        "precision", "precision", precision, "binary", derive=OfTable(precision_of)
-    ),
-    _of_classes("npv", "NPV", npv, "binary", derive=OfTable(npv_of)),
-    _of_classes("f1", "F1", f1, "binary", derive=OfTable(f1_of)),
-    _of_classes("f1_macro", "macro F1", _f1_macro, derive=OfTable(f1_macro_of)),
+    _of_classes("sensitivity", "sensitivity", sensitivity, sensitivity_of, "binary"),
+    _of_classes("specificity", "specificity", specificity, specificity_of, "binary"),
+    _of_classes("precision", "precision", precision, precision_of, "binary"),
+    _of_classes("npv", "NPV", npv, npv_of, "binary"),
+    _of_classes("f1", "F1", f1, f1_of, "binary"),
+    _of_classes("f1_macro", "macro F1", _f1_macro, f1_macro_of),
     _of_classes(
         "f1_micro",
         "micro F1",
         _f1_micro,
+        accuracy_of,
         casewise=casewise_accuracy,
-        derive=OfTable(accuracy_of),
     ),
     _of_classes(
         "matthews",
         "Matthews correlation",
         matthews,
+        matthews_of,
         limits=(-1.0, 1.0),
         no_skill=0.0,
-        derive=OfTable(matthews_of),
     ),
-    _ranks(
-        "auroc_ovr",
-        "one-vs-rest auROC",
-        auroc_ovr,
-        "multiclass",
-        no_skill=0.5,
-        derive=ovr_derivative,
-        weighted=weighted.auroc_ovr,
-    ),
+    _ranks("auroc_ovr", "one-vs-rest auROC", auroc_ovr, "multiclass", no_skill=0.5),
     _ranks(
         "auroc_hand_till",
         "Hand–Till auROC",
@@ -386,8 +322,6 @@ _ALL = (
         "multiclass",
         pairs="each two classes",
         no_skill=0.5,
-        derive=hand_till_derivative,
-        weighted=weighted.auroc_hand_till,
     ),
     _metric(
         "rmse",
@@ -396,47 +330,25 @@ _ALL = (
         "continuous",
         root_of=_MSE,
         perfect=0.0,
-        derive=rmse_derivative,
-        weighted=weighted.OfMean(weighted.squared, root=True),
+        **influence_on_mean(casewise_mse, root=True),
     ),
-    _metric(
-        "mae",
-        "MAE",
-        mae,
-        "continuous",
-        casewise=casewise_mae,
-        perfect=0.0,
-        derive=mae_derivative,
-        weighted=weighted.OfMean(weighted.absolute),
-    ),
+    _mean_loss("mae", "MAE", mae, casewise_mae, "continuous"),
     _MSE,
-    _metric(
+    _explained(
         "r2",
         "R²",
         r2,
         "continuous",
-        higher=True,
         limits=(-math.inf, 1.0),
-        no_skill=0.0,
-        perfect=1.0,
-        against_mean=True,
         by_group=r2_by_group,
-        derive=explained_derivative,
-        weighted=weighted.explained,
     ),
-    _metric(
+    _explained(
         "r2_training",
         "R² about training means",
         r2,
         "continuous",
-        higher=True,
         uses_baseline=True,
-        against_mean=True,
-        no_skill=0.0,
-        perfect=1.0,
         by_group=r2_by_group,
-        derive=explained_derivative,
-        weighted=weighted.explained,
     ),
     _ranks(
         "concordance",
@@ -446,42 +358,10 @@ _ALL = (
         pairs="numbers",
         no_skill=0.5,
         by_group=_concordance_by_group,
-        derive=concordance_derivative,
-        weighted=weighted.concordance,
     ),
 )
 
 METRICS: dict[str, Metric] = {metric.name: metric for metric in _ALL}
-
-_DEFAULTS = {
-    "binary": (
-        "auroc",
-        "auprc",
-        "calibration_slope",
-        "calibration_intercept",
-        "oe_ratio",
-        "brier",
-        "brier_skill",
-        "log_loss",
-    ),
-    "multiclass": (
-        "accuracy",
-        "balanced_accuracy",
-        "auroc_hand_till",
-        "log_loss",
-        "brier",
-    ),
-    "continuous": ("rmse", "mae", "r2"),
-}
-
-
-_AT_A_THRESHOLD = (
-    "net_benefit",
-    "sensitivity",
-    "specificity",
-    "accuracy",
-    "balanced_accuracy",
-)
 
 
 def is_listed(metric: Metric) -> bool:
@@ -492,43 +372,3 @@ def is_listed(metric: Metric) -> bool:
     """
     check_types(is_listed, locals(), MetricError)
     return METRICS.get(metric.name) == metric
-
-
-def default_metrics(kind: str, threshold: bool = False) -> tuple[str, ...]:
-    """Return the names of the default metrics for a kind of outcome.
-
-    For two classes these measure discrimination, calibration and overall performance,
-    and need no threshold. If a threshold is given, net benefit and metrics of predicted
-    classes are added (Van Calster et al. 2025).
-
-    Parameters
-    ----------
-    kind : {"binary", "multiclass", "continuous"}
-        The kind of outcome.
-    threshold : bool, default False
-        Whether there is a threshold of the predictions.
-
-    Returns
-    -------
-    tuple of str
-        Names in `METRICS`.
-
-    Raises
-    ------
-    MetricError
-        If the kind is unknown.
-
-    References
-    ----------
-    Van Calster, Collins, Vickers, …, Steyerberg (2025), Lancet Digital Health,
-    arXiv:2412.10288.
-
-    Examples
-    --------
-    >>> default_metrics("continuous")
-    ('rmse', 'mae', 'r2')
-    """
-    one_of(kind, _DEFAULTS, "kind", MetricError)
-    one_of(threshold, (True, False), "threshold", MetricError)
-    more = _AT_A_THRESHOLD if threshold and kind == "binary" else ()
-    return (*_DEFAULTS[kind], *more)

@@ -250,30 +250,9 @@ def cv(
     >>> res.estimate("auroc").how
     'paired'
     """
+    given = locals()
     refuse_unknown("cv", unknown, CV_NAMES)
-    call = CVCall(
-        formula=formula,
-        data=data,
-        model=model,
-        tune=tune,
-        scheme=scheme,
-        k=k,
-        p=p,
-        pairs=pairs,
-        repeats=repeats,
-        stratify=stratify,
-        rebalance=rebalance,
-        positive=positive,
-        na_action=na_action,
-        new_levels=new_levels,
-        metrics=metrics,
-        threshold=threshold,
-        weights=weights,
-        seed=seed,
-        n_jobs=n_jobs,
-        checkpoint=checkpoint,
-        progress=progress,
-    )
+    call = CVCall(**{name: given[name] for name in CV_NAMES})
     return call.run(caller_scope())
 
 
@@ -335,15 +314,8 @@ class CVCall:
     @property
     def folds(self) -> FoldArguments:
         """The arguments that define the folds."""
-        return FoldArguments(
-            scheme=self.scheme,
-            k=self.k,
-            p=self.p,
-            pairs=self.pairs,
-            repeats=self.repeats,
-            stratify=self.stratify,
-            rebalance=self.rebalance,
-        )
+        names = (field.name for field in fields(FoldArguments))
+        return FoldArguments(**{name: getattr(self, name) for name in names})
 
     def unwrapped(self) -> CVCall:
         """Return the call with data and model taken from a fitted statsmodels result.

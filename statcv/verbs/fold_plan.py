@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import NoReturn
 
 import numpy as np
@@ -80,20 +81,14 @@ record of the other class dropped; training sets of 10/20 each
     0     1         0    0  held out
     1     2         1    1  held out
     """
+    given = locals()
     refuse_unknown("fold_plan", unknown, tuple(fold_plan.__annotations__)[:-2])
     if data is None:
         raise ArgumentTypeError("fold_plan() needs data: fold_plan('y', data=df).")
     table = as_frame(data)
     seed = resolve_seed(seed)
-    arguments = FoldArguments(
-        scheme=scheme,
-        k=k,
-        p=p,
-        pairs=pairs,
-        repeats=repeats,
-        stratify=stratify,
-        rebalance=rebalance,
-    )
+    names = (field.name for field in fields(FoldArguments))
+    arguments = FoldArguments(**{name: given[name] for name in names})
     holdout = Holdout.read(arguments, table)
     if formula is None:
         every = np.arange(len(table))

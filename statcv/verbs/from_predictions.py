@@ -166,23 +166,10 @@ def from_predictions(
     >>> round(float(res.estimate("auroc")), 3)
     0.889
     """
-    check_types(from_predictions, locals())
+    given = locals()
+    check_types(from_predictions, given)
     refuse_unknown("from_predictions", unknown, NAMES, OF_PREDICTIONS)
-    call = PredictionsCall(
-        data=data,
-        observed=observed,
-        predicted=predicted,
-        fold=fold,
-        repeat=repeat,
-        row=row,
-        cluster=cluster,
-        positive=positive,
-        probabilities=probabilities,
-        threshold=threshold,
-        metrics=metrics,
-        seed=seed,
-    )
-    return call.run()
+    return PredictionsCall(**{name: given[name] for name in NAMES}).run()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -4,7 +4,6 @@ import itertools
 import pickle
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -27,7 +26,7 @@ from statcv.inference.estimates.influences import influences
 from statcv.inference.intervals.infinitesimal import METHOD, infinitesimal_interval
 from statcv.inference.intervals.scales import wilson_limits
 from statcv.metrics import METRICS
-from statcv.metrics.influence.concordance import concordance_counts
+from statcv.metrics.discrimination import concordance_counts
 from statcv.models import Linear, Logit, Statsmodels, resolve_model
 
 pytestmark = pytest.mark.filterwarnings(
@@ -648,10 +647,9 @@ def test_concordance_of_many_records_is_that_of_a_table(values):
     assert_counts(y, rng.normal(size=600))
 
 
-@given(with_ties(), st.integers(1, 6))
-def test_concordance_is_that_of_a_table_however_it_is_halved(drawn, few):
-    with patch("statcv.metrics.influence.concordance.FEW", few):
-        assert_counts(*drawn)
+@given(with_ties())
+def test_concordance_is_that_of_a_table_of_all_pairs(drawn):
+    assert_counts(*drawn)
 
 
 @pytest.mark.parametrize("model", ["mean", "negmean"])

@@ -14,7 +14,7 @@ from statcv.inference import LeftOut, Scores, make_estimate
 from statcv.inference.estimates.values import values_by_repeat
 from statcv.inference.intervals.influence import influence_interval, record_influence
 from statcv.metrics import METRICS, delong
-from statcv.metrics.areas.placements import normal_quantile
+from statcv.metrics.areas import normal_quantile
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 AUROC = METRICS["auroc"]

@@ -16,7 +16,7 @@ from statcv.errors import StatcvError
 from statcv.inference.estimates.values import values_by_repeat
 from statcv.inference.tests.null_bias import make_null_bias
 from statcv.metrics import METRICS, auprc
-from statcv.metrics.discrimination.curves import auprc_in_random_order
+from statcv.metrics.discrimination import auprc_in_random_order
 
 RIDGE = scv.models.Logit(C=1.0)
 pytestmark = pytest.mark.filterwarnings(

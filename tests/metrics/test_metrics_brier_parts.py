@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from statcv.errors import MetricError
-from statcv.metrics import brier, r2
-from statcv.metrics.probabilities.brier_terms import brier_parts, brier_skill
+from statcv.metrics import brier, brier_parts, brier_skill, r2
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 PARTS = (

@@ -13,14 +13,15 @@ from scipy.special import expit, logit
 
 import statcv as scv
 from statcv.errors import MetricError
-from statcv.metrics import METRICS
-from statcv.metrics.probabilities.grouped import calibration_groups, spiegelhalter_test
-from statcv.metrics.probabilities.recalibration import (
+from statcv.metrics import (
+    METRICS,
     calibration,
+    calibration_curve,
+    calibration_groups,
     calibration_intercept,
     calibration_slope,
+    spiegelhalter_test,
 )
-from statcv.metrics.probabilities.smooth import calibration_curve
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 

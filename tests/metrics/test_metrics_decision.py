@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from statcv.errors import MetricError
-from statcv.metrics.classification.decision import (
+from statcv.metrics import (
     casewise_net_benefit,
     net_benefit,
     net_benefit_at,

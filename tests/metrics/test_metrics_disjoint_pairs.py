@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from statcv.metrics import auroc, delong
-from statcv.metrics.areas.placements import (
+from statcv.metrics.areas import (
     disjoint_pairs,
     limits_at_end,
     p_at_end,

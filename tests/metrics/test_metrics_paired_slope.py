@@ -10,7 +10,7 @@ from statsmodels.discrete.conditional_models import ConditionalLogit
 
 from statcv.errors import MetricError
 from statcv.metrics import calibration_slope, slope_of_pairs
-from statcv.metrics.probabilities.paired_slope import (
+from statcv.metrics.probabilities import (
     log_odds_difference,
     no_slope,
     slope_influence,

@@ -11,7 +11,7 @@ from scipy import stats
 
 from statcv.errors import MetricError
 from statcv.metrics import auroc, delong, delong_covariance, delong_test
-from statcv.metrics.areas.placements import symmetric_limits
+from statcv.metrics.areas import symmetric_limits
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 DEGENERATE = "statcv.errors.DegenerateVarianceWarning"

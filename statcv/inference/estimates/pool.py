@@ -208,5 +208,6 @@ class Pooled:
         read, cut = self.predicted, self.threshold(metric)
         if metric.rank and not self.standardised:
             read = metric.readable(read, self.scores.probabilities)
-        named = {} if cut is None else {"threshold": cut}
-        return metric.derive(self.y, read, self.baseline(metric), **named)
+        given = {"baseline": self.baseline(metric), "threshold": cut}
+        named = {name: one for name, one in given.items() if one is not None}
+        return metric.derive(self.y, read, **named)

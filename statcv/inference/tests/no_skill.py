@@ -13,7 +13,8 @@ from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.intervals.scales import SCALES
 from statcv.inference.tests.htest import HTest, check_alternative
 from statcv.metrics import Metric
-from statcv.metrics.areas.placements import p_at_end, symmetric_limits
+from statcv.metrics.areas.exact_bounds import p_at_end
+from statcv.metrics.areas.placements import symmetric_limits
 
 Floats = NDArray[np.float64]
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from statcv.metrics.discrimination.ranking import round_significant
+from statcv.metrics.discrimination.by_value import placement_counts
 from statcv.metrics.inputs import Bools, Floats, Ints, cluster_codes
 
 
@@ -71,11 +71,8 @@ def _products(rows: Floats) -> Floats:
     return products
 
 
-# ---- placements of the records of each class among the other, as counts ----
-
-
 @dataclass(frozen=True, eq=False)
-class Placements:
+class PlacementCounts:
     """Placements of the same records by m scores, or by contrasts of scores.
 
     Attributes
@@ -133,18 +130,18 @@ class Placements:
             return int(self.won.shape[1] + self.beaten.shape[1])
         return _distinct(np.concatenate([self.of_positives, self.of_negatives]))
 
-    def combined(self, contrast: Floats) -> Placements:
+    def combined(self, contrast: Floats) -> PlacementCounts:
         """Return the placements of linear combinations of the rows."""
         return replace(self, won=contrast @ self.won, beaten=contrast @ self.beaten)
 
 
 def placements(
     positive: Bools, scores: Floats, clusters: ArrayLike | None, tie_tol: float
-) -> Placements:
+) -> PlacementCounts:
     """Return the placements of the records of each class by each of m scores."""
     codes = None if clusters is None else cluster_codes(clusters, positive.size)
-    won, beaten = placement_counts(positive, scores, tie_tol)
-    return Placements(
+    won, beaten = _counts(positive, scores, tie_tol)
+    return PlacementCounts(
         won,
         beaten,
         None if codes is None else codes[positive],
@@ -153,9 +150,7 @@ def placements(
     )
 
 
-def placement_counts(
-    positive: Bools, scores: Floats, tie_tol: float
-) -> tuple[Floats, Floats]:
+def _counts(positive: Bools, scores: Floats, tie_tol: float) -> tuple[Floats, Floats]:
     """Count negatives below each positive, and positives above each negative.
 
     `scores` has one row for each of m scores. The counts have shapes (m, n_positive)
@@ -168,12 +163,8 @@ def placement_counts(
         if np.isnan(score).any():
             won[k] = beaten[k] = np.nan
             continue
-        values = round_significant(score, tie_tol)
-        _, group = np.unique(values, return_inverse=True)
-        ones, zeros = np.bincount(group, positive), np.bincount(group, negative)
-        below = np.cumsum(zeros) - zeros / 2
-        above = ones.sum() - np.cumsum(ones) + ones / 2
-        won[k], beaten[k] = below[group[positive]], above[group[negative]]
+        counts, _ = placement_counts(positive, score, tie_tol)
+        won[k], beaten[k] = counts[positive], counts[negative]
     return won, beaten
 
 

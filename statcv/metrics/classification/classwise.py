@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statcv.errors import MetricError
-from statcv.metrics.discrimination.ranking import round_significant
+from statcv.metrics.discrimination.rounding import round_significant
 from statcv.metrics.inputs import (
     Bools,
     Floats,
@@ -182,41 +182,6 @@ def casewise_accuracy(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) ->
     hit: Floats = (chosen == codes).astype(np.float64)
     hit[np.isnan(chosen)] = np.nan
     return hit
-
-
-def balanced_accuracy(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
-    """Mean over classes of the share of their records predicted correctly.
-
-    Parameters
-    ----------
-    y, p, threshold
-        As in `accuracy`.
-
-    Returns
-    -------
-    float
-        The mean; NaN if a value of `p` or a threshold is NaN, or a class has no
-        records. (The average over the remaining classes would be biased if small folds
-        lack a rare class.)
-
-    Raises
-    ------
-    MetricError
-        As in `accuracy`.
-
-    Examples
-    --------
-    >>> balanced_accuracy([0, 0, 0, 1], [0.1, 0.2, 0.3, 0.4])
-    0.5
-    """
-    codes, p = outcome_and_prediction(y, p)
-    hit = casewise_accuracy(codes, p, threshold)
-    n_classes = 2 if p.ndim == 1 else p.shape[1]
-    size = np.bincount(codes, minlength=n_classes)
-    if not size.all():
-        return float("nan")
-    recall = np.bincount(codes, weights=hit, minlength=n_classes) / size
-    return float(recall.mean())
 
 
 def brier(y: ArrayLike, p: ArrayLike) -> float:

@@ -8,8 +8,6 @@ threshold. A share of an empty set of records is undefined and NaN.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, overload
 
 import numpy as np
@@ -17,13 +15,10 @@ from numpy.typing import ArrayLike
 
 from statcv.arguments import check_types
 from statcv.errors import MetricError
-from statcv.metrics.classification.classwise import (
-    balanced_accuracy,
-    outcome_and_prediction,
-    predicted_class,
-)
 from statcv.metrics.classification.of_table import (
+    _tables,
     accuracy_of,
+    balanced_accuracy_of,
     each_f1_of,
     f1_macro_of,
     f1_of,
@@ -231,6 +226,34 @@ def f1(
     return f1_macro_of(table) if average == "macro" else each_f1_of(table)
 
 
+def balanced_accuracy(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
+    """Mean over classes of the share of their records predicted correctly.
+
+    Parameters
+    ----------
+    y, p, threshold
+        As in `accuracy`.
+
+    Returns
+    -------
+    float
+        The mean; NaN if a value of `p` or a threshold is NaN, or a class has no
+        records. (The average over the remaining classes would be biased if small folds
+        lack a rare class.)
+
+    Raises
+    ------
+    MetricError
+        As in `accuracy`.
+
+    Examples
+    --------
+    >>> balanced_accuracy([0, 0, 0, 1], [0.1, 0.2, 0.3, 0.4])
+    0.5
+    """
+    return balanced_accuracy_of(_table(y, p, threshold))
+
+
 def ber(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
     """Balanced error rate: mean over classes of the share predicted wrongly.
 
@@ -298,60 +321,9 @@ def matthews(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
     return matthews_of(_table(y, p, threshold))
 
 
-@dataclass(frozen=True)
-class OfGroups:
-    """A metric of the confusion matrix, in each of many groups of records at once.
-
-    Attributes
-    ----------
-    of_table : callable
-        The metric as a function of the counts of records by observed (row) and
-        predicted (column) class, shape (K, K).
-
-    Examples
-    --------
-    >>> y, p = [0, 1, 1, 1], [0.2, 0.9, 0.4, 0.7]
-    >>> OfGroups(sensitivity_of)(y, p, [0, 0, 1, 1], 3)
-    array([1. , 0.5, nan])
-    """
-
-    of_table: Callable[[Floats], float]
-
-    def __call__(
-        self,
-        y: ArrayLike,
-        p: ArrayLike,
-        group: ArrayLike,
-        groups: int,
-        threshold: ArrayLike = 0.5,
-    ) -> Floats:
-        """Return the metric in each group; NaN where it has no value."""
-        codes, p = outcome_and_prediction(y, p)
-        classes, own = 2 if p.ndim == 1 else p.shape[1], np.asarray(group)
-        chosen = predicted_class(p, threshold)
-        known = ~np.isnan(chosen)
-        cells = (own * classes + codes)[known] * classes + chosen[known].astype(np.intp)
-        counts = np.bincount(cells, minlength=groups * classes**2)
-        tables, of = np.unique(counts.reshape(groups, -1), axis=0, return_inverse=True)
-        square = tables.reshape(-1, classes, classes).astype(float)
-        values = np.array([self.of_table(one) for one in square])[of.ravel()]
-        values[own[~known]] = np.nan
-        return values
-
-
 def _table(y: ArrayLike, p: ArrayLike, threshold: ArrayLike) -> Floats:
-    """Count records by observed (row) and predicted (column) class.
-
-    All counts are NaN if a record has no predicted class.
-    """
-    codes, p = outcome_and_prediction(y, p)
-    classes = 2 if p.ndim == 1 else p.shape[1]
-    chosen = predicted_class(p, threshold)
-    if np.isnan(chosen).any():
-        return np.full((classes, classes), np.nan)
-    cells = codes * classes + chosen.astype(np.intp)
-    counts = np.bincount(cells, minlength=classes**2).astype(np.float64)
-    return counts.reshape(classes, classes)
+    every = np.zeros(np.size(y), dtype=np.intp)
+    return np.asarray(_tables(y, p, every, 1, threshold)[0])
 
 
 def _two_by_two(y: ArrayLike, p: ArrayLike, threshold: ArrayLike, name: str) -> Floats:

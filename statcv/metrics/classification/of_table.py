@@ -5,9 +5,17 @@ A table has one row for each observed class and one column for each predicted cl
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from statcv.metrics.inputs import Floats
+import numpy as np
+from numpy.typing import ArrayLike
+
+from statcv.metrics.classification.classwise import (
+    outcome_and_prediction,
+    predicted_class,
+)
+from statcv.metrics.inputs import Floats, Ints
 
 
 def share(part: float, whole: float) -> float:
@@ -75,3 +83,55 @@ def matthews_of(table: Floats) -> float:
     together = n * table.trace() - observed @ predicted
     spread = (n**2 - observed @ observed) * (n**2 - predicted @ predicted)
     return share(float(together), float(np.sqrt(spread)))
+
+
+@dataclass(frozen=True)
+class MetricOfTables:
+    """A metric of the confusion matrix, in each of many groups of records at once.
+
+    Attributes
+    ----------
+    of_table : callable
+        The metric as a function of the counts of records by observed (row) and
+        predicted (column) class, shape (K, K).
+
+    Examples
+    --------
+    >>> y, p = [0, 1, 1, 1], [0.2, 0.9, 0.4, 0.7]
+    >>> MetricOfTables(sensitivity_of)(y, p, [0, 0, 1, 1], 3)
+    array([1. , 0.5, nan])
+    """
+
+    of_table: Callable[[Floats], float]
+
+    def __call__(
+        self,
+        y: ArrayLike,
+        p: ArrayLike,
+        group: ArrayLike,
+        groups: int,
+        threshold: ArrayLike = 0.5,
+    ) -> Floats:
+        """Return the metric in each group; NaN where it has no value."""
+        tables = _tables(y, p, np.asarray(group), groups, threshold)
+        distinct, of = np.unique(tables, axis=0, return_inverse=True)
+        values = np.array([self.of_table(one) for one in distinct])
+        return np.asarray(values[of.ravel()])
+
+
+def _tables(
+    y: ArrayLike, p: ArrayLike, group: Ints, groups: int, threshold: ArrayLike
+) -> Floats:
+    """Count records by observed (row) and predicted (column) class in each group.
+
+    All counts of a group are NaN if a prediction or threshold is.
+    """
+    codes, p = outcome_and_prediction(y, p)
+    classes = 2 if p.ndim == 1 else p.shape[1]
+    chosen = predicted_class(p, threshold)
+    known = ~np.isnan(chosen)
+    cells = (group * classes + codes)[known] * classes + chosen[known].astype(np.intp)
+    counts = np.bincount(cells, minlength=groups * classes**2).astype(np.float64)
+    tables = counts.reshape(groups, classes, classes)
+    tables[group[~known]] = np.nan
+    return np.asarray(tables)

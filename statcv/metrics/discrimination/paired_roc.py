@@ -17,12 +17,11 @@ from numpy.typing import ArrayLike
 from statcv.arguments import check_level, resolve_seed
 from statcv.errors import MetricError
 from statcv.metrics.areas.counts import shortage
-from statcv.metrics.discrimination.bands import UNMOVED, CurveBand
+from statcv.metrics.discrimination.bands import CurveBand, band_of_samples
 from statcv.metrics.inputs import Floats, Ints, cluster_codes, vector
 from statcv.metrics.records import (
     drawn_times,
     number_of_draws,
-    percentiles,
     shares_at,
 )
 
@@ -92,7 +91,7 @@ def paired_roc(positive: ArrayLike, negative: ArrayLike, won: ArrayLike) -> Pair
     >>> curve.fpr.tolist(), curve.tpr.tolist(), curve.area
     ([0.0, 0.0, 0.5, 0.5, 1.0], [0.0, 0.5, 0.5, 1.0, 1.0], 0.75)
     """
-    placed = _Placed.of(positive, negative, won)
+    placed = _PairTables.of(positive, negative, won)
     ones = np.ones(len(placed.pairs)), np.ones(placed.pairs.shape[1])
     low, high, weight = placed.values(*ones)
     x = np.repeat(np.unique(np.concatenate([[0.0], low, high, [1.0]])), 2)
@@ -159,7 +158,7 @@ def paired_roc_band(
     check_level(level, MetricError)
     draws = number_of_draws(n_boot)
     where = np.linspace(0, 1, 101) if at is None else shares_at(at)
-    placed = _Placed.of(positive, negative, won)
+    placed = _PairTables.of(positive, negative, won)
     n_positive, n_negative = placed.pairs.shape
     ones = np.ones(n_positive), np.ones(n_negative)
     estimate = _height(where, *placed.values(*ones))
@@ -173,22 +172,17 @@ def paired_roc_band(
         labels = labels[where_from]
         unit = cluster_codes(labels, of_class.size)
     reason = shortage(of_class, np.zeros((1, of_class.size)), unit)
-    if reason:
-        missing = np.full(where.size, np.nan)
-        return CurveBand(where, missing, estimate, missing, level, "pointwise", reason)
     order = np.arange(of_class.size)
     samples = drawn_times(of_class, order, unit, draws, resolve_seed(seed))
-    heights = [
-        _height(where, *placed.values(times[:n_positive], times[n_positive:]))
-        for times in samples
-    ]
-    lower, upper = percentiles(np.array(heights), level)
-    reason = UNMOVED if (lower == upper).all() else ""
-    return CurveBand(where, lower, estimate, upper, level, "pointwise", reason)
+
+    def of_sample(times: Floats) -> Floats:
+        return _height(where, *placed.values(times[:n_positive], times[n_positive:]))
+
+    return band_of_samples(where, estimate, level, samples, of_sample, reason)
 
 
 @dataclass(frozen=True, eq=False)
-class _Placed:
+class _PairTables:
     """Tables of pairs: one row per positive record, one column per negative record.
 
     Attributes
@@ -206,7 +200,9 @@ class _Placed:
     tied: Floats
 
     @classmethod
-    def of(cls, positive: ArrayLike, negative: ArrayLike, won: ArrayLike) -> _Placed:
+    def of(
+        cls, positive: ArrayLike, negative: ArrayLike, won: ArrayLike
+    ) -> _PairTables:
         outcome = vector(won, "won")
         sides = np.asarray(positive), np.asarray(negative)
         if not outcome.size:

@@ -7,13 +7,14 @@ scores are rounded to 12 significant digits, as in `auroc`.
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from statcv.errors import MetricError
-from statcv.metrics.discrimination.ranking import round_significant
+from statcv.metrics.discrimination.ranking import auroc
 from statcv.metrics.inputs import (
     Floats,
     Ints,
@@ -88,9 +89,12 @@ def auroc_ovr(
     """
     if average is not None:
         one_of(average, ("macro", "weighted"), "average")
-    won, size = _wins(y, p, tie_tol)
-    with np.errstate(invalid="ignore"):
-        areas: Floats = won.sum(axis=1) / (size * (size.sum() - size))
+    codes, scores = _codes_and_scores(y, p)
+    classes = range(scores.shape[1])
+    size = np.bincount(codes, minlength=len(classes))
+    areas: Floats = np.array(
+        [auroc(codes == k, scores[:, k], tie_tol=tie_tol) for k in classes]
+    )
     if average is None:
         return areas
     if average == "macro" or not size.any():
@@ -136,34 +140,14 @@ def auroc_hand_till(y: ArrayLike, p: ArrayLike, *, tie_tol: float = 1e-12) -> fl
     >>> auroc_hand_till(y, p)
     0.875
     """
-    won, size = _wins(y, p, tie_tol)
-    if not size.all():
-        return float("nan")
-    apart = ~np.eye(len(size), dtype=bool)
-    return float((won / np.outer(size, size))[apart].mean())
-
-
-def _wins(y: ArrayLike, p: ArrayLike, tie_tol: float) -> tuple[Floats, Ints]:
-    """Count the pairs that each class wins in its own column, and its records.
-
-    Element (k, j) of the first array is the number of pairs of a record of class k and
-    a record of class j in which the former has the higher score for k, where a tie
-    counts one half. Row k is NaN if column k of `p` contains NaN. The diagonal is 0.
-    """
     codes, scores = _codes_and_scores(y, p)
-    scores = round_significant(scores, tie_tol)
-    classes = range(scores.shape[1])
-    members = [scores[codes == k] for k in classes]
-    won = np.zeros((len(classes), len(classes)))
-    for k in classes:
-        own = np.sort(members[k][:, k])
-        for j in classes:
-            if j != k:
-                other = np.sort(members[j][:, k])
-                below = np.searchsorted(other, own, "left").sum()
-                won[k, j] = (below + np.searchsorted(other, own, "right").sum()) / 2
-    won[np.isnan(scores).any(axis=0)] = np.nan
-    return won, np.bincount(codes, minlength=len(classes))
+    if np.isnan(scores).any():
+        return float("nan")
+    areas = []
+    for k, j in permutations(range(scores.shape[1]), 2):
+        own = (codes == k) | (codes == j)
+        areas.append(auroc(codes[own] == k, scores[own, k], tie_tol=tie_tol))
+    return float(np.mean(areas))
 
 
 def _codes_and_scores(y: ArrayLike, p: ArrayLike) -> tuple[Ints, Floats]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
-
-from numpy.typing import NDArray
 
 from statcv.metrics.inputs import Floats
 
@@ -49,14 +47,4 @@ class Derivative:
     value: float | None = None
 
 
-class Derive(Protocol):
-    """A function that returns the derivative of a metric by weights."""
-
-    def __call__(
-        self,
-        y: NDArray[Any],
-        x: Floats,
-        baseline: Floats | None = None,
-        threshold: Floats | float | None = None,
-    ) -> Derivative:
-        """Return the derivative, as a function of outcomes and predictions."""
+Derive = Callable[..., Derivative]  # of outcomes and predictions

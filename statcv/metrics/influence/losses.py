@@ -2,81 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.metrics.classification.classwise import casewise_log_loss
 from statcv.metrics.influence.derivative import Derivative
 from statcv.metrics.inputs import Floats
 from statcv.metrics.probabilities.recalibration import probability_of, recalibration
 
 Outcomes = NDArray[Any]
 
-# ---- losses ----
+# ---- means over records ----
 
 
-def brier_derivative(
-    y: Outcomes,
-    p: Floats,
-    baseline: Floats | None = None,
-    threshold: Floats | float | None = None,
-) -> Derivative:
-    """Return the derivatives of the Brier score."""
-    apart = p - _observed(y, p)
-    loss = apart**2 if p.ndim == 1 else (apart**2).sum(axis=1)
-    return Derivative(_of_mean(loss))
+@dataclass(frozen=True)
+class DerivativeOfMean:
+    """The derivatives of the mean of a function of single records, or of its root.
 
+    Attributes
+    ----------
+    casewise : callable
+        The function of outcomes and predictions, and of a threshold if there is one.
+    root : bool
+        Whether the metric is the square root of the mean.
+    """
 
-def log_loss_derivative(
-    y: Outcomes,
-    p: Floats,
-    baseline: Floats | None = None,
-    threshold: Floats | float | None = None,
-) -> Derivative:
-    """Return the derivatives of the log-loss."""
-    return Derivative(_of_mean(casewise_log_loss(y, p)))
+    casewise: Callable[..., Floats]
+    root: bool = False
 
-
-def mse_derivative(
-    y: Outcomes,
-    p: Floats,
-    baseline: Floats | None = None,
-    threshold: Floats | float | None = None,
-) -> Derivative:
-    """Return the derivatives of the mean squared error."""
-    return Derivative(_of_mean((p - y) ** 2))
-
-
-def rmse_derivative(
-    y: Outcomes,
-    p: Floats,
-    baseline: Floats | None = None,
-    threshold: Floats | float | None = None,
-) -> Derivative:
-    """Return the derivatives of the root mean squared error."""
-    squared = mse_derivative(y, p)
-    twice = 2 * np.sqrt(((p - y) ** 2).mean())
-    with np.errstate(invalid="ignore"):  # a perfect prediction
-        return Derivative(squared.weight / twice)
-
-
-def mae_derivative(
-    y: Outcomes,
-    p: Floats,
-    baseline: Floats | None = None,
-    threshold: Floats | float | None = None,
-) -> Derivative:
-    """Return the derivatives of the mean absolute error."""
-    return Derivative(_of_mean(np.abs(p - y)))
+    def __call__(self, y: Outcomes, x: Floats, **named: Any) -> Derivative:
+        """Return the derivatives."""
+        own = self.casewise(y, x, **named)
+        mean = own.mean()
+        weight = (own - mean) / len(own)
+        if self.root:
+            with np.errstate(invalid="ignore"):  # a perfect prediction
+                weight = weight / (2 * np.sqrt(mean))
+        return Derivative(weight)
 
 
 def explained_derivative(
-    y: Outcomes,
-    p: Floats,
-    baseline: Floats | None = None,
-    threshold: Floats | float | None = None,
+    y: Outcomes, p: Floats, baseline: Floats | None = None
 ) -> Derivative:
     """Return the derivatives of the explained share: R², and the scaled Brier score.
 
@@ -91,26 +60,10 @@ def explained_derivative(
         return Derivative((ratio * removable - remaining) / total)
 
 
-def _observed(y: Outcomes, p: Floats) -> Floats:
-    """Return the outcome as 0 and 1, with one column per class if there are several."""
-    if p.ndim == 1:
-        return np.asarray(y, dtype=float)
-    return np.asarray(y[:, None] == np.arange(p.shape[1]), dtype=float)
-
-
-def _of_mean(values: Floats) -> Floats:
-    return np.asarray((values - values.mean()) / len(values))
-
-
 # ---- discrimination ----
 
 
-def discrimination_derivative(
-    y: Outcomes,
-    p: Floats,
-    baseline: Floats | None = None,
-    threshold: Floats | float | None = None,
-) -> Derivative:
+def discrimination_derivative(y: Outcomes, p: Floats) -> Derivative:
     """Return the derivatives of the difference between the mean probabilities."""
     weight = np.full(len(p), np.nan)
     positive = np.asarray(y) == 1
@@ -123,12 +76,7 @@ def discrimination_derivative(
 # ---- calibration ----
 
 
-def oe_derivative(
-    y: Outcomes,
-    p: Floats,
-    baseline: Floats | None = None,
-    threshold: Floats | float | None = None,
-) -> Derivative:
+def oe_derivative(y: Outcomes, p: Floats) -> Derivative:
     """Return the derivatives of the ratio of observed to expected events."""
     expected = p.sum()
     with np.errstate(all="ignore"):  # infinite where next to nothing is expected
@@ -136,22 +84,12 @@ def oe_derivative(
         return Derivative((y - ratio * p) / expected)
 
 
-def intercept_derivative(
-    y: Outcomes,
-    p: Floats,
-    baseline: Floats | None = None,
-    threshold: Floats | float | None = None,
-) -> Derivative:
+def intercept_derivative(y: Outcomes, p: Floats) -> Derivative:
     """Return the derivatives of the calibration intercept."""
     return _recalibration(y, p, slope=False)
 
 
-def slope_derivative(
-    y: Outcomes,
-    p: Floats,
-    baseline: Floats | None = None,
-    threshold: Floats | float | None = None,
-) -> Derivative:
+def slope_derivative(y: Outcomes, p: Floats) -> Derivative:
     """Return the derivatives of the calibration slope."""
     return _recalibration(y, p, slope=True)
 

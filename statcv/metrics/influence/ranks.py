@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.metrics.discrimination.order import Ties, in_rising_order, is_rising
-from statcv.metrics.discrimination.ranking import begins_value
+from statcv.metrics.discrimination.by_value import RankedRecords, placement_counts
+from statcv.metrics.discrimination.concordance import concordance_counts
 from statcv.metrics.influence.derivative import Derivative, Placements
-from statcv.metrics.inputs import Floats, Ints
+from statcv.metrics.inputs import Floats
 
 # ---- areas under ROC curves ----
 
@@ -32,39 +32,15 @@ def placements(positive: NDArray[np.bool_], x: Floats) -> Placements:
     >>> found.share, found.area, found.tied
     (array([0.75, 0.5 , 1.  ]), 0.75, 0.5)
     """
-    order, ones, rising = None, positive, x
-    if not is_rising(x):
-        order, rising = in_rising_order(x)
-        ones = positive[order]
-    n, high = len(x), int(np.count_nonzero(ones))
-    hits = ones.astype(np.float64)
-    others = np.cumsum(ones).astype(np.float64)  # a tenth of the time of numbers
-    zeros = np.arange(1.0, n + 1)
-    zeros -= others
-    tied = 0.0
-    new = begins_value(rising)
-    if not new.all():
-        ties = Ties.of(new)
-        both = ties.halve(others) @ ties.halve(zeros)
-        tied = float(both) / max(high * (n - high), 1)
-    zeros /= max(n - high, 1)
-    others /= -max(high, 1)
-    others += 1
-    share, above = others, np.flatnonzero(ones)
-    share[above] = zeros[above]
-    area = float(share @ hits) / high if high else float("nan")
-    if order is not None:
-        rising_share, share = share, np.empty(n)
-        share[order] = rising_share
-    return Placements(share, area, tied)
+    counts, tied = placement_counts(positive, x)
+    high = int(np.count_nonzero(positive))
+    low = len(x) - high
+    share = counts / np.where(positive, max(low, 1), max(high, 1))
+    area = float(share @ positive) / high if high else float("nan")
+    return Placements(share, area, tied / max(high * low, 1))
 
 
-def auroc_derivative(
-    y: NDArray[Any],
-    x: Floats,
-    baseline: Floats | None = None,
-    threshold: Floats | float | None = None,
-) -> Derivative:
+def auroc_derivative(y: NDArray[Any], x: Floats) -> Derivative:
     """Return the derivatives of the area under the ROC curve.
 
     That by the weight of a record is its placement minus the area, over the number of
@@ -79,12 +55,7 @@ def auroc_derivative(
     return Derivative((placed.share - placed.area) / size, placed, placed.area)
 
 
-def hand_till_derivative(
-    y: NDArray[Any],
-    x: Floats,
-    baseline: Floats | None = None,
-    threshold: Floats | float | None = None,
-) -> Derivative:
+def hand_till_derivative(y: NDArray[Any], x: Floats) -> Derivative:
     """Return the derivatives of Hand and Till's mean area."""
     classes = x.shape[1]
     weight = np.zeros(len(x))
@@ -96,12 +67,7 @@ def hand_till_derivative(
     return Derivative(weight)
 
 
-def ovr_derivative(
-    y: NDArray[Any],
-    x: Floats,
-    baseline: Floats | None = None,
-    threshold: Floats | float | None = None,
-) -> Derivative:
+def ovr_derivative(y: NDArray[Any], x: Floats) -> Derivative:
     """Return the derivatives of the mean area of each class against the rest."""
     classes = x.shape[1]
     found = [auroc_derivative(y == a, x[:, a]) for a in range(classes)]
@@ -112,7 +78,7 @@ def ovr_derivative(
 
 
 @dataclass(frozen=True)
-class OfPrecision:
+class DerivativeOfPrecision:
     """The derivatives of the area under the precision-recall curve.
 
     Attributes
@@ -121,15 +87,9 @@ class OfPrecision:
         As in :func:`statcv.metrics.auprc`. Ties are not interpolated.
     """
 
-    method: str = "average_precision"
+    method: str
 
-    def __call__(
-        self,
-        y: NDArray[Any],
-        x: Floats,
-        baseline: Floats | None = None,
-        threshold: Floats | float | None = None,
-    ) -> Derivative:
+    def __call__(self, y: NDArray[Any], x: Floats) -> Derivative:
         """Return the derivatives.
 
         The average precision is the mean over positive records of the precision P among
@@ -142,17 +102,11 @@ class OfPrecision:
         ones = positive.sum()
         if not ones:
             return Derivative(np.full(len(x), np.nan))
-        places = places_of(x)
-        values = int(places.max()) + 1
-        place: Ints | slice
-        after: Ints | slice
-        if values == len(x) and is_rising(x):  # as the records are
-            place, after = slice(values), slice(1, values + 1)
-            hits, above = positive, np.arange(values, 0.0, -1.0)
-        else:
-            place, after = places, places + 1
-            hits = np.bincount(places, positive, values)
-            above = np.cumsum(np.bincount(places, None, values)[::-1])[::-1]
+        ranked = RankedRecords.of(x)
+        values = len(ranked.begins)
+        place = ranked.of_records(np.arange(values, dtype=float)).astype(np.intp)
+        after = place + 1
+        hits, above = ranked.sums(positive), len(x) - ranked.begins
         precision = np.cumsum(hits[::-1])[::-1] / above
         share = np.full(values, 1.0 if self.method == "average_precision" else 0.5)
         if self.method == "interpolated":  # constant below one positive record
@@ -177,11 +131,14 @@ class OfPrecision:
         return Derivative(weight / ones, value=value)
 
 
-def places_of(x: Floats) -> NDArray[np.intp]:
-    """Return which of the distinct numbers, in rising order, each one is."""
-    if is_rising(x):
-        return np.asarray(np.cumsum(begins_value(x)) - 1)
-    order, rising = in_rising_order(x)
-    place = np.empty(len(x), dtype=np.intp)
-    place[order] = np.cumsum(begins_value(rising)) - 1
-    return place
+# ---- the concordance with a continuous outcome ----
+
+
+def concordance_derivative(y: NDArray[Any], x: Floats) -> Derivative:
+    """Return the derivatives of the share of concordant pairs."""
+    counts = concordance_counts(y, x)
+    total = counts.rivals.sum() / 2
+    with np.errstate(divide="ignore", invalid="ignore"):  # no two outcomes differ
+        share = counts.won.sum() / 2 / total
+        moved = counts.won - share * counts.rivals
+        return Derivative(moved / total)

@@ -42,43 +42,19 @@ def mean(values: Floats, weights: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class OfMean:
-    """The weighted mean of a loss, or its root.
-
-    Attributes
-    ----------
-    loss : callable
-        Function of outcomes and predictions, which may have axes before that of the
-        records.
-    root : bool
-        Whether the metric is the square root of the mean.
-    """
-
-    loss: Callable[[Outcomes, Floats], Floats]
-    root: bool = False
-
-    def __call__(
-        self,
-        y: Outcomes,
-        x: Floats,
-        weights: Floats,
-    ) -> Floats:
-        """Return the metric."""
-        found = mean(self.loss(y, x), weights)
-        return np.sqrt(found) if self.root else found
-
-
-@dataclass(frozen=True)
-class OfCasewise:
-    """The weighted mean of a caller's function of single records.
+class WeightedMean:
+    """The weighted mean of a function of single records, or its root.
 
     Attributes
     ----------
     casewise : callable
-        Function of outcomes and predictions, shapes (n,) and (n,) or (n, K).
+        The function of outcomes and predictions, and of a threshold if there is one.
+    root : bool
+        Whether the metric is the square root of the mean.
     """
 
     casewise: Callable[..., Floats]
+    root: bool = False
 
     def __call__(
         self,
@@ -92,34 +68,13 @@ class OfCasewise:
         named = {} if threshold is None else {"threshold": _tiled(threshold, sets, n)}
         flat = x.reshape(sets * n, *x.shape[2:])
         values = self.casewise(np.tile(y, sets), flat, **named)
-        return mean(values.reshape(sets, n), weights)
+        found = mean(values.reshape(sets, n), weights)
+        return np.sqrt(found) if self.root else found
 
 
 def _tiled(threshold: Floats | float, sets: int, n: int) -> Floats:
     each = np.broadcast_to(threshold, (n, *np.shape(threshold)[1:]))
     return np.concatenate([each] * sets)
-
-
-def squared(y: Outcomes, x: Floats) -> Floats:
-    """Return squared errors; of several classes, their sums over the classes."""
-    if x.ndim == 2:
-        return np.asarray((x - y) ** 2)
-    observed = y[:, None] == np.arange(x.shape[-1])
-    return np.asarray(((x - observed) ** 2).sum(axis=-1))
-
-
-def absolute(y: Outcomes, x: Floats) -> Floats:
-    """Return absolute errors."""
-    return np.asarray(np.abs(x - y))
-
-
-def surprise(y: Outcomes, x: Floats) -> Floats:
-    """Return minus the logarithm of the probability of what was observed."""
-    if x.ndim == 2:
-        found = np.where(y == 1, x, 1 - x)
-    else:
-        found = np.take_along_axis(x, y.astype(np.intp)[None, :, None], axis=2)[..., 0]
-    return np.asarray(-np.log(np.clip(found, SURE, 1 - SURE)))
 
 
 def explained(
@@ -154,7 +109,7 @@ def observed_expected(
 
 
 @dataclass(frozen=True)
-class Recalibrated:
+class WeightedRecalibration:
     """The calibration slope, or the intercept with a slope of 1.
 
     Attributes
@@ -225,7 +180,7 @@ def _limited(step: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class OfTable:
+class WeightedTable:
     """A metric of the table of observed and predicted classes.
 
     Attributes
@@ -257,18 +212,6 @@ class OfTable:
         table = np.bincount(cell.ravel(), each.ravel(), sets * classes**2)
         tables = np.asarray(table, dtype=float).reshape(sets, classes, classes)
         return np.array([self.of_table(one) for one in tables])
-
-
-def net_benefit(
-    y: Outcomes,
-    x: Floats,
-    weights: Floats,
-    threshold: Floats | float | None = None,
-) -> Floats:
-    """Return the net benefit at a threshold."""
-    cut = np.broadcast_to(0.5 if threshold is None else threshold, x.shape[1:])
-    worth = np.where(y == 1, 1.0, -cut / (1 - cut))
-    return mean(worth * (x - cut >= -ALIKE * cut), weights)
 
 
 # ---- the order of the predictions ----

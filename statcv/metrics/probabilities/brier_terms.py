@@ -9,9 +9,16 @@ from numpy.typing import ArrayLike
 
 from statcv.arguments import check_types
 from statcv.errors import MetricError, plural
-from statcv.metrics.discrimination.ranking import round_significant
+from statcv.metrics.discrimination.rounding import round_significant
+from statcv.metrics.groups import in_one_group, sums_by_group
 from statcv.metrics.inputs import Floats, Ints, per_record
-from statcv.metrics.records import binary_probabilities, improper, quantile_groups
+from statcv.metrics.records import (
+    binary_probabilities,
+    improper,
+    improper_groups,
+    quantile_groups,
+    share_of_sums,
+)
 
 
 @dataclass(frozen=True)
@@ -206,16 +213,50 @@ def brier_skill(y: ArrayLike, p: ArrayLike, baseline: ArrayLike | None = None) -
     >>> round(brier_skill([0, 1, 0, 1], [0.2, 0.8, 0.4, 0.6], baseline=0.6), 3)
     0.615
     """
-    positive, p = binary_probabilities(y, p)
     if baseline is None:
-        baseline = positive.mean() if p.size else np.nan
-    reference = per_record(baseline, p.size, "baseline")
-    if improper(p) or improper(reference):
-        return float("nan")
-    removable = float(((reference - positive) ** 2).sum())
-    if removable == 0:
-        return float("nan")
-    return 1 - float(((p - positive) ** 2).sum()) / removable
+        positive, _ = binary_probabilities(y, p)
+        baseline = positive.mean() if positive.size else np.nan
+    return in_one_group(brier_skill_by_group, y, p, baseline=baseline)
+
+
+def brier_skill_by_group(
+    y: ArrayLike,
+    p: ArrayLike,
+    group: ArrayLike,
+    groups: int,
+    baseline: ArrayLike,
+) -> Floats:
+    """Brier skill score in each group.
+
+    Parameters
+    ----------
+    y, p, group, groups
+        As in `oe_ratio_by_group`.
+    baseline : array_like of shape (n,) or float
+        Probability that would be predicted without a model.
+
+    Returns
+    -------
+    ndarray of shape (groups,)
+        The value in each group; NaN where it does not exist.
+
+    Raises
+    ------
+    MetricError
+        As in `oe_ratio_by_group`.
+
+    Examples
+    --------
+    >>> y, p = [0, 1, 0, 1], [0.2, 0.8, 0.4, 0.6]
+    >>> brier_skill_by_group(y, p, [0, 0, 1, 1], 2, baseline=0.5).round(2)
+    array([0.84, 0.36])
+    """
+    positive, read = binary_probabilities(y, p)
+    own, reference = np.asarray(group), per_record(baseline, read.size, "baseline")
+    remaining = sums_by_group(own, (read - positive) ** 2, groups)
+    removable = sums_by_group(own, (reference - positive) ** 2, groups)
+    odd = improper_groups(read, own, groups) | improper_groups(reference, own, groups)
+    return 1 - share_of_sums(remaining, removable, odd)
 
 
 def _corrections(

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from statcv.metrics.records import binary_probabilities, improper
+from statcv.metrics.groups import in_one_group, sums_by_group
+from statcv.metrics.inputs import Bools, Floats
+from statcv.metrics.records import (
+    binary_probabilities,
+    improper_groups,
+    share_of_sums,
+)
 
 
 def discrimination_slope(y: ArrayLike, p: ArrayLike) -> float:
@@ -37,7 +44,41 @@ def discrimination_slope(y: ArrayLike, p: ArrayLike) -> float:
     >>> discrimination_slope([0, 1, 0, 1], [0.25, 0.75, 0.25, 0.5])
     0.375
     """
+    return in_one_group(discrimination_slope_by_group, y, p)
+
+
+def discrimination_slope_by_group(
+    y: ArrayLike, p: ArrayLike, group: ArrayLike, groups: int
+) -> Floats:
+    """Difference of the mean probabilities of the two classes in each group.
+
+    Parameters
+    ----------
+    y, p, group, groups
+        As in `oe_ratio_by_group`.
+
+    Returns
+    -------
+    ndarray of shape (groups,)
+        The value in each group; NaN where it does not exist.
+
+    Raises
+    ------
+    MetricError
+        As in `oe_ratio_by_group`.
+
+    Examples
+    --------
+    >>> y, p = [0, 1, 0, 1], [0.25, 0.75, 0.25, 0.5]
+    >>> discrimination_slope_by_group(y, p, [0, 0, 1, 1], 3)
+    array([0.5 , 0.25,  nan])
+    """
     positive, read = binary_probabilities(y, p)
-    if improper(read) or positive.all() or not positive.any():
-        return float("nan")
-    return float(read[positive].mean() - read[~positive].mean())
+    own = np.asarray(group)
+    odd = improper_groups(read, own, groups)
+
+    def mean(side: Bools) -> Floats:
+        total = sums_by_group(own, side * read, groups)
+        return share_of_sums(total, sums_by_group(own, side, groups), odd)
+
+    return np.asarray(mean(positive) - mean(~positive))

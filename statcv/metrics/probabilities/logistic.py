@@ -53,11 +53,12 @@ def fit_logistic(positive: Bools, columns: Floats, offset: Floats) -> LogisticFi
     The columns, of shape (n, k), are first made orthonormal, so that a direction in
     which the fit diverges can be recognised by its weights.
     """
+    n, k = columns.shape
     rows, back = np.linalg.qr(columns)
     basis = np.ascontiguousarray(rows.T)
     if (np.abs(np.diag(back)) <= RANK * np.linalg.norm(columns, axis=0)).any():
-        return _no_fit(columns, COLLINEAR)
-    gamma = np.zeros(columns.shape[1])
+        return no_fit(n, k, COLLINEAR)
+    gamma = np.zeros(k)
     eta, sign = offset, np.where(positive, 1.0, -1.0)
     loss, residual, weight = _likelihood(sign, eta)
     for _ in range(_ITERATIONS):
@@ -77,10 +78,10 @@ def fit_logistic(positive: Bools, columns: Floats, offset: Floats) -> LogisticFi
             break
     else:
         reason = f"the likelihood has no maximum in {_ITERATIONS} iterations"
-        return _no_fit(columns, reason, loss)
+        return no_fit(n, k, reason, loss)
     information = (basis * weight) @ basis.T
     if np.linalg.eigvalsh(information)[0] < FLAT:
-        return _no_fit(columns, SEPARATED, loss)
+        return no_fit(n, k, SEPARATED, loss)
     unmix = np.linalg.inv(back)
     covariance = unmix @ np.linalg.inv(information) @ unmix.T
     return LogisticFit(unmix @ gamma, covariance, eta, loss)
@@ -128,7 +129,7 @@ def _likelihood(sign: Floats, eta: Floats) -> tuple[float, Floats, Floats]:
     return loss, residual, weight
 
 
-def _no_fit(columns: Floats, reason: str, loss: float = np.nan) -> LogisticFit:
-    n, k = columns.shape
+def no_fit(n: int, k: int, reason: str, loss: float = np.nan) -> LogisticFit:
+    """Return a fit of k coefficients to n records that does not exist."""
     nan = np.full(k, np.nan)
     return LogisticFit(nan, np.full((k, k), np.nan), np.full(n, np.nan), loss, reason)

@@ -12,14 +12,6 @@ from statcv.errors import ArgumentError, SchemeError, suggestion
 from statcv.folds import SCHEMES, FoldPlan, Ragged, Records, Response, Strata, balance
 from statcv.models import TrainingSet
 
-INNER = (
-    "kfold",
-    "stratified_kfold",
-    "rkfold",
-    "loocv",
-    "rloocv",
-    "leave_pair_out",
-)
 DEFAULT_K = 5
 WORDS = {
     "kfold": "{k}-fold",
@@ -29,6 +21,7 @@ WORDS = {
     "rloocv": "rebalanced leave-one-out",
     "leave_pair_out": "leave-pair-out",
 }
+INNER = tuple(WORDS)  # the schemes that divide a training set
 
 
 @dataclass(frozen=True)

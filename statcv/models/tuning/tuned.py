@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import FitError, StatcvError, TuningWarning, warn
+from statcv.errors import FitError, StatcvError
 from statcv.metrics import Metric
 from statcv.models import Fit, Logit, Model, TrainingSet
 from statcv.models.base import Capabilities, Matrix, WrappedFit
@@ -32,7 +32,6 @@ from statcv.models.tuning.grid import (
     family_label,
     for_tables,
     in_words,
-    is_number,
 )
 from statcv.models.tuning.inner import InnerScheme
 from statcv.models.tuning.logit_path import fit_logit_path, is_quicker_by_itself
@@ -299,7 +298,7 @@ def _one_by_one(
     """Return the predictions of inner fits, and whether these are probabilities."""
     parts, probabilities = [], True
     ends = np.searchsorted(nested.fit, np.arange(len(nested.folds) + 1))
-    for fit, (start, stop) in enumerate(_pairs(ends)):
+    for fit, (start, stop) in enumerate(pairwise(ends.tolist())):
         try:
             made = candidate.model.fit(nested.folds.training_set(records, fit))
             rows = nested.row[start:stop]
@@ -313,10 +312,6 @@ def _one_by_one(
             raise kind(f"{where}: {said}") from error
         probabilities = probabilities and made.probabilities
     return np.concatenate(parts), probabilities
-
-
-def _pairs(ends: Numbers) -> Iterator[tuple[int, int]]:
-    return zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
 
 
 def _joined(parts: list[tuple[Numbers, FittedFolds]]) -> FittedFolds:
@@ -380,83 +375,3 @@ def _column(values: list[Any]) -> NDArray[Any]:
     made = np.empty(len(values), dtype=object)
     made[:] = values
     return made
-
-
-# ---- how often values were chosen, and whether at the edge of the grid ----
-
-OFTEN = 0.25  # the share of fits above which an edge is worth a warning
-SHOWN = 4  # values that a sentence names
-MANY = 20  # numbers beyond which a sentence gives their range
-
-
-def warn_of_edges(model: Tuned, chosen: pd.DataFrame) -> None:
-    """Warn once of values at the edge of the grid that many fits chose.
-
-    The simplest value is exempt if it may have been chosen for its simplicity: by the
-    one-standard-error rule, or among equal ranks or counts of hits.
-
-    Parameters
-    ----------
-    model : Tuned
-    chosen : pandas.DataFrame
-        One row per fit.
-    """
-    by_value = model.metric.reads in ("probabilities", "numbers")
-    found = [
-        sentence
-        for name, values in model.grid.items()
-        for edge, sentence in _edges(name, values, chosen[name])
-        if edge != values[0] or (by_value and model.rule == "best")
-    ]
-    if found:
-        warn(f"{'; '.join(found)}: extend the grid there.", TuningWarning)
-
-
-def _edges(
-    name: str, values: tuple[Any, ...], chosen: pd.Series[Any]
-) -> list[tuple[float, str]]:
-    numbers = [v for v in values if is_number(v)]
-    if len(numbers) < len(values) or len(values) < 3:
-        return []
-    found = []
-    for word, edge in (("smallest", min(numbers)), ("largest", max(numbers))):
-        times = int((chosen == edge).sum())
-        least = word == "smallest" and isinstance(edge, int) and edge <= 1
-        if times > OFTEN * len(chosen) and math.isfinite(edge) and not least:
-            sentence = (
-                f"{name} = {edge:g}, the {word} of the grid, was chosen in {times} of "
-                f"{len(chosen)} fits"
-            )
-            found.append((edge, sentence))
-    return found
-
-
-def choices(chosen: pd.DataFrame) -> str:
-    """Say how often values were chosen: ``C = 1 in 7 of 10 fits, 0.1 in 3``.
-
-    Examples
-    --------
-    >>> choices(pd.DataFrame({"C": [1.0, 0.1, 1.0], "score": [0.5, 0.4, 0.6]}))
-    'C = 1 in 2 of 3 fits, 0.1 in 1'
-    """
-    names = [name for name in chosen.columns if name != "score"]
-    return "; ".join(_often(name, chosen[name]) for name in names)
-
-
-def _often(name: str, column: pd.Series[Any]) -> str:
-    numbers = pd.api.types.is_float_dtype(column)
-    if numbers and column.nunique() > MANY:
-        return (
-            f"{name} from {column.min():.3g} to {column.max():.3g}, median "
-            f"{column.median():.3g}"
-        )
-    counts = column.map(_text).value_counts(sort=False)
-    counts = counts.sort_values(ascending=False, kind="stable")
-    shown = [f"{value} in {times}" for value, times in counts.items()][:SHOWN]
-    shown[0] += f" of {len(column)} fits"
-    more = ", …" if len(counts) > SHOWN else ""
-    return f"{name} = {', '.join(shown)}{more}"
-
-
-def _text(value: Any) -> str:
-    return f"{value:g}" if is_number(value) else str(value)

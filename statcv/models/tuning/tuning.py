@@ -105,11 +105,6 @@ class Tuning:
         one_of(self.rule, RULES, "rule")
         one_of(self.rebalance, (None, *DRAWS), "rebalance")
 
-    def inner(self, kind: str, outer: FoldPlan) -> InnerScheme:
-        """Return the scheme that divides the training sets of a plan."""
-        given = (self.scheme, self.k, self.repeats, self.rebalance)
-        return InnerScheme.of(*given, kind=kind, outer=outer)
-
     def tuned(self, model: Model, outcome: Outcome, outer: FoldPlan) -> Tuned:
         """Return the model, tuned in the training sets of a plan.
 
@@ -123,7 +118,8 @@ class Tuning:
         kind = outcome.kind
         metric = get_metric(self.metric or DEFAULTS[kind])
         metric.check_outcome(kind, outcome.name)
-        inner = self.inner(kind, outer)
+        given = (self.scheme, self.k, self.repeats, self.rebalance)
+        inner = InnerScheme.of(*given, kind=kind, outer=outer)
         way_of(metric, inner)
         tried = candidates(model, self.grid)
         made = Tuned(

@@ -1,0 +1,327 @@
+"""Records of two classes counted by score, from which areas under curves are computed.
+
+An area under a ROC or precision-recall curve depends on the scores only through the
+number of records of each class at each distinct score, in order. These counts are made
+in many groups of records at once; a metric of all records is that of one group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.metrics.discrimination.order import in_rising_order
+from statcv.metrics.discrimination.rounding import TIE_TOL, begins_value
+from statcv.metrics.groups import is_rising, of_each_group, sums_between
+from statcv.metrics.inputs import Bools, Floats, Ints
+
+_FEW = 64  # records of a group that is sorted together with others
+_LARGE = 2**10  # records of a group, on average, that is counted by itself
+_AT_ONCE = 2**20  # scores ranked together: enough to be fast, few enough to fit
+_MANY = 2**13  # records from which probabilities are sorted as integers
+_STEPS = 1e12  # steps from 0 to 1 of probabilities that are rounded to 12 decimals
+
+
+@dataclass(frozen=True, eq=False)
+class CountsByValue:
+    """The records of two classes in each of some groups, counted by value.
+
+    Attributes
+    ----------
+    ones, zeros : numpy.ndarray, shape (values,)
+        The number, or the weight, of positive and of other records with each value,
+        group by group and in rising order.
+    bounds : numpy.ndarray of int, shape (groups + 1,)
+        Where the values of each group begin, and the end of the last.
+    """
+
+    ones: Floats
+    zeros: Floats
+    bounds: Ints
+
+    @classmethod
+    def of(
+        cls,
+        positive: Bools,
+        score: Floats,
+        group: Ints | None = None,
+        groups: int = 1,
+        tie_tol: float = TIE_TOL,
+    ) -> CountsByValue:
+        """Count records, by default all in one group; each NaN is a value by itself."""
+        keys = class_keys(positive, score) if tie_tol == TIE_TOL else None
+        if keys is None or group is not None:
+            ranked = RankedRecords.of(score, group, groups, tie_tol)
+            return ranked.classes(positive)
+        keys.sort()
+        value = keys >> 1
+        last = np.flatnonzero(np.append(value[1:] != value[:-1], True))
+        ones = np.diff(np.cumsum(keys & 1)[last], prepend=0)
+        zeros = np.diff(last, prepend=-1) - ones
+        return cls(ones, zeros, np.array([0, len(last)]))
+
+    def _through(self, counts: Floats, total: Floats) -> Floats:
+        """Return how many of the group's records have each value or a smaller one."""
+        before = np.cumsum(total) - total
+        through = np.cumsum(counts)
+        if len(total) > 1:
+            through = through - np.repeat(before, np.diff(self.bounds))
+        return through
+
+    @property
+    def totals(self) -> tuple[Floats, Floats]:
+        """The positive and the other records of each group."""
+        return (
+            sums_between(self.ones, self.bounds),
+            sums_between(self.zeros, self.bounds),
+        )
+
+    def roc_areas(self) -> Floats:
+        """Return the area under the ROC curve of each group, NaN without two classes.
+
+        It is the share of pairs whose positive record has the larger value, where a tie
+        counts one half.
+        """
+        ones, zeros = self.totals
+        below = self._through(self.zeros, zeros) - self.zeros / 2
+        with np.errstate(invalid="ignore", divide="ignore"):
+            won = sums_between(self.ones * below, self.bounds)
+            return np.asarray(won / (ones * zeros))
+
+    def pr_areas(self, method: str) -> Floats:
+        """Return the area under the precision-recall curve, NaN without positives."""
+        if method == "interpolated":
+            return np.array(
+                [self._interpolated(*ends) for ends in pairwise(self.bounds)]
+            )
+        ones, zeros = self.totals
+        above = np.repeat(ones, np.diff(self.bounds)) - self._through(self.ones, ones)
+        false = np.repeat(zeros, np.diff(self.bounds)) - self._through(
+            self.zeros, zeros
+        )
+        true = above + self.ones
+        height = true / (true + false + self.zeros)
+        if method == "trapezoid":  # with the precision at the next larger value
+            before = np.append(height[1:], 1.0)
+            before[self.bounds[1:][self.bounds[1:] > 0] - 1] = 1.0
+            height = (height + before) / 2
+        with np.errstate(invalid="ignore"):
+            return np.asarray(sums_between(self.ones * height, self.bounds) / ones)
+
+    def _interpolated(self, begin: int, end: int) -> float:
+        """Return the area under the lines that join precisions at 0, 1, 2, … hits."""
+        true, false = self.falling(begin, end)
+        if not true[-1]:
+            return float("nan")
+        count = np.arange(true[-1])
+        into = np.searchsorted(true, count, side="right")
+        left = precision_on_the_way(true, false, into, count)
+        right = precision_on_the_way(true, false, into, count + 1)
+        return float((left + right).sum() / 2 / true[-1])
+
+    def falling(self, begin: int = 0, end: int | None = None) -> tuple[Floats, Floats]:
+        """Return true and false positives by falling threshold, from 0."""
+        true, false = (
+            np.append(0.0, np.cumsum(counts[begin:end][::-1], dtype=float))
+            for counts in (self.ones, self.zeros)
+        )
+        return true, false
+
+
+@dataclass(frozen=True, eq=False)
+class RankedRecords:
+    """Records in rising order of their values, within groups.
+
+    Attributes
+    ----------
+    order : numpy.ndarray of int, shape (n,)
+        The records group by group, in rising order within each.
+    begins : numpy.ndarray of int, shape (values,)
+        The positions in that order at which a distinct value of a group begins.
+    bounds : numpy.ndarray of int, shape (groups + 1,)
+        Where the values of each group begin, and the end of the last.
+    """
+
+    order: Ints
+    begins: Ints
+    bounds: Ints
+
+    @classmethod
+    def of(
+        cls,
+        values: Floats,
+        group: Ints | None = None,
+        groups: int = 1,
+        tie_tol: float = TIE_TOL,
+    ) -> RankedRecords:
+        """Rank values, all of them in one group by default."""
+        if group is None or groups == 1:
+            order, rising = in_rising_order(values)
+            begins = np.flatnonzero(begins_value(rising, tie_tol))
+            return cls(order, begins, np.array([0, len(begins)]))
+        order = _order_in_groups(group, values, groups)
+        own = group[order]
+        first = np.append(True, own[1:] != own[:-1])[: len(own)]
+        begins = np.flatnonzero(begins_value(values[order], tie_tol, first))
+        return cls(order, begins, np.searchsorted(own[begins], np.arange(groups + 1)))
+
+    @property
+    def sizes(self) -> Ints:
+        """The number of records with each value."""
+        return np.diff(self.begins, append=len(self.order))
+
+    def sums(self, values: Floats | Bools) -> Floats:
+        """Return the sums of what belongs to the records with each value."""
+        if len(self.begins) == len(self.order):
+            return values[self.order].astype(float)
+        return np.asarray(np.add.reduceat(values[self.order], self.begins, dtype=float))
+
+    def classes(self, positive: Bools) -> CountsByValue:
+        """Count the records of two classes by value."""
+        ones = self.sums(positive)
+        return CountsByValue(ones, self.sizes - ones, self.bounds)
+
+    def repeated(self, by_value: Floats) -> Floats:
+        """Return what belongs to the value of each record, in rising order."""
+        if len(self.begins) == len(self.order):
+            return by_value
+        return np.repeat(by_value, self.sizes)
+
+    def of_records(self, by_value: Floats) -> Floats:
+        """Return what belongs to the value of each record."""
+        found = np.empty(len(self.order))
+        found[self.order] = self.repeated(by_value)
+        return found
+
+
+def areas_of_rows(
+    positive: Bools,
+    rows: NDArray[Any],
+    tie_tol: float,
+    area: Callable[[CountsByValue], Floats],
+) -> Floats:
+    """Return the area of each of m scores, shape (m, n); NaN where a score is."""
+    areas, n = np.empty(len(rows)), positive.size
+    step = max(1, _AT_ONCE // max(1, n))
+    for begin in range(0, len(rows), step):
+        some = rows[begin : begin + step].astype(np.float64, copy=False)
+        group = None if len(some) == 1 else np.repeat(np.arange(len(some)), n)
+        every = np.tile(positive, len(some))
+        counts = CountsByValue.of(every, some.ravel(), group, len(some), tie_tol)
+        areas[begin : begin + step] = area(counts)
+    areas[np.isnan(rows).any(axis=1)] = np.nan
+    return areas
+
+
+def areas_of_groups(
+    positive: Bools,
+    score: Floats,
+    group: Ints,
+    groups: int,
+    tie_tol: float,
+    area: Callable[[CountsByValue], Floats],
+) -> Floats:
+    """Return the area of each group; NaN where a score is."""
+    if len(group) > _LARGE * groups:  # each of them stays in the cache
+
+        def alone(_: int, some: Ints | slice) -> float:
+            counts = CountsByValue.of(positive[some], score[some], tie_tol=tie_tol)
+            return float(area(counts)[0])
+
+        areas = of_each_group(alone, group, groups)
+    else:
+        areas = area(CountsByValue.of(positive, score, group, groups, tie_tol))
+    areas[group[np.isnan(score)]] = np.nan
+    return areas
+
+
+def _order_in_groups(own: Ints, values: Floats, groups: int) -> Ints:
+    """Return the order by group, and by value within a group."""
+    if not is_rising(own):
+        return np.lexsort((values, own))
+    size = len(own) // groups
+    if size and (own == np.arange(len(own)) // size).all():  # all of one size
+        order = values.reshape(groups, size).argsort(axis=1)
+        return (order + size * np.arange(groups)[:, None]).ravel()
+    ends = np.flatnonzero(own[1:] > own[:-1]) + 1
+    if len(ends) > len(own) // _FEW:
+        return np.lexsort((values, own))
+    bounds = pairwise([0, *ends.tolist(), len(own)])
+    return np.concatenate([a + in_rising_order(values[a:b])[0] for a, b in bounds])
+
+
+def placement_counts(
+    positive: Bools, score: Floats, tie_tol: float = TIE_TOL
+) -> tuple[Floats, float]:
+    """Count the records of the other class that each record is on the right side of.
+
+    Returns
+    -------
+    counts : numpy.ndarray, shape (n,)
+        The number of negative records below a positive one, or of positive records
+        above a negative one; a tie counts one half.
+    tied : float
+        The number of pairs of two classes that tie.
+    """
+    ranked = RankedRecords.of(score, tie_tol=tie_tol)
+    by = ranked.classes(positive)
+    below = np.cumsum(by.zeros) - by.zeros / 2
+    above = by.ones.sum() - np.cumsum(by.ones) + by.ones / 2
+    hits, counts = positive[ranked.order], np.empty(len(score))
+    counts[ranked.order] = np.where(
+        hits, ranked.repeated(below), ranked.repeated(above)
+    )
+    return counts, float(by.ones @ by.zeros)
+
+
+def class_keys(positive: Bools, p: Floats) -> Ints | None:
+    """Return integers that rise with rounded probabilities, and then by class.
+
+    They are twice the number of steps of 1e-12, plus 1 for a positive record. To sort
+    them is faster than to find the order of the probabilities.
+
+    Parameters
+    ----------
+    positive : numpy.ndarray of bool, shape (n,)
+    p : numpy.ndarray, shape (n,)
+
+    Returns
+    -------
+    numpy.ndarray of int, shape (n,), or None
+        None if there are few numbers, or if some are not between 0 and 1, or not
+        multiples of 1e-12.
+    """
+    if len(p) < _MANY or np.rint(p[0] * _STEPS) / _STEPS != p[0]:
+        return None
+    steps = p * _STEPS
+    np.rint(steps, out=steps)
+    if not (steps.min() >= 0 and steps.max() <= _STEPS):  # also true for NaN
+        return None
+    if not (steps / _STEPS == p).all():
+        return None
+    keys = steps.astype(np.int64)
+    keys *= 2
+    keys += positive
+    return keys
+
+
+def precision_on_the_way(
+    true: Floats, false: Floats, into: Ints, count: Floats
+) -> Floats:
+    """Precision at counts of true positives between points of the curve.
+
+    False positives are interpolated linearly (Davis & Goadrich 2006). `into` holds the
+    position of the point that follows each count, which must have more true positives
+    than the point before it.
+    """
+    before = into - 1
+    pace = (false[into] - false[before]) / (true[into] - true[before])
+    beside = false[before] + (count - true[before]) * pace
+    start = count + beside == 0  # the limit at 0: the precision is constant
+    precision: Floats = (count + start) / (count + beside + start * (1 + pace))
+    return precision
