@@ -28,6 +28,7 @@ from statcv.errors import (
     reason,
     suggestion,
 )
+from statcv.words import percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -187,7 +188,7 @@ def _print_groups(groups: pd.DataFrame, options: argparse.Namespace) -> None:
     """Print a table of the metrics by group: one row per group of each metric."""
     from statcv.results.summary import column
 
-    print(f"\nBy {options.by}, with {options.level:.0%} intervals")
+    print(f"\nBy {options.by}, with {percent(options.level)} intervals")
     for metric, own in groups.groupby("metric", sort=False):
         ses = own["se"].tolist()
         shown = {name: column(own[name].tolist(), ses) for name in SHOWN}

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from statcv.cli.export import make_folder, write_sites_result, write_table
 from statcv.cli.files import LAYOUT, layout_of, read_plan, read_site_data
 from statcv.cli.sites_trees import grower, need_trees, trees_of
-from statcv.errors import ArgumentError, DataError, SiteError, listed
+from statcv.errors import ArgumentError, DataError, SiteError
+from statcv.words import listed
 
 if TYPE_CHECKING:
     import pandas as pd

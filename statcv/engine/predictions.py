@@ -20,10 +20,8 @@ from statcv.errors import (
     SeparationWarning,
     UndefinedMetricWarning,
     UnseenLevelWarning,
-    plural,
     warn,
 )
-from statcv.errors import listed as in_short
 from statcv.folds import FoldPlan
 from statcv.formula import Design, shown_label
 from statcv.metrics.classification.classwise import predicted_as
@@ -31,6 +29,8 @@ from statcv.models import Model
 from statcv.models.batched import Computed
 from statcv.models.likelihood import Bernoulli, LinearFits, joined_fits
 from statcv.models.tuning import chosen_table
+from statcv.words import listed as in_short
+from statcv.words import plural
 
 Floats = NDArray[np.float64]
 Curves = Mapping[str, Floats]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statcv.arguments import metric_answer
-from statcv.errors import ArgumentTypeError, MetricError, plural, reason, suggestion
+from statcv.errors import ArgumentTypeError, MetricError, reason, suggestion
 from statcv.metrics.classification.classwise import (
     columns,
     outcome_and_prediction,
@@ -28,6 +28,7 @@ from statcv.metrics.influence.weighted import OfCasewise as WeightedCasewise
 from statcv.metrics.inputs import Bools, Floats, one_of, real_array, same_length
 from statcv.metrics.metric import Metric
 from statcv.metrics.registry import METRICS
+from statcv.words import plural
 
 _UNBOUNDED = ("log_loss", "hinge_loss", "coverage_error")  # scikit-learn's, of classes
 _PASSED = {

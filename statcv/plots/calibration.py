@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import check_types, described
-from statcv.errors import ArgumentTypeError, plural
+from statcv.errors import ArgumentTypeError
 from statcv.inference import Readable, make_estimate
 from statcv.metrics import (
     METRICS,
@@ -35,6 +35,7 @@ from statcv.plots.base import (
 )
 from statcv.plots.protocol import Drawn, Records, named_results, records_of
 from statcv.plots.splits import legend_below
+from statcv.words import percent, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -224,7 +225,7 @@ def plot_corrected_calibration(
 
 
 def _band(level: float) -> str:
-    return f"{100 * level:g}% band, pointwise"
+    return f"{percent(level)} band, pointwise"
 
 
 def _draw_recalibrated(

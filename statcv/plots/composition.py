@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import check_types, one_of
-from statcv.errors import plural
 from statcv.folds import FoldPlan, Response
 from statcv.inference import Readable
 from statcv.plots.base import COLOURS, GREY, new_axes
@@ -19,6 +18,7 @@ from statcv.plots.splits import (
     require_response,
     shown_splits,
 )
+from statcv.words import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -44,6 +44,7 @@ from statcv.plots.protocol import (
     records_of,
 )
 from statcv.plots.splits import Place, legend_clear_of_lines
+from statcv.words import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -403,7 +404,7 @@ def _draw_band(
     colour = next_colour(ax)
     (line,) = ax.plot(*points, color=colour, linewidth=1.8, **style)
     line.set(gid=CURVE, label=legend)
-    named = f"{100 * band.level:g}% band, {band.method}"
+    named = f"{percent(band.level)} band, {band.method}"
     if band.reason:
         ax.plot([], [], " ", label=no_band(band.reason))
         return

@@ -22,6 +22,7 @@ from statcv.plots.base import (
 )
 from statcv.plots.protocol import Drawn, Records, named_results, records_of
 from statcv.plots.splits import legend_below
+from statcv.words import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -114,7 +115,7 @@ def plot_decision(
             clusters=records.clusters,
             level=level,
         )
-        shown = "" if banded else f"{100 * level:g}% band, pointwise"
+        shown = "" if banded else f"{percent(level)} band, pointwise"
         banded = _draw(ax, curve, name, shown) or banded
         top = max(top, _height(curve))
         _mark_threshold(ax, named[name], records, where)

@@ -27,6 +27,7 @@ from statcv.plots.base import (
     written,
 )
 from statcv.plots.protocol import Compared, how_averaged
+from statcv.words import p_in_words, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -303,7 +304,7 @@ def _draw_curve(ax: Axes, found: Pair, n_boot: int | None) -> None:
     if band.reason:
         ax.plot([], [], " ", label=no_band(band.reason))
     else:
-        named = f"{100 * band.level:g}% band, pointwise"
+        named = f"{percent(band.level)} band, pointwise"
         shade(ax, band.at, band.lower, band.upper, COLOURS[0], named)
     ax.legend(loc="lower right", frameon=False, fontsize="small")
     _even_about_zero(ax)
@@ -318,7 +319,7 @@ def _draw_records(ax: Axes, found: Pair) -> None:
     test, named = found.test, "mean (per fold)" if found.weighs_folds else "mean"
     if not np.isnan([test.lower, test.upper]).any():
         ax.axhspan(test.lower, test.upper, color=COLOURS[1], alpha=0.2, linewidth=0)
-        named += f", {100 * found.level:g}% interval"
+        named += f", {percent(found.level)} interval"
     if not np.isnan(test.difference):
         ax.axhline(test.difference, color=COLOURS[1], linewidth=1.4, label=named)
     places = np.arange(1, len(ordered) + 1)
@@ -374,6 +375,5 @@ def _tested(found: Pair) -> str:
     else:
         said = f"{written(test.lower)} to {written(test.upper)} by {found.method}"
     if not np.isnan(test.p_value):
-        small = test.p_value < 1e-4
-        said += f", p {'< 0.0001' if small else f'= {test.p_value:.2g}'}"
+        said += f", {p_in_words(test.p_value, '.2g')}"
     return said

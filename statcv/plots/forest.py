@@ -18,6 +18,7 @@ from statcv.metrics import METRICS
 from statcv.plots.base import COLOURS, GREY, TITLE, new_axes, written
 from statcv.plots.protocol import Combined, Compared
 from statcv.plots.splits import lay_out
+from statcv.words import percent, stated
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -137,7 +138,7 @@ def _of_comparison(comparison: Compared) -> Rows:
         Row(f"{second} minus {first}", *three)
         for (second, first), three in zip(pairs, numbers, strict=True)
     ]
-    title = f"Paired differences, {100 * comparison.level:g}% intervals"
+    title = f"Paired differences, {percent(comparison.level)} intervals"
     return Rows(rows, f"difference in {comparison.stated}", title, 0.0)
 
 
@@ -195,7 +196,7 @@ def _one_metric(
     table = table[table["metric"] == chosen]
     label = METRICS[chosen].label if chosen in METRICS else str(chosen)
     if "how" in table and table["how"].nunique() == 1:
-        label += f" ({str(table['how'].iloc[0]).replace('_', ' ')})"
+        label = stated(label, str(table["how"].iloc[0]))
     return label, table
 
 
@@ -262,7 +263,7 @@ def _of_mapping(
     title = ""
     levels = {value.level for value in known}
     if len(levels) == 1 and methods:
-        title = f"{100 * levels.pop():g}% intervals"
+        title = f"{percent(levels.pop())} intervals"
         title += f" by {next(iter(methods))}" if len(methods) == 1 else ""
     return Rows(rows, label, title, no_skill)
 
@@ -270,7 +271,7 @@ def _of_mapping(
 def _with_how(name: str, value: Any, hows: set[str]) -> str:
     if len(hows) < 2 or not isinstance(value, Estimate):
         return name
-    return f"{name} ({value.how.replace('_', ' ')})"
+    return stated(name, value.how)
 
 
 def _row(name: str, value: Any) -> Row:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from statcv.errors import ArgumentError, ArgumentTypeError, suggestion
 from statcv.plots.base import COLOURS, GREY, TITLE, new_axes, written
 from statcv.plots.splits import lay_out, legend_below
+from statcv.words import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -140,7 +141,7 @@ def plot_stratifier_bias(
         crosses.set(markersize=9, label="splits known duplicates")
     ax.margins(x=0.12)
     ax.set(xlabel=LABELS.get(against, against), ylabel=label)
-    limits = f", {result.level:.0%} intervals over folds, given the records"
+    limits = f", {percent(result.level)} intervals over folds, given the records"
     known = np.isfinite(reach).any()
     title = f"Bias by stratifier{limits if known else ''}"
     ax.set_title(fill(title if measured else "Stratifiers, bias not measured", TITLE))

@@ -26,7 +26,8 @@ from statcv.results.comparison.comparison import (
 )
 from statcv.results.comparison.likelihood_ratio import ANOTHER_QUESTION, LikelihoodRatio
 from statcv.results.cost import LONG, duration, seconds_once
-from statcv.results.summary import WIDTH, Summary, column, p_value
+from statcv.results.summary import WIDTH, Summary, column
+from statcv.words import p_value, percent
 
 if TYPE_CHECKING:
     from statcv.results.result import CVResult
@@ -96,7 +97,7 @@ class Drop1:
         shown = {
             "estimate": text("estimate"),
             "difference": text("difference"),
-            f"{compared.level:.0%} interval": ranges,
+            f"{percent(compared.level)} interval": ranges,
             "p": list(map(p_value, table["p"])),
         }
         notes = summarise_comparison(compared.contrasts, "none", "").notes

@@ -21,6 +21,7 @@ from statcv.inference.intervals.methods import Asked
 from statcv.inference.refits.jackknife import Jackknife, keep_jackknife
 from statcv.metrics import Metric
 from statcv.results.cost import warn_of_interval
+from statcv.words import stated
 
 if TYPE_CHECKING:
     from statcv.results.result import CVResult
@@ -79,7 +80,7 @@ def named_estimate(
     if found.n_undefined:
         unit = _unit(result.scores, metric, found.how)
         warn(
-            f"{metric.label} ({found.how.replace('_', ' ')}) has no value in "
+            f"{stated(metric.label, found.how)} has no value in "
             f"{found.n_undefined} of {found.n_values} {unit}; they are left out.",
             UndefinedMetricWarning,
         )

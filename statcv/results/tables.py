@@ -16,7 +16,6 @@ from statcv.errors import (
     ArgumentError,
     LearningCurveError,
     UndefinedMetricWarning,
-    plural,
     warn,
 )
 from statcv.folds import FoldPlan
@@ -36,6 +35,7 @@ from statcv.inference.paired.contrasts import ADJUSTED, adjusted
 from statcv.inference.paired.groups import Group, compare_pair, group_differences
 from statcv.metrics import Metric, is_listed
 from statcv.results.estimates import is_bootstrap
+from statcv.words import plural
 
 if TYPE_CHECKING:
     from statcv.results.result import CVResult

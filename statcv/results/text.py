@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from statcv.errors import ArgumentError, plural
+from statcv.errors import ArgumentError
 from statcv.folds import is_sample
 from statcv.formula import counted
 from statcv.inference import (
@@ -28,6 +28,7 @@ from statcv.models import Logit
 from statcv.models.tuning import choices
 from statcv.results.estimates import is_bootstrap
 from statcv.results.summary import Summary, check_digits, column, first_of, number
+from statcv.words import percent, plural, sentence, stated
 
 # checks that the note on the training mean covers
 SAID_ABOVE = ("label_correlation", "negative_mean_auroc")
@@ -71,7 +72,7 @@ def summarise(
     sizes = result.plan.tests.sizes
     if result.scores.apart or len(sizes) == 1 or sizes.max() == 1:  # nothing to add
         columns = columns.drop(columns="per fold (sd)", errors="ignore")
-    limits = f", with {level:.0%} intervals" if "lower" in columns else ""
+    limits = f", with {percent(level)} intervals" if "lower" in columns else ""
     if limits and "fits" not in columns and _given(tables["Metrics"]).any():
         limits += " that take the fits as given"
     shown = {f"Metrics{limits}": columns}
@@ -226,7 +227,7 @@ def _notes(
 ) -> tuple[str, ...]:
     notes = list(result.design.outcome.notes)
     headline = result.estimate(level=level)
-    name = f"{headline.label} ({headline.how.replace('_', ' ')})"
+    name = stated(headline.label, headline.how)
     if headline.method == "none":
         notes.append(f"{name} has no interval: {headline.assumes}.")
     else:
@@ -388,7 +389,7 @@ def _measured(result: Readable, headline: Estimate) -> list[str]:
     share = float(result.design.y.mean())
     name = headline.interval.name
     said = measured_coverage(result.plan, headline.how, name, share, headline.metric)
-    return [f"{said[0].upper()}{said[1:]}."] if said else []
+    return [sentence(said)] if said else []
 
 
 def _others_measured(
@@ -403,7 +404,7 @@ def _others_measured(
         if metric != headline.metric and not np.isnan(row["lower"])
     ]
     said = measured_coverages(result.plan, asked)
-    return [f"{said[0].upper()}{said[1:]}."] if said else []
+    return [sentence(said)] if said else []
 
 
 def _saturated(result: Readable) -> list[str]:

@@ -9,12 +9,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.arguments import check_level
-from statcv.errors import CoefficientError, StatcvWarning, plural, warn
+from statcv.errors import CoefficientError, StatcvWarning, warn
 from statcv.formula import as_frame
 from statcv.inference.tests.no_skill import ratio, tail
 from statcv.metrics.areas.placements import symmetric_limits
 from statcv.models.likelihood import Gaussian, Generalized
 from statcv.results.comparison.likelihood_ratio import why_no_likelihood
+from statcv.words import plural
 
 if TYPE_CHECKING:
     from statcv.results.result import CVResult

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.errors import MessageError, SiteError, listed
+from statcv.errors import MessageError, SiteError
 from statcv.sites.cells import Cells, class_mass
 from statcv.sites.messages import Message
 from statcv.sites.plan import MINIMUM_SITES, SitesPlan
@@ -18,6 +18,7 @@ from statcv.sites.progress import END, GROW, JOIN, SCORE, Progress
 from statcv.sites.scores import unpacked
 from statcv.sites.site import REFUSE
 from statcv.sites.trees import Forests
+from statcv.words import listed
 
 Floats = NDArray[np.float64]
 

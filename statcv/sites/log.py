@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from statcv.errors import SiteError, listed, plural
+from statcv.errors import SiteError
 from statcv.sites.messages import Message, canonical
 from statcv.sites.plan import SitesPlan
 from statcv.sites.records import Records
+from statcv.words import listed, plural
 
 
 @dataclass(frozen=True)

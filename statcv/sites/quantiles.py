@@ -20,19 +20,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.arguments import MAX_BINS, check_types, check_whole
-from statcv.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    MessageError,
-    SiteError,
-    plural,
-)
+from statcv.errors import ArgumentError, ArgumentTypeError, MessageError, SiteError
 from statcv.folds.strata import count_missing, is_numeric, written
 from statcv.formula import as_frame
 from statcv.sites.cells import Cells, class_mass
 from statcv.sites.messages import Message
 from statcv.sites.plan import CELL
 from statcv.sites.scores import packed, unpacked
+from statcv.words import plural
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]

@@ -19,12 +19,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.arguments import check_types
-from statcv.errors import MissingDataWarning, SiteError, plural, warn
+from statcv.errors import MissingDataWarning, SiteError, warn
 from statcv.folds import ByHash, FoldPlan, Strata, make_plan
 from statcv.folds.strata import keyed_digest
 from statcv.formula import as_frame, is_missing, make_design
 from statcv.sites.agreement import SCOPE, columns_of, made_up
 from statcv.sites.plan import SitesPlan
+from statcv.words import plural
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]

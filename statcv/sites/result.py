@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from statcv.arguments import check_level, check_types, one_of
-from statcv.errors import CoefficientError, MetricError, plural
+from statcv.errors import CoefficientError, MetricError
 from statcv.inference import Estimate, HTest, RandomEffects, joined_groups
 from statcv.inference.intervals.infinitesimal import scale_of
 from statcv.metrics import Metric, get_metric
@@ -26,6 +26,7 @@ from statcv.sites.disclosure import UNGUARDED, disclosure_sheet
 from statcv.sites.estimates import Some, make_estimate, no_skill
 from statcv.sites.plan import SitesPlan
 from statcv.sites.progress import JOIN, SCORE
+from statcv.words import percent, plural, stated
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -439,7 +440,7 @@ class SitesResult:
             facts=tuple(facts),
             tables=tables,
             shown={
-                f"Metrics, with {level:.0%} intervals": shown,
+                f"Metrics, with {percent(level)} intervals": shown,
                 f"{headline.label} by site": sites,
             },
             notes=tuple(notes),
@@ -520,7 +521,7 @@ class SitesResult:
             index=["all sites"],
         )
         made = plot_forest(pd.concat([table, everyone]), ax=ax)
-        made.set_xlabel(f"{one.label} ({one.how.replace('_', ' ')})")
+        made.set_xlabel(stated(one.label, one.how))
         return made
 
     def _needs_coefficients(self) -> None:

@@ -27,6 +27,7 @@ from statcv.folds.strata import check_key, count_missing, keyed_digest
 from statcv.formula import as_frame
 from statcv.sites.messages import Message, counts
 from statcv.sites.plan import CELL
+from statcv.words import percent
 
 Numbers = NDArray[np.int64]
 
@@ -76,7 +77,7 @@ class SharedPatients:
         for name in ("shared", "se", "lower", "upper"):
             shown[name] = shown[name].round().astype(int)
         return (
-            f"patients shared by two sites, with {self.level:.0%} intervals\n"
+            f"patients shared by two sites, with {percent(self.level)} intervals\n"
             f"{shown.to_string(index=False)}"
         )
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import logit
 
 from statcv.arguments import check_level, check_types, one_of
-from statcv.errors import ArgumentTypeError, MetricError, SiteError, plural, suggestion
+from statcv.errors import ArgumentTypeError, MetricError, SiteError, suggestion
 from statcv.formula import as_frame
 from statcv.inference import Estimate, Interval
 from statcv.inference.intervals.interval import RECORDS_ONLY, symmetric
@@ -44,6 +44,7 @@ from statcv.sites.cells import (
 )
 from statcv.sites.curves import calibration_of, net_benefit_of, roc_of
 from statcv.sites.plan import CELL
+from statcv.words import percent, plural
 
 Floats = NDArray[np.float64]
 Sums = dict[str, float]
@@ -572,7 +573,7 @@ class SumsResult:
             ),
             tables={"Metrics": table, "Sites": by_site, "Folds": self.folds},
             shown={
-                f"Metrics, with {level:.0%} intervals": shown,
+                f"Metrics, with {percent(level)} intervals": shown,
                 f"{headline.label} by site": of_sites,
             },
             notes=tuple(notes),

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from statcv.arguments import check_types, check_whole
 from statcv.engine import installed
-from statcv.errors import ModelError, SiteError, plural, suggestion
+from statcv.errors import ModelError, SiteError, suggestion
 from statcv.models import XGBoost
+from statcv.words import plural
 
 if TYPE_CHECKING:
     from statcv.sites.plan import SitesPlan

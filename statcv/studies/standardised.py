@@ -18,7 +18,6 @@ from statcv.errors import (
     ModelError,
     OutcomeError,
     SchemeError,
-    plural,
     suggestion,
     warn,
 )
@@ -28,6 +27,7 @@ from statcv.models import Capabilities, Fit, Model, TrainingSet
 from statcv.models.thresholds import NAME, Thresholded
 from statcv.results.call import Call
 from statcv.results.result import CVResult
+from statcv.words import plural
 
 Floats = NDArray[np.float64]
 

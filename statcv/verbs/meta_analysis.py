@@ -18,7 +18,8 @@ from statcv.inference.meta.effects import RandomEffects, random_effects
 from statcv.inference.paired.records import held_out
 from statcv.inference.tests.htest import HTest, check_alternative
 from statcv.results.comparison.comparison import Comparison
-from statcv.results.summary import Summary, number, p_value
+from statcv.results.summary import Summary, number
+from statcv.words import p_value, percent, sentence
 
 # ---- comparisons, tests and p-values of several data sets, as rows ----
 
@@ -237,7 +238,7 @@ class Combination:
             tables[caption] = _pooled_table(self.pooled)
             shown[caption] = _shown_pooled(self.pooled)
             notes += [self.pooled.reason] if self.pooled.reason else []
-        reasons = [f"{text[0].upper()}{text[1:]}." for text in dict.fromkeys(notes)]
+        reasons = [sentence(text) for text in dict.fromkeys(notes)]
         return Summary(
             title=f"{self.label} over {len(self.table)} data sets",
             facts=(("alternative", self.alternative),),
@@ -434,7 +435,7 @@ def _shown_pooled(pooled: RandomEffects) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "estimate": [number(pooled.estimate, se)],
-            f"{pooled.level:.0%} interval": [between(pooled.lower, pooled.upper)],
+            f"{percent(pooled.level)} interval": [between(pooled.lower, pooled.upper)],
             "prediction interval": [predicted],
             "tau": [number(float(np.sqrt(pooled.tau2)), se)],
             "I²": ["–" if np.isnan(pooled.i2) else f"{pooled.i2:.0%}"],

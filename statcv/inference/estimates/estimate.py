@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import check_level
-from statcv.errors import MetricError, plural, suggestion
+from statcv.errors import MetricError, suggestion
 from statcv.inference.estimates.monte_carlo import is_sampled, monte_carlo_sd
 from statcv.inference.estimates.pairs import (
     MIRRORED,
@@ -41,6 +41,7 @@ from statcv.inference.intervals.methods import (
 )
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric, is_listed
+from statcv.words import percent, plural, stated
 
 
 @dataclass(frozen=True, repr=False)
@@ -151,11 +152,11 @@ class Estimate:
         return str(self)
 
     def __str__(self) -> str:
-        stated = f"{self.label} {self.value:.3f} ({self.how.replace('_', ' ')})"
+        about = stated(f"{self.label} {self.value:.3f}", self.how)
         if math.isnan(self.lower):
-            return f"{stated}, no interval: {self.assumes}"
+            return f"{about}, no interval: {self.assumes}"
         return (
-            f"{stated}, {100 * self.level:g}% interval {self.lower:.3f} to "
+            f"{about}, {percent(self.level)} interval {self.lower:.3f} to "
             f"{self.upper:.3f} by {self.method}"
         )
 

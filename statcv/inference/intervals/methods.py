@@ -45,6 +45,7 @@ from statcv.inference.refits.nested_cv import nested_cv_interval
 from statcv.inference.refits.refitting import fixed_threshold
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
+from statcv.words import stated
 
 Floats = NDArray[np.float64]
 
@@ -453,7 +454,7 @@ def check_interval(scores: Scores, metric: Metric, how: str, interval: str) -> N
     possible = possible_intervals(scores, metric, how)
     listed = ", ".join(map(repr, possible)) or "none without refits"
     there = f"there {'is' if len(possible) == 1 else 'are'} {listed}"
-    about = f"{metric.label} ({how.replace('_', ' ')})"
+    about = stated(metric.label, how)
     if method is None:
         with_refits = [one.name for one in INTERVALS.values() if one.refits]
         hint = suggestion(interval, (*possible, *with_refits))

@@ -24,13 +24,7 @@ from statcv.arguments import (
     check_whole,
     one_of,
 )
-from statcv.errors import (
-    ArgumentError,
-    ComparisonError,
-    MetricError,
-    plural,
-    suggestion,
-)
+from statcv.errors import ArgumentError, ComparisonError, MetricError, suggestion
 from statcv.inference.estimates.draws import Draws
 from statcv.inference.estimates.estimate import HOWS, Estimate
 from statcv.inference.estimates.estimate import estimate as make_estimate
@@ -70,6 +64,7 @@ from statcv.inference.paired.tests import (
 from statcv.inference.readable import Readable, metric_of
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
+from statcv.words import plural
 
 HALF = 0.5  # default threshold, from which on class 1 is predicted
 

@@ -16,13 +16,7 @@ from numpy.typing import NDArray
 
 from statcv.arguments import check_level
 from statcv.engine import Setup, progress_bar
-from statcv.errors import (
-    MetricError,
-    OutcomeError,
-    UndefinedMetricWarning,
-    plural,
-    warn,
-)
+from statcv.errors import MetricError, OutcomeError, UndefinedMetricWarning, warn
 from statcv.inference.refits.optimism import (
     ResampledValues,
     Resampling,
@@ -32,6 +26,7 @@ from statcv.inference.refits.optimism import (
 )
 from statcv.inference.refits.refitting import warn_of_refits
 from statcv.metrics import calibration_curve
+from statcv.words import percent, plural
 
 Floats = NDArray[np.float64]
 Smooth = Literal["spline", "loess"]
@@ -99,7 +94,7 @@ class CorrectedCalibration:
             f"Calibration curve corrected for optimism ({self.method})\n"
             f"{plural(len(self.predicted), 'point')} from {low:.3f} to {high:.3f}, "
             f"mean distance from the predictions {self.distance:.3f}\n"
-            f"{100 * self.level:g}% band, pointwise: ABCLOC of {self.n_boot} bootstrap "
+            f"{percent(self.level)} band, pointwise: ABCLOC of {self.n_boot} bootstrap "
             "samples"
         )
 

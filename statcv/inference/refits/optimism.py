@@ -53,6 +53,7 @@ from statcv.metrics import Metric, auroc_by_weight
 from statcv.metrics.areas.placements import normal_quantile
 from statcv.models import Fit
 from statcv.models.thresholds import threshold_in, threshold_used
+from statcv.words import percent
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -531,7 +532,7 @@ def _shown(corrected: Sequence[OptimismCorrected]) -> pd.DataFrame:
             "apparent": [stated(one.apparent) for one in corrected],
             "optimism": [stated(one.optimism) for one in corrected],
             "corrected": [stated(one.value) for one in corrected],
-            f"{100 * first.level:g}% interval": [
+            f"{percent(first.level)} interval": [
                 "–"
                 if math.isnan(one.lower)
                 else f"{stated(one.lower)} to {stated(one.upper)}"

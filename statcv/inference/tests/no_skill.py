@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statcv.arguments import check_level
-from statcv.errors import FoldWarning, plural, warn
+from statcv.errors import FoldWarning, warn
 from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.tests.htest import HTest, check_alternative
 from statcv.metrics import Metric
 from statcv.metrics.areas.placements import p_at_end, symmetric_limits
+from statcv.words import plural, stated
 
 Floats = NDArray[np.float64]
 
@@ -326,4 +327,4 @@ def ratio(difference: float, se: float) -> float:
 
 
 def _named(estimate: Estimate) -> str:
-    return f"{estimate.label} ({estimate.how.replace('_', ' ')})"
+    return stated(estimate.label, estimate.how)

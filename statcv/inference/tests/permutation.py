@@ -35,7 +35,6 @@ from statcv.errors import (
     OutcomeError,
     SchemeError,
     UndefinedMetricWarning,
-    plural,
     warn,
 )
 from statcv.folds import SCHEMES, FoldPlan, Ragged
@@ -45,6 +44,7 @@ from statcv.inference.refits.refitting import scores_of
 from statcv.inference.scores import LeftOut, Scores
 from statcv.metrics import Metric
 from statcv.models.thresholds import deciding
+from statcv.words import plural, stated
 
 Numbers = NDArray[np.intp]
 FEW = 100  # number of distinct permutations below which p is coarse
@@ -373,7 +373,7 @@ def warn_of_undefined(values: Floats, metric: Metric, how: str, why: str) -> Non
     unknown = int(np.isnan(values).sum())
     if unknown:
         warn(
-            f"{metric.label} ({how.replace('_', ' ')}) has no value in {unknown} of "
+            f"{stated(metric.label, how)} has no value in {unknown} of "
             f"{len(values)} permutations{f': {why}' if why else '.'}",
             UndefinedMetricWarning,
         )

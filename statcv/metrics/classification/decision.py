@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from statcv.arguments import check_level
-from statcv.errors import MetricError, plural
+from statcv.errors import MetricError
 from statcv.metrics.areas.placements import normal_quantile
 from statcv.metrics.discrimination.ranking import round_significant
 from statcv.metrics.inputs import (
@@ -32,6 +32,7 @@ from statcv.metrics.records import (
     improper,
     sum_of_squares,
 )
+from statcv.words import plural
 
 _NOTHING = 1e-14  # a standard error below this share of the values is rounding
 

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from statcv.arguments import check_types
-from statcv.errors import MetricError, plural
+from statcv.errors import MetricError
 from statcv.metrics.discrimination.ranking import round_significant
 from statcv.metrics.inputs import Floats, Ints, per_record
 from statcv.metrics.records import binary_probabilities, improper, quantile_groups
+from statcv.words import plural
 
 
 @dataclass(frozen=True)

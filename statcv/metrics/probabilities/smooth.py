@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from statcv.arguments import check_level, is_whole
-from statcv.errors import MetricError, plural
+from statcv.errors import MetricError
 from statcv.metrics.areas.placements import normal_quantile
 from statcv.metrics.inputs import Bools, Floats, Ints, one_of, vector
 from statcv.metrics.probabilities.logistic import (
@@ -20,6 +20,7 @@ from statcv.metrics.probabilities.logistic import (
 )
 from statcv.metrics.probabilities.recalibration import separated, undefined
 from statcv.metrics.records import binary_probabilities, clusters_of, improper
+from statcv.words import plural
 
 _OUTER = {3: 0.1, 4: 0.05, 5: 0.05}  # Harrell's outer quantile by number of knots
 _SINGULAR = 1e-12  # ratio of extreme eigenvalues below which a matrix is singular

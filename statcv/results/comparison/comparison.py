@@ -32,7 +32,8 @@ from statcv.metrics import Metric
 from statcv.models import resolve_model
 from statcv.results.comparison.likelihood_ratio import LikelihoodRatio, likelihood_ratio
 from statcv.results.result import CVResult
-from statcv.results.summary import Summary, check_digits, decimals, number, p_value
+from statcv.results.summary import Summary, check_digits, decimals, number
+from statcv.words import p_value, percent, sentence
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -448,7 +449,7 @@ def shown_tables(
     else:
         digits = least
         differences = _subtracted(compared, digits)
-    interval = f"{compared.level:.0%} interval"
+    interval = f"{percent(compared.level)} interval"
     estimates = pd.DataFrame(
         {
             "estimate": [_text(v, digits) for v in table["estimate"]],
@@ -507,7 +508,7 @@ def _notes(compared: Contrasts, adjust: str) -> tuple[str, ...]:
             "these are few; it is never zero (Phipson & Smyth 2010)."
         )
     assumes = compared.method.assumes
-    notes.append(f"{assumes[0].upper()}{assumes[1:]}.")
+    notes.append(sentence(assumes))
     if 0 < len(compared.fixed) < len(compared.results) - 1:
         notes.append(
             "One test serves all pairs. How the fits vary with the records is unknown "
@@ -517,7 +518,7 @@ def _notes(compared: Contrasts, adjust: str) -> tuple[str, ...]:
         )
     measured = _measured(compared)
     if measured:
-        notes.append(f"{measured[0].upper()}{measured[1:]}.")
+        notes.append(sentence(measured))
     if len(compared.differences) > 1 and adjust == "none":
         notes.append(
             f"The {len(compared.differences)} p-values are not adjusted for their "

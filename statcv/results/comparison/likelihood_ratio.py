@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from statcv.models.likelihood import Bernoulli, Gaussian
+from statcv.words import p_in_words
 
 if TYPE_CHECKING:
     from statcv.results.result import CVResult
@@ -46,11 +47,10 @@ class LikelihoodRatio:
     p_value: float
 
     def __str__(self) -> str:
-        p = "p < 0.0001" if self.p_value < 1e-4 else f"p = {self.p_value:.4f}"
         return (
             f"Likelihood-ratio test of the terms that {self.larger} adds to "
             f"{self.smaller}, on all rows: chi-squared({self.df}) = "
-            f"{self.statistic:.2f}, {p}. {ANOTHER_QUESTION}."
+            f"{self.statistic:.2f}, {p_in_words(self.p_value)}. {ANOTHER_QUESTION}."
         )
 
 

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from statcv.arguments import check_types
-from statcv.errors import plural
 from statcv.folds import FoldPlan
 from statcv.inference import MonteCarlo
 from statcv.results.stratifier_bias.association import LABELS
@@ -25,7 +24,8 @@ from statcv.results.stratifier_bias.ranking import (
     predicts,
 )
 from statcv.results.stratifier_bias.setting import RECORD, Setting
-from statcv.results.summary import Summary, number, p_value
+from statcv.results.summary import Summary, number
+from statcv.words import p_value, percent, plural, stated
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -357,7 +357,7 @@ def _unbiased(found: StratifierBias) -> str:
     if not np.isnan(found.chance.sd):
         chance = f" (sd over folds {found.chance.sd:.2g})"
     setting, repeats = found.setting, found.plans[UNBIASED].repeats
-    metric = f"{setting.metric.label} ({found.how.replace('_', ' ')})"
+    metric = stated(setting.metric.label, found.how)
     folds = f"{setting.k} random folds" + (f" × {repeats}" if repeats > 1 else "")
     if setting.duplicates is not None:
         by = "s" if setting.duplicates.label == RECORD else ""
@@ -371,7 +371,7 @@ def summarise(found: StratifierBias) -> Summary:
     tables = {"Ranking": found.ranking.set_index("candidate")}
     shown = {"Ranking, before any fit on the folds of a candidate": _ranking(found)}
     if found.measured is not None:
-        caption = f"Bias in {found.unit}, with {found.level:.0%} intervals"
+        caption = f"Bias in {found.unit}, with {percent(found.level)} intervals"
         tables["Measured"] = found.measured.set_index("candidate")
         shown[caption] = _measured(found, found.measured)
     duplicates = "none known"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from statcv.errors import SiteError, listed
+from statcv.errors import SiteError
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.log import Entry, Ledger
 from statcv.sites.messages import Message
@@ -37,6 +37,7 @@ from statcv.sites.transports.signing import (
     read_card,
 )
 from statcv.sites.trees import DroppedOutError, Grow, Job
+from statcv.words import listed
 
 
 @dataclass(frozen=True)

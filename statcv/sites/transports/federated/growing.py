@@ -15,7 +15,6 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
-from statcv.errors import listed
 from statcv.sites.transports.federated.plugin import need_plugin
 from statcv.sites.transports.federated.processes import Process, SilentError
 from statcv.sites.transports.federated.server import (
@@ -25,6 +24,7 @@ from statcv.sites.transports.federated.server import (
     serving,
 )
 from statcv.sites.trees import DroppedOutError, Job, numbers_of_bins, parameters_of
+from statcv.words import listed
 
 COME: Final = 600.0  # seconds in which all sites must be present
 COME_HERE: Final = 180.0  # seconds in which all sites on this machine must be present

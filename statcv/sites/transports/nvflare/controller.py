@@ -14,13 +14,14 @@ from nvflare.apis.fl_context import FLContext
 from nvflare.apis.impl.controller import Controller
 from nvflare.apis.shareable import Shareable, make_reply
 
-from statcv.errors import SiteError, StatcvError, listed
+from statcv.errors import SiteError, StatcvError
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.messages import Message
 from statcv.sites.plan import SitesPlan
 from statcv.sites.transports.nvflare.answers import OUTCOME, Answers
 from statcv.sites.transports.nvflare.home import PLAN, write
 from statcv.sites.transports.nvflare.names import LEAVING, MESSAGE, TASK, THERE
+from statcv.words import listed
 
 LONGEST: Final = 3600  # seconds that a site may take to answer
 LOOK: Final = 0.5  # seconds after which to look whether absent sites are there

@@ -21,7 +21,7 @@ import psutil
 from nvflare.fuel.flare_api.api_spec import NoConnection
 from nvflare.fuel.flare_api.flare_api import Session, new_secure_session
 
-from statcv.errors import SiteError, listed
+from statcv.errors import SiteError
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.plan import SitesPlan
 from statcv.sites.transports.nvflare.answers import (
@@ -34,6 +34,7 @@ from statcv.sites.transports.nvflare.home import VARIABLE
 from statcv.sites.transports.nvflare.jobs import write_job
 from statcv.sites.transports.nvflare.names import COORDINATOR, PROJECT
 from statcv.sites.transports.nvflare.provisioning import check_valid, place_server
+from statcv.words import listed
 
 BEAT: Final = 2.0  # seconds between the signs of life of a site
 PATIENCE: Final = 60.0  # seconds for the server to open its port, and sites to come
