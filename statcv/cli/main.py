@@ -147,7 +147,7 @@ def _cv(options: argparse.Namespace) -> None:
 
 
 def _report(options: argparse.Namespace) -> None:
-    from statcv.results.report import check_path
+    from statcv.report import check_path
     from statcv.results.styles import check_style
 
     check_path(options.out)

@@ -1470,7 +1470,7 @@ class CVResult:
         by 10-fold cross-validation
         with classes spread evenly over folds.
         """
-        from statcv.results.report import sentence_of
+        from statcv.report import sentence_of
 
         return sentence_of(self, level)
 
@@ -1530,7 +1530,7 @@ class CVResult:
         ...     res.report(f"{folder}/out.html", style="tripod+ai").name
         'out.html'
         """
-        from statcv.results.report import check_path, result_report, write_report
+        from statcv.report import check_path, result_report, write_report
 
         check_path(path)
         return write_report(result_report(self, style, by, level), path)
@@ -1558,12 +1558,11 @@ class CVResult:
         >>> axes.shape
         (2, 2)
         """
-        if self.design.outcome.kind == "multiclass":
-            from statcv.results.report import draw_classes
-
-            return draw_classes(self)
         from statcv.plots import plot_panel, plot_referee
+        from statcv.plots.classes import plot_classes
 
+        if self.design.outcome.kind == "multiclass":
+            return plot_classes(self)
         binary = self.design.outcome.kind == "binary"
         if binary and self.scores.external and self.scores.probabilities:
             return plot_referee(self)

@@ -456,7 +456,7 @@ class SitesResult:
         level : float, default 0.95
             Confidence level of the intervals.
         """
-        from statcv.results.report import (
+        from statcv.report import (
             Picture,
             Said,
             check_path,

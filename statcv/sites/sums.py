@@ -514,7 +514,7 @@ class SumsResult:
         level : float, default 0.95
             Confidence level of the intervals.
         """
-        from statcv.results.report import (
+        from statcv.report import (
             check_path,
             general_report,
             value_table,

@@ -15,8 +15,8 @@ from report_page import Page
 
 import statcv as scv
 from statcv.errors import ArgumentError, ArgumentTypeError
-from statcv.results.report import page, parts
-from statcv.results.report.drawing import draw, inline_svg
+from statcv.report import page, parts
+from statcv.report.drawing import draw, inline_svg
 from statcv.results.result import CVResult
 
 ROOT = Path(__file__).parents[2]
@@ -288,7 +288,7 @@ def test_errors_say_what_to_do(res: CVResult, tmp_path: Path) -> None:
 def test_templates_are_package_data() -> None:
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg")
-    assert config["options.package_data"]["statcv.results.report"] == "templates/*"
+    assert config["options.package_data"]["statcv.report"] == "templates/*"
     assert "jinja2" in config["options"]["install_requires"]
-    folder = ROOT / "statcv" / "results" / "report" / "templates"
+    folder = ROOT / "statcv" / "report" / "templates"
     assert {p.name for p in folder.iterdir()} == {"report.html", "report.md"}

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 from test_results_report import HOSTILE
 
-from statcv.results.report import page, parts
+from statcv.report import page, parts
 from statcv.results.result import CVResult
 
 pytestmark = pytest.mark.skipif(

@@ -225,7 +225,7 @@ class Comparison:
         ...     both.report(f"{folder}/out.html").name
         'out.html'
         """
-        from statcv.results.report import check_path, comparison_report, write_report
+        from statcv.report import check_path, comparison_report, write_report
 
         check_path(path)
         return write_report(comparison_report(self, style), path)

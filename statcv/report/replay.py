@@ -6,17 +6,15 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from statcv.metrics import Metric, is_listed
-from statcv.results.report.facts import is_given
-
-if TYPE_CHECKING:
-    from statcv.results.comparison.comparison import Comparison
-    from statcv.results.result import CVResult
+from statcv.report.facts import is_given
+from statcv.results.comparison.comparison import Comparison
+from statcv.results.result import CVResult
 
 NOT_OF_NUMBERS = ("data", "formula", "n_jobs", "checkpoint", "progress")
 

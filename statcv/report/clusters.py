@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
-from statcv.results.report.facts import heterogeneity_table
-from statcv.results.report.parts import Said, Section, Table, count, value_table
+from statcv.inference import RandomEffects
+from statcv.report.facts import heterogeneity_table
+from statcv.report.parts import Said, Section, Table, count, value_table
+from statcv.results.result import CVResult
 from statcv.results.summary import column
-
-if TYPE_CHECKING:
-    from statcv.inference import RandomEffects
-    from statcv.results.result import CVResult
-
 
 LEAST = 3  # least number of clusters for a variance between them
 FEW = 4  # largest number of clusters of which every two are compared
