@@ -17,7 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from statcv.cli.export import make_folder, write_comparison, write_result, write_table
-from statcv.cli.files import layout_of, read_data
+from statcv.cli.files import (
+    by_name,
+    layout_of,
+    one_or_more,
+    quantile_bins,
+    read_data,
+    refuse,
+)
 from statcv.cli.parser import make_parser
 from statcv.cli.sites import SITES
 from statcv.errors import (
@@ -168,7 +175,7 @@ def _evaluate(options: argparse.Namespace) -> None:
     if options.out:
         make_folder(options.out)
     call = {name: getattr(options, name) for name in PREDICTIONS}
-    predicted = _one_or_more(options.predicted)
+    predicted = one_or_more(options.predicted)
     result = from_predictions(data, predicted=predicted, **call)
     summary, written = result.summary(options.level), []
     if summary.tables["Metrics"]["estimate"].isna().all():
@@ -228,22 +235,9 @@ def _fit(_options: Any, _data: pd.DataFrame, _change: Mapping[str, Any]) -> CVRe
     from statcv.verbs.cv import cv as _cv
 
     _call = {name: getattr(_options, name) for name in CALL}
-    _call["stratify"] = _one_or_more(_options.stratify)
-    _call["tune"] = _grid(_options.tune)
+    _call["stratify"] = one_or_more(_options.stratify)
+    _call["tune"] = by_name(_options.tune, "--tune gives the values of a name")
     return _cv(_options.formula, _data, **{**_call, **_change})
-
-
-def _grid(given: list[tuple[str, list[Any]]] | None) -> dict[str, list[Any]] | None:
-    if not given:
-        return None
-    grid = dict(given)
-    if len(grid) < len(given):
-        raise ArgumentError("--tune gives the values of a name once: NAME=A,B.")
-    return grid
-
-
-def _one_or_more(names: list[str] | None) -> str | list[str] | None:
-    return names[0] if names and len(names) == 1 else names
 
 
 def _changes(options: Any, data: pd.DataFrame) -> dict[str, dict[str, Any]]:
@@ -305,7 +299,7 @@ def _folds(options: argparse.Namespace) -> None:
     data = read_data(options.data, layout_of(options), identifying, options.outcome)
     plan = fold_plan(options.outcome, data, **call)
     if options.sql:
-        _refuse_beside_sql(options, ["out", "duplicates"], "leave it out")
+        refuse(options, ["out", "duplicates"], "beside --sql; leave it out")
         print(_sql(plan.stratifier if binned else stratify, options, plan.n_splits))
         return
     written = None
@@ -335,10 +329,9 @@ def _with_values(
 
 def _stratifier(options: argparse.Namespace) -> Any:
     """Return the stratifier that the options describe; the key is not an option."""
-    from statcv.folds import by_hash, by_quantile, by_value
-    from statcv.folds.strata import as_number
+    from statcv.folds import by_hash, by_value
 
-    names = _one_or_more(options.stratify)
+    names = one_or_more(options.stratify)
     if options.plan is not None:
         return _stratifier_of(options)
     if options.by is None and options.per_fold is None and not options.thresholds:
@@ -350,12 +343,8 @@ def _stratifier(options: argparse.Namespace) -> Any:
     if options.by in (None, "quantile"):
         if not isinstance(names, str):
             raise ArgumentError("--by quantile takes one column.")
-        agreed = options.thresholds and [as_number(text) for text in options.thresholds]
-        return by_quantile(names, options.per_fold or 1, agreed)
-    for name in ("per_fold", "thresholds"):
-        if getattr(options, name) is not None:
-            flag = name.replace("_", "-")
-            raise ArgumentError(f"--{flag} means nothing without --by quantile.")
+        return quantile_bins(options, names)
+    refuse(options, ("per_fold", "thresholds"), "without --by quantile")
     return by_hash(names) if options.by == "hash" else by_value(names)
 
 
@@ -363,11 +352,9 @@ def _stratifier_of(options: argparse.Namespace) -> Any:
     """Return the stratifier of the plan in a file."""
     from statcv.folds import FoldPlan
 
-    for name in ("stratify", "by", "per_fold", "thresholds", "k"):
-        if getattr(options, name) is not None:
-            flag = "-k" if name == "k" else f"--{name.replace('_', '-')}"
-            raise ArgumentError(f"{flag} means nothing beside --plan, which says it.")
-    return FoldPlan.from_frame(read_data(options.plan)).stratifier
+    told = ("stratify", "by", "per_fold", "thresholds", "k")
+    refuse(options, told, "beside --plan, which says it")
+    return FoldPlan.from_frame(read_data(str(options.plan))).stratifier
 
 
 def _is_binned(stratify: Any) -> bool:
@@ -385,9 +372,9 @@ def _sql(stratify: Any, options: argparse.Namespace, k: int) -> str:
     if options.data is None:
         unused = ["outcome", "scheme", "p", "pairs", "rebalance", "positive"]
         unused += ["out", "duplicates"]
-        _refuse_beside_sql(options, unused, "give DATA, or leave it out")
+        refuse(options, unused, "beside --sql; give DATA, or leave it out")
     if isinstance(stratify, ByHash):
-        _refuse_beside_sql(options, ["repeats"], "a hash does not depend on it")
+        refuse(options, ["repeats"], "beside --sql; a hash does not depend on it")
         fold = sql_fold(list(stratify.columns), k, options.sql)
         print(TO_BIND.replace("-- ", ""), file=sys.stderr, end="")
         register = f"register_{options.sql}"
@@ -409,7 +396,7 @@ def _sql(stratify: Any, options: argparse.Namespace, k: int) -> str:
             f"the thresholds make {stratify.n_folds} folds, not k={options.k}."
         )
     if not stratify.random:
-        _refuse_beside_sql(options, ["repeats"], "these folds are not random")
+        refuse(options, ["repeats"], "beside --sql; these folds are not random")
     seed, column = resolve_seed(options.seed), stratify.columns[0]
     repeats = options.repeats or len(stratify.allocation) or 1
     expressions = []
@@ -419,14 +406,6 @@ def _sql(stratify: Any, options: argparse.Namespace, k: int) -> str:
         bins = sql_bins(column, stratify.agreed.array, options.sql, folds)
         expressions.append(f"{bins} AS {name}")
     return ",\n".join(expressions)
-
-
-def _refuse_beside_sql(
-    options: argparse.Namespace, names: Sequence[str], advice: str
-) -> None:
-    for name in names:
-        if getattr(options, name) is not None:
-            raise ArgumentError(f"--{name} means nothing beside --sql; {advice}.")
 
 
 # ---- statcv data ----

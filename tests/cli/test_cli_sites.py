@@ -18,7 +18,7 @@ import statcv as scv
 from statcv import sites
 from statcv.cli.files import read_site_data
 from statcv.cli.main import main
-from statcv.cli.parser import SITES_EXAMPLES
+from statcv.cli.options import SITES_EXAMPLES
 from statcv.sites.transports.exchange import Exchange
 from statcv.sites.transports.homes import Home
 from statcv.sites.transports.parties import SiteParty
