@@ -13,8 +13,8 @@ from statcv.errors import OutcomeError
 from statcv.inference import Readable
 from statcv.plots.bias import plot_bias
 from statcv.plots.calibration import plot_calibration
-from statcv.plots.curves import plot_roc
 from statcv.plots.predictions import panel_axes
+from statcv.plots.roc import plot_roc
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

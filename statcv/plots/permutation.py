@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError
 from statcv.inference import HTest, Readable
-from statcv.plots.base import COLOURS, GREY, new_axes
+from statcv.plots.base import COLOURS, GREY, draw_legend, new_axes
 from statcv.words import p_in_words, plural
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def plot_permutation(test: HTest | Readable, ax: Axes | None = None) -> Axes:
     if lost:
         title += f"\n{plural(lost, 'permutation')} gave no value"
     ax.set(xlabel=test.label, ylabel="permutations", title=title)
-    ax.legend(loc="upper left", frameon=False, fontsize="small")
+    draw_legend(ax, "upper left")
     return ax
 
 
