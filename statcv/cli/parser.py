@@ -9,13 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import statcv
-from statcv.cli.options import (
-    COMMANDS,
-    EXAMPLES,
-    SITES,
-    SITES_COMMANDS,
-    SITES_EXAMPLES,
-)
+from statcv.cli.options import COMMANDS, EXAMPLES, SITES, SITES_COMMANDS, SITES_EXAMPLES
 from statcv.words import sentence
 
 Run = Callable[[argparse.Namespace], None]
