@@ -17,9 +17,9 @@ from statcv.report.facts import (
     sentence_parts,
 )
 from statcv.report.parts import (
+    Cited,
     Prose,
     Said,
-    Source,
     Words,
     count,
     fields,
@@ -32,7 +32,7 @@ Answers = dict[str, Prose]
 
 
 def answers_of(
-    style: str, res: Source, level: float, clusters: Clusters | None = None
+    style: str, res: Cited, level: float, clusters: Clusters | None = None
 ) -> tuple[Answers, ...]:
     """Return what a result says of the items of a guideline, one set per list.
 
@@ -40,7 +40,7 @@ def answers_of(
     ----------
     style : str
         Key of the guideline.
-    res : Source
+    res : Cited
         The result.
     level : float
         Confidence level of the intervals.
@@ -181,7 +181,7 @@ ANSWERS = {
 # ---- the facts ----
 
 
-def _known(res: Source, level: float, clusters: Clusters | None) -> dict[str, Any]:
+def _known(res: Cited, level: float, clusters: Clusters | None) -> dict[str, Any]:
     """Return the facts that answers are made of, by name."""
     result, api = res.thing, res.api
     estimate = f"str({estimate_of(res, level).api})"
@@ -230,7 +230,7 @@ def _known(res: Source, level: float, clusters: Clusters | None) -> dict[str, An
     return known
 
 
-def _of_fits(res: Source) -> dict[str, Any]:
+def _of_fits(res: Cited) -> dict[str, Any]:
     """Return the facts that only a result with fits of its own has."""
     design, plan = res.thing.design, res.thing.plan
     imbalance: Words = "training sets were not rebalanced"
@@ -269,7 +269,7 @@ def _of_fits(res: Source) -> dict[str, Any]:
     }
 
 
-def _of_others(res: Source) -> dict[str, Any]:
+def _of_others(res: Cited) -> dict[str, Any]:
     """Return the facts of an external validation."""
     names = [name for name in res.thing.design.names if name != "Intercept"]
     listed = f"', '.join(n for n in {res.api}.design.names if n != 'Intercept')"
@@ -281,7 +281,7 @@ def _of_others(res: Source) -> dict[str, Any]:
     }
 
 
-def _size(res: Source) -> Prose:
+def _size(res: Cited) -> Prose:
     design, words = res.thing.design, "n = {res.design.n:d}"
     if not is_given(res.thing):
         words += "; {columns} columns of the design matrix"
@@ -293,7 +293,7 @@ def _size(res: Source) -> Prose:
     return prose(words, res=res, columns=columns, events=events)
 
 
-def _per_column(res: Source) -> Prose:
+def _per_column(res: Cited) -> Prose:
     """Return the number of records, or of the rarer class, per column."""
     design, api = res.thing.design, f"{res.api}.design"
     columns = design.matrix.shape[1] - (design.intercept is not None)
@@ -308,7 +308,7 @@ def _per_column(res: Source) -> Prose:
     return (said, " records of the rarer class per column")
 
 
-def _missing(res: Source) -> Prose:
+def _missing(res: Cited) -> Prose:
     design, api = res.thing.design, f"{res.api}.design"
     what = "are further rows of a record" if is_given(res.thing) else "left out"
     lost = count(design.n_given - design.n, f"{api}.n_given - {api}.n")
@@ -320,7 +320,7 @@ def _missing(res: Source) -> Prose:
     return words
 
 
-def _kept_together(res: Source) -> Words:
+def _kept_together(res: Cited) -> Words:
     """Return whether records that belong together are in one fold."""
     scores = res.thing.scores
     if scores.clusters is None:
@@ -331,7 +331,7 @@ def _kept_together(res: Source) -> Words:
     return "no cluster is divided across folds"
 
 
-def _concern(res: Source) -> Words:
+def _concern(res: Cited) -> Words:
     concerns = "; ".join(text.rstrip(".") for text in res.thing.audit.concerns)
     if not concerns:
         return "the audit of the folds has no concern"
@@ -339,7 +339,7 @@ def _concern(res: Source) -> Words:
     return ("audit of the folds: ", Said(concerns, api))
 
 
-def _output(res: Source) -> Words:
+def _output(res: Cited) -> Words:
     probabilities = res.thing.scores.probabilities
     kind = "probabilities" if probabilities else "predicted values"
     if res.thing.threshold is None:

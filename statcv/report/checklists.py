@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from statcv.report.methods import WORKS
-from statcv.report.parts import Prose, Section, Table
+from statcv.report.parts import Prose, ReportTable, Section
 
 AUTHOR: Final = "for the author"
 Items = tuple[tuple[str, str], ...]
@@ -199,7 +199,7 @@ def checklist(
         rows = tuple((name, topic, own.get(name, AUTHOR)) for name, topic in items)
         caption = f"{guideline.name}: {total} {what}"
         head = ("item", "topic", "from the result")
-        tables.append(Table(caption, head, rows))
+        tables.append(ReportTable(caption, head, rows))
     filled_in = "are filled from the result, wholly or in part."
     first: Prose = (f"{' and '.join(said)} {filled_in}",)
     last = (

@@ -9,16 +9,22 @@ from statcv.errors import ArgumentError
 from statcv.report.answers import answers_of, same_or_each
 from statcv.report.checklists import GUIDELINES, checklist
 from statcv.report.clusters import Clusters
-from statcv.report.facts import data_flow, lists_coefficients, sentence_parts, session
+from statcv.report.facts import (
+    Reported,
+    data_flow,
+    lists_coefficients,
+    sentence_parts,
+    session,
+)
 from statcv.report.methods import methods_section
 from statcv.report.parts import (
+    Cited,
     Picture,
     Prose,
     Report,
+    ReportTable,
     Said,
     Section,
-    Source,
-    Table,
     named_values,
     prose,
     text_table,
@@ -26,18 +32,17 @@ from statcv.report.parts import (
 )
 from statcv.report.pictures import pictures_of_comparison, pictures_section
 from statcv.report.replay import comparison_draws, replay, replay_comparison
-from statcv.results.comparison.comparison import Comparison
-from statcv.results.result import CVResult
+from statcv.results.refittable import Refittable
 from statcv.results.styles import check_style
 from statcv.results.summary import Summary
 
 
-def summary_of(res: Source, level: float) -> Source:
+def summary_of(res: Cited, level: float) -> Cited:
     """Return the summary of a result."""
-    return Source(res.thing.summary(level), f"{res.api}.summary(level={level!r})")
+    return Cited(res.thing.summary(level), f"{res.api}.summary(level={level!r})")
 
 
-def shown_tables(summary: Source) -> tuple[Table, ...]:
+def shown_tables(summary: Cited) -> tuple[ReportTable, ...]:
     """Return the rounded tables of a summary."""
     return tuple(
         text_table(table, caption, f"{summary.api}.shown[{caption!r}]")
@@ -45,12 +50,12 @@ def shown_tables(summary: Source) -> tuple[Table, ...]:
     )
 
 
-def notes_of(summary: Source) -> Section:
+def notes_of(summary: Cited) -> Section:
     """Return the notes of a summary."""
     return Section("Notes", items=summary.each("notes"))
 
 
-def facts_of(summary: Source) -> Table:
+def facts_of(summary: Cited) -> ReportTable:
     """Return what a summary says of model, scheme and data."""
     rows = [
         (Said(name, f"{said.api}[0]"), Said(text, f"{said.api}[1]"))
@@ -64,7 +69,7 @@ def facts_of(summary: Source) -> Table:
 # ---- one result ----
 
 
-def of_model(res: Source) -> tuple[Table, ...]:
+def of_model(res: Cited) -> tuple[ReportTable, ...]:
     """Return the coefficients of the fit to all records, if these are not many."""
     if not lists_coefficients(res.thing):
         return ()
@@ -76,7 +81,9 @@ def of_model(res: Source) -> tuple[Table, ...]:
     return (value_table(table, caption, f"{res.api}.model.coefficients.to_frame()"),)
 
 
-def result_report(result: CVResult, style: str | None, by: Any, level: float) -> Report:
+def result_report(
+    result: Refittable, style: str | None, by: Any, level: float
+) -> Report:
     """Return the report of a cross-validation, or of an external validation.
 
     Parameters
@@ -86,7 +93,7 @@ def result_report(result: CVResult, style: str | None, by: Any, level: float) ->
         The arguments of :meth:`~statcv.results.result.CVResult.report`.
     """
     check_style(style, by)
-    res = Source(result)
+    res = Cited(result)
     summary = summary_of(res, level)
     options: dict[str, Any] = {"style": style, "by": by}
     options = {name: value for name, value in options.items() if value is not None}
@@ -140,7 +147,7 @@ def result_report(result: CVResult, style: str | None, by: Any, level: float) ->
 # ---- a comparison ----
 
 
-def comparison_report(comparison: Comparison, style: str | None = None) -> Report:
+def comparison_report(comparison: Reported, style: str | None = None) -> Report:
     """Return the report of a comparison.
 
     Parameters
@@ -163,10 +170,10 @@ def comparison_report(comparison: Comparison, style: str | None = None) -> Repor
             "style='tripod-cluster', by=...)."
         )
     check_style(style)
-    res, level = Source(comparison), comparison.level
-    summary = Source(comparison.summary(), "res.summary()")
+    res, level = Cited(comparison), comparison.level
+    summary = Cited(comparison.summary(), "res.summary()")
     results = {
-        name: Source(one, f"res.results[{name!r}]")
+        name: Cited(one, f"res.results[{name!r}]")
         for name, one in comparison.results.items()
     }
     sections = [Section("Data", tables=(facts_of(summary),))]
@@ -201,7 +208,7 @@ def comparison_report(comparison: Comparison, style: str | None = None) -> Repor
     return Report(summary.said("title"), _estimates(res), (*sections, last))
 
 
-def _one_result(place: int, name: str, res: Source, level: float) -> Section:
+def _one_result(place: int, name: str, res: Cited, level: float) -> Section:
     """Return what was fitted for one of the results, and the warnings of its call."""
     return Section(
         ("Result ", Said(name, f"list(res.results)[{place}]")),
@@ -211,7 +218,7 @@ def _one_result(place: int, name: str, res: Source, level: float) -> Section:
     )
 
 
-def _estimates(res: Source) -> Prose:
+def _estimates(res: Cited) -> Prose:
     """Return the estimates of all results in one line."""
     words: Prose = (res.said("stated"), ": ")
     for place, (name, value) in enumerate(res.thing.table["estimate"].items()):
@@ -228,7 +235,7 @@ def _estimates(res: Source) -> Prose:
 def general_report(
     summary: Summary,
     level: float,
-    tables: Sequence[Table],
+    tables: Sequence[ReportTable],
     pictures: Sequence[Picture] = (),
 ) -> Report:
     """Return the report of a result that has a summary and further tables.
@@ -238,11 +245,11 @@ def general_report(
     summary : Summary
     level : float
         Confidence level of the intervals.
-    tables : sequence of Table
+    tables : sequence of ReportTable
         Further tables.
     pictures : sequence of Picture
     """
-    found = Source(summary, f"res.summary(level={level!r})")
+    found = Cited(summary, f"res.summary(level={level!r})")
     sections = (
         Section("Plan and data", tables=(facts_of(found),)),
         Section("Estimates", tables=shown_tables(found)),

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 import numpy as np
 
 from statcv.engine import PACKAGES, installed
 from statcv.folds import SCHEMES
 from statcv.inference import RandomEffects
+from statcv.inference.paired.methods import PairedMethod
 from statcv.report.parts import (
+    Cited,
     Prose,
+    ReportTable,
     Said,
-    Source,
-    Table,
     Words,
     count,
     named_values,
@@ -21,41 +24,68 @@ from statcv.report.parts import (
     prose,
     rounded,
 )
-from statcv.results.result import CVResult
-from statcv.results.summary import MANY
+from statcv.results.refittable import Refittable
+from statcv.results.summary import MANY, Summary
+
+
+class Reported(Protocol):
+    """A comparison, as a report reads it."""
+
+    @property
+    def results(self) -> Mapping[str, Refittable]:
+        """The results by name."""
+
+    @property
+    def asked(self) -> Any:
+        """The arguments of the call."""
+
+    @property
+    def level(self) -> float:
+        """The confidence level of the intervals."""
+
+    @property
+    def method(self) -> PairedMethod:
+        """The test."""
+
+    def summary(self) -> Summary:
+        """Return the summary."""
+
+    def plot(self, kind: str, ax: Any) -> Any:
+        """Draw the comparison."""
+
 
 DRAWN_WITH = ("matplotlib", "jinja2")
 
 
-def is_given(result: CVResult) -> bool:
+def is_given(result: Refittable) -> bool:
     """Return whether the predictions were made by other software."""
     return not result.learner.capabilities.refits
 
 
-def lists_coefficients(result: CVResult) -> bool:
+def lists_coefficients(result: Refittable) -> bool:
     """Return whether the report lists the coefficients of the fit to all records."""
     held = result.held.coefficients
     return held is not None and held.shape[1] <= MANY
 
 
-def estimate_of(res: Source, level: float) -> Source:
+def estimate_of(res: Cited, level: float) -> Cited:
     """Return the headline of a result."""
     call = f"{res.api}.estimate(level={level!r})"
-    return Source(res.thing.estimate(level=level), call)
+    return Cited(res.thing.estimate(level=level), call)
 
 
-def positives(res: Source) -> Said:
+def positives(res: Cited) -> Said:
     """Return the number of positive records of a binary outcome."""
     return count(int(res.thing.design.y.sum()), f"int({res.api}.design.y.sum())")
 
 
-def outcome_level(res: Source, code: int) -> Prose:
+def outcome_level(res: Cited, code: int) -> Prose:
     """Return the name of the outcome and one of its levels."""
     level = res.each("design.outcome.levels")[code]
     return prose("{res.design.outcome.name} = {level}", res=res, level=level)
 
 
-def resampling(res: Source) -> Prose:
+def resampling(res: Cited) -> Prose:
     """Return the scheme in the words of a paper, as a phrase without a verb."""
     plan = res.thing.plan
     if res.thing.scores.external:
@@ -83,7 +113,7 @@ def resampling(res: Source) -> Prose:
     return prose(words, res=res, k=k)
 
 
-def sentence_parts(res: Source, level: float) -> Prose:
+def sentence_parts(res: Cited, level: float) -> Prose:
     """Return the sentence for an abstract, with the source of each number."""
     one = estimate_of(res, level)
     limits: Prose = (" (no interval)",)
@@ -110,12 +140,12 @@ def sentence_parts(res: Source, level: float) -> Prose:
     )
 
 
-def sentence_of(result: CVResult, level: float = 0.95) -> str:
+def sentence_of(result: Refittable, level: float = 0.95) -> str:
     """Return the sentence for an abstract."""
-    return plain_text(sentence_parts(Source(result), level))
+    return plain_text(sentence_parts(Cited(result), level))
 
 
-def missing(res: Source) -> list[tuple[Said, Said]]:
+def missing(res: Cited) -> list[tuple[Said, Said]]:
     """Return the columns in which values are missing, with the number of them."""
     api = f"{res.api}.design.missing"
     return [
@@ -124,7 +154,7 @@ def missing(res: Source) -> list[tuple[Said, Said]]:
     ]
 
 
-def data_flow(res: Source) -> Table:
+def data_flow(res: Cited) -> ReportTable:
     """Return the rows given, left out and used, with positives and clusters."""
     result = res.thing
     design = result.design
@@ -151,7 +181,7 @@ def data_flow(res: Source) -> Table:
     return named_values("Data flow", *rows)
 
 
-def heterogeneity_table(found: RandomEffects, api: str) -> Table:
+def heterogeneity_table(found: RandomEffects, api: str) -> ReportTable:
     """Return what random effects say of the spread of clusters."""
     said = {
         "estimate": "mean over clusters",
@@ -168,7 +198,7 @@ def heterogeneity_table(found: RandomEffects, api: str) -> Table:
     return named_values("Heterogeneity, by random effects", *rows)
 
 
-def session(seed: Said | None) -> Table:
+def session(seed: Said | None) -> ReportTable:
     """Return the versions of Python and the packages, and the seed."""
     rows: list[tuple[Words, Words]] = [
         ("Python", Said(platform.python_version(), "platform.python_version()"))

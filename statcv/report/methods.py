@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from statcv.report.facts import estimate_of, is_given, resampling, sentence_parts
-from statcv.report.parts import Prose, Said, Section, Source, count, prose
-from statcv.results.comparison.comparison import Comparison
-from statcv.results.result import CVResult
+from statcv.report.facts import (
+    Reported,
+    estimate_of,
+    is_given,
+    resampling,
+    sentence_parts,
+)
+from statcv.report.parts import Cited, Prose, Said, Section, count, prose
+from statcv.results.refittable import Refittable
 
 WORKS = {
     "austin": "Austin GI, Pe'er I, Korem T (2024). Distributional bias compromises "
@@ -45,7 +50,7 @@ OF_INTERVALS = {
 }
 
 
-def cited_works(result: CVResult, level: float) -> tuple[str, ...]:
+def cited_works(result: Refittable, level: float) -> tuple[str, ...]:
     """Return the keys of the works that apply to what was done."""
     keys = ["tripod"]
     scheme = result.plan.scheme
@@ -64,13 +69,13 @@ def cited_works(result: CVResult, level: float) -> tuple[str, ...]:
 
 
 def methods_section(
-    results: Mapping[str, Source], level: float, comparison: Comparison | None = None
+    results: Mapping[str, Cited], level: float, comparison: Reported | None = None
 ) -> Section:
     """Return the paragraphs on methods and the works that they cite.
 
     Parameters
     ----------
-    results : mapping of str to Source
+    results : mapping of str to Cited
         One result, or those of a comparison by name.
     level : float
         Confidence level of the intervals.
@@ -97,7 +102,7 @@ def methods_section(
         differences = prose(
             "The {res.stated} was compared between the results, which have the same "
             "records: {res.method.title}; {res.method.assumes}.",
-            res=Source(comparison),
+            res=Cited(comparison),
         )
         paragraphs.append(differences)
     paragraphs.append((f"The report follows TRIPOD+AI{cite('tripod')}.",))
@@ -108,7 +113,7 @@ def methods_section(
     )
 
 
-def _paragraph(res: Source, level: float, cite: Callable[..., str]) -> Prose:
+def _paragraph(res: Cited, level: float, cite: Callable[..., str]) -> Prose:
     """Return how a result was made and its interval computed."""
     words = "We took {res.learner.label} of {res.design.n:d} records"
     known: dict[str, Prose] = {}
@@ -133,7 +138,7 @@ def _paragraph(res: Source, level: float, cite: Callable[..., str]) -> Prose:
     return (*prose(words, res=res, **known), *_interval(res, level, cite))
 
 
-def _interval(res: Source, level: float, cite: Callable[..., str]) -> Prose:
+def _interval(res: Cited, level: float, cite: Callable[..., str]) -> Prose:
     """Return how the interval was computed, and what is shown beside it."""
     one = estimate_of(res, level)
     words = "The {one.label} has no interval: "
@@ -150,7 +155,7 @@ def _interval(res: Source, level: float, cite: Callable[..., str]) -> Prose:
     return prose(words, one=one)
 
 
-def _left_out(res: Source) -> Prose:
+def _left_out(res: Cited) -> Prose:
     """Return how many rows were left out as incomplete, if any were."""
     design, api = res.thing.design, f"{res.api}.design"
     lost = design.n_given - design.n
@@ -163,11 +168,11 @@ def _left_out(res: Source) -> Prose:
     )
 
 
-def _has_probabilities(result: CVResult) -> bool:
+def _has_probabilities(result: Refittable) -> bool:
     return result.design.outcome.kind == "binary" and result.scores.probabilities
 
 
-def _learnt(result: CVResult) -> str:
+def _learnt(result: Refittable) -> str:
     """Return a sentence on what was learnt in each training set, if anything was."""
     learnt = []
     if result.design.terms.stateful:

@@ -39,7 +39,7 @@ Words = str | Said | Prose
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class Cited:
     """A thing that a report cites, and the expression that gives it to a reader.
 
     Attributes
@@ -50,7 +50,7 @@ class Source:
 
     Examples
     --------
-    >>> Source(3 + 4j, "res.z").said("imag", ".1f")
+    >>> Cited(3 + 4j, "res.z").said("imag", ".1f")
     Said(text='4.0', api='res.z.imag', value=4.0)
     """
 
@@ -70,16 +70,16 @@ class Source:
         api = f"{self.api}.{path}"
         if not then:
             return tuple(Said(str(one), f"{api}[{place}]") for place, one in found)
-        return tuple(Source(one, f"{api}[{place}]").said(then) for place, one in found)
+        return tuple(Cited(one, f"{api}[{place}]").said(then) for place, one in found)
 
 
-def prose(template: str, **known: Source | Words) -> Prose:
+def prose(template: str, **known: Cited | Words) -> Prose:
     """Return a text in which fields in braces stand for what a report cites.
 
     A field is the name of words, or that of a source with an attribute of it and a
     format if it is a number.
 
-    >>> prose("z is {z.imag:.0f} {unit}", z=Source(2j, "res.z"), unit="m")
+    >>> prose("z is {z.imag:.0f} {unit}", z=Cited(2j, "res.z"), unit="m")
     ('z is ', Said(text='2', api='res.z.imag', value=2.0), ' ', 'm')
     """
     found: list[str | Said] = []
@@ -89,9 +89,7 @@ def prose(template: str, **known: Source | Words) -> Prose:
             continue
         name, _, path = field.partition(".")
         one = known[name]
-        found += as_prose(
-            one.said(path, form or "") if isinstance(one, Source) else one
-        )
+        found += as_prose(one.said(path, form or "") if isinstance(one, Cited) else one)
     return tuple(found)
 
 
@@ -120,7 +118,7 @@ def as_prose(words: Words) -> Prose:
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """A table with a caption.
 
     Attributes
@@ -170,7 +168,7 @@ class Section:
     title: Words
     prose: tuple[Words, ...] = ()
     items: tuple[Words, ...] = ()
-    tables: tuple[Table, ...] = ()
+    tables: tuple[ReportTable, ...] = ()
     pictures: tuple[Picture, ...] = ()
     code: tuple[str, ...] = ()
 
@@ -187,17 +185,17 @@ class Report:
 # ---- tables ----
 
 
-def text_table(frame: pd.DataFrame, caption: str, api: str) -> Table:
+def text_table(frame: pd.DataFrame, caption: str, api: str) -> ReportTable:
     """Return a data frame of text, which an expression gives as a whole."""
     head = (str(frame.index.name or ""), *map(str, frame.columns))
     rows = tuple(
         (Said(str(label)), *(Said(str(cell)) for cell in row))
         for label, row in zip(frame.index, frame.to_numpy(), strict=True)
     )
-    return Table(caption, head, rows, api)
+    return ReportTable(caption, head, rows, api)
 
 
-def value_table(frame: pd.DataFrame, caption: Words, api: str) -> Table:
+def value_table(frame: pd.DataFrame, caption: Words, api: str) -> ReportTable:
     """Return a data frame of numbers and texts, with the source of each cell.
 
     Parameters
@@ -218,7 +216,7 @@ def value_table(frame: pd.DataFrame, caption: Words, api: str) -> Table:
         )
         for row, label in enumerate(frame.index)
     ]
-    return Table(caption, (str(frame.index.name or ""), *head), tuple(rows))
+    return ReportTable(caption, (str(frame.index.name or ""), *head), tuple(rows))
 
 
 def one_value(value: Any, api: str) -> Said:
@@ -228,9 +226,9 @@ def one_value(value: Any, api: str) -> Said:
     return Said(str(value), api)
 
 
-def named_values(caption: Words, *rows: tuple[Words, Words]) -> Table:
+def named_values(caption: Words, *rows: tuple[Words, Words]) -> ReportTable:
     """Return a table of names and values."""
-    return Table(caption, ("", "value"), rows)
+    return ReportTable(caption, ("", "value"), rows)
 
 
 # ---- numbers ----

@@ -8,10 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from statcv.plots.classes import MAX_CLASSES, against_others, draw_roc
-from statcv.report.facts import outcome_level
-from statcv.report.parts import Picture, Section, Source
-from statcv.results.comparison.comparison import Comparison
-from statcv.results.result import CVResult
+from statcv.report.facts import Reported, outcome_level
+from statcv.report.parts import Cited, Picture, Section
+from statcv.results.refittable import Refittable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,7 +58,7 @@ OF_COMPARISON = {
 }
 
 
-def pictures_section(result: CVResult, level: float) -> Section:
+def pictures_section(result: Refittable, level: float) -> Section:
     """Return the pictures that suit the outcome, and what is said of others.
 
     Parameters
@@ -104,7 +103,7 @@ def _not_held_out(text: str) -> str:
     return text.replace("held-out ", "").replace("Held-out p", "P")
 
 
-def _picture(name: str, result: CVResult, **options: Any) -> Picture:
+def _picture(name: str, result: Refittable, **options: Any) -> Picture:
     """Return the plot of this name."""
     from statcv import plots
 
@@ -115,11 +114,11 @@ def _picture(name: str, result: CVResult, **options: Any) -> Picture:
 PLOTS = {"folds": "bias"}
 
 
-def _balance(result: CVResult) -> list[Picture]:
+def _balance(result: Refittable) -> list[Picture]:
     return [] if result.scores.external else [_picture("folds", result)]
 
 
-def _of_classes(result: CVResult, level: float) -> list[Picture]:
+def _of_classes(result: Refittable, level: float) -> list[Picture]:
     """Return the pictures of several classes, each against the others."""
     from statcv.plots import plot_calibration
 
@@ -135,10 +134,10 @@ def _of_classes(result: CVResult, level: float) -> list[Picture]:
     )
     each = []
     for code in range(len(levels) if result.scores.probabilities else 0):
-        level_of_class = outcome_level(Source(result), code)
+        level_of_class = outcome_level(Cited(result), code)
         one = against_others(result, code)
 
-        def draw(ax: Axes, one: CVResult = one) -> Axes:
+        def draw(ax: Axes, one: Refittable = one) -> Axes:
             return plot_calibration(one, ax=ax, level=level)
 
         picture = Picture(
@@ -151,7 +150,7 @@ def _of_classes(result: CVResult, level: float) -> list[Picture]:
     return [roc, *each, *_balance(result)]
 
 
-def pictures_of_comparison(comparison: Comparison) -> tuple[Picture, ...]:
+def pictures_of_comparison(comparison: Reported) -> tuple[Picture, ...]:
     """Return the pictures of a comparison.
 
     Parameters

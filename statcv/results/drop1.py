@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -21,16 +20,14 @@ from statcv.metrics import Metric
 from statcv.results.comparison.comparison import (
     Comparison,
     make_comparison,
-    null_result,
-    summarise_comparison,
 )
 from statcv.results.comparison.likelihood_ratio import ANOTHER_QUESTION, LikelihoodRatio
+from statcv.results.comparison.null import null_result
+from statcv.results.comparison.text import summarise_comparison
 from statcv.results.cost import LONG, duration, seconds_once
+from statcv.results.refittable import Refittable
 from statcv.results.summary import WIDTH, Summary, column
 from statcv.words import p_value, percent
-
-if TYPE_CHECKING:
-    from statcv.results.result import CVResult
 
 FULL = "<none>"  # R's name of the row in which nothing is dropped
 
@@ -134,7 +131,7 @@ class Drop1:
 
 
 def drop1(
-    result: CVResult,
+    result: Refittable,
     metric: Metric,
     how: str | None,
     test: str | None,

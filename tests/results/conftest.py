@@ -16,7 +16,7 @@ import pytest
 
 import statcv as scv
 from statcv.report import page
-from statcv.results.comparison.comparison import Comparison
+from statcv.results.comparison import Comparison
 from statcv.results.result import CVResult
 
 Report = tuple[Any, str]  # a result, and its report as HTML

@@ -12,7 +12,7 @@ from matplotlib.text import Text
 import statcv as scv
 from statcv import errors
 from statcv.models import XGBoost
-from statcv.results.stratifier_bias.measured import verdict
+from statcv.results.stratifier_bias import verdict
 from statcv.studies import Inexact, simulate_ehr
 
 TREES = XGBoost(max_depth=3, n_estimators=30, learning_rate=0.6)

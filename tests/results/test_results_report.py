@@ -160,7 +160,7 @@ def test_a_hostile_label_is_text(label: str, monkeypatch: pytest.MonkeyPatch) ->
                 label,
                 prose=((label, said),),
                 items=(said,),
-                tables=(parts.Table(label, (label,), ((said,),), label),),
+                tables=(parts.ReportTable(label, (label,), ((said,),), label),),
                 pictures=(parts.Picture("x", label, label, drawing),),
                 code=(label,),
             ),
@@ -182,7 +182,7 @@ def test_a_hostile_label_is_text(label: str, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.usefixtures("without_drawing")
 def test_all_hostile_labels_are_text_in_all_places() -> None:
     said = tuple(parts.Said(one, one) for one in HOSTILE)
-    table = parts.Table(said, said, (said, said), HOSTILE[0])
+    table = parts.ReportTable(said, said, (said, said), HOSTILE[0])
     picture = parts.Picture("x", said, " ".join(HOSTILE), lambda ax: ax)
     section = parts.Section(
         said,

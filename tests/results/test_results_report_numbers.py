@@ -24,7 +24,7 @@ from statcv.report import result_report
 from statcv.report.checklists import CLUSTER, DEVELOPMENT, EVALUATION, TRIPOD
 from statcv.report.contents import comparison_report
 from statcv.report.pictures import pictures_section
-from statcv.results.comparison.comparison import Comparison
+from statcv.results.comparison import Comparison
 from statcv.results.result import CVResult
 
 Report = tuple[Any, str]

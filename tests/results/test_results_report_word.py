@@ -74,7 +74,7 @@ def test_labels_that_mean_harm_arrive_as_text(tmp_path: Path) -> None:
             parts.Section(
                 HOSTILE[0],
                 items=tuple(parts.Said(one) for one in HOSTILE),
-                tables=(parts.Table("Labels", ("", "label"), rows),),
+                tables=(parts.ReportTable("Labels", ("", "label"), rows),),
                 code=tuple(HOSTILE),
             ),
         ),

@@ -7,15 +7,13 @@ held-out records, which is another question.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from statcv.models.likelihood import Bernoulli, Gaussian
+from statcv.results.refittable import Refittable
 from statcv.words import p_in_words
-
-if TYPE_CHECKING:
-    from statcv.results.result import CVResult
 
 ANOTHER_QUESTION = (
     "It asks whether the added terms are associated with the outcome at all, while the "
@@ -55,7 +53,7 @@ class LikelihoodRatio:
 
 
 def likelihood_ratio(
-    first: CVResult, second: CVResult, names: tuple[str, str]
+    first: Refittable, second: Refittable, names: tuple[str, str]
 ) -> LikelihoodRatio | None:
     """Return the test if one model is nested in the other; None if it does not apply.
 
@@ -64,7 +62,7 @@ def likelihood_ratio(
 
     Parameters
     ----------
-    first, second : CVResult
+    first, second : Refittable
         Results for the same records.
     names : tuple of str
     """
@@ -89,17 +87,17 @@ def likelihood_ratio(
     return LikelihoodRatio(names[less], names[more], float(statistic), df, p)
 
 
-def _likelihood(result: CVResult) -> Any:
+def _likelihood(result: Refittable) -> Any:
     return result.learner.capabilities.likelihood
 
 
-def _has_likelihood(result: CVResult) -> bool:
+def _has_likelihood(result: Refittable) -> bool:
     """Return whether the test is known for the model, and its fit to all rows."""
     known = _likelihood(result) in (Bernoulli(), Gaussian())
     return known and result.scores.n_classes <= 2 and not why_no_likelihood(result)
 
 
-def why_no_likelihood(result: CVResult) -> str:
+def why_no_likelihood(result: Refittable) -> str:
     """Return why the fit to all rows maximises no likelihood of independent records.
 
     The text is empty if it does, without a penalty.
@@ -126,7 +124,7 @@ def why_no_likelihood(result: CVResult) -> str:
     return "" if fit.converged else "the fit to all rows did not converge"
 
 
-def _log_likelihood(result: CVResult) -> float:
+def _log_likelihood(result: Refittable) -> float:
     """Return the log-likelihood of all rows, maximised over a common variance."""
     y, predicted = result.design.y, result.refits.fitted
     if _likelihood(result) == Gaussian():
