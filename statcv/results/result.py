@@ -64,7 +64,7 @@ from statcv.results import tidy as tidying
 from statcv.results.call import Call
 from statcv.results.estimates import jackknife, named_estimate
 from statcv.results.refits import FullModel, Refits, Running
-from statcv.results.skill_test import test_of_skill
+from statcv.results.skill import test_of_skill
 from statcv.results.summary import Summary
 from statcv.results.text import rows_in_words, short_text, summarise, with_optimism
 
