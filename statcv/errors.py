@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from difflib import SequenceMatcher
@@ -203,26 +203,6 @@ def warn(message: str, category: type[StatcvWarning]) -> None:
     while frame.f_back and frame.f_globals.get("__name__", "").startswith("statcv."):
         depth, frame = depth + 1, frame.f_back
     warnings.warn(message, category, stacklevel=depth)
-
-
-def plural(count: int, noun: str) -> str:
-    """Return a count with its noun.
-
-    >>> plural(1, "split"), plural(3, "split")
-    ('1 split', '3 splits')
-    """
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
-def listed(names: Sequence[object], count: int | None = None, most: int = 6) -> str:
-    """Return the first names with commas, and how many more there are.
-
-    >>> listed(list("abc")), listed(list("abcd"), most=2), listed(list("ab"), 9)
-    ('a, b, c', 'a, b and 2 more', 'a, b and 7 more')
-    """
-    shown = ", ".join(map(str, names[:most]))
-    more = (len(names) if count is None else count) - min(len(names), most)
-    return f"{shown} and {more:,} more" if more else shown
 
 
 ALIKE = 0.6  # least similarity of a name that is suggested

@@ -64,7 +64,8 @@ def write_comparison(comparison: Comparison, folder: Path) -> list[Path]:
     kinds = {each.design.outcome.kind for each in comparison.results.values()}
     if kinds == {"binary"}:
         written.append(_write_picture(folder / "roc.png", comparison.plot))
-    for name, result in comparison.results.items():
+    results: Any = comparison.results
+    for name, result in results.items():
         below = folder / re.sub(r"[^\w-]+", "_", name)
         make_folder(below)
         written += write_result(result, below, comparison.level)

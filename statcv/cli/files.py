@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from statcv.errors import ArgumentError, DataError, StatcvError, suggestion
 if TYPE_CHECKING:
     import pandas as pd
 
+    from statcv.folds import Stratifier
     from statcv.sites import SitesPlan
 
 LAYOUT = ("missing", "sep", "decimal", "encoding")
@@ -108,3 +109,34 @@ def read_plan(path: Path) -> SitesPlan:
     if text is None:
         raise ArgumentError(f"there is no file {path}.")
     return SitesPlan.from_json(text)
+
+
+def refuse(options: Any, names: Iterable[str], why: str) -> None:
+    """Raise an error that says why options mean nothing, if they are given."""
+    for name in names:
+        if getattr(options, name) is not None:
+            flag = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
+            raise ArgumentError(f"{flag} means nothing {why}.")
+
+
+def by_name(
+    given: Sequence[tuple[str, list[Any]]] | None, once: str
+) -> dict[str, list[Any]] | None:
+    """Return the values of an option ``NAME=A,B`` that may be repeated, by name."""
+    if given and len(dict(given)) < len(given):
+        raise ArgumentError(f"{once} once: NAME=A,B.")
+    return dict(given) if given else None
+
+
+def one_or_more(names: list[str] | None) -> str | list[str] | None:
+    """Return a single name by itself."""
+    return names[0] if names and len(names) == 1 else names
+
+
+def quantile_bins(options: Any, column: str) -> Stratifier:
+    """Return bins of a column between ``--thresholds``, if they are given."""
+    from statcv.folds import by_quantile
+    from statcv.folds.strata import as_number
+
+    agreed = options.thresholds and [as_number(text) for text in options.thresholds]
+    return by_quantile(column, options.per_fold or 1, agreed)

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from statcv.cli.export import make_folder, write_comparison, write_result, write_table
-from statcv.cli.files import layout_of, read_data
+from statcv.cli.files import by_name, layout_of, one_or_more, read_data
+from statcv.cli.folds import PLAN, run_folds
 from statcv.cli.parser import make_parser
 from statcv.cli.sites import SITES
 from statcv.errors import (
@@ -28,29 +29,14 @@ from statcv.errors import (
     reason,
     suggestion,
 )
+from statcv.words import percent
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from statcv.folds import FoldPlan
     from statcv.results.result import CVResult
 
 WIDTH = 79
-TO_BIND = """\
--- Bind the parameters ipad and opad, 64 bytes each. They are made of the key, and
--- as confidential: the key (its SHA-256 beyond 64 bytes), filled up with zero
--- bytes to 64, each byte XOR 0x36 for ipad and XOR 0x5C for opad. In Python, with
--- the key in STATCV_KEY:
---   from statcv.folds.strata.hashing import pads
---   ipad, opad = pads()
---   connection.execute(query, {"ipad": ipad, "opad": opad})
-"""
-REGISTER = """\
--- First give the connection its functions:
---   statcv.folds.strata.hashing_sql.{name}(connection)
-"""
-PLAN = ["scheme", "k", "p", "pairs", "repeats", "rebalance", "positive"]
-PLAN += ["na_action", "seed"]
 SHOWN = ("estimate", "lower", "upper")  # columns shown for each group
 PREDICTIONS = ["observed", "fold", "repeat", "row", "cluster", "positive"]
 PREDICTIONS += ["metrics", "probabilities", "threshold", "seed"]
@@ -149,7 +135,7 @@ def _cv(options: argparse.Namespace) -> None:
 
 
 def _report(options: argparse.Namespace) -> None:
-    from statcv.results.report import check_path
+    from statcv.report import check_path
     from statcv.results.styles import check_style
 
     check_path(options.out)
@@ -170,7 +156,7 @@ def _evaluate(options: argparse.Namespace) -> None:
     if options.out:
         make_folder(options.out)
     call = {name: getattr(options, name) for name in PREDICTIONS}
-    predicted = _one_or_more(options.predicted)
+    predicted = one_or_more(options.predicted)
     result = from_predictions(data, predicted=predicted, **call)
     summary, written = result.summary(options.level), []
     if summary.tables["Metrics"]["estimate"].isna().all():
@@ -190,7 +176,7 @@ def _print_groups(groups: pd.DataFrame, options: argparse.Namespace) -> None:
     """Print a table of the metrics by group: one row per group of each metric."""
     from statcv.results.summary import column
 
-    print(f"\nBy {options.by}, with {options.level:.0%} intervals")
+    print(f"\nBy {options.by}, with {percent(options.level)} intervals")
     for metric, own in groups.groupby("metric", sort=False):
         ses = own["se"].tolist()
         shown = {name: column(own[name].tolist(), ses) for name in SHOWN}
@@ -230,22 +216,9 @@ def _fit(_options: Any, _data: pd.DataFrame, _change: Mapping[str, Any]) -> CVRe
     from statcv.verbs.cv import cv as _cv
 
     _call = {name: getattr(_options, name) for name in CALL}
-    _call["stratify"] = _one_or_more(_options.stratify)
-    _call["tune"] = _grid(_options.tune)
+    _call["stratify"] = one_or_more(_options.stratify)
+    _call["tune"] = by_name(_options.tune, "--tune gives the values of a name")
     return _cv(_options.formula, _data, **{**_call, **_change})
-
-
-def _grid(given: list[tuple[str, list[Any]]] | None) -> dict[str, list[Any]] | None:
-    if not given:
-        return None
-    grid = dict(given)
-    if len(grid) < len(given):
-        raise ArgumentError("--tune gives the values of a name once: NAME=A,B.")
-    return grid
-
-
-def _one_or_more(names: list[str] | None) -> str | list[str] | None:
-    return names[0] if names and len(names) == 1 else names
 
 
 def _changes(options: Any, data: pd.DataFrame) -> dict[str, dict[str, Any]]:
@@ -283,152 +256,6 @@ def _changes(options: Any, data: pd.DataFrame) -> dict[str, dict[str, Any]]:
         for name, change in changes.items():
             change[argument] = getattr(options, argument) if name in takers else None
     return changes
-
-
-# ---- statcv folds ----
-
-
-def _folds(options: argparse.Namespace) -> None:
-    from statcv.folds import DEFAULT_K
-    from statcv.verbs.fold_plan import fold_plan
-
-    call = {name: getattr(options, name) for name in PLAN}
-    call["stratify"] = stratify = _stratifier(options)
-    if options.plan and getattr(stratify, "random", False):
-        call["repeats"] = options.repeats or len(stratify.allocation)
-    if options.sql and options.data is None:
-        print(_sql(stratify, options, options.k or DEFAULT_K))
-        return
-    if options.data is None:
-        raise ArgumentError("statcv folds needs DATA, unless --sql can do without.")
-    binned = _is_binned(stratify)
-    columns = list(getattr(stratify, "columns", options.stratify or ()))
-    identifying = [] if binned else columns
-    data = read_data(options.data, layout_of(options), identifying, options.outcome)
-    plan = fold_plan(options.outcome, data, **call)
-    if options.sql:
-        _refuse_beside_sql(options, ["out", "duplicates"], "leave it out")
-        print(_sql(plan.stratifier if binned else stratify, options, plan.n_splits))
-        return
-    written = None
-    if options.out:
-        written = write_table(options.out, _with_values(plan, data, columns))
-    print(f"{plan}\n")
-    rows = data.loc[plan.rows] if options.duplicates else None
-    print(plan.audit(data=rows, duplicates=options.duplicates))
-    if written:
-        print(f"\nWritten: {written}")
-
-
-def _with_values(
-    plan: FoldPlan, data: pd.DataFrame, columns: Sequence[str]
-) -> pd.DataFrame:
-    """Return a plan as a table, with the values of its stratifier beside the fold."""
-    table = plan.to_frame()
-    rows = data.index if plan.rows is None else plan.rows
-    values = data.loc[rows, list(columns)]
-    values = values.reset_index(drop=True).reindex(table["position"])
-    reserved = {"draw", "site", "weight", "bin", "rebalance", *table.columns}
-    for name in reversed(columns):
-        free = f"{name} (data)" if name in reserved or name[:4] == "row_" else name
-        table.insert(list(table).index("fold") + 1, free, values[name].array)
-    return table
-
-
-def _stratifier(options: argparse.Namespace) -> Any:
-    """Return the stratifier that the options describe; the key is not an option."""
-    from statcv.folds import by_hash, by_quantile, by_value
-    from statcv.folds.strata import as_number
-
-    names = _one_or_more(options.stratify)
-    if options.plan is not None:
-        return _stratifier_of(options)
-    if options.by is None and options.per_fold is None and not options.thresholds:
-        return names
-    if names is None:
-        raise ArgumentError(
-            "--by, --per-fold and --thresholds need --stratify, the columns."
-        )
-    if options.by in (None, "quantile"):
-        if not isinstance(names, str):
-            raise ArgumentError("--by quantile takes one column.")
-        agreed = options.thresholds and [as_number(text) for text in options.thresholds]
-        return by_quantile(names, options.per_fold or 1, agreed)
-    for name in ("per_fold", "thresholds"):
-        if getattr(options, name) is not None:
-            flag = name.replace("_", "-")
-            raise ArgumentError(f"--{flag} means nothing without --by quantile.")
-    return by_hash(names) if options.by == "hash" else by_value(names)
-
-
-def _stratifier_of(options: argparse.Namespace) -> Any:
-    """Return the stratifier of the plan in a file."""
-    from statcv.folds import FoldPlan
-
-    for name in ("stratify", "by", "per_fold", "thresholds", "k"):
-        if getattr(options, name) is not None:
-            flag = "-k" if name == "k" else f"--{name.replace('_', '-')}"
-            raise ArgumentError(f"{flag} means nothing beside --plan, which says it.")
-    return FoldPlan.from_frame(read_data(options.plan)).stratifier
-
-
-def _is_binned(stratify: Any) -> bool:
-    from statcv.folds import ByQuantile
-
-    return isinstance(stratify, ByQuantile)
-
-
-def _sql(stratify: Any, options: argparse.Namespace, k: int) -> str:
-    """Return the folds as SQL, one expression per repeat."""
-    from statcv.arguments import resolve_seed
-    from statcv.folds import ByHash, ByQuantile
-    from statcv.folds.strata import sql_bins, sql_fold
-
-    if options.data is None:
-        unused = ["outcome", "scheme", "p", "pairs", "rebalance", "positive"]
-        unused += ["out", "duplicates"]
-        _refuse_beside_sql(options, unused, "give DATA, or leave it out")
-    if isinstance(stratify, ByHash):
-        _refuse_beside_sql(options, ["repeats"], "a hash does not depend on it")
-        fold = sql_fold(list(stratify.columns), k, options.sql)
-        print(TO_BIND.replace("-- ", ""), file=sys.stderr, end="")
-        register = f"register_{options.sql}"
-        known = "" if options.sql == "postgresql" else REGISTER.format(name=register)
-        return f"{TO_BIND}{known}1 + {fold} AS fold"
-    if not isinstance(stratify, ByQuantile):
-        raise ArgumentError(
-            "--sql writes folds by --thresholds, --plan, --by quantile or --by hash; "
-            "other folds are not defined for new records."
-        )
-    if stratify.agreed is None:
-        raise ArgumentError("--sql by quantiles needs DATA, --thresholds or --plan.")
-    if stratify.random and not stratify.allocation and options.seed is None:
-        raise ArgumentError(
-            "--seed allocates the bins to folds; sites that agree use the same."
-        )
-    if options.k not in (None, stratify.n_folds):
-        raise ArgumentError(
-            f"the thresholds make {stratify.n_folds} folds, not k={options.k}."
-        )
-    if not stratify.random:
-        _refuse_beside_sql(options, ["repeats"], "these folds are not random")
-    seed, column = resolve_seed(options.seed), stratify.columns[0]
-    repeats = options.repeats or len(stratify.allocation) or 1
-    expressions = []
-    for repeat in range(repeats):
-        folds = (stratify.fold_of_bins(seed, repeat) + 1).tolist()
-        name = "fold" if repeats == 1 else f"fold_{repeat + 1}"
-        bins = sql_bins(column, stratify.agreed.array, options.sql, folds)
-        expressions.append(f"{bins} AS {name}")
-    return ",\n".join(expressions)
-
-
-def _refuse_beside_sql(
-    options: argparse.Namespace, names: Sequence[str], advice: str
-) -> None:
-    for name in names:
-        if getattr(options, name) is not None:
-            raise ArgumentError(f"--{name} means nothing beside --sql; {advice}.")
 
 
 # ---- statcv data ----
@@ -483,7 +310,7 @@ COMMANDS = {
     "report": _report,
     "evaluate": _evaluate,
     "compare": _compare,
-    "folds": _folds,
+    "folds": run_folds,
     "data": _data,
     **SITES,
 }

@@ -11,9 +11,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from statcv.cli.export import make_folder, write_sites_result, write_table
-from statcv.cli.files import LAYOUT, layout_of, read_plan, read_site_data
-from statcv.cli.sites_trees import grower, need_trees, trees_of
-from statcv.errors import ArgumentError, DataError, SiteError, listed
+from statcv.cli.files import (
+    LAYOUT,
+    by_name,
+    layout_of,
+    one_or_more,
+    quantile_bins,
+    read_plan,
+    read_site_data,
+    refuse,
+)
+from statcv.cli.sites_nvflare import NVFLARE
+from statcv.cli.sites_trees import grower, need_trees, serve_trees, trees_of
+from statcv.errors import ArgumentError, DataError, SiteError
+from statcv.words import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +45,8 @@ def _agree(options: argparse.Namespace) -> None:
 
     given = {name: getattr(options, name) for name in AGREED}
     given["stratify"] = _stratifier(options)
-    given["levels"] = _levels(options)
+    levels = "--levels gives the levels of a column"
+    given["levels"] = by_name(options.levels, levels)
     if options.decisions is not None:
         given["decisions"] = [_share(text) for text in options.decisions]
     if options.C is not None:
@@ -55,29 +67,15 @@ def _agree(options: argparse.Namespace) -> None:
 
 def _stratifier(options: argparse.Namespace) -> Any:
     """Return what gives the fold; the key is not an option."""
-    from statcv.folds import by_hash, by_quantile
-    from statcv.folds.strata import as_number
+    from statcv.folds import by_hash
 
     if options.by_quantile is None:
-        for name in ("thresholds", "per_fold"):
-            if getattr(options, name) is not None:
-                flag = name.replace("_", "-")
-                raise ArgumentError(f"--{flag} means nothing without --by-quantile.")
-        names = options.by_hash
-        return names and by_hash(names[0] if len(names) == 1 else names)
+        refuse(options, ("thresholds", "per_fold"), "without --by-quantile")
+        names = one_or_more(options.by_hash)
+        return names and by_hash(names)
     if options.by_hash is not None:
         raise ArgumentError("give either --by-hash or --by-quantile.")
-    agreed = options.thresholds and [as_number(text) for text in options.thresholds]
-    return by_quantile(options.by_quantile, options.per_fold or 1, agreed)
-
-
-def _levels(options: argparse.Namespace) -> dict[str, list[Any]] | None:
-    if not options.levels:
-        return None
-    levels = dict(options.levels)
-    if len(levels) < len(options.levels):
-        raise ArgumentError("--levels gives the levels of a column once: NAME=A,B.")
-    return levels
+    return quantile_bins(options, options.by_quantile)
 
 
 def _share(text: str) -> float:
@@ -302,4 +300,6 @@ SITES = {
     "sites result": _result,
     "sites verify": _verify,
     "sites audit": _audit,
+    "sites trees": serve_trees,
+    **NVFLARE,
 }

@@ -5,70 +5,11 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from statcv.cli.files import layout_of, read_plan, read_site_data
-
-HOST, PORT, DAYS = "localhost", 8002, 90
-
-
-def add_commands(subparsers: Any, add_reading: Callable[[Any], None]) -> None:
-    """Add the commands to those of ``statcv sites``.
-
-    Parameters
-    ----------
-    subparsers : argparse subparsers
-    add_reading : callable
-        Adds the options by which a file is read.
-    """
-
-    def command(name: str, run: Any, text: str) -> Any:
-        made = subparsers.add_parser(
-            name, help=text, description=f"{text.capitalize()}.", allow_abbrev=False
-        )
-        made.set_defaults(run=run)
-        return made.add_argument
-
-    center = {"type": Path, "metavar": "CENTER", "help": "folder of the coordinator"}
-    add = command("provision", _provision, "make the root and the server's kit")
-    add("center", **{**center, "help": "new folder of the coordinator"})
-    add("--host", default=HOST, help=f"name by which sites reach the server ({HOST})")
-    add("--port", type=int, default=PORT, help=f"the one port it opens ({PORT})")
-    valid = f"days for which certificates are valid ({DAYS})"
-    add("--days", type=int, default=DAYS, metavar="N", help=valid)
-    add = command("request", _request, "make the key of a site, and a request for it")
-    add("site", metavar="SITE", help="name of the site, as in the plan")
-    add("home", type=Path, metavar="HOME", help="folder of the site; the key stays in")
-    sent = "the request, which is sent to the coordinator"
-    add("--out", type=Path, required=True, metavar="FILE", help=sent)
-    add = command("sign", _sign, "answer the request of a site with a certificate")
-    add("center", **center)
-    add("request", type=Path, metavar="REQUEST", help="what `request` wrote")
-    sent = "the answer, which is sent to the site"
-    add("--out", type=Path, required=True, metavar="FILE", help=sent)
-    add = command("server", _server, "run the server, until interrupted")
-    add("center", **center)
-    add = command("client", _client, "take part as a site, until interrupted")
-    add("home", type=Path, metavar="HOME", help="folder of the site, with its key")
-    add("plan", type=Path, metavar="PLAN", help="the plan that this site signed")
-    add("data", metavar="DATA", help="records of the site, a file")
-    add_reading(add)
-    first = "the answer to the request of the site, the first time"
-    add("--answer", type=Path, metavar="FILE", help=first)
-    add = command("run", _run, "run a plan at sites that take part")
-    add("center", **center)
-    add("plan", type=Path, metavar="PLAN", help="the plan that all sites signed")
-    named = "the sites (those that the plan names)"
-    add("--sites", type=_names, default=(), metavar="A,B,C", help=named)
-    kept = "folder that keeps the answers of all rounds"
-    add("--out", type=Path, required=True, metavar="DIR", help=kept)
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(","))
 
 
 def _provision(options: argparse.Namespace) -> None:
@@ -141,3 +82,13 @@ def ending_by_signal() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+NVFLARE = {
+    "sites provision": _provision,
+    "sites request": _request,
+    "sites sign": _sign,
+    "sites server": _server,
+    "sites client": _client,
+    "sites run": _run,
+}

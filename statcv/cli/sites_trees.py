@@ -4,62 +4,17 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from statcv.cli.files import read_plan
+from statcv.cli.files import read_plan, refuse
 from statcv.errors import ArgumentError
 
 if TYPE_CHECKING:
     from statcv.sites import Grow, SitesPlan, Trees
 
-PORT = 9091
 LOOK = 0.2  # seconds between two checks whether the server has ended
 SIZES = {"trees": "rounds", "depth": "depth", "learning_rate": "learning_rate"}
 SIZES |= {"leaf": "leaf"}
-
-
-def add_to_agree(add: Any, values: Callable[[str], Any]) -> None:
-    """Add the arguments of :class:`statcv.sites.Trees`.
-
-    Parameters
-    ----------
-    add : callable
-    values : callable
-        Reads ``NAME=1,2``.
-    """
-    cuts = "values at which trees may split a column; may be repeated"
-    add("--cuts", type=values, action="append", metavar="NAME=1,2,5", help=cuts)
-    add("--trees", type=int, metavar="N", help="number of trees of a fit (100)")
-    add("--depth", type=int, metavar="N", help="largest depth of a tree (3)")
-    add("--learning-rate", type=float, metavar="RATE", help="of trees (0.3)")
-    leaf = "least number of records of all sites in a leaf of a tree (20)"
-    add("--leaf", type=int, metavar="N", help=leaf)
-
-
-def add_to_step(add: Any) -> None:
-    """Add what a site needs for the step that grows trees."""
-    where = "XGBoost's server, for the step that grows trees"
-    add("--trees", metavar="HOST:PORT", help=where)
-    files = "folder with rootCA.pem, client.crt and client.key, for that step"
-    add("--certificates", type=Path, metavar="DIR", help=files)
-
-
-def add_command(subparsers: Any) -> None:
-    """Add the command that runs the server."""
-    text = "run XGBoost's server, by which sites grow trees, until interrupted"
-    made = subparsers.add_parser(
-        "trees", help=text, description=f"{text.capitalize()}.", allow_abbrev=False
-    )
-    made.set_defaults(run=_serve)
-    add = made.add_argument
-    add("plan", type=Path, metavar="PLAN", help="the plan that all sites signed")
-    files = "folder with rootCA.pem, server.crt and server.key"
-    add("--certificates", type=Path, required=True, metavar="DIR", help=files)
-    add("--port", type=int, default=PORT, help=f"the one port it opens ({PORT})")
-    named = "number of sites, unless the plan names them"
-    add("--number", type=int, metavar="N", help=named)
 
 
 def trees_of(options: argparse.Namespace) -> Trees | None:
@@ -67,10 +22,7 @@ def trees_of(options: argparse.Namespace) -> Trees | None:
     from statcv.sites import Trees
 
     if options.model != "trees":
-        for name in ("cuts", *SIZES):
-            if getattr(options, name) is not None:
-                flag = name.replace("_", "-")
-                raise ArgumentError(f"--{flag} means nothing without --model trees.")
+        refuse(options, ("cuts", *SIZES), "without --model trees")
         return None
     given = {
         argument: getattr(options, name)
@@ -102,7 +54,8 @@ def need_trees(plan: SitesPlan) -> None:
         need_plugin()
 
 
-def _serve(options: argparse.Namespace) -> None:
+def serve_trees(options: argparse.Namespace) -> None:
+    """Run XGBoost's server for the sites of a plan."""
     from statcv.cli.sites_nvflare import ending_by_signal, tell
     from statcv.errors import SiteError
     from statcv.sites.messages import MINIMUM_SITES

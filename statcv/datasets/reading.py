@@ -26,12 +26,11 @@ from statcv.errors import (
     DataError,
     MissingDataWarning,
     MissingPackageError,
-    listed,
-    plural,
     reason,
     suggestion,
     warn,
 )
+from statcv.words import listed, plural
 
 SUFFIXES: Final = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 UNNAMED: Final = "Unnamed: 0"  # as pandas calls a first column without a name

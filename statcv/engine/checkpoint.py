@@ -26,12 +26,12 @@ from statcv.errors import (
     ArgumentTypeError,
     CheckpointError,
     CheckpointWarning,
-    plural,
     reason,
     warn,
 )
 from statcv.models.likelihood import ARRAYS as LINEAR
 from statcv.models.likelihood import LinearFits
+from statcv.words import plural
 
 ARRAYS = ("predicted", "partner_predicted", "converged", "separated", "seconds")
 

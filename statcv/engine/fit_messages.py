@@ -16,14 +16,14 @@ from statcv.errors import (
     SeparationWarning,
     UndefinedMetricWarning,
     UnseenLevelWarning,
-    plural,
     warn,
 )
-from statcv.errors import listed as in_short
 from statcv.folds import FoldPlan, omit_held_out
 from statcv.formula import Design, shown_label
 from statcv.models import Model
 from statcv.models.likelihood import Bernoulli
+from statcv.words import listed as in_short
+from statcv.words import plural
 
 
 def refuse_new_levels(setup: Setup) -> None:

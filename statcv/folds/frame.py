@@ -12,17 +12,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.arguments import is_whole
-from statcv.errors import (
-    ArgumentTypeError,
-    ColumnError,
-    DataError,
-    SchemeError,
-    plural,
-)
+from statcv.errors import ArgumentTypeError, ColumnError, DataError, SchemeError
 from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.strata.clusters import Strata
 from statcv.folds.strata.read_back import read_strata
+from statcv.words import plural
 
 HELD, DROPPED, KEPT_OUT, AGAIN, TRAINING, EMPTY = (
     "held out",

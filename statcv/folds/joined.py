@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import ArgumentError, ArgumentTypeError, SchemeError, plural
+from statcv.errors import ArgumentError, ArgumentTypeError, SchemeError
 from statcv.folds.frame import ROW, SITE
 from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
@@ -19,6 +19,7 @@ from statcv.folds.schemes.table import SCHEMES
 from statcv.folds.strata.clusters import Strata
 from statcv.folds.strata.read_back import HASH, QUANTILE, VALUE, unknown_cut
 from statcv.folds.strata.resolve import HashCut, QuantileCut
+from statcv.words import plural
 
 ALONE = ("units", "groups", "pairs")  # splits that sites do not share
 _ADVICE = {

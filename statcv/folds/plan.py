@@ -13,13 +13,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.arguments import MAX_BINS, check_types, check_whole
-from statcv.errors import ArgumentError, SchemeError, plural
+from statcv.errors import ArgumentError, SchemeError
 from statcv.folds.fits import Fits
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.weighting import Weighting
 from statcv.folds.response import Response
 from statcv.folds.schemes.table import SCHEMES, Scheme
 from statcv.folds.strata.clusters import Strata
+from statcv.words import plural
 
 if TYPE_CHECKING:
     from statcv.folds.audit.audit import Audit

@@ -10,14 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import (
-    ArgumentError,
-    FoldWarning,
-    SchemeError,
-    plural,
-    suggestion,
-    warn,
-)
+from statcv.errors import ArgumentError, FoldWarning, SchemeError, suggestion, warn
 from statcv.folds.audit import trained_on_equal
 from statcv.folds.plan import FoldPlan
 from statcv.folds.rebalance.balance import balance, rebalancing
@@ -28,6 +21,7 @@ from statcv.folds.strata.clusters import Strata
 from statcv.folds.strata.resolve import ByValue, Stratifier, resolve_stratifier
 from statcv.folds.user_folds import GivenSplits, plan_from_column, plan_from_splitter
 from statcv.formula import Outcome, row_values
+from statcv.words import plural
 
 __all__ = ["FoldArguments", "Holdout"]
 

@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import FoldWarning, SchemeError, plural, warn
+from statcv.errors import FoldWarning, SchemeError, warn
 from statcv.folds.plan import FoldPlan, Rows, assemble
 from statcv.folds.ragged import Ragged
+from statcv.words import plural
 
 
 def plan_from_column(folds: Any, name: str) -> FoldPlan:

@@ -35,6 +35,7 @@ from statcv.formula.parse import Formula, parse_formula
 from statcv.formula.quoting import quoted
 from statcv.formula.terms import CELLS, Matrix, Terms, is_finite
 from statcv.formula.text_numbers import text_numbers
+from statcv.words import listed
 
 NA_ACTIONS = ("drop", "raise", "pass")
 Series = Mapping[str, "pd.Series[Any]"]
@@ -278,8 +279,8 @@ def _mark_missing(columns: Series, incomplete: NDArray[np.bool_]) -> dict[str, i
 def counted(missing: Mapping[str, int]) -> str:
     """Return ``bmi 12, age 9``: the largest counts first, at most five."""
     ranked = sorted(missing.items(), key=lambda item: -item[1])
-    more = f" and {len(ranked) - 5} more columns" if len(ranked) > 5 else ""
-    return ", ".join(f"{name} {count}" for name, count in ranked[:5]) + more
+    each = [f"{name} {count}" for name, count in ranked]
+    return listed(each, most=5, noun=" columns")
 
 
 def _refuse_text_numbers(
@@ -498,9 +499,8 @@ def _said(
     others = [names[i] for i in part if names[i] != "Intercept"]
     if len(part) == len(others) == 1:
         return f"{names[j]!r} is a multiple of {others[0]!r}"
-    shown = ", ".join(repr(name) for name in others[:SHOWN])
-    more = f" and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
-    return f"{names[j]!r} is determined by {shown}{more}"
+    shown = listed(list(map(repr, others)), most=SHOWN)
+    return f"{names[j]!r} is determined by {shown}"
 
 
 def in_words(clauses: list[str]) -> str:
@@ -509,5 +509,4 @@ def in_words(clauses: list[str]) -> str:
     >>> in_words(["'a' is constant (1)", "'b' is a multiple of 'c'"])
     "'a' is constant (1); 'b' is a multiple of 'c'"
     """
-    more = f"; and {len(clauses) - SHOWN} more" if len(clauses) > SHOWN else ""
-    return "; ".join(clauses[:SHOWN]) + more
+    return listed(clauses, most=SHOWN, between="; ")

@@ -16,7 +16,6 @@ from statcv.errors import (
     FormulaError,
     OutcomeError,
     StatcvWarning,
-    plural,
     suggestion,
     warn,
 )
@@ -24,6 +23,7 @@ from statcv.formula.frame import plain_column
 from statcv.formula.parse import Formula
 from statcv.formula.permitted import check_rowwise, values_of
 from statcv.formula.scope import namespace
+from statcv.words import plural
 
 FEW = 10  # most distinct integers of an outcome that could be classes
 FEW_OTHERS = 0.05  # share of values other than 0 and 1 that may be mistakes

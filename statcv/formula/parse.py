@@ -19,7 +19,7 @@ from itertools import chain
 from types import ModuleType
 from typing import Any
 
-from statcv.errors import FormulaError, plural
+from statcv.errors import FormulaError
 from statcv.formula.limits import (
     MAX_INTERACTIONS,
     check_cost,
@@ -34,6 +34,7 @@ from statcv.formula.quoting import (
     without_signs_of_r,
 )
 from statcv.formula.scope import Factors, resolve
+from statcv.words import plural
 
 DOT = "ꓸ"  # stands in for '.' while patsy reads: one sign, so carets keep their place
 

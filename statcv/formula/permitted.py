@@ -24,6 +24,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import FormulaError, suggestion
+from statcv.words import joined
 
 REMEDY = (
     "it learns from the data, and held-out rows would leak into training. Use a term "
@@ -354,6 +355,6 @@ def check_attribute(accessor: str | None, name: str, code: str, call: bool) -> N
     of = f".{accessor}" if accessor else "a column"
     raise FormulaError(
         f"the term {code!r} calls {shown} of a column, and a formula uses of {of} only "
-        f"{', '.join(known[:-1])}{' and ' if known[1:] else ''}{known[-1]}; add a "
+        f"{joined(known)}; add a "
         "column to the data first." + suggestion(name, known)
     )

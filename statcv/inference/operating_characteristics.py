@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from statcv.errors import plural
 from statcv.folds import FoldPlan, is_sample
 from statcv.metrics import METRICS
+from statcv.words import plural
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from statcv.errors import MetricError, plural, reason
+from statcv.errors import MetricError, reason
 from statcv.metrics.classification.classwise import (
     columns,
     outcome_and_prediction,
     predicted_class,
 )
 from statcv.metrics.inputs import Bools, Floats, real_array, same_length
+from statcv.words import plural
 
 _PASSED = {
     "order": "scores",

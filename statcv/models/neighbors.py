@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from statcv.arguments import check_whole, one_of
-from statcv.errors import ModelError, plural
+from statcv.errors import ModelError
 from statcv.models.base import (
     Capabilities,
     Matrix,
@@ -17,6 +17,7 @@ from statcv.models.base import (
 )
 from statcv.models.batched.folds import FittedFolds, Folds, Numbers
 from statcv.models.batched.neighbors import Neighborhood, fit_own_neighbors
+from statcv.words import plural
 
 WEIGHTS = ("uniform", "distance")
 

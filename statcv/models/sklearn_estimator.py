@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.errors import ModelError, PrecisionWarning, plural, warn
+from statcv.errors import ModelError, PrecisionWarning, warn
 from statcv.metrics.classification.classwise import without_noise
 from statcv.models.base import (
     Capabilities,
@@ -26,6 +26,7 @@ from statcv.models.boosting import has_plain_trees, without_functions
 from statcv.models.likelihood import LinearFits
 from statcv.models.sklearn_linear import last_step, likelihood_of, linear_of
 from statcv.models.thread_warnings import heeded
+from statcv.words import plural
 
 # classes of scikit-learn from which estimators that predict by neighbours derive
 NEAR = {"KNeighborsMixin", "RadiusNeighborsMixin"}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +13,19 @@ from statcv.arguments import described, is_list
 from statcv.errors import ArgumentTypeError, OutcomeError
 from statcv.folds import FoldPlan
 from statcv.inference import Readable, Scores
+from statcv.metrics import CurveBand
+from statcv.words import percent
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.legend import Legend
 
 # What the studies of papers use of the style of figures
 __all__ = ["COLOURS", "GREY", "new_axes", "shade", "written"]
 
 Floats = NDArray[np.float64]
+Place = Literal["lower left", "lower right", "upper left", "upper right"]
 
 # Okabe & Ito's colours, which can be distinguished with any type of colour vision.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -62,11 +68,66 @@ def has_curves(ax: Axes) -> bool:
     return any(line.get_gid() == CURVE for line in ax.lines)
 
 
+def draw_curve(
+    ax: Axes, x: Any, y: Any, label: str | None, colour: str | None = None, **style: Any
+) -> str:
+    """Draw a curve that the legend names, and return its colour.
+
+    Its colour is the next one unless given.
+    """
+    colour = colour or next_colour(ax)
+    (line,) = ax.plot(x, y, color=colour, **{"linewidth": 1.8, **style})
+    line.set_gid(CURVE)
+    if label:
+        line.set_label(label)
+    return colour
+
+
 def shade(
     ax: Axes, at: Floats, lower: Floats, upper: Floats, colour: str, label: str | None
 ) -> None:
-    """Shade the band of a curve."""
-    ax.fill_between(at, lower, upper, color=colour, alpha=0.2, linewidth=0, label=label)
+    """Shade the band of a curve, which the legend names once."""
+    known = label in ax.get_legend_handles_labels()[1]
+    look: dict[str, Any] = {"color": colour, "alpha": 0.2, "linewidth": 0}
+    ax.fill_between(at, lower, upper, label=None if known else label, **look)
+
+
+def draw_band(ax: Axes, band: CurveBand, colour: str) -> None:
+    """Shade the band of a curve; if there is none, the legend says why."""
+    if band.reason:
+        reason = f"no band: {band.reason.partition(':')[0]}"
+        ax.plot([], [], " ", label=fill(reason, LEGEND))
+        return
+    label = f"{percent(band.level)} band, {band.method}"
+    shade(ax, band.at, band.lower, band.upper, colour, label)
+
+
+def pointwise(level: float) -> str:
+    """Return the name of a pointwise band in a legend.
+
+    >>> pointwise(0.95)
+    '95% band, pointwise'
+    """
+    return f"{percent(level)} band, pointwise"
+
+
+def draw_level(ax: Axes, y: float, **style: Any) -> None:
+    """Draw a dotted level line, such as that of no effect."""
+    ax.axhline(y, **{"color": GREY, "linewidth": 0.8, "linestyle": ":", **style})
+
+
+def draw_diagonal(ax: Axes, ends: Sequence[float] = (0, 1)) -> None:
+    """Draw the dotted line on which both axes have equal values."""
+    ax.plot(ends, ends, color=GREY, linewidth=0.8, linestyle=":")
+
+
+def draw_legend(
+    ax: Axes, place: Place, handles: Sequence[Artist] | None = None
+) -> Legend:
+    """Draw a legend inside the plot."""
+    if handles is None:
+        handles = ax.get_legend_handles_labels()[0]
+    return ax.legend(handles=handles, loc=place, frameon=False, fontsize="small")
 
 
 def require_result(result: object, function: str) -> None:
@@ -110,15 +171,6 @@ def written(value: float, digits: int = 3) -> str:
     if abs(value) == float("inf"):
         return "∞" if value > 0 else "−∞"
     return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
-
-
-def no_band(reason: str) -> str:
-    """Return the entry of a legend that says why there is no band.
-
-    >>> no_band("no positive record")
-    'no band: no positive record'
-    """
-    return fill(f"no band: {reason.partition(':')[0]}", LEGEND)
 
 
 def titled(what: str, *hows: str) -> str:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from statcv.folds import FoldPlan, Response
 from statcv.folds.audit import training_means
 from statcv.inference import Readable
-from statcv.plots.base import GREY, new_axes, short_scheme
+from statcv.plots.base import draw_level, new_axes, short_scheme
 from statcv.plots.splits import class_colours, legend_below, require_response
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def plot_bias(plan: FoldPlan | Readable, ax: Axes | None = None) -> Axes:
         colour = class_colours(1)[0]
         correlations = [_draw(ax, plan, values, 0.0, colour)]
         middle = float(values.mean())
-        ax.axhline(middle, color=GREY, linewidth=0.8, linestyle=":", zorder=0)
+        draw_level(ax, middle, zorder=0)
         what = f"mean {response.name}"
         if response.kind == "binary":
             what = "share of positives"
@@ -98,7 +98,7 @@ def _draw_classes(ax: Axes, plan: FoldPlan, response: Response) -> list[float]:
         correlations.append(_draw(ax, plan, member, float(member.mean()), colour))
         label = f"{response.name} = {response.levels[code]}"
         handles.append(Line2D([], [], ls="", marker="o", color=colour, label=label))
-    ax.axhline(0, color=GREY, linewidth=0.8, linestyle=":", zorder=0)
+    draw_level(ax, 0, zorder=0)
     _set_limits(ax, 0.0, plan.n)
     legend_below(ax, handles)
     return correlations

@@ -9,14 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import check_types, described
-from statcv.errors import ArgumentTypeError, plural
+from statcv.errors import ArgumentTypeError
 from statcv.inference import Readable, make_estimate
-from statcv.metrics import (
-    METRICS,
-    calibration,
-    calibration_curve,
-    calibration_groups,
-)
+from statcv.metrics import METRICS, calibration, calibration_curve, calibration_groups
 from statcv.metrics.probabilities.recalibration import (
     logit_of,
     probability_of,
@@ -24,17 +19,19 @@ from statcv.metrics.probabilities.recalibration import (
 )
 from statcv.plots.base import (
     COLOURS,
-    CURVE,
-    GREY,
     LEGEND,
+    draw_curve,
+    draw_diagonal,
     new_axes,
     next_colour,
+    pointwise,
     shade,
     titled,
     written,
 )
-from statcv.plots.protocol import Drawn, Records, named_results, records_of
+from statcv.plots.protocol import Drawn, DrawnRecords, named_results, records_of
 from statcv.plots.splits import legend_below
+from statcv.words import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -119,7 +116,7 @@ def plot_calibration(
         for name, result in named.items()
     }
     ax = new_axes(ax)
-    ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
+    draw_diagonal(ax)
     first, *others = named.values()
     lines: list[str] = []
     for name, records in read.items():
@@ -146,7 +143,7 @@ def plot_calibration(
         title=titled("Calibration", *(one.how for one in read.values())),
     )
     ax.set_yticks(np.linspace(0, 1, 6))
-    legend_below(ax, ax.get_legend_handles_labels()[0])
+    legend_below(ax)
     return ax
 
 
@@ -205,12 +202,11 @@ def plot_corrected_calibration(
             f"result.corrected_calibration() returns, not {described(curve)}."
         )
     ax = new_axes(ax)
-    ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
+    draw_diagonal(ax)
     at, colour = curve.predicted, COLOURS[2]
     ax.plot(at, curve.apparent, color="black", linewidth=1, ls="--", label="apparent")
-    (line,) = ax.plot(at, curve.corrected, color=colour, linewidth=1.8)
-    line.set(gid=CURVE, label=f"corrected, {curve.method}")
-    shade(ax, at, curve.lower, curve.upper, colour, _band(curve.level))
+    draw_curve(ax, at, curve.corrected, f"corrected, {curve.method}", colour)
+    shade(ax, at, curve.lower, curve.upper, colour, pointwise(curve.level))
     ax.vlines(curve.predictions, -0.05, -0.02, color="black", linewidth=0.4)
     ax.set(
         xlim=(-0.02, 1.02),
@@ -219,16 +215,12 @@ def plot_corrected_calibration(
         ylabel="observed share",
         title="Calibration, corrected for optimism",
     )
-    legend_below(ax, ax.get_legend_handles_labels()[0])
+    legend_below(ax)
     return ax
 
 
-def _band(level: float) -> str:
-    return f"{100 * level:g}% band, pointwise"
-
-
 def _draw_recalibrated(
-    ax: Axes, records: Records, smooth: Literal["spline", "loess"], colour: str
+    ax: Axes, records: DrawnRecords, smooth: Literal["spline", "loess"], colour: str
 ) -> None:
     """Draw the curve after logistic recalibration, if there is such a fit."""
     fit = recalibration(records.y == 1, records.predicted, slope=True)
@@ -244,7 +236,7 @@ def _draw_recalibrated(
 
 def _draw_curve(
     ax: Axes,
-    records: Records,
+    records: DrawnRecords,
     level: float,
     smooth: Literal["spline", "loess"],
     colour: str,
@@ -260,16 +252,15 @@ def _draw_curve(
     )
     if np.isnan(curve.observed).all():
         return fill(curve.reason, WIDTH)
-    (line,) = ax.plot(curve.predicted, curve.observed, color=colour, linewidth=1.8)
-    line.set(gid=CURVE, label=label or curve.method)
-    band: str | None = _band(level)
-    if band in ax.get_legend_handles_labels()[1]:
-        band = None
-    shade(ax, curve.predicted, curve.lower, curve.upper, colour, band)
+    at, band = curve.predicted, pointwise(level)
+    draw_curve(ax, at, curve.observed, label or curve.method, colour)
+    shade(ax, at, curve.lower, curve.upper, colour, band)
     return ""
 
 
-def _draw_groups(ax: Axes, records: Records, level: float, groups: int | None) -> None:
+def _draw_groups(
+    ax: Axes, records: DrawnRecords, level: float, groups: int | None
+) -> None:
     """Draw the shares of groups, with Wilson's intervals."""
     wanted = groups or (5 if len(records.y) < FEW else 10)
     found = calibration_groups(records.y, records.predicted, groups=wanted, level=level)
@@ -290,7 +281,7 @@ def _draw_groups(ax: Axes, records: Records, level: float, groups: int | None) -
     )
 
 
-def _draw_histograms(ax: Axes, records: Records, result: Readable) -> None:
+def _draw_histograms(ax: Axes, records: DrawnRecords, result: Readable) -> None:
     """Draw the predictions of each class below the curve, as shares of the class."""
     edges = np.linspace(0, 1, BARS + 1)
     ax.axhline(LINE, color="black", linewidth=0.5)
@@ -312,7 +303,7 @@ def _draw_histograms(ax: Axes, records: Records, result: Readable) -> None:
         )
 
 
-def _numbers(records: Records, result: Readable, level: float) -> list[str]:
+def _numbers(records: DrawnRecords, result: Readable, level: float) -> list[str]:
     """Return lines of text with slope, intercept, and observed over expected.
 
     They are the result's estimates, as the table of metrics has them.

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import check_types, one_of
-from statcv.errors import plural
 from statcv.folds import FoldPlan, Response
 from statcv.inference import Readable
-from statcv.plots.base import COLOURS, GREY, new_axes
+from statcv.plots.base import COLOURS, draw_level, new_axes
 from statcv.plots.splits import (
     Shown,
     class_colours,
@@ -19,6 +18,7 @@ from statcv.plots.splits import (
     require_response,
     shown_splits,
 )
+from statcv.words import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -134,7 +134,7 @@ def _draw_means(ax: Axes, shown: Shown, response: Response, what: str) -> None:
     apart = response.values - middle
     mean = mean_of(shown, apart, what)
     spread = np.sqrt(np.maximum(mean_of(shown, apart**2, what) - mean**2, 0))
-    ax.axhline(middle, color=GREY, linewidth=1, linestyle=":")
+    draw_level(ax, middle, linewidth=1)
     ax.errorbar(
         places,
         middle + mean,

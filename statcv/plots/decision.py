@@ -12,15 +12,8 @@ from statcv.errors import ArgumentError
 from statcv.inference import Readable
 from statcv.inference.paired.records import check_same_records
 from statcv.metrics import DecisionCurve, net_benefit
-from statcv.plots.base import (
-    CURVE,
-    GREY,
-    new_axes,
-    next_colour,
-    shade,
-    titled,
-)
-from statcv.plots.protocol import Drawn, Records, named_results, records_of
+from statcv.plots.base import GREY, draw_curve, new_axes, pointwise, shade, titled
+from statcv.plots.protocol import Drawn, DrawnRecords, named_results, records_of
 from statcv.plots.splits import legend_below
 
 if TYPE_CHECKING:
@@ -105,7 +98,7 @@ def plot_decision(
     check_same_records(named)
     where = _usual_thresholds(read.values()) if given is None else given
     ax = new_axes(ax)
-    top, curve, banded = 0.0, None, False
+    top, curve = 0.0, None
     for name, records in read.items():
         curve = net_benefit(
             records.y,
@@ -114,10 +107,12 @@ def plot_decision(
             clusters=records.clusters,
             level=level,
         )
-        shown = "" if banded else f"{100 * level:g}% band, pointwise"
-        banded = _draw(ax, curve, name, shown) or banded
+        mark = "s" if len(where) == 1 else ""
+        colour = draw_curve(ax, where, curve.net_benefit, name, marker=mark)
+        if not np.isnan(curve.lower).all():
+            shade(ax, where, curve.lower, curve.upper, colour, pointwise(level))
         top = max(top, _height(curve))
-        _mark_threshold(ax, named[name], records, where)
+        _mark_threshold(ax, named[name], records, where, colour)
     assert curve is not None  # there is at least one result
     ax.plot(
         where, curve.treat_all, color="black", lw=1, linestyle="--", label="treat all"
@@ -130,11 +125,11 @@ def plot_decision(
         ylim=(-DEEPEST * top, 1.08 * top),
         title=titled("Decision curve", *(records.how for records in read.values())),
     )
-    legend_below(ax, ax.get_legend_handles_labels()[0])
+    legend_below(ax)
     return ax
 
 
-def _usual_thresholds(read: Iterable[Records]) -> NDArray[np.float64]:
+def _usual_thresholds(read: Iterable[DrawnRecords]) -> NDArray[np.float64]:
     """Return thresholds up to the one at which few records are still treated."""
     last = 0.0
     for records in read:
@@ -151,19 +146,8 @@ def _height(curve: DecisionCurve) -> float:
     return float(np.clip(np.nanmax([*curve.upper, 0.0]), drawn, 1.6 * drawn))
 
 
-def _draw(ax: Axes, curve: DecisionCurve, name: str, banded: str) -> bool:
-    """Draw a curve with its band, and return whether the legend names the band."""
-    colour = next_colour(ax)
-    (line,) = ax.plot(curve.thresholds, curve.net_benefit, color=colour, linewidth=1.8)
-    line.set(gid=CURVE, label=name, marker="s" if len(curve.thresholds) == 1 else "")
-    if np.isnan(curve.lower).all():
-        return False
-    shade(ax, curve.thresholds, curve.lower, curve.upper, colour, banded or None)
-    return bool(banded)
-
-
 def _mark_threshold(
-    ax: Axes, result: Readable, records: Records, where: NDArray[Any]
+    ax: Axes, result: Readable, records: DrawnRecords, where: NDArray[Any], colour: str
 ) -> None:
     """Mark the threshold of a result, if all records have the same."""
     cuts = result.scores.given_threshold
@@ -175,6 +159,5 @@ def _mark_threshold(
     worth = net_benefit(records.y, records.predicted, cut).net_benefit
     label = f"threshold {cut:g}"
     known = {line.get_label() for line in ax.lines}
-    colour = [line for line in ax.lines if line.get_gid() == CURVE][-1].get_color()
     (dot,) = ax.plot([cut], worth, "o", color=colour, markersize=6)
     dot.set_label("_" + label if label in known else label)

@@ -20,14 +20,16 @@ from statcv.metrics import Metric, roc_difference
 from statcv.plots.base import (
     COLOURS,
     CURVE,
-    GREY,
+    draw_band,
+    draw_curve,
+    draw_legend,
+    draw_level,
     new_axes,
-    no_band,
     predictions_said,
-    shade,
     written,
 )
-from statcv.plots.protocol import Compared, how_averaged
+from statcv.plots.protocol import ComparedResults, how_averaged
+from statcv.words import p_in_words, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,113 +39,72 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
-    """Two results of a comparison, with the test of their difference.
+class DrawnPair:
+    """Two results of a comparison, whose difference is drawn.
 
     Attributes
     ----------
+    compared : Contrasts
+        The comparison.
     names : tuple of str
-        Names of the two results.
-    metric : Metric
-        Metric by which they are compared.
-    stated : str
-        Label of the metric and of the way in which it is stated and tested.
-    weighs_folds : bool
-        Whether the difference is a mean over folds.
-    y : numpy.ndarray, shape (n,)
-        Coded outcome.
-    read : tuple of numpy.ndarray
-        Mean predictions of the records by each result, in the form that the metric
-        reads.
-    changes : numpy.ndarray, shape (n,)
-        Contribution of each record to the difference of a mean over records; empty for
-        other metrics.
-    clusters : numpy.ndarray of int, shape (n,), or None
-        Cluster of each record.
+        Names of the first and the second result.
     test : PairedTest
-        Test of the difference.
-    method : str
-        Description of the test.
-    how : str
-        Description of how the predictions of a record were combined.
-    level : float
-        Confidence level.
-    seed : int
-        Seed for the bootstrap.
+        The test of the difference.
+    changes : numpy.ndarray
+        The contribution of each record to the difference; empty for auROC.
     """
 
+    compared: Contrasts
     names: tuple[str, str]
-    metric: Metric
-    stated: str
-    weighs_folds: bool
-    y: NDArray[Any]
-    read: tuple[Floats, Floats]
-    changes: Floats
-    clusters: NDArray[np.intp] | None
     test: PairedTest
-    method: str
-    how: str
-    level: float
-    seed: int
+    changes: Floats
+
+    @property
+    def read(self) -> tuple[Floats, Floats]:
+        """The mean prediction of each record in both results."""
+        first, second = (self.compared.records.predictions[one] for one in self.names)
+        return first, second
 
     @property
     def drawn(self) -> float:
-        """The difference that is drawn, second minus first."""
+        """The difference that the picture shows, which may be stated in another way."""
         if len(self.changes):
             return float(self.changes.mean())
-        return self.metric(self.y, self.read[1]) - self.metric(self.y, self.read[0])
+        first, second = self.read
+        metric, y = self.compared.metric, self.compared.records.y
+        return metric(y, second) - metric(y, first)
 
 
-def read_pair(comparison: Contrasts, pair: tuple[str, str] | None) -> Pair:
-    """Return a pair of a comparison, with the test of the comparison.
+def read_pair(comparison: Contrasts, pair: tuple[str, str] | None) -> DrawnPair:
+    """Return a pair of a comparison, the first unless another one is named.
 
     Raises
     ------
     ArgumentError
         If there is no such pair.
     MetricError
-        If the metric is neither auROC nor a mean over records.
+        If the difference is neither a curve nor a sum over records.
     """
     table = comparison.differences
     known = list(zip(table["first"], table["second"], strict=True))
     chosen = known[0] if pair is None else tuple(pair) if is_list(pair) else pair
     if chosen not in known:
-        listed = ", ".join(f"({one!r}, {two!r})" for one, two in known)
+        pairs = ", ".join(f"({one!r}, {two!r})" for one, two in known)
         raise ArgumentError(
-            f"pair={pair!r} is not in the comparison; the pairs are {listed}."
+            f"pair={pair!r} is not in the comparison; the pairs are {pairs}."
         )
+    check_drawable(comparison.metric)
     row = table.iloc[known.index(chosen)]
-    metric, records = comparison.metric, comparison.records
-    check_drawable(metric)
-    results = [comparison.results[name] for name in chosen]
-    by_record = metric.casewise is not None
-    return Pair(
-        names=chosen,
-        metric=metric,
-        stated=comparison.stated,
-        weighs_folds=comparison.how == "per_fold",
-        y=records.y,
-        read=(records.predictions[chosen[0]], records.predictions[chosen[1]]),
-        changes=comparison.changes(*chosen) if by_record else np.empty(0),
-        clusters=comparison.clusters(*chosen),
-        test=PairedTest(
-            difference=row["difference"],
-            se=row["se"],
-            lower=row["lower"],
-            upper=row["upper"],
-            statistic=row["statistic"],
-            p_value=row["p"],
-        ),
-        method=comparison.method.title,
-        how=predictions_said(*(how_averaged(one.scores) for one in results)),
-        level=comparison.level,
-        seed=results[0].seed,
-    )
+    numbers = ("difference", "se", "lower", "upper", "statistic")
+    test = PairedTest(**{name: row[name] for name in numbers}, p_value=row["p"])
+    by_record = comparison.metric.casewise is not None
+    changes = comparison.changes(*chosen) if by_record else np.empty(0)
+    return DrawnPair(comparison, chosen, test, changes)
 
 
 def compared_pair(
     first: Any, second: Any, metric: str | Metric | None, level: float
-) -> Pair:
+) -> DrawnPair:
     """Compare two results in the same way as `compare`, and return the pair.
 
     Raises
@@ -189,7 +150,7 @@ LINE = 56  # characters of a line of the title
 
 
 def plot_difference(
-    first: Compared | Readable,
+    first: ComparedResults | Readable,
     second: Readable | None = None,
     ax: Axes | None = None,
     *,
@@ -271,14 +232,14 @@ def plot_difference(
             "pass it to compare()."
         )
     else:
-        found = read_pair(cast("Compared", first).contrasts, pair)
+        found = read_pair(cast("ComparedResults", first).contrasts, pair)
     ax = new_axes(ax)
-    if found.metric.is_auroc:
+    if found.compared.metric.is_auroc:
         _draw_curve(ax, found, n_boot)
     elif n_boot is not None:
         raise ArgumentError(
-            f"n_boot={n_boot!r} means nothing for {found.metric.label}, whose interval "
-            "is not from a bootstrap."
+            f"n_boot={n_boot!r} means nothing for {found.compared.metric.label}, whose "
+            "interval is not from a bootstrap."
         )
     else:
         _draw_records(ax, found)
@@ -286,40 +247,35 @@ def plot_difference(
     return ax
 
 
-def _draw_curve(ax: Axes, found: Pair, n_boot: int | None) -> None:
+def _draw_curve(ax: Axes, found: DrawnPair, n_boot: int | None) -> None:
     """Draw the difference of two ROC curves."""
-    first, second = found.read
+    compared, (first, second) = found.compared, found.read
     band = roc_difference(
-        found.y,
+        compared.records.y,
         second,
         first,
-        level=found.level,
-        clusters=found.clusters,
+        level=compared.level,
+        clusters=compared.clusters(*found.names),
         n_boot=n_boot,
-        seed=found.seed,
+        seed=compared.results[found.names[0]].seed,
     )
-    ax.axhline(0, color=GREY, linewidth=0.8, linestyle=":")
-    (line,) = ax.plot(band.at, band.estimate, color=COLOURS[0], linewidth=1.8)
-    line.set_gid(CURVE)
-    if band.reason:
-        ax.plot([], [], " ", label=no_band(band.reason))
-    else:
-        named = f"{100 * band.level:g}% band, pointwise"
-        shade(ax, band.at, band.lower, band.upper, COLOURS[0], named)
-    ax.legend(loc="lower right", frameon=False, fontsize="small")
+    draw_level(ax, 0)
+    draw_band(ax, band, draw_curve(ax, band.at, band.estimate, None, COLOURS[0]))
+    draw_legend(ax, "lower right")
     _even_about_zero(ax)
     ax.set(xlabel="1 − specificity", ylabel="difference in sensitivity")
     ax.set_xlim(-0.02, 1.02)
 
 
-def _draw_records(ax: Axes, found: Pair) -> None:
+def _draw_records(ax: Axes, found: DrawnPair) -> None:
     """Draw the differences of the records in order, their mean and its interval."""
     ordered = np.sort(found.changes[np.isfinite(found.changes)])
-    ax.axhline(0, color=GREY, linewidth=0.8, linestyle=":")
-    test, named = found.test, "mean (per fold)" if found.weighs_folds else "mean"
+    draw_level(ax, 0)
+    compared, test = found.compared, found.test
+    named = "mean (per fold)" if compared.how == "per_fold" else "mean"
     if not np.isnan([test.lower, test.upper]).any():
         ax.axhspan(test.lower, test.upper, color=COLOURS[1], alpha=0.2, linewidth=0)
-        named += f", {100 * found.level:g}% interval"
+        named += f", {percent(compared.level)} interval"
     if not np.isnan(test.difference):
         ax.axhline(test.difference, color=COLOURS[1], linewidth=1.4, label=named)
     places = np.arange(1, len(ordered) + 1)
@@ -329,9 +285,9 @@ def _draw_records(ax: Axes, found: Pair) -> None:
     _even_about_zero(ax)
     ax.set(
         xlabel="records, in order",
-        ylabel=f"difference in {found.metric.label} of a record",
+        ylabel=f"difference in {compared.metric.label} of a record",
     )
-    ax.legend(loc="upper left", frameon=False, fontsize="small")
+    draw_legend(ax, "upper left")
 
 
 def _even_about_zero(ax: Axes) -> None:
@@ -340,9 +296,9 @@ def _even_about_zero(ax: Axes) -> None:
     ax.set_ylim(-half, half)
 
 
-def _counted(each: Floats, found: Pair) -> str:
+def _counted(each: Floats, found: DrawnPair) -> str:
     """Return the numbers of records in which the second result is better or worse."""
-    gain = each if found.metric.greater_is_better else -each
+    gain = each if found.compared.metric.greater_is_better else -each
     better, worse = int((gain > TINY).sum()), int((gain < -TINY).sum())
     name = found.names[1] if len(found.names[1]) <= SHORT else "second"
     said = f"{name} better in {better}, worse in {worse}"
@@ -350,31 +306,32 @@ def _counted(each: Floats, found: Pair) -> str:
     return f"{said}, equal in {same}" if same else said
 
 
-def _title(found: Pair) -> str:
+def _title(found: DrawnPair) -> str:
     """Return the title: the difference with its test, and what is drawn."""
     (first, second), test = found.names, found.test
     what = f"{second} minus {first}"
     what = f"{what}: " if len(what) <= SHORT else f"{fill(what, LINE)}\n"
     no_value = np.isnan(test.difference)
     value = "has no value" if no_value else written(test.difference)
-    lines = [f"{what}difference in {found.stated} {value}"]
+    lines = [f"{what}difference in {found.compared.stated} {value}"]
     if not no_value:
         lines.append(fill(_tested(found), LINE))
-    drawn = found.how
+    results = [found.compared.results[name] for name in found.names]
+    drawn = predictions_said(*(how_averaged(one.scores) for one in results))
     if not abs(found.drawn - test.difference) <= ROUNDING:
         area = "" if np.isnan(found.drawn) else f", area {written(found.drawn)}"
         drawn = f"drawn: {drawn}{area}"
     return "\n".join([*lines, fill(drawn, LINE)])
 
 
-def _tested(found: Pair) -> str:
+def _tested(found: DrawnPair) -> str:
     """Return the text of the interval and the p-value of the test."""
     test = found.test
+    method = found.compared.method.title
     if np.isnan([test.lower, test.upper]).any():
-        said = f"no interval, {found.method}"
+        said = f"no interval, {method}"
     else:
-        said = f"{written(test.lower)} to {written(test.upper)} by {found.method}"
+        said = f"{written(test.lower)} to {written(test.upper)} by {method}"
     if not np.isnan(test.p_value):
-        small = test.p_value < 1e-4
-        said += f", p {'< 0.0001' if small else f'= {test.p_value:.2g}'}"
+        said += f", {p_in_words(test.p_value, '.2g')}"
     return said

@@ -11,6 +11,7 @@ from statcv.errors import ArgumentError
 from statcv.inference import Readable, metric_of
 from statcv.plots.base import require_result, written
 from statcv.plots.forest import NAME, plot_forest
+from statcv.words import percent
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -93,7 +94,7 @@ def plot_groups(
     )
     plot_forest(table, ax=axes[0], names=name)
     plot_forest(shown, ax=axes[1], names="row")
-    axes[0].set_title(f"{chosen.label} by {name}, {100 * level:g}% intervals")
+    axes[0].set_title(f"{chosen.label} by {name}, {percent(level)} intervals")
     axes[1].set(title="", xlabel=f"difference in {chosen.label}")
     axes[1].set_yticks(range(len(rows)), rows)
     return np.asarray(axes)

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from statcv.errors import ArgumentError, MetricError, suggestion
 from statcv.inference import Readable
-from statcv.plots.base import COLOURS, CURVE, new_axes, require_result, short_scheme
+from statcv.plots.base import (
+    COLOURS,
+    draw_curve,
+    new_axes,
+    require_result,
+    short_scheme,
+)
 from statcv.plots.splits import legend_below
 
 if TYPE_CHECKING:
@@ -73,8 +79,7 @@ def plot_learning_curve(
         wide = own.pivot(index="round", columns="fit", values=part)
         ax.plot(wide.index, wide, color=colour, linewidth=0.6, alpha=0.3)
         means = wide.ffill().mean(axis=1)
-        (line,) = ax.plot(wide.index, means, color=colour, label=label)
-        line.set_gid(CURVE)
+        draw_curve(ax, wide.index, means, label, colour, linewidth=None)
     ax.set_title(f"Mean over {own['fit'].nunique()} fits, {short_scheme(result.plan)}")
     return _finished(ax, chosen)
 
@@ -101,8 +106,8 @@ def _draw_several(
             wide = own.pivot(index="round", columns="fit", values=part)
             means = wide.ffill().mean(axis=1)
             label = f"{name}, {PARTS[part]}"
-            (line,) = ax.plot(wide.index, means, style, color=colour, label=label)
-            line.set_gid(CURVE)
+            look: dict[str, Any] = {"linestyle": style, "linewidth": None}
+            draw_curve(ax, wide.index, means, label, colour, **look)
     ax.set_title("Mean over fits")
     return _finished(ax, chosen)
 
@@ -127,5 +132,5 @@ def _finished(ax: Axes, metric: str) -> Axes:
 
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
     ax.set(xlabel="rounds", ylabel=metric)
-    legend_below(ax, ax.get_legend_handles_labels()[0])
+    legend_below(ax)
     return ax

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.errors import ArgumentError, ArgumentTypeError, plural
+from statcv.errors import ArgumentError, ArgumentTypeError
 from statcv.inference import HTest, Readable
-from statcv.plots.base import COLOURS, GREY, new_axes
+from statcv.plots.base import COLOURS, GREY, draw_legend, new_axes
+from statcv.words import p_in_words, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +81,7 @@ def plot_permutation(test: HTest | Readable, ax: Axes | None = None) -> Axes:
     if lost:
         title += f"\n{plural(lost, 'permutation')} gave no value"
     ax.set(xlabel=test.label, ylabel="permutations", title=title)
-    ax.legend(loc="upper left", frameon=False, fontsize="small")
+    draw_legend(ax, "upper left")
     return ax
 
 
@@ -111,5 +112,4 @@ def _bins(values: Floats) -> Floats | int:
 def _p_value(test: HTest) -> str:
     if np.isnan(test.p_value):
         return "no p-value"
-    shown = "< 0.0001" if test.p_value < 1e-4 else f"= {test.p_value:.3g}"
-    return f"p {shown} ({SIDES[test.alternative]})"
+    return f"{p_in_words(test.p_value, '.3g')} ({SIDES[test.alternative]})"

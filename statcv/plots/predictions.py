@@ -11,13 +11,14 @@ from statcv.errors import OutcomeError
 from statcv.inference import Readable
 from statcv.plots.base import (
     COLOURS,
-    GREY,
+    draw_diagonal,
     new_axes,
     prediction_label,
     require_result,
 )
 from statcv.plots.bias import plot_bias
-from statcv.plots.curves import plot_pr, plot_roc
+from statcv.plots.pr import plot_pr
+from statcv.plots.roc import plot_roc
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,7 +71,7 @@ def plot_predicted(result: Readable, ax: Axes | None = None) -> Axes:
             min(observed.min(), predicted.min()),
             max(observed.max(), predicted.max()),
         ]
-        ax.plot(ends, ends, color=GREY, linewidth=0.8, linestyle=":")
+        draw_diagonal(ax, ends)
         ax.plot(observed, predicted, "o", color=COLOURS[0], markersize=4, alpha=0.6)
         ax.set(xlabel=f"observed {outcome.name}", ylabel=above)
         ax.set_title(f"Predicted against observed{averaged}")

@@ -18,7 +18,7 @@ from statcv.inference.paired.records import is_result, name_results
 from statcv.plots.base import EXTERNAL, require_binary, short_scheme
 
 
-class Compared(Protocol):
+class ComparedResults(Protocol):
     """A comparison of results, as a plot reads it."""
 
     @property
@@ -60,7 +60,7 @@ class Combined(Protocol):
 
 # ---- one or several results of a plot, by name ----
 
-Drawn = Readable | Mapping[str, Readable] | Compared
+Drawn = Readable | Mapping[str, Readable] | ComparedResults
 
 
 def named_results(
@@ -118,7 +118,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
+class DrawnRecords:
     """All records that were held out, each of them once.
 
     Attributes
@@ -144,7 +144,7 @@ class Records:
 
 def records_of(
     result: Readable, picture: str, *, rank: bool = False, probabilities: bool = False
-) -> Records:
+) -> DrawnRecords:
     """Return the records of a result with two classes.
 
     Parameters
@@ -178,7 +178,7 @@ def records_of(
     row, predicted = averaged(scores, rank)
     clusters = None if scores.clusters is None else scores.clusters[row]
     y = np.asarray(scores.y[row], dtype=np.int64)
-    return Records(row, y, predicted, clusters, how_averaged(scores))
+    return DrawnRecords(row, y, predicted, clusters, how_averaged(scores))
 
 
 def placed_pairs(scores: Scores) -> ConcordantPairs | None:

@@ -10,10 +10,10 @@ import numpy as np
 from statcv.inference import Readable
 from statcv.plots.base import require_result
 from statcv.plots.calibration import plot_calibration
-from statcv.plots.curves import plot_roc
 from statcv.plots.decision import plot_decision
 from statcv.plots.protocol import records_of
 from statcv.plots.risk import plot_risk
+from statcv.plots.roc import plot_roc
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,6 +12,7 @@ from statcv.inference import Readable
 from statcv.plots.base import (
     COLOURS,
     GREY,
+    draw_legend,
     new_axes,
     prediction_label,
     require_result,
@@ -108,13 +109,7 @@ def plot_risk(
     ax.set(xlabel=across, ylabel="share of the class", title=title)
     handles, labels = ax.get_legend_handles_labels()
     order = sorted(range(len(labels)), key=lambda k: "threshold" in labels[k])
-    ax.legend(
-        [handles[k] for k in order],
-        [labels[k] for k in order],
-        loc="upper right",
-        frameon=False,
-        fontsize="small",
-    )
+    draw_legend(ax, "upper right", [handles[k] for k in order])
     return ax
 
 

@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from statcv.arguments import one_of
 from statcv.plots.calibration import plot_calibration
-from statcv.plots.curves import plot_pr, plot_roc
 from statcv.plots.decision import plot_decision
 from statcv.plots.difference import plot_difference
 from statcv.plots.forest import plot_forest
-from statcv.plots.protocol import Compared
+from statcv.plots.pr import plot_pr
+from statcv.plots.protocol import ComparedResults
+from statcv.plots.roc import plot_roc
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 def draw_comparison(
-    compared: Compared, kind: str | None, ax: Axes | None, **options: Any
+    compared: ComparedResults, kind: str | None, ax: Axes | None, **options: Any
 ) -> Axes:
     """Draw a plot of a comparison.
 

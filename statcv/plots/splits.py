@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from statcv.arguments import is_whole
 from statcv.errors import ArgumentError, ArgumentTypeError, SchemeError
 from statcv.folds import FoldPlan, Response
 from statcv.inference import Readable
-from statcv.plots.base import COLOURS, short_scheme
+from statcv.plots.base import COLOURS, Place, draw_legend, short_scheme
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -29,7 +29,6 @@ MOST_DIGITS = 50  # largest total number of digits for which the sizes are at th
 LETTERS = 54  # characters of names that fit beside each other in a legend
 LINE = 14  # points below the axis for each line of text
 Floats = NDArray[np.float64]
-Place = Literal["lower left", "lower right", "upper left", "upper right"]
 
 
 def plan_and_response(source: FoldPlan | Readable) -> tuple[FoldPlan, Response | None]:
@@ -190,9 +189,14 @@ def class_colours(classes: int) -> list[str]:
     return [to_hex(map_(place)) for place in np.linspace(0, 1, classes)]
 
 
-def legend_below(ax: Axes, handles: Sequence[Artist], title: str = "") -> None:
+def legend_below(
+    ax: Axes, handles: Sequence[Artist] | None = None, title: str = ""
+) -> None:
     """Place the legend below the axis and its label, where it hides nothing."""
     from matplotlib.transforms import ScaledTranslation
+
+    if handles is None:
+        handles = ax.get_legend_handles_labels()[0]
 
     written = max(
         [label.get_text().count("\n") for label in ax.get_xticklabels()] + [0]
@@ -218,13 +222,13 @@ def legend_clear_of_lines(ax: Axes, place: Place) -> None:
 
     Dotted lines, which are for reference, do not count.
     """
-    legend = ax.legend(loc=place, frameon=False, fontsize="small")
+    legend = draw_legend(ax, place)
     lay_out(ax)
     box, frame = legend.get_window_extent(), ax.get_window_extent()
     curves = [line for line in ax.lines if line.get_linestyle() != ":"]
     within = frame.x0 <= box.x0 and box.x1 <= frame.x1
     if not within or any(_crosses(line, box) for line in curves):
-        legend_below(ax, ax.get_legend_handles_labels()[0])
+        legend_below(ax)
 
 
 def _crosses(line: Line2D, box: Bbox) -> bool:

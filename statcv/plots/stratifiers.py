@@ -12,8 +12,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError, suggestion
-from statcv.plots.base import COLOURS, GREY, TITLE, new_axes, written
+from statcv.plots.base import COLOURS, GREY, TITLE, draw_level, new_axes, written
 from statcv.plots.splits import lay_out, legend_below
+from statcv.words import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -115,7 +116,7 @@ def plot_stratifier_bias(
     table, label = _joined(result, against)
     ax = new_axes(ax)
     measured = result.measured is not None
-    ax.axhline(float(measured), color=GREY, linewidth=0.9, linestyle=":", zorder=0)
+    draw_level(ax, float(measured), linewidth=0.9, zorder=0)
     x, ratio = table[against].to_numpy(float), table["y"].to_numpy(float)
     reach = np.abs(np.vstack([ratio - table["lower"], table["upper"] - ratio]))
     filled = (table["in_model"] & (table["folds"] == ONE_BIN)).to_numpy()
@@ -140,11 +141,11 @@ def plot_stratifier_bias(
         crosses.set(markersize=9, label="splits known duplicates")
     ax.margins(x=0.12)
     ax.set(xlabel=LABELS.get(against, against), ylabel=label)
-    limits = f", {result.level:.0%} intervals over folds, given the records"
+    limits = f", {percent(result.level)} intervals over folds, given the records"
     known = np.isfinite(reach).any()
     title = f"Bias by stratifier{limits if known else ''}"
     ax.set_title(fill(title if measured else "Stratifiers, bias not measured", TITLE))
-    legend_below(ax, ax.get_legend_handles_labels()[0])
+    legend_below(ax)
     _name_points(ax, list(table.index), x, ratio, reach)
     return ax
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.errors import DistributionalBiasWarning, listed, warn
+from statcv.errors import DistributionalBiasWarning, warn
 from statcv.folds import by_quantile
 from statcv.folds.audit import UNLIKE, between_folds, opposite_twins
 from statcv.folds.strata import ALIKE
@@ -20,6 +20,7 @@ from statcv.inference.estimates.no_skill import MATERIAL, NoSkill
 from statcv.inference.estimates.values import values_by_repeat
 from statcv.inference.tests.permutation import is_permutable
 from statcv.results.result import CVResult
+from statcv.words import joined, listed
 
 Labels = NDArray[Any]
 
@@ -40,7 +41,7 @@ def warn_of_bias(result: CVResult) -> None:
         return
     stated = [row for row in rows if row.told]
     warn(
-        f"distributional bias: {_without(result)} would score {_joined(stated)}. "
+        f"distributional bias: {_without(result)} would score {_said(stated)}. "
         f"{_cause(result)}{_advice(result)}.{_of_model(result)}",
         DistributionalBiasWarning,
     )
@@ -79,7 +80,7 @@ def _warn_of_ranges(result: CVResult) -> bool:
         told = [row for row in result.without_predictors if row.told]
         size = "; stratifier_bias() measures by how much"
         if told:
-            size = f": {_without(result)} would score {_joined(told)}{size}"
+            size = f": {_without(result)} would score {_said(told)}{size}"
     sure = "are" if together else "are probably"
     cure = "reduces" if strata.finer_per_fold < ALIKE else "removes nearly all of"
     warn(
@@ -149,9 +150,8 @@ def _of_model(result: CVResult) -> str:
     return " The bias of the model itself is another: result.null_bias() estimates it."
 
 
-def _joined(rows: list[NoSkill]) -> str:
-    *first, last = [row.sentence for row in rows]
-    return f"{', '.join(first)} and {last}" if first else last
+def _said(rows: list[NoSkill]) -> str:
+    return joined([row.sentence for row in rows])
 
 
 def _cause(result: CVResult) -> str:
@@ -237,7 +237,7 @@ def _warn_of_other_fits(result: CVResult) -> None:
     if stated:
         warn(
             "distributional bias: a logistic regression on noise in place of these "
-            f"predictors would score {_joined(stated)}, because pooled ranks compare "
+            f"predictors would score {_said(stated)}, because pooled ranks compare "
             "predictions of different fits, each of which was trained on the other "
             f"record's outcome. result.null_bias({stated[0].metric.name!r}) measures "
             "this for the model itself.",

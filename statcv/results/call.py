@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from statcv.errors import ArgumentTypeError, CheckpointWarning, MetricError, Noted
 from statcv.formula import Formula, Outcome
 from statcv.metrics import Metric, default_metrics, get_metric
 
-if TYPE_CHECKING:
-    from statcv.results.result import CVResult
+Result = TypeVar("Result")
 
 
 class Call(Protocol):
@@ -38,7 +37,7 @@ class Call(Protocol):
         formula: Formula,
         scope: MutableMapping[str, Any],
         changes: Mapping[str, Any],
-    ) -> CVResult:
+    ) -> Any:
         """Repeat the call with some arguments changed.
 
         Parameters
@@ -56,7 +55,7 @@ class Call(Protocol):
         """Return the same call for the model without predictors."""
 
 
-def with_warnings(result: CVResult, noted: Noted) -> CVResult:
+def with_warnings(result: Result, noted: Noted) -> Result:
     """Return a result with the warnings of its call, and all that was computed.
 
     Warnings about files of a checkpoint are omitted, since they are not about the

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from statcv.errors import CostWarning, warn
 from statcv.inference.refits.jackknife import MOST_FITS
 from statcv.inference.refits.nested_cv import FEW_REPEATS, REPEATS, nested_fits
-
-if TYPE_CHECKING:
-    from statcv.results.result import CVResult
+from statcv.results.refittable import Refittable
 
 LONG = 10.0  # seconds above which the cost is said beforehand
 
@@ -30,7 +26,7 @@ def duration(seconds: float) -> str:
     return f"{hours:.2g} h" if hours < 48 else f"{hours / 24:.3g} days"
 
 
-def seconds_once(result: CVResult) -> float:
+def seconds_once(result: Refittable) -> float:
     """Return the time of all fits of a plan at the speed of the middle one.
 
     The first fit of a process often takes many times as long as the others, as
@@ -43,7 +39,7 @@ def seconds_once(result: CVResult) -> float:
     return float(np.median(result.held.seconds)) * result.plan.n_fits
 
 
-def warn_of_permutations(result: CVResult, times: int) -> None:
+def warn_of_permutations(result: Refittable, times: int) -> None:
     """Warn of the time that permutations will take if fits are made one by one.
 
     Parameters
@@ -65,7 +61,7 @@ def warn_of_permutations(result: CVResult, times: int) -> None:
         )
 
 
-def warn_of_interval(result: CVResult, interval: str) -> None:
+def warn_of_interval(result: Refittable, interval: str) -> None:
     """Warn of the time that the refits of an interval will take.
 
     Parameters
@@ -85,7 +81,7 @@ def warn_of_interval(result: CVResult, interval: str) -> None:
         )
 
 
-def _fits_of(result: CVResult, interval: str) -> float:
+def _fits_of(result: Refittable, interval: str) -> float:
     """Return how many fits the refits of an interval make, at most."""
     if interval == "nested_cv":
         together = result.refits.setup.fits_together

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -21,15 +20,14 @@ from statcv.metrics import Metric
 from statcv.results.comparison.comparison import (
     Comparison,
     make_comparison,
-    null_result,
-    summarise_comparison,
 )
 from statcv.results.comparison.likelihood_ratio import ANOTHER_QUESTION, LikelihoodRatio
+from statcv.results.comparison.null import null_result
+from statcv.results.comparison.text import summarise_comparison
 from statcv.results.cost import LONG, duration, seconds_once
-from statcv.results.summary import WIDTH, Summary, column, p_value
-
-if TYPE_CHECKING:
-    from statcv.results.result import CVResult
+from statcv.results.refittable import Refittable
+from statcv.results.summary import WIDTH, Summary, column
+from statcv.words import p_value, percent
 
 FULL = "<none>"  # R's name of the row in which nothing is dropped
 
@@ -96,7 +94,7 @@ class Drop1:
         shown = {
             "estimate": text("estimate"),
             "difference": text("difference"),
-            f"{compared.level:.0%} interval": ranges,
+            f"{percent(compared.level)} interval": ranges,
             "p": list(map(p_value, table["p"])),
         }
         notes = summarise_comparison(compared.contrasts, "none", "").notes
@@ -133,7 +131,7 @@ class Drop1:
 
 
 def drop1(
-    result: CVResult,
+    result: Refittable,
     metric: Metric,
     how: str | None,
     test: str | None,

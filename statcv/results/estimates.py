@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from statcv.errors import MetricError, UndefinedMetricWarning, warn
 from statcv.folds import FoldPlan
@@ -21,21 +20,18 @@ from statcv.inference.intervals.methods import IntervalRequest
 from statcv.inference.refits.jackknife import Jackknife, keep_jackknife
 from statcv.metrics import Metric
 from statcv.results.cost import warn_of_interval
-
-if TYPE_CHECKING:
-    from statcv.results.result import CVResult
+from statcv.results.refits import Running
+from statcv.results.refittable import Refittable
+from statcv.words import stated
 
 
 def named_estimate(
-    result: CVResult,
+    result: Refittable,
     metric: Metric,
     how: str | None,
     level: float,
     interval: str | None,
-    *,
-    seed: int,
-    n_jobs: int | None = None,
-    progress: bool | None = None,
+    running: Running,
 ) -> Estimate:
     """Estimate a metric with the named interval, with refits if it needs them.
 
@@ -70,16 +66,15 @@ def named_estimate(
         bare = make_estimate(result.scores, metric, how, level)
         if (metric, bare.how) not in result.refits.jackknives:
             warn_of_interval(result, interval)
-        found = _refitted(
-            result, bare, metric, interval, seed, n_jobs=n_jobs, progress=progress
-        )
+        found = _refitted(result, bare, metric, interval, running)
         assert found.interval  # makes the refits
     else:
+        seed = running.seed
         found = make_estimate(result.scores, metric, how, level, interval, seed=seed)
     if found.n_undefined:
         unit = _unit(result.scores, metric, found.how)
         warn(
-            f"{metric.label} ({found.how.replace('_', ' ')}) has no value in "
+            f"{stated(metric.label, found.how)} has no value in "
             f"{found.n_undefined} of {found.n_values} {unit}; they are left out.",
             UndefinedMetricWarning,
         )
@@ -87,12 +82,10 @@ def named_estimate(
 
 
 def jackknife(
-    result: CVResult,
+    result: Refittable,
     metric: Metric,
     how: str | None,
-    *,
-    n_jobs: int | None = None,
-    progress: bool | None = None,
+    running: Running,
 ) -> Jackknife:
     """Return the jackknife: the estimate refitted without each record or cluster.
 
@@ -117,8 +110,7 @@ def jackknife(
         metric,
         way,
         result.refits.jackknives,
-        n_jobs=n_jobs,
-        progress=progress,
+        **running.processes,
     )
     if isinstance(found, str):
         raise MetricError(f"{metric.label} has no jackknife: {found}.")
@@ -135,7 +127,7 @@ def is_bootstrap(plan: FoldPlan) -> bool:
     return plan.made_by is not None and plan.made_by.samples
 
 
-def check_refits(result: CVResult, what: str) -> None:
+def check_refits(result: Refittable, what: str) -> None:
     """Raise an error if there is no model that can be refitted.
 
     Parameters
@@ -152,14 +144,11 @@ def check_refits(result: CVResult, what: str) -> None:
 
 
 def _refitted(
-    result: CVResult,
+    result: Refittable,
     found: Estimate,
     metric: Metric,
     interval: str,
-    seed: int,
-    *,
-    n_jobs: int | None = None,
-    progress: bool | None = None,
+    running: Running,
 ) -> Estimate:
     """Add the named interval to an estimate; its refits are made when it is read."""
 
@@ -169,10 +158,10 @@ def _refitted(
             metric,
             found.how,
             found.level,
-            seed,
+            running.seed,
             setup=result.refits.setup_for(metric),
             kept=result.refits.jackknives,
-            running={"n_jobs": n_jobs, "progress": progress},
+            running=running.processes,
         )
         return replace(INTERVALS[interval].make(asked), name=interval)
 

@@ -3,51 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.arguments import check_whole
-from statcv.errors import (
-    ArgumentError,
-    MetricError,
-    ModelError,
-    SchemeError,
-    suggestion,
-)
-from statcv.inference import (
-    BOOTSTRAPS,
-    INTERVALS,
-    HTest,
-    NullBias,
-    make_estimate,
-    measured_size,
-    permutation_test,
-    permuted_values,
-    plain_t_test,
-    resolve_how,
-    values_by_split,
-    wald_test,
-)
-from statcv.inference.tests.exchange import (
-    exchange,
-    few_permutations,
-    few_permutations_caveat,
-)
-from statcv.inference.tests.htest import check_alternative
+from statcv.errors import ArgumentError, MetricError, ModelError
+from statcv.inference import BOOTSTRAPS, NullBias, permuted_values, resolve_how
+from statcv.inference.tests.exchange import exchange, few_permutations
 from statcv.inference.tests.null_bias import make_null_bias
 from statcv.inference.tests.permutation import Permuted
 from statcv.metrics import Metric
 from statcv.results.cost import duration, seconds_once, warn_of_permutations
-from statcv.results.estimates import named_estimate
-from statcv.results.refits import Wanted
-
-if TYPE_CHECKING:
-    from statcv.results.result import CVResult
-
+from statcv.results.refits import Running, Wanted
+from statcv.results.refittable import Refittable
 
 Floats = NDArray[np.float64]
 
@@ -55,12 +25,10 @@ MOST = 10_000_000  # permutations
 
 
 def permuted(
-    result: CVResult,
+    result: Refittable,
     wanted: Sequence[Wanted],
     times: int,
-    seed: int,
-    n_jobs: int | None = None,
-    progress: bool | None = None,
+    running: Running,
 ) -> list[Floats]:
     """Return metrics of the same fits under permuted outcomes, reusing known values.
 
@@ -69,10 +37,10 @@ def permuted(
     result : CVResult
     wanted : sequence of (Metric, str)
         The metrics, each with the way in which folds are combined.
-    times, seed : int
-        Number of permutations, and their seed.
-    n_jobs, progress
-        Number of processes and progress bar, as in :func:`statcv.cv`.
+    times : int
+        Number of permutations.
+    running : Running
+        Their seed, the number of processes and the progress bar.
     """
 
     def make(short: Sequence[Wanted], first: int) -> Permuted:
@@ -80,37 +48,33 @@ def permuted(
             result.refits.setup_for(short[0][0]),
             short,
             times,
-            seed=seed,
+            seed=running.seed,
             first=first,
             threshold=result.threshold,
-            n_jobs=n_jobs,
-            progress=progress,
+            **running.processes,
         )
 
-    return result.refits.permutations.values(wanted, times, seed, make)
+    return result.refits.permutations.values(wanted, times, running.seed, make)
 
 
 def null_distribution(
-    result: CVResult,
+    result: Refittable,
     metric: Metric,
     how: str | None,
     times: int,
-    *,
-    seed: int,
-    n_jobs: int | None = None,
-    progress: bool | None = None,
+    running: Running,
 ) -> pd.Series[float]:
     """Return the metric under permuted outcomes, numbered from 1.
 
     Parameters
     ----------
     result : CVResult
-    metric, how, times, seed, n_jobs, progress
+    metric, how, times, running
         The arguments of :meth:`~statcv.results.result.CVResult.null_distribution`.
     """
     check_times(result, times, "times")
     wanted = [(metric, permutable_how(result, metric, how))]
-    values = permuted(result, wanted, times, seed, n_jobs, progress)[0]
+    values = permuted(result, wanted, times, running)[0]
     numbers = pd.RangeIndex(1, times + 1, name="permutation")
     return pd.Series(values, index=numbers, name=metric.name)
 
@@ -119,28 +83,25 @@ def null_distribution(
 
 
 def null_bias(
-    result: CVResult,
+    result: Refittable,
     metric: Metric,
     how: str | None,
     n_permutations: int,
-    *,
-    seed: int,
-    n_jobs: int | None = None,
-    progress: bool | None = None,
+    running: Running,
 ) -> NullBias:
     """Return the mean under permuted outcomes minus the value of no skill.
 
     Parameters
     ----------
     result : CVResult
-    metric, how, n_permutations, seed, n_jobs, progress
+    metric, how, n_permutations, running
         The arguments of :meth:`~statcv.results.result.CVResult.null_bias`.
     """
     wanted = _with_no_skill(result, metric, how)
-    return _null_biases(result, [wanted], n_permutations, seed, n_jobs, progress)[0]
+    return _null_biases(result, [wanted], n_permutations, running)[0]
 
 
-def biases_shown(result: CVResult, n_permutations: int) -> list[NullBias]:
+def biases_shown(result: Refittable, n_permutations: int) -> list[NullBias]:
     """Return the biases that a summary shows, all from the same refits.
 
     They are that of the first rank metric, combined in its default way, and those of
@@ -160,25 +121,23 @@ def biases_shown(result: CVResult, n_permutations: int) -> list[NullBias]:
         )
     ways = [(ranks[0], None), *[(metric, "pooled") for metric in ranks]]
     wanted = dict.fromkeys(_with_no_skill(result, *way) for way in ways)
-    return _null_biases(result, list(wanted), n_permutations, result.seed)
+    return _null_biases(result, list(wanted), n_permutations, Running(result.seed))
 
 
 def _null_biases(
-    result: CVResult,
+    result: Refittable,
     wanted: Sequence[Wanted],
     times: int,
-    seed: int,
-    n_jobs: int | None = None,
-    progress: bool | None = None,
+    running: Running,
 ) -> list[NullBias]:
     """Return the biases of metrics that are all read from the same fits."""
     check_times(result, times)
     orders = {metric: metric.of_random_order() for metric, _ in wanted}
     drawn = [(order, how) for m, how in wanted if (order := orders[m]) is not None]
     every = [*wanted, *drawn]
-    known = result.refits.permutations.available(every, times, seed)
+    known = result.refits.permutations.available(every, times, running.seed)
     warn_of_permutations(result, times - known)
-    found = permuted(result, every, times, seed, n_jobs, progress)
+    found = permuted(result, every, times, running)
     values = dict(zip(every, found, strict=True))
 
     def no_skill(metric: Metric, how: str) -> float | Floats:
@@ -193,7 +152,7 @@ def _null_biases(
             how,
             values[metric, how],
             no_skill(metric, how),
-            seed=seed,
+            seed=running.seed,
             about=f"{about(result)}: {result.plan.sentence}",
             n_distinct=n_distinct,
             among=exchange(result.plan, result.design.y),
@@ -202,7 +161,7 @@ def _null_biases(
     ]
 
 
-def _with_no_skill(result: CVResult, metric: Metric, how: str | None) -> Wanted:
+def _with_no_skill(result: Refittable, metric: Metric, how: str | None) -> Wanted:
     """Return a metric that has a value of no skill, and the way it is stated."""
     if metric.against_mean:
         raise MetricError(
@@ -219,7 +178,7 @@ def _with_no_skill(result: CVResult, metric: Metric, how: str | None) -> Wanted:
     return metric, permutable_how(result, metric, how)
 
 
-def _has_no_skill(result: CVResult, metric: Metric) -> bool:
+def _has_no_skill(result: Refittable, metric: Metric) -> bool:
     """Return whether no skill has a single value, whatever the model predicts."""
     constant = no_skill_value(result, metric) is not None and not metric.against_mean
     return constant or metric.in_random_order is not None
@@ -228,13 +187,13 @@ def _has_no_skill(result: CVResult, metric: Metric) -> bool:
 # ---- what is permuted, and what it costs ----
 
 
-def about(result: CVResult) -> str:
+def about(result: Refittable) -> str:
     """Return formula, model and scheme of a result in words."""
     model, scheme = result.learner.label, result.plan.scheme
     return f"{result.design.formula.text}: {model}; {scheme}"
 
 
-def no_skill_value(result: CVResult, metric: Metric) -> float | None:
+def no_skill_value(result: Refittable, metric: Metric) -> float | None:
     """Return the metric's value without skill; None if it depends on the outcome.
 
     Parameters
@@ -245,7 +204,7 @@ def no_skill_value(result: CVResult, metric: Metric) -> float | None:
     return metric.without_skill(len(result.design.outcome.levels))
 
 
-def permutable_how(result: CVResult, metric: Metric, how: str | None) -> str:
+def permutable_how(result: Refittable, metric: Metric, how: str | None) -> str:
     """Return the way in which a metric is stated under permuted outcomes.
 
     Parameters
@@ -275,7 +234,7 @@ def permutable_how(result: CVResult, metric: Metric, how: str | None) -> str:
     return resolve_how(result.scores, metric, how)
 
 
-def check_times(result: CVResult, times: int, name: str = "n_permutations") -> None:
+def check_times(result: Refittable, times: int, name: str = "n_permutations") -> None:
     """Check a number of permutations.
 
     Parameters
@@ -296,170 +255,4 @@ def check_times(result: CVResult, times: int, name: str = "n_permutations") -> N
         raise ArgumentError(
             f"{name}={times} is more than can be made; at most {MOST} are allowed, "
             f"which take about {cost} for this model on one core."
-        )
-
-
-# ---- a test against no skill, by permutations, or against a given value ----
-
-
-def test_of_skill(
-    result: CVResult,
-    metric: Metric,
-    how: str | None,
-    *,
-    null: float | None,
-    method: str | None,
-    alternative: str | None,
-    n_permutations: int,
-    level: float,
-    seed: int,
-    n_jobs: int | None,
-    progress: bool | None,
-) -> HTest:
-    """Test a metric by permutations, by an interval, or by a t test over folds.
-
-    Parameters
-    ----------
-    result : CVResult
-    metric, how, null, method, alternative, n_permutations, level, seed, n_jobs, \
-progress
-        The arguments of :meth:`~statcv.results.result.CVResult.test`.
-    """
-    side = _better(metric) if alternative is None else alternative
-    check_alternative(side)
-    _check_method(method, how)
-    if method == "permutation" or (method is None and result.refits.possible):
-        return _by_permutation(
-            result,
-            metric,
-            how,
-            null=null,
-            side=side,
-            n_permutations=n_permutations,
-            level=level,
-            seed=seed,
-            n_jobs=n_jobs,
-            progress=progress,
-            asked=method is not None,
-        )
-    if method == "t":
-        return plain_t_test(
-            values_by_split(result.scores, metric),
-            metric,
-            _null(result, metric, null),
-            alternative=side,
-            level=level,
-            about=about(result),
-            measured=_size(result, metric, "per_fold", "t"),
-        )
-    value = _null(result, metric, null)
-    found = named_estimate(
-        result,
-        metric,
-        how,
-        level,
-        method,
-        seed=seed,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
-    test = wald_test(found, value, alternative=side, about=about(result))
-    if method is None or found.interval.pairs or np.isnan(test.p_value):
-        return test  # the size of such a test was not measured
-    return _with_size(result, test, metric, found.how, method)
-
-
-def _by_permutation(
-    result: CVResult,
-    metric: Metric,
-    how: str | None,
-    *,
-    null: float | None,
-    side: str,
-    n_permutations: int,
-    level: float,
-    seed: int,
-    n_jobs: int | None,
-    progress: bool | None,
-    asked: bool,
-) -> HTest:
-    """Test by permuted outcomes; state the reason if they cannot be permuted."""
-    if null is not None and null != no_skill_value(result, metric):
-        raise MetricError(
-            f"null={null!r} cannot be tested by permutation: the null hypothesis of a "
-            "permutation test is that outcome and predictors are unrelated. Omit null, "
-            "or name another method."
-        )
-    check_times(result, n_permutations)
-    found = make_estimate(result.scores, metric, how, level)
-    wanted = [(metric, permutable_how(result, metric, how))]
-    known = result.refits.permutations.available(wanted, n_permutations, seed)
-    try:
-        warn_of_permutations(result, n_permutations - known)
-        values = permuted(result, wanted, n_permutations, seed, n_jobs, progress)[0]
-    except SchemeError as error:
-        if asked:
-            raise
-        return permutation_test(
-            found, [], alternative=side, about=about(result), reason=str(error)
-        )
-    test = permutation_test(found, values, alternative=side, about=about(result))
-    y = result.design.y
-    notes = exchange(result.plan, y), few_permutations_caveat(result.plan, y)
-    said = tuple(one.rstrip(".") for one in notes if one)
-    test = replace(test, notes=(*test.notes, *said))
-    return _with_size(result, test, metric, found.how, "permutation")
-
-
-def _with_size(
-    result: CVResult, test: HTest, metric: Metric, how: str, method: str
-) -> HTest:
-    """Add the measured size of such a test, if it is known."""
-    said = _size(result, metric, how, method)
-    return replace(test, notes=(*test.notes, said)) if said else test
-
-
-def _size(result: CVResult, metric: Metric, how: str, method: str) -> str | None:
-    if metric.name != "auroc":
-        return None
-    return measured_size(result.plan, how, method, float(result.design.y.mean()))
-
-
-def _null(result: CVResult, metric: Metric, null: float | None) -> float:
-    """Return the value under the null hypothesis."""
-    value = no_skill_value(result, metric) if null is None else null
-    if value is None:
-        other = ", or use method='permutation'" if result.refits.possible else ""
-        raise MetricError(
-            f"no value of {metric.label} stands for no skill under every outcome; "
-            f"give null={other}."
-        )
-    low, high = metric.bounds
-    if not low <= value <= high:
-        raise MetricError(
-            f"null={value!r} is not a value of {metric.label}, which lies between "
-            f"{low:g} and {high:g}."
-        )
-    return value
-
-
-def _better(metric: Metric) -> str:
-    """Return the direction of better predictions; both if the best lies in between."""
-    if metric.target is not None:
-        return "two-sided"
-    return "greater" if metric.greater_is_better else "less"
-
-
-def _check_method(method: str | None, how: str | None) -> None:
-    """Raise an error if the test does not exist, or does not apply to the estimate."""
-    named = ("permutation", "t", *INTERVALS)
-    if method is not None and method not in named:
-        raise MetricError(
-            f"method={method!r} is not a test; the tests are "
-            f"{', '.join(map(repr, named))}." + suggestion(method, named)
-        )
-    if method == "t" and how not in (None, "per_fold"):
-        raise MetricError(
-            f"method='t' tests the values of the folds, so that how={how!r} does not "
-            "apply."
         )

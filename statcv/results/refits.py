@@ -24,6 +24,20 @@ Floats = NDArray[np.float64]
 Wanted = tuple[Metric, str]  # a metric, and the way in which folds are combined
 
 
+@dataclass(frozen=True)
+class Running:
+    """How refits are made: their seed, number of processes and progress bar."""
+
+    seed: int
+    n_jobs: int | None = None
+    progress: bool | None = None
+
+    @property
+    def processes(self) -> dict[str, Any]:
+        """The number of processes and the progress bar, as arguments."""
+        return {"n_jobs": self.n_jobs, "progress": self.progress}
+
+
 @dataclass(frozen=True, eq=False)
 class Refits:
     """The refits of a result, each made when it is first needed and then kept.
@@ -91,12 +105,12 @@ class Refits:
         return {}
 
     @cached_property
-    def permutations(self) -> Permutations:
+    def permutations(self) -> KeptPermutations:
         """The metrics under permuted outcomes computed so far."""
-        return Permutations()
+        return KeptPermutations()
 
 
-class Permutations:
+class KeptPermutations:
     """Metrics under permuted outcomes, by metric, way of combining folds, and seed.
 
     Further permutations with the same seed are added to those already made.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -56,10 +56,12 @@ from statcv.metrics import Metric
 from statcv.models import Model
 from statcv.models.thresholds import ThresholdedFit
 from statcv.models.tuning import TunedFit
-from statcv.results import estimates, permutations, tables
+from statcv.results import groups, permutations, tables
 from statcv.results import tidy as tidying
 from statcv.results.call import Call
-from statcv.results.refits import FullModel, Refits
+from statcv.results.estimates import jackknife, named_estimate
+from statcv.results.refits import FullModel, Refits, Running
+from statcv.results.skill import test_of_skill
 from statcv.results.summary import Summary
 from statcv.results.text import rows_in_words, short_text, summarise, with_optimism
 
@@ -558,16 +560,9 @@ class CVResult:
         'influence'
         """
         check_types(CVResult.estimate, locals())
-        return estimates.named_estimate(
-            self,
-            self._metric(metric),
-            how,
-            level,
-            interval,
-            seed=self._seed(seed),
-            n_jobs=n_jobs,
-            progress=progress,
-        )
+        running = self._running(seed, n_jobs, progress)
+        chosen = self._metric(metric)
+        return named_estimate(self, chosen, how, level, interval, running)
 
     def metrics(self, level: float = 0.95, *, by: Any = None) -> pd.DataFrame:
         """Return a table of all metrics in every available form, one row per metric.
@@ -610,8 +605,8 @@ class CVResult:
         """
         if by is None:
             return tables.metrics_table(self, level)
-        groups, name = tables.groups_of(self, by), tables.group_name(by)
-        return tables.group_table(self.scores, self.chosen_metrics, groups, name, level)
+        codes, name = groups.groups_of(self, by), groups.group_name(by)
+        return groups.group_table(self.scores, self.chosen_metrics, codes, name, level)
 
     def compare_groups(
         self,
@@ -666,7 +661,7 @@ class CVResult:
         0      0       1       0.165
         """
         metrics = self.chosen_metrics if metric is None else (self._metric(metric),)
-        return tables.group_contrasts(self, metrics, by, reference, level)
+        return groups.group_contrasts(self, metrics, by, reference, level)
 
     def heterogeneity(
         self, metric: str | Metric | None = None, *, by: Any, level: float = 0.95
@@ -705,7 +700,7 @@ class CVResult:
         >>> found.n, round(found.estimate, 2)
         (5, 0.73)
         """
-        return tables.heterogeneity(self, self._metric(metric), by, level)
+        return groups.heterogeneity(self, self._metric(metric), by, level)
 
     def monte_carlo(
         self, metric: str | Metric | None = None, how: str | None = None
@@ -735,8 +730,8 @@ class CVResult:
         """
         check_types(CVResult.monte_carlo, locals())
         chosen = self._metric(metric)
-        how = self._how(chosen, how)
-        return monte_carlo(self.scores, chosen, how)
+        way = resolve_how(self.scores, chosen, how)
+        return monte_carlo(self.scores, chosen, way)
 
     def jackknife(
         self,
@@ -776,9 +771,8 @@ class CVResult:
         32
         """
         check_types(CVResult.jackknife, locals())
-        return estimates.jackknife(
-            self, self._metric(metric), how, n_jobs=n_jobs, progress=progress
-        )
+        running = self._running(None, n_jobs, progress)
+        return jackknife(self, self._metric(metric), how, running)
 
     # ---- no skill ----
 
@@ -862,7 +856,7 @@ class CVResult:
         True
         """
         check_types(CVResult.test, locals())
-        return permutations.test_of_skill(
+        return test_of_skill(
             self,
             self._metric(metric),
             how,
@@ -871,9 +865,7 @@ class CVResult:
             alternative=alternative,
             n_permutations=n_permutations,
             level=level,
-            seed=self._seed(seed),
-            n_jobs=n_jobs,
-            progress=progress,
+            running=self._running(seed, n_jobs, progress),
         )
 
     def null_distribution(
@@ -935,15 +927,9 @@ class CVResult:
         True
         """
         check_types(CVResult.null_distribution, locals())
-        return permutations.null_distribution(
-            self,
-            self._metric(metric),
-            how,
-            times,
-            seed=self._seed(seed),
-            n_jobs=n_jobs,
-            progress=progress,
-        )
+        running = self._running(seed, n_jobs, progress)
+        chosen = self._metric(metric)
+        return permutations.null_distribution(self, chosen, how, times, running)
 
     def null_bias(
         self,
@@ -1008,15 +994,9 @@ class CVResult:
         (True, False)
         """
         check_types(CVResult.null_bias, locals())
-        return permutations.null_bias(
-            self,
-            self._metric(metric),
-            how,
-            n_permutations,
-            seed=self._seed(seed),
-            n_jobs=n_jobs,
-            progress=progress,
-        )
+        running = self._running(seed, n_jobs, progress)
+        chosen = self._metric(metric)
+        return permutations.null_bias(self, chosen, how, n_permutations, running)
 
     @cached_property
     def without_predictors(self) -> tuple[NoSkill, ...]:
@@ -1267,9 +1247,7 @@ class CVResult:
             interval=interval,
             stratified=stratified,
             threshold=self.threshold,
-            seed=self._seed(seed),
-            n_jobs=n_jobs,
-            progress=progress,
+            **asdict(self._running(seed, n_jobs, progress)),
         )
         return found[0] if one else OptimismTable(found)
 
@@ -1336,9 +1314,7 @@ class CVResult:
             n_boot=n_boot,
             level=level,
             smooth=smooth,
-            seed=self._seed(seed),
-            n_jobs=n_jobs,
-            progress=progress,
+            **asdict(self._running(seed, n_jobs, progress)),
         )
 
     # ---- update, audit and summary ----
@@ -1373,7 +1349,8 @@ class CVResult:
                     "update() was given two formulas, by position and by name."
                 )
             changes = {**changes, "formula": formula}
-        return self.call.again(self.design.formula, caller_scope(), changes)
+        again: CVResult = self.call.again(self.design.formula, caller_scope(), changes)
+        return again
 
     @cached_property
     def audit(self) -> Audit:
@@ -1467,7 +1444,7 @@ class CVResult:
         by 10-fold cross-validation
         with classes spread evenly over folds.
         """
-        from statcv.results.report import sentence_of
+        from statcv.report import sentence_of
 
         return sentence_of(self, level)
 
@@ -1527,7 +1504,7 @@ class CVResult:
         ...     res.report(f"{folder}/out.html", style="tripod+ai").name
         'out.html'
         """
-        from statcv.results.report import check_path, result_report, write_report
+        from statcv.report import check_path, result_report, write_report
 
         check_path(path)
         return write_report(result_report(self, style, by, level), path)
@@ -1555,12 +1532,11 @@ class CVResult:
         >>> axes.shape
         (2, 2)
         """
-        if self.design.outcome.kind == "multiclass":
-            from statcv.results.report import draw_classes
-
-            return draw_classes(self)
         from statcv.plots import plot_panel, plot_referee
+        from statcv.plots.classes import plot_classes
 
+        if self.design.outcome.kind == "multiclass":
+            return plot_classes(self)
         binary = self.design.outcome.kind == "binary"
         if binary and self.scores.external and self.scores.probabilities:
             return plot_referee(self)
@@ -1571,8 +1547,11 @@ class CVResult:
     def _metric(self, name: str | Metric | None) -> Metric:
         return self.chosen_metrics[0] if name is None else metric_of(self, name)
 
-    def _how(self, metric: Metric, how: str | None) -> str:
-        return resolve_how(self.scores, metric, how)
-
-    def _seed(self, seed: int | np.random.Generator | None) -> int:
-        return self.seed if seed is None else resolve_seed(seed)
+    def _running(
+        self,
+        seed: int | np.random.Generator | None,
+        n_jobs: int | None,
+        progress: bool | None,
+    ) -> Running:
+        own = self.seed if seed is None else resolve_seed(seed)
+        return Running(own, n_jobs, progress)

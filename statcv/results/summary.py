@@ -313,14 +313,3 @@ def column(
     known = [float(se) for se in ses if np.isfinite(se) and se > 0]
     least = min(known, default=np.nan)
     return [number(value, least) for value in values]
-
-
-def p_value(p: float) -> str:
-    """Return a p-value as R prints it.
-
-    >>> p_value(0.0321), p_value(1e-9)
-    ('0.032', '<0.0001')
-    """
-    if np.isnan(p):
-        return "–"
-    return "<0.0001" if p < 1e-4 else f"{p:.2g}" if p < 0.01 else f"{p:.3f}"

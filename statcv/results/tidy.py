@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.arguments import check_level
-from statcv.errors import CoefficientError, StatcvWarning, plural, warn
+from statcv.errors import CoefficientError, StatcvWarning, warn
 from statcv.formula import as_frame
 from statcv.inference.tests.no_skill import ratio, tail
 from statcv.metrics.areas.placements import symmetric_limits
 from statcv.models.likelihood import Gaussian, Generalized
 from statcv.results.comparison.likelihood_ratio import why_no_likelihood
-
-if TYPE_CHECKING:
-    from statcv.results.result import CVResult
+from statcv.results.refittable import Refittable
+from statcv.words import plural
 
 Floats = NDArray[np.float64]
 
@@ -25,7 +24,7 @@ Floats = NDArray[np.float64]
 # ---- coefficients ----
 
 
-def tidy(result: CVResult, level: float) -> pd.DataFrame:
+def tidy(result: Refittable, level: float) -> pd.DataFrame:
     """Return one row per coefficient of the fit to all rows."""
     check_level(level)
     estimates = result.model.coefficients
@@ -53,7 +52,7 @@ def tidy(result: CVResult, level: float) -> pd.DataFrame:
     return table
 
 
-def _standard_errors(result: CVResult, values: Floats) -> tuple[Floats, float, str]:
+def _standard_errors(result: Refittable, values: Floats) -> tuple[Floats, float, str]:
     """Return the standard errors, their degrees of freedom, and why they are missing.
 
     They are those of R's ``glm`` and ``lm``, from the expected information. The degrees
@@ -83,7 +82,7 @@ def _standard_errors(result: CVResult, values: Floats) -> tuple[Floats, float, s
 
 
 def _information(
-    result: CVResult, X: Floats, y: NDArray[Any], fitted: Floats
+    result: Refittable, X: Floats, y: NDArray[Any], fitted: Floats
 ) -> tuple[Floats, float]:
     """Return the expected information, and the sum of squared Pearson residuals.
 
@@ -109,7 +108,7 @@ def _information(
 # ---- one row, and records ----
 
 
-def glance(result: CVResult, level: float) -> pd.DataFrame:
+def glance(result: Refittable, level: float) -> pd.DataFrame:
     """Return one row with the headline metric, and the others by their names."""
     table = result.metrics(level)
     wanted = ["metric", "estimate", "lower", "upper"]
@@ -128,7 +127,7 @@ def glance(result: CVResult, level: float) -> pd.DataFrame:
     return pd.DataFrame([row])
 
 
-def augment(result: CVResult) -> pd.DataFrame:
+def augment(result: Refittable) -> pd.DataFrame:
     """Return the data with held-out predictions, one row per record and repeat."""
     made, row = result.predictions, result.scores.row
     order = np.lexsort((row, made["repeat"]))

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from statcv.errors import SiteError, listed, plural
+from statcv.errors import SiteError
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.ledger import Entry
 from statcv.sites.messages import Message, is_refusal
 from statcv.sites.plan import SitesPlan
 from statcv.sites.site import Site
+from statcv.words import listed, plural
 
 
 @dataclass(frozen=True)

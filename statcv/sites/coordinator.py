@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import MessageError, SiteError, listed
+from statcv.errors import MessageError, SiteError
 from statcv.sites.cells import Cells
 from statcv.sites.forests import Forests
 from statcv.sites.messages import MINIMUM_SITES, REFUSE, Message, too_few
@@ -20,6 +20,7 @@ from statcv.sites.pooled import CLASSES, PooledSums, SiteSums
 from statcv.sites.progress import END, GROW, JOIN, SCORE, VARY, Progress
 from statcv.sites.scores import loss_names, unpacked
 from statcv.sites.variances import Variation, shared_share, variance_of_sum, variations
+from statcv.words import listed
 
 Floats = NDArray[np.float64]
 

@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.engine import installed
-from statcv.errors import SiteError, plural
+from statcv.errors import SiteError
 from statcv.sites.plan import SitesPlan, learner_of
 from statcv.sites.records import SiteRecords
+from statcv.words import plural
 
 Floats = NDArray[np.float64]
 Bins = NDArray[np.uint8]

@@ -19,13 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.arguments import MAX_BINS, check_types, check_whole
-from statcv.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    MessageError,
-    SiteError,
-    plural,
-)
+from statcv.errors import ArgumentError, ArgumentTypeError, MessageError, SiteError
 from statcv.sites.cells import Cells, class_mass, shares_below
 from statcv.sites.messages import Message
 from statcv.sites.plan import CELL
@@ -37,6 +31,7 @@ from statcv.sites.value_counts import (
     number_of,
     shown_as,
 )
+from statcv.words import plural
 
 Floats = NDArray[np.float64]
 

@@ -15,10 +15,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import SiteError, plural
+from statcv.errors import SiteError
 from statcv.folds import ByHash, Strata, make_plan
 from statcv.folds.strata import count_missing, keyed_digest
 from statcv.sites.plan import SitesPlan
+from statcv.words import plural
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.arguments import check_types
-from statcv.errors import MissingDataWarning, SiteError, plural, warn
+from statcv.errors import MissingDataWarning, SiteError, warn
 from statcv.folds import ByHash, FoldPlan
 from statcv.folds.strata import keyed_digest
 from statcv.formula import as_frame, is_missing, make_design
@@ -30,6 +30,7 @@ from statcv.sites.record_folds import (
     identifiers_of,
     quietly,
 )
+from statcv.words import plural
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]

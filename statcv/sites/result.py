@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.special import expit
 
 from statcv.arguments import check_types, one_of
-from statcv.errors import MetricError, plural
+from statcv.errors import MetricError
 from statcv.inference import Estimate, HTest, RandomEffects
 from statcv.results.summary import Summary
 from statcv.sites.coordinator import Coordinator
@@ -31,6 +31,7 @@ from statcv.sites.result_tables import (
     sites_of,
 )
 from statcv.sites.summary import heading_of, plot_sites, summary_of, write_report_of
+from statcv.words import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,17 +7,12 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from statcv.arguments import check_types, described
-from statcv.errors import (
-    ArgumentTypeError,
-    ConvergenceWarning,
-    PrecisionWarning,
-    plural,
-    warn,
-)
+from statcv.errors import ArgumentTypeError, ConvergenceWarning, PrecisionWarning, warn
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.plan import SitesPlan
 from statcv.sites.result import SitesResult
 from statcv.sites.transports.in_process import InProcess
+from statcv.words import plural
 
 
 class Transport(Protocol):

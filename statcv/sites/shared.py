@@ -30,6 +30,7 @@ from statcv.sites.bucket_counts import (
 )
 from statcv.sites.messages import Message
 from statcv.sites.plan import CELL
+from statcv.words import percent
 
 MAX_TABLES: Final = 64  # largest number of independent hashes
 
@@ -73,7 +74,7 @@ class SharedPatients:
         for name in ("shared", "se", "lower", "upper"):
             shown[name] = shown[name].round().astype(int)
         return (
-            f"patients shared by two sites, with {self.level:.0%} intervals\n"
+            f"patients shared by two sites, with {percent(self.level)} intervals\n"
             f"{shown.to_string(index=False)}"
         )
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from statcv.errors import plural
 from statcv.metrics import get_metric
 from statcv.results.summary import Summary, column
 from statcv.sites.cells import order_in_words
@@ -23,6 +22,7 @@ from statcv.sites.result_tables import (
     model_of,
     sites_of,
 )
+from statcv.words import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -151,7 +151,7 @@ def write_report_of(
     source: Source, path: str | PathLike[str], level: float
 ) -> PathLike[str]:
     """Write a report of plan, sites, disclosure, estimates and heterogeneity."""
-    from statcv.results.report import (
+    from statcv.report import (
         Picture,
         Said,
         check_path,

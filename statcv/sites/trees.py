@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import check_types, check_whole
-from statcv.errors import ModelError, plural, suggestion
+from statcv.errors import ModelError, suggestion
 from statcv.sites.plan import MAX_COLUMN_BINS, TREES
+from statcv.words import plural
 
 Floats = NDArray[np.float64]
 

@@ -14,7 +14,8 @@ from statcv.errors import ArgumentError, ComparisonError
 from statcv.inference import Estimate
 from statcv.inference.tests.signed_rank import SignedRank, signed_rank
 from statcv.results.result import CVResult
-from statcv.results.summary import Summary, number, p_value
+from statcv.results.summary import Summary, number
+from statcv.words import p_value, percent, sentence
 
 ASSUMES = (
     "The test takes the settings as independent, and the distribution of their "
@@ -84,7 +85,7 @@ class SettingsComparison:
         rounded = pd.DataFrame(
             {
                 "median": number(test.median, se),
-                f"{test.level:.0%} interval": "–" if np.isnan(se) else interval,
+                f"{percent(test.level)} interval": "–" if np.isnan(se) else interval,
                 "V": "–" if np.isnan(test.statistic) else f"{test.statistic:g}",
                 "p": p_value(test.p_value),
             },
@@ -109,7 +110,7 @@ class SettingsComparison:
                 f"{ZEROS[self.zeros]}."
             )
         if test.reason:
-            notes.append(f"{test.reason[0].upper()}{test.reason[1:]}.")
+            notes.append(sentence(test.reason))
         return (*notes, ASSUMES)
 
     def __repr__(self) -> str:

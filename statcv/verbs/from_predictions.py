@@ -20,7 +20,6 @@ from statcv.errors import (
     DataError,
     ModelError,
     PrecisionWarning,
-    plural,
     suggestion,
     warn,
 )
@@ -41,6 +40,7 @@ from statcv.models.thresholds import with_threshold
 from statcv.results.call import choose_metrics
 from statcv.results.result import CVResult
 from statcv.verbs.argument_types import DataLike, MetricsLike, SeedLike
+from statcv.words import plural
 
 Floats = NDArray[np.float64]
 MAX_PERCENT = 100 + MAX_OUTSIDE

@@ -15,7 +15,7 @@ from statcv.errors import ArgumentError
 from statcv.inference.meta.combination import CombinedP, fisher, one_sided, stouffer
 from statcv.inference.meta.effects import RandomEffects, random_effects
 from statcv.inference.tests.htest import check_alternative
-from statcv.results.summary import Summary, number, p_value
+from statcv.results.summary import Summary, number
 from statcv.verbs.data_sets import (
     BARE,
     NUMBERS,
@@ -24,6 +24,7 @@ from statcv.verbs.data_sets import (
     set_row,
     shared_records,
 )
+from statcv.words import p_value, percent, sentence
 
 # ---- the meta-analysis ----
 
@@ -106,7 +107,7 @@ class Combination:
             tables[caption] = _pooled_table(self.pooled)
             shown[caption] = _shown_pooled(self.pooled)
             notes += [self.pooled.reason] if self.pooled.reason else []
-        reasons = [f"{text[0].upper()}{text[1:]}." for text in dict.fromkeys(notes)]
+        reasons = [sentence(text) for text in dict.fromkeys(notes)]
         return Summary(
             title=f"{self.label} over {len(self.table)} data sets",
             facts=(("alternative", self.alternative),),
@@ -303,7 +304,7 @@ def _shown_pooled(pooled: RandomEffects) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "estimate": [number(pooled.estimate, se)],
-            f"{pooled.level:.0%} interval": [between(pooled.lower, pooled.upper)],
+            f"{percent(pooled.level)} interval": [between(pooled.lower, pooled.upper)],
             "prediction interval": [predicted],
             "tau": [number(float(np.sqrt(pooled.tau2)), se)],
             "I²": ["–" if np.isnan(pooled.i2) else f"{pooled.i2:.0%}"],

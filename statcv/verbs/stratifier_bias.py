@@ -32,7 +32,7 @@ from statcv.results.call import choose_metrics
 from statcv.results.stratifier_bias.bias import StratifierBias
 from statcv.results.stratifier_bias.candidates import (
     UNBIASED,
-    Candidate,
+    CandidateStratifier,
     every_candidate,
     first_plan,
     not_in_dot,
@@ -244,7 +244,7 @@ def stratifier_bias(
 
 def _measured(
     result: StratifierBias,
-    candidates: Sequence[Candidate],
+    candidates: Sequence[CandidateStratifier],
     by_chance: bool,
     repeats: int,
     n_jobs: int | None,

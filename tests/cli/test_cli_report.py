@@ -8,7 +8,7 @@ import pytest
 
 import statcv as scv
 from statcv.cli.main import main
-from statcv.results.report import page
+from statcv.report import page
 from statcv.results.styles import STYLES
 
 FORMULA = "GRADE ~ GPA + TUCE"

@@ -15,8 +15,8 @@ import pandas as pd
 import pytest
 
 import statcv as scv
-from statcv.results.comparison.comparison import Comparison
-from statcv.results.report import page
+from statcv.report import page
+from statcv.results.comparison import Comparison
 from statcv.results.result import CVResult
 
 Report = tuple[Any, str]  # a result, and its report as HTML

@@ -13,10 +13,10 @@ import pandas as pd
 import pytest
 
 import statcv as scv
-from statcv.results.report import page
-from statcv.results.report.checklists import GUIDELINES, Items
-from statcv.results.report.facts import DRAWN_WITH
-from statcv.results.report.methods import WORKS
+from statcv.report import page
+from statcv.report.checklists import GUIDELINES, Items
+from statcv.report.facts import DRAWN_WITH
+from statcv.report.methods import WORKS
 
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 

@@ -13,7 +13,7 @@ import statcv as scv
 from statcv import errors
 from statcv.datasets import Inexact, simulate_ehr
 from statcv.models import XGBoost
-from statcv.results.stratifier_bias.measured import verdict
+from statcv.results.stratifier_bias import verdict
 
 TREES = XGBoost(max_depth=3, n_estimators=30, learning_rate=0.6)
 FORMULA = "y ~ x5 + x6 + x10"

@@ -6,16 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from statcv.results.stratifier_bias.altered import commonest_outside, nearest_outside
-from statcv.results.stratifier_bias.association import (
+from statcv.results.stratifier_bias import (
     anova,
     chi_square,
+    commonest_outside,
     fold_auroc,
     mutual_information,
+    nearest_outside,
+    numbers_of,
     quantile_codes,
     regression,
 )
-from statcv.results.stratifier_bias.candidates import numbers_of
 
 small = st.integers(0, 6)
 

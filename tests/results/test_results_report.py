@@ -15,8 +15,8 @@ from report_page import Page
 
 import statcv as scv
 from statcv.errors import ArgumentError, ArgumentTypeError
-from statcv.results.report import page, parts
-from statcv.results.report.drawing import draw, inline_svg
+from statcv.report import page, parts
+from statcv.report.drawing import draw, inline_svg
 from statcv.results.result import CVResult
 
 ROOT = Path(__file__).parents[2]
@@ -160,7 +160,7 @@ def test_a_hostile_label_is_text(label: str, monkeypatch: pytest.MonkeyPatch) ->
                 label,
                 prose=((label, said),),
                 items=(said,),
-                tables=(parts.Table(label, (label,), ((said,),), label),),
+                tables=(parts.ReportTable(label, (label,), ((said,),), label),),
                 pictures=(parts.Picture("x", label, label, drawing),),
                 code=(label,),
             ),
@@ -182,7 +182,7 @@ def test_a_hostile_label_is_text(label: str, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.usefixtures("without_drawing")
 def test_all_hostile_labels_are_text_in_all_places() -> None:
     said = tuple(parts.Said(one, one) for one in HOSTILE)
-    table = parts.Table(said, said, (said, said), HOSTILE[0])
+    table = parts.ReportTable(said, said, (said, said), HOSTILE[0])
     picture = parts.Picture("x", said, " ".join(HOSTILE), lambda ax: ax)
     section = parts.Section(
         said,
@@ -288,7 +288,7 @@ def test_errors_say_what_to_do(res: CVResult, tmp_path: Path) -> None:
 def test_templates_are_package_data() -> None:
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg")
-    assert config["options.package_data"]["statcv.results.report"] == "templates/*"
+    assert config["options.package_data"]["statcv.report"] == "templates/*"
     assert "jinja2" in config["options"]["install_requires"]
-    folder = ROOT / "statcv" / "results" / "report" / "templates"
+    folder = ROOT / "statcv" / "report" / "templates"
     assert {p.name for p in folder.iterdir()} == {"report.html", "report.md"}

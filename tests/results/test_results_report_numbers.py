@@ -19,11 +19,12 @@ from report_page import Page, check_numbers, numbers_of
 
 import statcv as scv
 from statcv.errors import ArgumentError, StatcvWarning
-from statcv.results.comparison.comparison import Comparison
-from statcv.results.report import result_report
-from statcv.results.report.checklists import CLUSTER, DEVELOPMENT, EVALUATION, TRIPOD
-from statcv.results.report.contents import comparison_report
-from statcv.results.report.pictures import against_others, pictures_section
+from statcv.plots.classes import against_others
+from statcv.report import result_report
+from statcv.report.checklists import CLUSTER, DEVELOPMENT, EVALUATION, TRIPOD
+from statcv.report.contents import comparison_report
+from statcv.report.pictures import pictures_section
+from statcv.results.comparison import Comparison
 from statcv.results.result import CVResult
 
 Report = tuple[Any, str]

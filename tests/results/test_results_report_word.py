@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 from test_results_report import HOSTILE
 
-from statcv.results.report import page, parts
+from statcv.report import page, parts
 from statcv.results.result import CVResult
 
 pytestmark = pytest.mark.skipif(
@@ -74,7 +74,7 @@ def test_labels_that_mean_harm_arrive_as_text(tmp_path: Path) -> None:
             parts.Section(
                 HOSTILE[0],
                 items=tuple(parts.Said(one) for one in HOSTILE),
-                tables=(parts.Table("Labels", ("", "label"), rows),),
+                tables=(parts.ReportTable("Labels", ("", "label"), rows),),
                 code=tuple(HOSTILE),
             ),
         ),

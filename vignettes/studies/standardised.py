@@ -18,7 +18,6 @@ from statcv.errors import (
     ModelError,
     OutcomeError,
     SchemeError,
-    plural,
     suggestion,
     warn,
 )
@@ -27,6 +26,7 @@ from statcv.metrics import METRICS, Metric
 from statcv.models import Capabilities, Fit, Model, TrainingSet
 from statcv.models.thresholds import NAME, Thresholded
 from statcv.results import Call, CVResult
+from statcv.words import plural
 
 Floats = NDArray[np.float64]
 

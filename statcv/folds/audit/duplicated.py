@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import ArgumentError, DataError, FrameError, listed, plural
+from statcv.errors import ArgumentError, DataError, FrameError
 from statcv.folds.audit.duplicates import (
     Columns,
     Tolerance,
@@ -23,6 +23,7 @@ from statcv.folds.audit.duplicates import (
 from statcv.folds.audit.findings import Finding
 from statcv.folds.plan import FoldPlan
 from statcv.folds.response import Response
+from statcv.words import listed, plural
 
 Codes = NDArray[np.integer]
 

@@ -18,11 +18,11 @@ from statcv.errors import (
     DataError,
     FoldWarning,
     FrameError,
-    plural,
     suggestion,
     warn,
 )
 from statcv.folds.strata.identifiers import normalise
+from statcv.words import plural
 
 Codes = NDArray[np.intp]
 Columns = Sequence[Hashable] | Hashable | None

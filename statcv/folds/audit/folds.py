@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import listed, plural
 from statcv.folds.audit.findings import Finding, span
 from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.weighting import ClassWeights
 from statcv.folds.response import Response
+from statcv.words import listed, plural
 
 UNLIKE = 0.01  # a p-value below it is reported
 Floats = NDArray[np.float64]

@@ -14,10 +14,11 @@ from math import comb, prod
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.errors import SchemeError, plural
+from statcv.errors import SchemeError
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.clusters import drop_whole_strata
 from statcv.folds.rebalance.draw_evenly import draw_evenly, keys_of
+from statcv.words import plural
 
 Codes = NDArray[np.integer]
 Rows = NDArray[np.intp]

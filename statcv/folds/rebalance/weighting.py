@@ -9,9 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.errors import SchemeError, plural
+from statcv.errors import SchemeError
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.subsample import least_counts, training_counts
+from statcv.words import plural
 
 Codes = NDArray[np.integer]
 Floats = NDArray[np.float64]

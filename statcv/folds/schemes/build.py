@@ -21,6 +21,7 @@ from statcv.folds.schemes.pairs import check_sample
 from statcv.folds.schemes.table import CLASSES, Scheme, get_scheme
 from statcv.folds.strata.clusters import Strata
 from statcv.folds.strata.resolve import Cut, Stratifier, resolve_stratifier
+from statcv.words import plural
 
 DEFAULT_K = 10
 DEFAULT_SHARE = 0.25
@@ -49,7 +50,7 @@ def check_sizes(
     """
     if n < (2 if agreed is None else 1):
         raise SchemeError(
-            f"{n} record{'s' * (n != 1)} cannot be held out and trained on as well."
+            f"{plural(n, 'record')} cannot be held out and trained on as well."
         )
     taken = (
         ("k", k, scheme.has_k, "'kfold'"),

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.errors import FoldWarning, SchemeError, plural, warn
+from statcv.errors import FoldWarning, SchemeError, warn
 from statcv.folds.ragged import Ragged, stable_order
 from statcv.folds.schemes.allocation import allocate
+from statcv.words import plural
 
 Codes = NDArray[np.intp]
 MOST_DRAWS = 1000

@@ -10,14 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.arguments import MAX_BINS, check_types, check_whole
-from statcv.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    DataError,
-    FoldWarning,
-    plural,
-    warn,
-)
+from statcv.errors import ArgumentError, ArgumentTypeError, DataError, FoldWarning, warn
 from statcv.folds.strata.hashing import check_k, keyed_digest
 from statcv.folds.strata.identifiers import warn_of_identifier, written
 from statcv.folds.strata.stratifier import (
@@ -30,6 +23,7 @@ from statcv.folds.strata.stratifier import (
 )
 from statcv.folds.strata.thresholds import EXACT, Thresholds, as_text
 from statcv.formula import why_text
+from statcv.words import plural
 
 Positions = NDArray[np.int64]
 _EXACT: Final = 1500  # values up to which every choice is compared

@@ -11,16 +11,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.arguments import check_whole
-from statcv.errors import (
-    FoldWarning,
-    FrameError,
-    SchemeError,
-    plural,
-    warn,
-)
+from statcv.errors import FoldWarning, FrameError, SchemeError, warn
 from statcv.folds.ragged import Ragged
 from statcv.folds.strata.by_quantile import ALIKE
 from statcv.folds.strata.resolve import ByQuantile, Cut, QuantileCut
+from statcv.words import plural
 
 
 @dataclass(frozen=True, eq=False)

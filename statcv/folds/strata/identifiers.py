@@ -20,7 +20,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import ArgumentTypeError, DataError, FoldWarning, listed, warn
+from statcv.errors import ArgumentTypeError, DataError, FoldWarning, warn
+from statcv.words import listed
 
 Codes = NDArray[np.intp]
 INTEGERS: Final = "iu"  # kinds of dtype whose distinct values have distinct forms

@@ -23,12 +23,12 @@ from statcv.errors import (
     DataError,
     FoldWarning,
     SchemeError,
-    plural,
     suggestion,
     warn,
 )
 from statcv.folds.strata.identifiers import count_missing, written
 from statcv.folds.strata.thresholds import intervals
+from statcv.words import plural
 
 Codes = NDArray[np.intp]
 

@@ -39,6 +39,7 @@ from statcv.inference.intervals.interval import (
 from statcv.inference.intervals.methods import INTERVALS, IntervalRequest
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric, is_listed
+from statcv.words import percent, stated
 
 
 @dataclass(frozen=True, repr=False)
@@ -150,11 +151,11 @@ class Estimate:
         return str(self)
 
     def __str__(self) -> str:
-        stated = f"{self.label} {self.value:.3f} ({self.how.replace('_', ' ')})"
+        about = stated(f"{self.label} {self.value:.3f}", self.how)
         if math.isnan(self.lower):
-            return f"{stated}, no interval: {self.assumes}"
+            return f"{about}, no interval: {self.assumes}"
         return (
-            f"{stated}, {100 * self.level:g}% interval {self.lower:.3f} to "
+            f"{about}, {percent(self.level)} interval {self.lower:.3f} to "
             f"{self.upper:.3f} by {self.method}"
         )
 

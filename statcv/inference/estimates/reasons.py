@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.errors import plural
 from statcv.inference.estimates.pairs import (
     MIRRORED,
     NO_PAIRS,
@@ -14,6 +13,7 @@ from statcv.inference.estimates.pairs import (
 )
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
+from statcv.words import plural
 
 Floats = NDArray[np.float64]
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.errors import plural
 from statcv.inference.estimates.losses import casewise_by_record
 from statcv.inference.estimates.pairs import (
     MIRRORED,
@@ -26,6 +25,7 @@ from statcv.inference.intervals.interval import (
 )
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
+from statcv.words import plural
 
 Floats = NDArray[np.float64]
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.errors import plural
 from statcv.folds.audit import BIASED
 from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.readable import Readable
+from statcv.words import plural
 
 Floats = NDArray[np.float64]
 SCHEMES_DIFFER = "tests the schemes, not the models: only the scheme differs"

@@ -16,13 +16,7 @@ from numpy.typing import NDArray
 
 from statcv.arguments import MAX_RESAMPLES, check_level, check_whole
 from statcv.engine import Setup, progress_bar
-from statcv.errors import (
-    MetricError,
-    OutcomeError,
-    UndefinedMetricWarning,
-    plural,
-    warn,
-)
+from statcv.errors import MetricError, OutcomeError, UndefinedMetricWarning, warn
 from statcv.inference.refits.optimism import abcloc
 from statcv.inference.refits.refitting import warn_of_refits
 from statcv.inference.refits.resampling import (
@@ -31,6 +25,7 @@ from statcv.inference.refits.resampling import (
     ResamplingStudy,
 )
 from statcv.metrics import calibration_curve
+from statcv.words import percent, plural
 
 Floats = NDArray[np.float64]
 Smooth = Literal["spline", "loess"]
@@ -98,7 +93,7 @@ class CorrectedCalibration:
             f"Calibration curve corrected for optimism ({self.method})\n"
             f"{plural(len(self.predicted), 'point')} from {low:.3f} to {high:.3f}, "
             f"mean distance from the predictions {self.distance:.3f}\n"
-            f"{100 * self.level:g}% band, pointwise: ABCLOC of {self.n_boot} bootstrap "
+            f"{percent(self.level)} band, pointwise: ABCLOC of {self.n_boot} bootstrap "
             "samples"
         )
 

@@ -7,11 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.errors import (
-    SchemeError,
-    plural,
-)
+from statcv.errors import SchemeError
 from statcv.folds import FoldPlan
+from statcv.words import plural
 
 Numbers = NDArray[np.intp]
 FEW = 100  # number of distinct permutations below which p is coarse

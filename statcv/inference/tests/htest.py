@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import one_of
+from statcv.words import p_in_words, percent, sentence
 
 WIDTH = 78
 ALTERNATIVES = ("two-sided", "greater", "less")
@@ -88,7 +89,7 @@ class HTest:
             lines.append(f"  alternative: {self.label} is {self._side()}")
             if not math.isnan(self.lower):
                 lines.append(
-                    f"  {100 * self.level:g}% interval: {self.lower:.4f} to "
+                    f"  {percent(self.level)} interval: {self.lower:.4f} to "
                     f"{self.upper:.4f}"
                 )
             lines.append(f"  estimate: {self.estimate:.4f}")
@@ -103,11 +104,9 @@ class HTest:
 
     def _numbers(self) -> str:
         degrees = "" if math.isnan(self.df) else f", df = {self.df:g}"
-        equal = "" if self.p_value < 1e-4 else "= "
-        shown = "< 0.0001" if self.p_value < 1e-4 else f"{self.p_value:.4f}"
         digits = "g" if self.statistic_name.startswith("pairs") else ".4f"  # a count
         statistic = f"{self.statistic_name} = {self.statistic:{digits}}"
-        return f"{statistic}{degrees}, p {equal}{shown}"
+        return f"{statistic}{degrees}, {p_in_words(self.p_value)}"
 
     def _side(self) -> str:
         side = {"two-sided": "not equal to", "greater": "greater than"}
@@ -136,5 +135,5 @@ def check_alternative(alternative: str) -> None:
 
 
 def _sentence(text: str) -> str:
-    whole = text[0].upper() + text[1:] + ("" if text.endswith(".") else ".")
+    whole = sentence(text)
     return fill(whole, WIDTH, initial_indent="  ", subsequent_indent="  ")

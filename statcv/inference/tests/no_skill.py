@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statcv.arguments import check_level
-from statcv.errors import FoldWarning, plural, warn
+from statcv.errors import FoldWarning, warn
 from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.intervals.scales import SCALES
 from statcv.inference.tests.htest import HTest, check_alternative
 from statcv.metrics import Metric
 from statcv.metrics.areas.exact_bounds import p_at_end
 from statcv.metrics.areas.placements import symmetric_limits
+from statcv.words import plural, stated
 
 Floats = NDArray[np.float64]
 
@@ -329,4 +330,4 @@ def ratio(difference: float, se: float) -> float:
 
 
 def _named(estimate: Estimate) -> str:
-    return f"{estimate.label} ({estimate.how.replace('_', ' ')})"
+    return stated(estimate.label, estimate.how)

@@ -9,8 +9,8 @@ from textwrap import fill
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.errors import plural
 from statcv.metrics import Metric
+from statcv.words import plural, stated
 
 Floats = NDArray[np.float64]
 WIDTH = 78
@@ -87,7 +87,7 @@ class NullBias:
     @property
     def sentence(self) -> str:
         """The bias in words."""
-        named = f"{self.label} ({self.how.replace('_', ' ')}) of permuted outcomes"
+        named = f"{stated(self.label, self.how)} of permuted outcomes"
         known = self.n_permutations - self.n_undefined
         if not known:
             return f"{named} has no value in any of {self._permutations}."

@@ -42,6 +42,7 @@ from statcv.inference.tests.exchange import (
     permuted_clusters,
 )
 from statcv.metrics import Metric
+from statcv.words import stated
 
 Numbers = NDArray[np.intp]
 
@@ -224,7 +225,7 @@ def warn_of_undefined(values: Floats, metric: Metric, how: str, why: str) -> Non
     unknown = int(np.isnan(values).sum())
     if unknown:
         warn(
-            f"{metric.label} ({how.replace('_', ' ')}) has no value in {unknown} of "
+            f"{stated(metric.label, how)} has no value in {unknown} of "
             f"{len(values)} permutations{f': {why}' if why else '.'}",
             UndefinedMetricWarning,
         )

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statcv.arguments import check_level
-from statcv.errors import ArgumentTypeError, plural
+from statcv.errors import ArgumentTypeError
 from statcv.inference.tests.htest import HTest, check_alternative
 from statcv.inference.tests.no_skill import mean_test
+from statcv.words import plural
 
 Floats = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from statcv.arguments import check_level
-from statcv.errors import MetricError, plural
+from statcv.errors import MetricError
 from statcv.metrics.areas.placements import normal_quantile
 from statcv.metrics.classification.treated import Treated
 from statcv.metrics.discrimination.rounding import round_significant
@@ -31,6 +31,7 @@ from statcv.metrics.records import (
     clusters_of,
     improper,
 )
+from statcv.words import plural
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from statcv.arguments import check_types
-from statcv.errors import MetricError, plural
+from statcv.errors import MetricError
 from statcv.metrics.discrimination.rounding import round_significant
 from statcv.metrics.groups import in_one_group, sums_by_group
 from statcv.metrics.inputs import Floats, Ints, per_record
@@ -19,6 +19,7 @@ from statcv.metrics.records import (
     quantile_groups,
     share_of_sums,
 )
+from statcv.words import plural
 
 
 @dataclass(frozen=True)

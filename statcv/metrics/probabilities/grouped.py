@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from statcv.arguments import check_level
-from statcv.errors import MetricError, plural
+from statcv.errors import MetricError
 from statcv.metrics.areas.placements import normal_quantile
 from statcv.metrics.inputs import Floats, Ints
 from statcv.metrics.records import binary_probabilities, improper, quantile_groups
+from statcv.words import plural
 
 
 @dataclass(frozen=True, eq=False)

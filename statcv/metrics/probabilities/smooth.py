@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from statcv.arguments import check_level, is_whole
-from statcv.errors import MetricError, plural
+from statcv.errors import MetricError
 from statcv.metrics.areas.placements import normal_quantile
 from statcv.metrics.inputs import Bools, Floats, Ints, one_of, vector
 from statcv.metrics.probabilities.logistic import (
@@ -25,6 +25,7 @@ from statcv.metrics.probabilities.smoothers import (
     spline_knots,
 )
 from statcv.metrics.records import binary_probabilities, clusters_of, improper
+from statcv.words import plural
 
 _POINTS = 101  # points at which a curve is drawn
 _EXACT = 201  # with more distinct values a loess is interpolated between this many

@@ -11,6 +11,7 @@ from statcv.arguments import PLAN
 from statcv.errors import ArgumentError, SchemeError, suggestion
 from statcv.folds import SCHEMES, FoldPlan, Ragged, Records, Response, Strata, balance
 from statcv.models import TrainingSet
+from statcv.words import plural
 
 DEFAULT_K = 5
 WORDS = {
@@ -161,8 +162,8 @@ class InnerScheme:
         if response.by_class and _lacks_a_class(plan, response):
             raise SchemeError(
                 f"the training set cannot be divided to tune on it by {self.label}: a "
-                f"part would train without a class, of which the rarest has {least} "
-                f"record{'s' * (least != 1)}"
+                f"part would train without a class, of which the rarest has "
+                f"{plural(least, 'record')}"
                 + (" that may part" if strata is not None else "")
                 + "; leave tune= out, or hold out fewer records."
             )

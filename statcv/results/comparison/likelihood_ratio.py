@@ -7,14 +7,13 @@ held-out records, which is another question.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from statcv.models.likelihood import Bernoulli, Gaussian
-
-if TYPE_CHECKING:
-    from statcv.results.result import CVResult
+from statcv.results.refittable import Refittable
+from statcv.words import p_in_words
 
 ANOTHER_QUESTION = (
     "It asks whether the added terms are associated with the outcome at all, while the "
@@ -46,16 +45,15 @@ class LikelihoodRatio:
     p_value: float
 
     def __str__(self) -> str:
-        p = "p < 0.0001" if self.p_value < 1e-4 else f"p = {self.p_value:.4f}"
         return (
             f"Likelihood-ratio test of the terms that {self.larger} adds to "
             f"{self.smaller}, on all rows: chi-squared({self.df}) = "
-            f"{self.statistic:.2f}, {p}. {ANOTHER_QUESTION}."
+            f"{self.statistic:.2f}, {p_in_words(self.p_value)}. {ANOTHER_QUESTION}."
         )
 
 
 def likelihood_ratio(
-    first: CVResult, second: CVResult, names: tuple[str, str]
+    first: Refittable, second: Refittable, names: tuple[str, str]
 ) -> LikelihoodRatio | None:
     """Return the test if one model is nested in the other; None if it does not apply.
 
@@ -64,7 +62,7 @@ def likelihood_ratio(
 
     Parameters
     ----------
-    first, second : CVResult
+    first, second : Refittable
         Results for the same records.
     names : tuple of str
     """
@@ -89,17 +87,17 @@ def likelihood_ratio(
     return LikelihoodRatio(names[less], names[more], float(statistic), df, p)
 
 
-def _likelihood(result: CVResult) -> Any:
+def _likelihood(result: Refittable) -> Any:
     return result.learner.capabilities.likelihood
 
 
-def _has_likelihood(result: CVResult) -> bool:
+def _has_likelihood(result: Refittable) -> bool:
     """Return whether the test is known for the model, and its fit to all rows."""
     known = _likelihood(result) in (Bernoulli(), Gaussian())
     return known and result.scores.n_classes <= 2 and not why_no_likelihood(result)
 
 
-def why_no_likelihood(result: CVResult) -> str:
+def why_no_likelihood(result: Refittable) -> str:
     """Return why the fit to all rows maximises no likelihood of independent records.
 
     The text is empty if it does, without a penalty.
@@ -126,7 +124,7 @@ def why_no_likelihood(result: CVResult) -> str:
     return "" if fit.converged else "the fit to all rows did not converge"
 
 
-def _log_likelihood(result: CVResult) -> float:
+def _log_likelihood(result: Refittable) -> float:
     """Return the log-likelihood of all rows, maximised over a common variance."""
     y, predicted = result.design.y, result.refits.fitted
     if _likelihood(result) == Gaussian():

@@ -20,7 +20,7 @@ from statcv.engine import FoldFit, Held, Part, plain, read_fits, warn_of_fits
 from statcv.folds import FoldPlan
 from statcv.inference import Scores
 from statcv.results.stratifier_bias.association import Shares, importances
-from statcv.results.stratifier_bias.candidates import Candidate, numbers_of
+from statcv.results.stratifier_bias.candidates import CandidateStratifier, numbers_of
 from statcv.results.stratifier_bias.setting import Setting
 
 Codes = NDArray[np.intp]
@@ -125,7 +125,7 @@ class Alteration:
 
 
 def clamping(
-    setting: Setting, candidate: Candidate, plan: FoldPlan
+    setting: Setting, candidate: CandidateStratifier, plan: FoldPlan
 ) -> list[Alteration]:
     """Return the alterations that move a candidate's values out of their own folds.
 
@@ -147,7 +147,10 @@ def clamping(
 
 
 def permuting(
-    setting: Setting, candidate: Candidate, plan: FoldPlan, rng: np.random.Generator
+    setting: Setting,
+    candidate: CandidateStratifier,
+    plan: FoldPlan,
+    rng: np.random.Generator,
 ) -> list[Alteration]:
     """Return permutations of a candidate's values within the held-out records."""
     used = used_columns(setting, candidate)
@@ -161,7 +164,7 @@ def permuting(
     return made
 
 
-def used_columns(setting: Setting, candidate: Candidate) -> tuple[str, ...]:
+def used_columns(setting: Setting, candidate: CandidateStratifier) -> tuple[str, ...]:
     """Return the columns of a candidate that the formula uses."""
     return tuple(c for c in candidate.columns if c in setting.design.terms.columns)
 

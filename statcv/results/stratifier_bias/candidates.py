@@ -37,7 +37,7 @@ UNBIASED = "unbiased"  # the folds with which all candidates are compared
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
+class CandidateStratifier:
     """A stratifier with the name that is shown in tables.
 
     Attributes
@@ -86,7 +86,7 @@ def read_candidates(
     table: pd.DataFrame,
     per_fold: Sequence[int],
     key: Key | None,
-) -> list[Candidate]:
+) -> list[CandidateStratifier]:
     """Return the candidates that a caller names.
 
     Parameters
@@ -123,7 +123,7 @@ def every_candidate(
     per_fold: Sequence[int],
     key: Key | None,
     identifier: Sequence[str] = (),
-) -> tuple[list[Candidate], dict[str, str]]:
+) -> tuple[list[CandidateStratifier], dict[str, str]]:
     """Return a candidate for each column, and the reasons why some have none.
 
     The columns that jointly identify duplicates are one candidate, by value or by hash;
@@ -131,7 +131,7 @@ def every_candidate(
     """
     if key is not None:
         check_key(key)
-    found: list[Candidate] = []
+    found: list[CandidateStratifier] = []
     skipped = {}
     if identifier:
         found += _read(list(identifier), table, per_fold, key)
@@ -145,7 +145,7 @@ def every_candidate(
     return _each_once(found), skipped
 
 
-def _each_once(candidates: list[Candidate]) -> list[Candidate]:
+def _each_once(candidates: list[CandidateStratifier]) -> list[CandidateStratifier]:
     names = [candidate.name for candidate in candidates]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
@@ -155,7 +155,7 @@ def _each_once(candidates: list[Candidate]) -> list[Candidate]:
 
 def _read(
     item: Any, table: pd.DataFrame, per_fold: Sequence[int], key: Key | None
-) -> list[Candidate]:
+) -> list[CandidateStratifier]:
     columns = item.columns if isinstance(item, Stratifier) else item
     named = [columns] if isinstance(columns, str) else columns
     if not isinstance(named, (list, tuple)) or not all(
@@ -172,12 +172,12 @@ def _read(
                 + suggestion(name, table.columns)
             )
     if isinstance(item, Stratifier):
-        return [Candidate(_name(item), item)]
+        return [CandidateStratifier(_name(item), item)]
     if isinstance(item, str) and is_numeric(table[item].dropna()):
         made = [by_quantile(item, bins) for bins in per_fold]
-        return [Candidate(_name(one), one) for one in made]
+        return [CandidateStratifier(_name(one), one) for one in made]
     whole = by_value(item) if key is None else by_hash(item, key=key)
-    return [Candidate(whole.label, whole)]
+    return [CandidateStratifier(whole.label, whole)]
 
 
 def _name(stratifier: Stratifier) -> str:
@@ -192,7 +192,7 @@ def _name(stratifier: Stratifier) -> str:
 
 
 def not_in_dot(
-    candidates: Sequence[Candidate], table: pd.DataFrame, k: int
+    candidates: Sequence[CandidateStratifier], table: pd.DataFrame, k: int
 ) -> list[str]:
     """Return the columns that identify records, to be excluded from ``y ~ .``.
 
@@ -218,7 +218,7 @@ def _few_levels(table: pd.DataFrame, columns: Sequence[str], k: int) -> bool:
     return factor and 1 < column.nunique() < k
 
 
-def first_plan(candidate: Candidate, setting: Setting) -> FoldPlan:
+def first_plan(candidate: CandidateStratifier, setting: Setting) -> FoldPlan:
     """Return one repeat of the folds of a candidate.
 
     Raises
@@ -252,7 +252,7 @@ def first_plan(candidate: Candidate, setting: Setting) -> FoldPlan:
 
 
 def usable_plans(
-    candidates: Sequence[Candidate], setting: Setting
+    candidates: Sequence[CandidateStratifier], setting: Setting
 ) -> tuple[dict[str, FoldPlan], dict[str, str]]:
     """Return the folds of candidates, and the reasons why some cannot define any."""
     found, skipped = {}, {}

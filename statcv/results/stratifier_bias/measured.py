@@ -17,7 +17,7 @@ from statcv.folds import FoldPlan
 from statcv.inference import MonteCarlo, Scores
 from statcv.inference.refits.refitting import scores_of
 from statcv.metrics import Metric
-from statcv.results.stratifier_bias.candidates import UNBIASED, Candidate
+from statcv.results.stratifier_bias.candidates import UNBIASED, CandidateStratifier
 from statcv.results.stratifier_bias.ranking import count_split
 from statcv.results.stratifier_bias.setting import (
     Setting,
@@ -143,7 +143,10 @@ class Measured:
 
 
 def fits_to_make(
-    setting: Setting, candidates: Sequence[Candidate], repeats: int, by_chance: bool
+    setting: Setting,
+    candidates: Sequence[CandidateStratifier],
+    repeats: int,
+    by_chance: bool,
 ) -> int:
     """Count the fits of :func:`measure_all`."""
     each = [repeats if by_chance or one.stratifier.random else 1 for one in candidates]
@@ -152,7 +155,7 @@ def fits_to_make(
 
 def measure_all(
     setting: Setting,
-    candidates: Sequence[Candidate],
+    candidates: Sequence[CandidateStratifier],
     plans: Mapping[str, FoldPlan],
     how: str,
     *,
@@ -167,7 +170,7 @@ def measure_all(
     Parameters
     ----------
     setting : Setting
-    candidates : sequence of Candidate
+    candidates : sequence of CandidateStratifier
     plans : mapping of str to FoldPlan
         The folds of each candidate, one repeat.
     how : {"pooled", "per_fold"}
@@ -242,7 +245,7 @@ def _fitted(
 
 def _row(
     setting: Setting,
-    candidate: Candidate,
+    candidate: CandidateStratifier,
     runs: Runs,
     reference: Runs,
     how: str,

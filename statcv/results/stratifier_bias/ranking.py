@@ -34,7 +34,7 @@ from statcv.results.stratifier_bias.association import (
     quantile_codes,
     regression,
 )
-from statcv.results.stratifier_bias.candidates import Candidate, numbers_of
+from statcv.results.stratifier_bias.candidates import CandidateStratifier, numbers_of
 from statcv.results.stratifier_bias.setting import (
     Setting,
     mean_value,
@@ -108,7 +108,7 @@ Codes = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class Ranked:
+class RankedCandidates:
     """The ranking, and the cross-validation from which it was computed.
 
     Attributes
@@ -140,18 +140,18 @@ class Ranked:
 
 def rank(
     setting: Setting,
-    candidates: Sequence[Candidate],
+    candidates: Sequence[CandidateStratifier],
     plans: Mapping[str, FoldPlan],
     how: str | None,
     n_jobs: int | None,
     bar: Any,
-) -> Ranked:
+) -> RankedCandidates:
     """Rank candidates by the results of one unbiased cross-validation.
 
     Parameters
     ----------
     setting : Setting
-    candidates : sequence of Candidate
+    candidates : sequence of CandidateStratifier
     plans : mapping of str to FoldPlan
         The folds of each candidate, one repeat.
     how : str or None
@@ -186,7 +186,7 @@ def rank(
     label = _add_importance(table, candidates, found)
     if not predicts(setting, label):
         table["predicted"] = np.nan
-    return Ranked(
+    return RankedCandidates(
         table=_in_order(table),
         scores=found.scores,
         by_chance=found.by_chance,
@@ -209,7 +209,7 @@ class _Drops:
         self.moved = moved_by_records([found.scores], setting.metric, how)
 
     def row(
-        self, candidate: Candidate, clamped: range, permuted: range
+        self, candidate: CandidateStratifier, clamped: range, permuted: range
     ) -> dict[str, float]:
         setting = self.setting
         used = bool(used_columns(setting, candidate))
@@ -245,7 +245,7 @@ class _Drops:
 
 
 def _row(
-    setting: Setting, candidate: Candidate, own: FoldPlan, plan: FoldPlan
+    setting: Setting, candidate: CandidateStratifier, own: FoldPlan, plan: FoldPlan
 ) -> dict[str, Any]:
     """Return the columns that need data and folds only, without the model."""
     fold = own.held_out[0].astype(np.intp)
@@ -281,7 +281,7 @@ def count_split(plan: FoldPlan, groups: Codes | None) -> float:
 
 
 def _association(
-    setting: Setting, candidate: Candidate, fold: Codes
+    setting: Setting, candidate: CandidateStratifier, fold: Codes
 ) -> tuple[float, Ratio]:
     """Return mutual information with the outcome, and a ratio of variances."""
     y, by_class = setting.design.y, bool(setting.design.outcome.levels)
@@ -301,7 +301,7 @@ def _association(
 
 
 def _add_importance(
-    table: pd.DataFrame, candidates: Sequence[Candidate], found: AlteredScores
+    table: pd.DataFrame, candidates: Sequence[CandidateStratifier], found: AlteredScores
 ) -> str:
     """Add importances from the fits, and return the kind used for the ranking."""
     kinds = {

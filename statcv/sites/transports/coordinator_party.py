@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from statcv.errors import SiteError, listed
+from statcv.errors import SiteError
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.messages import MINIMUM_SITES, Message, is_refusal, too_few
 from statcv.sites.plan import SitesPlan
@@ -26,6 +26,7 @@ from statcv.sites.transports.exchange import (
 )
 from statcv.sites.transports.homes import Home
 from statcv.sites.transports.signing import COORDINATOR, IncompleteError
+from statcv.words import listed
 
 
 def coordinate(folder: Path, plan: SitesPlan, sites: Sequence[str] = ()) -> Home:

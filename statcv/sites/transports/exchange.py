@@ -18,7 +18,6 @@ from statcv.errors import (
     ExchangeWarning,
     MessageError,
     SiteError,
-    listed,
     reason,
     warn,
 )
@@ -33,6 +32,7 @@ from statcv.sites.transports.signing import (
     read_roster,
     titled,
 )
+from statcv.words import listed
 
 PARTY: Final = r"[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,38}[A-Za-z0-9_])?"
 CARD: Final = re.compile(rf"({PARTY})\.public\.json")

@@ -15,7 +15,6 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
-from statcv.errors import listed
 from statcv.sites.forests import DroppedOutError, Job, numbers_of_bins, parameters_of
 from statcv.sites.transports.federated.certificates import make_certificates
 from statcv.sites.transports.federated.processes import SilentError, TreeProcess
@@ -26,6 +25,7 @@ from statcv.sites.transports.federated.server import (
     need_plugin,
     serving,
 )
+from statcv.words import listed
 
 MAX_SECONDS_TO_COME: Final = 600.0  # seconds in which all sites must be present
 # seconds in which all sites on this machine must be present

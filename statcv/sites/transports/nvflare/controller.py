@@ -15,7 +15,7 @@ from nvflare.apis.impl.controller import Controller
 from nvflare.apis.shareable import Shareable, make_reply
 
 from statcv.engine import write_whole
-from statcv.errors import SiteError, StatcvError, listed
+from statcv.errors import SiteError, StatcvError
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.messages import Message
 from statcv.sites.plan import SitesPlan
@@ -30,6 +30,7 @@ from statcv.sites.transports.nvflare.jobs import (
     THERE,
     keep_answers,
 )
+from statcv.words import listed
 
 MAX_SECONDS_TO_ANSWER: Final = 3600  # seconds that a site may take to answer
 # seconds after which to look whether absent sites are there

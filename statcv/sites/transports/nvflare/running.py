@@ -16,7 +16,7 @@ from typing import Any, Final
 from nvflare.fuel.flare_api.api_spec import NoConnection
 from nvflare.fuel.flare_api.flare_api import Session, new_secure_session
 
-from statcv.errors import ArgumentError, SiteError, listed
+from statcv.errors import ArgumentError, SiteError
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.plan import SitesPlan
 from statcv.sites.transports.nvflare.jobs import (
@@ -29,6 +29,7 @@ from statcv.sites.transports.nvflare.jobs import (
 )
 from statcv.sites.transports.nvflare.processes import FlareProcess
 from statcv.sites.transports.nvflare.provisioning import check_valid
+from statcv.words import listed
 
 # seconds for the server to open its port, and sites to come
 MAX_SECONDS_TO_COME: Final = 60.0

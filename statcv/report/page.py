@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from statcv.errors import ArgumentError, ArgumentTypeError, reason, suggestion
-from statcv.results.report.drawing import draw, inline_svg
-from statcv.results.report.parts import Picture, Report, as_prose, plain_text
+from statcv.report.drawing import draw, inline_svg
+from statcv.report.parts import Picture, Report, as_prose, plain_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -129,7 +129,7 @@ def _environment(html: bool) -> Environment:
         return visible(value) if type(value) is str else value
 
     made = Environment(
-        loader=PackageLoader("statcv.results.report", "templates"),
+        loader=PackageLoader("statcv.report", "templates"),
         autoescape=html,
         undefined=StrictUndefined,
         trim_blocks=True,

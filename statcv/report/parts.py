@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
+from string import Formatter
 from typing import Any
 
 import numpy as np
@@ -36,6 +38,71 @@ Prose = tuple[str | Said, ...]
 Words = str | Said | Prose
 
 
+@dataclass(frozen=True, eq=False)
+class Cited:
+    """A thing that a report cites, and the expression that gives it to a reader.
+
+    Attributes
+    ----------
+    thing : object
+    api : str
+        Expression of ``res``, the result of the report.
+
+    Examples
+    --------
+    >>> Cited(3 + 4j, "res.z").said("imag", ".1f")
+    Said(text='4.0', api='res.z.imag', value=4.0)
+    """
+
+    thing: Any
+    api: str = "res"
+
+    def said(self, path: str, form: str = "") -> Said:
+        """Return an attribute as text, or as a number if it has a format."""
+        value, api = attrgetter(path)(self.thing), f"{self.api}.{path}"
+        if not form:
+            return Said(str(value), api)
+        return Said(format(value, form), api, float(value))
+
+    def each(self, path: str, then: str = "") -> tuple[Said, ...]:
+        """Return each element of an attribute, or an attribute of each element."""
+        found = enumerate(attrgetter(path)(self.thing))
+        api = f"{self.api}.{path}"
+        if not then:
+            return tuple(Said(str(one), f"{api}[{place}]") for place, one in found)
+        return tuple(Cited(one, f"{api}[{place}]").said(then) for place, one in found)
+
+
+def prose(template: str, **known: Cited | Words) -> Prose:
+    """Return a text in which fields in braces stand for what a report cites.
+
+    A field is the name of words, or that of a source with an attribute of it and a
+    format if it is a number.
+
+    >>> prose("z is {z.imag:.0f} {unit}", z=Cited(2j, "res.z"), unit="m")
+    ('z is ', Said(text='2', api='res.z.imag', value=2.0), ' ', 'm')
+    """
+    found: list[str | Said] = []
+    for text, field, form, _ in Formatter().parse(template):
+        found += [text] if text else []
+        if field is None:
+            continue
+        name, _, path = field.partition(".")
+        one = known[name]
+        found += as_prose(one.said(path, form or "") if isinstance(one, Cited) else one)
+    return tuple(found)
+
+
+def fields(template: str) -> set[str]:
+    """Return the names of the words and sources that a template needs.
+
+    >>> sorted(fields("{plan}; {res.learner.label}"))
+    ['plan', 'res']
+    """
+    parsed = Formatter().parse(template)
+    return {field.partition(".")[0] for _, field, _, _ in parsed if field}
+
+
 def plain_text(words: Words) -> str:
     """Return words as text alone.
 
@@ -50,17 +117,8 @@ def as_prose(words: Words) -> Prose:
     return words if isinstance(words, tuple) else (words,)
 
 
-def joined(parts: Iterable[Words], between: str) -> Prose:
-    """Return words one after the other, with a text between them."""
-    found: list[str | Said] = []
-    for one in parts:
-        found += [between] if found else []
-        found += as_prose(one)
-    return tuple(found)
-
-
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """A table with a caption.
 
     Attributes
@@ -110,7 +168,7 @@ class Section:
     title: Words
     prose: tuple[Words, ...] = ()
     items: tuple[Words, ...] = ()
-    tables: tuple[Table, ...] = ()
+    tables: tuple[ReportTable, ...] = ()
     pictures: tuple[Picture, ...] = ()
     code: tuple[str, ...] = ()
 
@@ -127,17 +185,17 @@ class Report:
 # ---- tables ----
 
 
-def text_table(frame: pd.DataFrame, caption: str, api: str) -> Table:
+def text_table(frame: pd.DataFrame, caption: str, api: str) -> ReportTable:
     """Return a data frame of text, which an expression gives as a whole."""
     head = (str(frame.index.name or ""), *map(str, frame.columns))
     rows = tuple(
         (Said(str(label)), *(Said(str(cell)) for cell in row))
         for label, row in zip(frame.index, frame.to_numpy(), strict=True)
     )
-    return Table(caption, head, rows, api)
+    return ReportTable(caption, head, rows, api)
 
 
-def value_table(frame: pd.DataFrame, caption: Words, api: str) -> Table:
+def value_table(frame: pd.DataFrame, caption: Words, api: str) -> ReportTable:
     """Return a data frame of numbers and texts, with the source of each cell.
 
     Parameters
@@ -158,7 +216,7 @@ def value_table(frame: pd.DataFrame, caption: Words, api: str) -> Table:
         )
         for row, label in enumerate(frame.index)
     ]
-    return Table(caption, (str(frame.index.name or ""), *head), tuple(rows))
+    return ReportTable(caption, (str(frame.index.name or ""), *head), tuple(rows))
 
 
 def one_value(value: Any, api: str) -> Said:
@@ -168,9 +226,9 @@ def one_value(value: Any, api: str) -> Said:
     return Said(str(value), api)
 
 
-def named_values(caption: Words, *rows: tuple[Words, Words]) -> Table:
+def named_values(caption: Words, *rows: tuple[Words, Words]) -> ReportTable:
     """Return a table of names and values."""
-    return Table(caption, ("", "value"), rows)
+    return ReportTable(caption, ("", "value"), rows)
 
 
 # ---- numbers ----
@@ -181,6 +239,6 @@ def count(value: int, api: str) -> Said:
     return Said(str(value), api, float(value))
 
 
-def rounded(value: float, api: str, se: float = np.nan) -> Said:
+def rounded(value: float, api: str) -> Said:
     """Return a number with as many digits as the tables give it."""
-    return Said(number(value, se), api, float(value))
+    return Said(number(value), api, float(value))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from statcv.results.report.methods import WORKS
-from statcv.results.report.parts import Prose, Section, Table
+from statcv.report.methods import WORKS
+from statcv.report.parts import Prose, ReportTable, Section
 
 AUTHOR: Final = "for the author"
 Items = tuple[tuple[str, str], ...]
@@ -158,13 +158,10 @@ class Guideline:
     work: str
     by_number: bool = True
 
-    def counted(self, items: Items) -> int:
-        """Return the number of items."""
-        return len(self.numbers(items))
-
-    def numbers(self, items: Items) -> set[str]:
-        """Return the numbers by which items are counted."""
-        return {item_number(name) if self.by_number else name for name, _ in items}
+    def count(self, names: Iterable[str]) -> int:
+        """Return the number of items, by their names."""
+        letters = "abcdefg" if self.by_number else ""
+        return len({name.rstrip(letters) for name in names})
 
 
 GUIDELINES: Final = {
@@ -182,15 +179,6 @@ GUIDELINES: Final = {
 }
 
 
-def item_number(name: str) -> str:
-    """Return the number of an item without the letter of its part.
-
-    >>> item_number("12c")
-    '12'
-    """
-    return name.rstrip("abcdefg")
-
-
 def checklist(
     guideline: Guideline, answers: tuple[Mapping[str, Prose], ...]
 ) -> Section:
@@ -204,13 +192,14 @@ def checklist(
     """
     tables, said = [], []
     for (what, items), own in zip(guideline.lists, answers, strict=True):
-        total = guideline.counted(items)
-        filled = guideline.counted(tuple(one for one in items if one[0] in own))
+        names = [name for name, _ in items]
+        total = guideline.count(names)
+        filled = guideline.count(name for name in names if name in own)
         said.append(f"{filled} of {total} {what}")
         rows = tuple((name, topic, own.get(name, AUTHOR)) for name, topic in items)
         caption = f"{guideline.name}: {total} {what}"
         head = ("item", "topic", "from the result")
-        tables.append(Table(caption, head, rows))
+        tables.append(ReportTable(caption, head, rows))
     filled_in = "are filled from the result, wholly or in part."
     first: Prose = (f"{' and '.join(said)} {filled_in}",)
     last = (

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
-from statcv.results.report.facts import is_given, resampling, sentence_parts
-from statcv.results.report.parts import Prose, Said, Section, count
-
-if TYPE_CHECKING:
-    from statcv.results.comparison.comparison import Comparison
-    from statcv.results.result import CVResult
+from statcv.report.facts import (
+    Reported,
+    estimate_of,
+    is_given,
+    resampling,
+    sentence_parts,
+)
+from statcv.report.parts import Cited, Prose, Said, Section, count, prose
+from statcv.results.refittable import Refittable
 
 WORKS = {
     "austin": "Austin GI, Pe'er I, Korem T (2024). Distributional bias compromises "
@@ -48,7 +50,7 @@ OF_INTERVALS = {
 }
 
 
-def cited_works(result: CVResult, level: float) -> tuple[str, ...]:
+def cited_works(result: Refittable, level: float) -> tuple[str, ...]:
     """Return the keys of the works that apply to what was done."""
     keys = ["tripod"]
     scheme = result.plan.scheme
@@ -67,13 +69,13 @@ def cited_works(result: CVResult, level: float) -> tuple[str, ...]:
 
 
 def methods_section(
-    results: Mapping[str, CVResult], level: float, comparison: Comparison | None = None
+    results: Mapping[str, Cited], level: float, comparison: Reported | None = None
 ) -> Section:
     """Return the paragraphs on methods and the works that they cite.
 
     Parameters
     ----------
-    results : mapping of str to CVResult
+    results : mapping of str to Cited
         One result, or those of a comparison by name.
     level : float
         Confidence level of the intervals.
@@ -81,7 +83,7 @@ def methods_section(
         The comparison of the results.
     """
     keys = dict.fromkeys(
-        key for one in results.values() for key in cited_works(one, level)
+        key for one in results.values() for key in cited_works(one.thing, level)
     )
     number = {key: place for place, key in enumerate(keys, start=1)}
 
@@ -89,124 +91,96 @@ def methods_section(
         places = [str(number[name]) for name in names if name in number]
         return f" [{', '.join(places)}]" if places else ""
 
-    prose: list[Prose] = []
-    for place, (name, result) in enumerate(results.items()):
-        root = "res"
+    paragraphs: list[Prose] = []
+    for place, (name, res) in enumerate(results.items()):
         named: Prose = ()
         if comparison is not None:
-            root = f"res.results[{name!r}]"
             named = (Said(name, f"list(res.results)[{place}]"), ": ")
-        prose.append((*named, *_paragraph(result, level, root, cite)))
-        prose.append((*named, *sentence_parts(result, level, root)))
+        paragraphs.append((*named, *_paragraph(res, level, cite)))
+        paragraphs.append((*named, *sentence_parts(res, level)))
     if comparison is not None:
-        prose.append(_of_differences(comparison))
-    prose.append((f"The report follows TRIPOD+AI{cite('tripod')}.",))
+        differences = prose(
+            "The {res.stated} was compared between the results, which have the same "
+            "records: {res.method.title}; {res.method.assumes}.",
+            res=Cited(comparison),
+        )
+        paragraphs.append(differences)
+    paragraphs.append((f"The report follows TRIPOD+AI{cite('tripod')}.",))
     return Section(
         "Methods",
-        prose=tuple(prose),
+        prose=tuple(paragraphs),
         items=tuple(f"[{number[key]}] {WORKS[key]}" for key in keys),
     )
 
 
-def _paragraph(
-    result: CVResult, level: float, root: str, cite: Callable[..., str]
-) -> Prose:
+def _paragraph(res: Cited, level: float, cite: Callable[..., str]) -> Prose:
     """Return how a result was made and its interval computed."""
-    plan, design = result.plan, result.design
-    n = count(design.n, f"{root}.design.n")
-    label = Said(result.learner.label, f"{root}.learner.label")
-    of_model: Prose = ("We took ", label, " of ", n, " records")
-    if not is_given(result):
-        text = Said(design.formula.text, f"{root}.design.formula.text")
-        of_model = (
-            "We fitted a model (",
-            label,
-            ") to ",
-            n,
-            " records by the formula ",
+    words = "We took {res.learner.label} of {res.design.n:d} records"
+    known: dict[str, Prose] = {}
+    if res.thing.scores.external:
+        words += (
+            ", made by a model that was fitted to other records: this is an external "
+            "validation. "
         )
-        of_model += (text,)
-    if result.scores.external:
-        first: Prose = (
-            "We took ",
-            label,
-            " of ",
-            n,
-            " records, made by a model that was fitted to other records: this is an "
-            "external validation. ",
+    else:
+        if not is_given(res.thing):
+            words = (
+                "We fitted a model ({res.learner.label}) to {res.design.n:d} records "
+                "by the formula {res.design.formula.text}{left_out}"
+            )
+            known["left_out"] = _left_out(res)
+        words += (
+            ". Performance was estimated by {resampling}"
+            f"{cite('bey', 'austin', 'efron632')}, with {{res.plan.n_fits:d}} fits "
+            f"and seed {{res.seed:d}}. {_learnt(res.thing)}"
         )
-        return (*first, *_interval(result, level, root, cite))
-    first = (
-        *of_model,
-        *_left_out(result, root),
-        ". Performance was estimated by ",
-        *resampling(result, root),
-        f"{cite('bey', 'austin', 'efron632')}, with ",
-        count(plan.n_fits, f"{root}.plan.n_fits"),
-        " fits and seed ",
-        count(result.seed, f"{root}.seed"),
-        f". {_learnt(result)}",
-    )
-    return (*first, *_interval(result, level, root, cite))
+        known["resampling"] = resampling(res)
+    return (*prose(words, res=res, **known), *_interval(res, level, cite))
 
 
-def _interval(
-    result: CVResult, level: float, root: str, cite: Callable[..., str]
-) -> Prose:
+def _interval(res: Cited, level: float, cite: Callable[..., str]) -> Prose:
     """Return how the interval was computed, and what is shown beside it."""
-    one, call = result.estimate(level=level), f"{root}.estimate(level={level!r})"
-    metric = Said(one.label, f"{call}.label")
-    interval: Prose = ("The ", metric, " has no interval: ")
-    if one.method != "none":
-        method = Said(one.method, f"{call}.method")
-        works = cite("delong", "nadeau", "efron")
-        interval = ("The interval of the ", metric, " is by the method ", method)
-        interval += (works, "; " if one.assumes.startswith("the ") else "; it ")
-    last: Prose = ()
-    if _has_probabilities(result):
-        last = (
+    one = estimate_of(res, level)
+    words = "The {one.label} has no interval: "
+    if one.thing.method != "none":
+        words = "The interval of the {one.label} is by the method {one.method}"
+        words += cite("delong", "nadeau", "efron")
+        words += "; " if one.thing.assumes.startswith("the ") else "; it "
+    words += "{one.assumes}."
+    if _has_probabilities(res.thing):
+        words += (
             " Discrimination, calibration, net benefit and the distributions of "
-            f"predicted risk are shown{cite('stratos', 'vickers')}.",
+            f"predicted risk are shown{cite('stratos', 'vickers')}."
         )
-    return (*interval, Said(one.assumes, f"{call}.assumes"), ".", *last)
+    return prose(words, one=one)
 
 
-def _left_out(result: CVResult, root: str) -> Prose:
+def _left_out(res: Cited) -> Prose:
     """Return how many rows were left out as incomplete, if any were."""
-    design = result.design
+    design, api = res.thing.design, f"{res.api}.design"
     lost = design.n_given - design.n
-    if not lost or is_given(result):
+    if not lost:
         return ()
-    n = count(lost, f"{root}.design.n_given - {root}.design.n")
-    given = count(design.n_given, f"{root}.design.n_given")
-    return (", after ", n, " of ", given, " were left out as incomplete")
-
-
-def _of_differences(comparison: Comparison) -> Prose:
-    """Return how the results were compared."""
-    return (
-        "The ",
-        Said(comparison.stated, "res.stated"),
-        " was compared between the results, which have the same records: ",
-        Said(comparison.method.title, "res.method.title"),
-        "; ",
-        Said(comparison.method.assumes, "res.method.assumes"),
-        ".",
+    return prose(
+        ", after {lost} of {res.design.n_given:d} were left out as incomplete",
+        lost=count(lost, f"{api}.n_given - {api}.n"),
+        res=res,
     )
 
 
-def _has_probabilities(result: CVResult) -> bool:
+def _has_probabilities(result: Refittable) -> bool:
     return result.design.outcome.kind == "binary" and result.scores.probabilities
 
 
-def _learnt(result: CVResult) -> str:
+def _learnt(result: Refittable) -> str:
     """Return a sentence on what was learnt in each training set, if anything was."""
     learnt = []
     if result.design.terms.stateful:
         learnt.append("terms that learn from data")
-    if hasattr(result, "tuned"):
+    if result.held.chosen is not None:
         learnt.append("hyperparameters")
     if not learnt or is_given(result):
         return ""
-    said = " and ".join(learnt)
-    return f"{said.capitalize()} were learnt again in each training set. "
+    return (
+        f"{' and '.join(learnt).capitalize()} were learnt again in each training set. "
+    )

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
-from statcv.results.report.facts import heterogeneity_table
-from statcv.results.report.parts import Said, Section, Table, count, value_table
+from statcv.inference import RandomEffects
+from statcv.report.facts import heterogeneity_table
+from statcv.report.parts import ReportTable, Said, Section, count, value_table
+from statcv.results.refittable import Refittable
 from statcv.results.summary import column
-
-if TYPE_CHECKING:
-    from statcv.inference import RandomEffects
-    from statcv.results.result import CVResult
-
 
 LEAST = 3  # least number of clusters for a variance between them
 FEW = 4  # largest number of clusters of which every two are compared
@@ -50,7 +47,7 @@ class Clusters:
     differences_api: str
 
     @classmethod
-    def of(cls, result: CVResult, by: Any, level: float) -> Clusters:
+    def of(cls, result: Refittable, by: Any, level: float) -> Clusters:
         """Compute the estimates of each cluster."""
         table, first = result.metrics(level, by=by), result.chosen_metrics[0]
         said = f"by={by!r}" if isinstance(by, str) else "by=by"
@@ -96,7 +93,7 @@ class Clusters:
             tables.append(heterogeneity_table(self.spread, self.spread_api))
         return Section("Clusters", tables=tuple(tables))
 
-    def _table(self) -> Table:
+    def _table(self) -> ReportTable:
         """Return the estimates with their intervals, one row per cluster."""
         own, group, names = self.own, self.group, ("estimate", "lower", "upper")
         values = {name: own[name].tolist() for name in names}
@@ -117,4 +114,4 @@ class Clusters:
             ".str.replace('_', ' ').unique())",
         )
         caption = (f"{self.label} (", hows, ") by ", group)
-        return Table(caption, (group, "n", *names), tuple(rows))
+        return ReportTable(caption, (group, "n", *names), tuple(rows))

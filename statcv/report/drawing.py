@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from io import BytesIO
 from typing import Any
 
-from statcv.results.report.parts import Picture
+from statcv.report.parts import Picture
 
 SALT = "statcv"
 SIZE = (5.2, 4.8)

@@ -6,22 +6,19 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from statcv.metrics import Metric, is_listed
-from statcv.results.report.facts import is_given
-
-if TYPE_CHECKING:
-    from statcv.results.comparison.comparison import Comparison
-    from statcv.results.result import CVResult
+from statcv.report.facts import Reported, is_given
+from statcv.results.refittable import Refittable
 
 NOT_OF_NUMBERS = ("data", "formula", "n_jobs", "checkpoint", "progress")
 
 
-def changed_arguments(result: CVResult) -> dict[str, Any]:
+def changed_arguments(result: Refittable) -> dict[str, Any]:
     """Return the arguments of the call that are not the defaults, by name."""
     call: Any = result.call
     if not is_dataclass(call):
@@ -62,7 +59,7 @@ def literal(value: Any) -> str | None:
     return None if hidden else " ".join(text.split())
 
 
-def replay(result: CVResult, options: Mapping[str, Any]) -> tuple[str, ...]:
+def replay(result: Refittable, options: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the call in Python, and on the command line if that can express it.
 
     Parameters
@@ -80,7 +77,7 @@ def replay(result: CVResult, options: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def replay_comparison(
-    comparison: Comparison, options: Mapping[str, Any]
+    comparison: Reported, options: Mapping[str, Any]
 ) -> tuple[str, ...]:
     """Return the calls that make a comparison, in Python.
 
@@ -141,13 +138,13 @@ def argument(name: str, value: Any) -> str:
     )
 
 
-def comparison_draws(comparison: Comparison) -> bool:
+def comparison_draws(comparison: Reported) -> bool:
     """Return whether folds or a test of a comparison depend on a seed."""
     external = all(one.scores.external for one in comparison.results.values())
     return not external or comparison.method.name == "permutation"
 
 
-def _call(result: CVResult, data: str, draws: bool) -> list[str]:
+def _call(result: Refittable, data: str, draws: bool) -> list[str]:
     """Return the lines of the call that makes a result, with its seed if it draws."""
     predicted = is_given(result)
     given = changed_arguments(result)
@@ -170,7 +167,7 @@ def _script(lines: Sequence[str], options: Mapping[str, Any]) -> str:
 FLAGS = {"k": "-k", "p": "-p", "n_jobs": "--jobs"}
 
 
-def _command(result: CVResult, given: dict[str, Any]) -> str | None:
+def _command(result: Refittable, given: dict[str, Any]) -> str | None:
     words = ["statcv", "report", result.design.formula.text, "data.csv"]
     for name, value in given.items():
         flag = FLAGS.get(name, f"--{name.replace('_', '-')}")

@@ -1,0 +1,170 @@
+"""Precision-recall curves of held-out predictions, with bands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.arguments import check_level, check_types, one_of
+from statcv.errors import ArgumentError
+from statcv.inference import Readable
+from statcv.metrics import auprc, pr_band, pr_curve
+from statcv.plots.base import (
+    Place,
+    draw_band,
+    draw_curve,
+    draw_level,
+    has_curves,
+    new_axes,
+)
+from statcv.plots.curves import (
+    Floats,
+    Line,
+    band_method,
+    curve_label,
+    curve_title,
+    draw_repeats,
+    drawn_curves,
+    how_drawn,
+    solid_legend,
+)
+from statcv.plots.protocol import Drawn, named_results, records_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+AREAS = {"average_precision": "auprc", "trapezoid": "auprc_trapezoid"}
+
+
+def plot_pr(
+    *results: Drawn,
+    ax: Axes | None = None,
+    label: str | None = None,
+    band: bool | Literal["pointwise"] = False,
+    level: float = 0.95,
+    method: Literal["average_precision", "trapezoid"] = "average_precision",
+) -> Axes:
+    """Draw the precision-recall curve of the pooled held-out predictions.
+
+    There is one line per repeat. With a band there is one curve of the predictions
+    averaged over repeats, and the legend gives its area. The dotted line is the share
+    of positives, which is the precision of a model without skill.
+
+    Parameters
+    ----------
+    *results : CVResult, mapping of str to CVResult, or Comparison
+        One result for a binary outcome, or several, which are named by their
+        differences; or a mapping of names to results.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; those of a new figure by default. Further calls with the same
+        Axes add curves.
+    label : str, optional
+        Name of a single curve in the legend; the scheme by default.
+    band : bool or "pointwise", default False
+        Whether to shade a confidence band, whose level holds at each recall separately.
+        It is a bootstrap of the records of each class, or of whole clusters, and takes
+        the fits and the share of positives as given.
+    level : float, default 0.95
+        Confidence level of the band.
+    method : {"average_precision", "trapezoid"}
+        Area in the legend, with points joined accordingly: by steps, beginning at the
+        first true positive; or by straight lines, beginning at recall 0 and precision
+        1.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The Axes.
+
+    Raises
+    ------
+    OutcomeError
+        If the outcome does not have two classes.
+    ArgumentError
+        If ``band`` or ``method`` is not one of these values.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> ax = scv.plots.plot_pr(res, label="four folds")
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('recall (sensitivity)', 'precision')
+    """
+    check_types(plot_pr, locals())
+    check_level(level)
+    one_of(method, AREAS, "method")
+    shading = band_method(band)
+    if shading == "simultaneous":
+        raise ArgumentError(
+            "no simultaneous band is known for a precision-recall curve; use "
+            "band='pointwise'."
+        )
+    named = named_results(results, "plot_pr", label)
+    for name, result in named.items():
+        ax = _add_pr(result, ax, name, shading, level, method)
+    assert ax is not None  # there is at least one result
+    return ax
+
+
+def _add_pr(
+    result: Readable,
+    ax: Axes | None,
+    label: str,
+    shading: str | None,
+    level: float,
+    method: Literal["average_precision", "trapezoid"],
+) -> Axes:
+    """Add the precision-recall curve of a result."""
+    records = records_of(result, "a precision-recall curve", rank=True)
+    ax = new_axes(ax)
+    if not has_curves(ax):
+        draw_level(ax, float(np.mean(records.y)))
+
+    metric, by_steps = AREAS[method], method == "average_precision"
+
+    def points(y: Floats, score: Floats) -> Line:
+        curve = pr_curve(y, score)
+        return curve.steps if by_steps else (curve.recall, curve.precision)
+
+    style = {"drawstyle": "steps-pre"} if by_steps else {}
+    if shading is None:
+        draw_repeats(result, ax, points, curve_label(result, metric, label), **style)
+    else:
+        shaded = pr_band(
+            records.y,
+            records.predicted,
+            level=level,
+            clusters=records.clusters,
+            seed=result.seed,
+        )
+        area = auprc(records.y, records.predicted, method=method)
+        named = curve_label(result, metric, label, area)
+        line = points(records.y.astype(float), records.predicted)
+        draw_band(ax, shaded, draw_curve(ax, *line, named, **style))
+    ax.set(
+        xlabel="recall (sensitivity)",
+        ylabel="precision",
+        title=curve_title(ax, "Precision and recall", how_drawn(result, shading)),
+        xlim=(-0.02, 1.02),
+        ylim=(-0.02, 1.05),
+    )
+    solid_legend(ax, _clearest(ax))
+    return ax
+
+
+def _clearest(ax: Axes) -> Place:
+    """Return the corner that contains the least of the curves."""
+    drawn = [np.asarray(line.get_data(), dtype=float) for line in drawn_curves(ax)]
+    curves, inner = [one for one in drawn if one.size], np.linspace(0, 1, 101)
+    along = [np.stack([inner, np.interp(inner, *one)]) for one in curves]
+    x, y = np.concatenate([*drawn, *along], axis=1)
+    corners: dict[Place, NDArray[np.bool_]] = {
+        "lower left": (x < 0.6) & (y < 0.2),
+        "lower right": (x > 0.4) & (y < 0.2),
+        "upper right": (x > 0.4) & (y > 0.85),
+    }
+    return min(corners, key=lambda corner: int(corners[corner].sum()))

@@ -1,0 +1,20 @@
+"""A result as one file: HTML for the browser and the printer, or Markdown."""
+
+from statcv.report.contents import comparison_report, general_report, result_report
+from statcv.report.facts import heterogeneity_table, sentence_of
+from statcv.report.page import check_path, write_report
+from statcv.report.parts import Picture, Said, named_values, value_table
+
+__all__ = [
+    "Picture",
+    "Said",
+    "check_path",
+    "comparison_report",
+    "general_report",
+    "heterogeneity_table",
+    "named_values",
+    "result_report",
+    "sentence_of",
+    "value_table",
+    "write_report",
+]

@@ -1,0 +1,347 @@
+"""What a result says of the items of reporting guidelines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from statcv.report.clusters import Clusters
+from statcv.report.facts import (
+    estimate_of,
+    is_given,
+    lists_coefficients,
+    missing,
+    positives,
+    sentence_parts,
+)
+from statcv.report.parts import (
+    Cited,
+    Prose,
+    Said,
+    Words,
+    count,
+    fields,
+    plain_text,
+    prose,
+    rounded,
+)
+
+Answers = dict[str, Prose]
+
+
+def answers_of(
+    style: str, res: Cited, level: float, clusters: Clusters | None = None
+) -> tuple[Answers, ...]:
+    """Return what a result says of the items of a guideline, one set per list.
+
+    Parameters
+    ----------
+    style : str
+        Key of the guideline.
+    res : Cited
+        The result.
+    level : float
+        Confidence level of the intervals.
+    clusters : Clusters, optional
+        The estimates of each cluster.
+    """
+    known = _known(res, level, clusters)
+    return tuple(
+        {
+            item: prose(words, **known)
+            for item, words in items.items()
+            if fields(words) <= known.keys()
+        }
+        for items in ANSWERS[style]
+    )
+
+
+def same_or_each(answers: Mapping[str, tuple[Answers, ...]]) -> tuple[Answers, ...]:
+    """Return the answers of several results: once if equal, else one after the other.
+
+    Parameters
+    ----------
+    answers : mapping of str to tuple
+        The answers of each result, by its name.
+    """
+    lists = zip(*answers.values(), strict=True)
+    return tuple(_joined(list(answers), list(own)) for own in lists)
+
+
+def _joined(names: list[str], each: list[Answers]) -> Answers:
+    found: Answers = {}
+    for item in dict.fromkeys(item for own in each for item in own):
+        texts = {plain_text(own[item]) if item in own else None for own in each}
+        if len(texts) == 1:
+            found[item] = each[0][item]
+            continue
+        words: list[str | Said] = []
+        for place, (name, own) in enumerate(zip(names, each, strict=True)):
+            named = Said(name, f"list(res.results)[{place}]")
+            if item in own:
+                words += ["; "] * bool(words) + [named, ": ", *own[item]]
+        found[item] = tuple(words)
+    return found
+
+
+# ---- the items ----
+
+# Fields stand for facts; an item without one of them is for the author. ``res`` is the
+# result, and ``own`` the same result if it has fits of its own.
+SUBJECT = "outcome {res.design.outcome.name}; {res.learner.label}"
+SIZE = "{size}; the justification is for the author"
+OUTCOME = "{res.design.outcome.name}: {outcome}; the definition is for the author"
+FORMULA = "{own.design.formula.text}; the measurement is for the author"
+COLUMNS = "as the formula states: {columns}"
+MODEL = "{own.learner.label}; {own.plan.n_fits:d} fits; {own.plan.scheme}"
+METRICS = "{metrics}; see the pictures"
+SPREAD = "I² {i2}, tau² {tau2}; see the heterogeneity"
+REPLAY = "see the replay command"
+CONCERN = "{concern}; others are for the author"
+HELD = "held-out predictions of {own.plan.n_fits:d} fits"
+
+OF_TRIPOD = {
+    "1": SUBJECT,
+    "2": "{sentence}",
+    "4": "{objective}",
+    "7": "{learnt}; quality checks are for the author",
+    "8a": OUTCOME,
+    "9b": FORMULA,
+    "10": SIZE,
+    "11": "{missing}",
+    "12a": "{res.plan.sentence}",
+    "12b": COLUMNS,
+    "12c": MODEL,
+    "12d": "random effects over {grouping}",
+    "12e": METRICS,
+    "12f": "{updating}",
+    "12g": "{predictions}",
+    "13": "{imbalance}",
+    "15": "{output}",
+    "16": "{training}",
+    "18f": REPLAY,
+    "20a": "see the data flow",
+    "21": "{analysed}",
+    "22": "{equation}",
+    "23a": "{performance}",
+    "23b": SPREAD,
+    "24": "{updating}",
+    "26": CONCERN,
+}
+OF_CLUSTER = {
+    "1": SUBJECT,
+    "2": "{sentence}",
+    "3b": "{objective}",
+    "5": SIZE,
+    "6a": OUTCOME,
+    "6b": FORMULA,
+    "7a": "{learnt}; cleaning and harmonisation are for the author",
+    "7d": "{missing}",
+    "8a": COLUMNS,
+    "8b": f"{MODEL}; {{res.plan.sentence}}",
+    "8d": "{predictions}",
+    "8e": METRICS,
+    "8f": "random effects over {grouping}, by REML",
+    "8g": "{updating}",
+    "10a": "{clusters}; see the data flow",
+    "12b": "{equation}",
+    "13a": "{headline}; see the table of clusters",
+    "13b": SPREAD,
+    "14": "{updating}",
+    "16c": CONCERN,
+    "18": REPLAY,
+}
+OF_DEVELOPMENT = {
+    "2.2": "{learnt}",
+    "4.1": "{per_column}",
+    "4.2": COLUMNS,
+    "4.3": "{missing}",
+    "4.4": "{recalibration}",
+    "4.5": HELD,
+}
+OF_EVALUATION = {
+    "2.2": "{learnt}",
+    "4.1": "{not_apparent}",
+    "4.2": "{size}",
+    "4.3": "{missing}",
+    "4.4": "{evaluated}",
+    "4.5": "{concern}; {kept_together}",
+    "4.6": "{repeated}",
+    "4.7": "{metrics}",
+}
+ANSWERS = {
+    "tripod+ai": (OF_TRIPOD,),
+    "probast+ai": (OF_DEVELOPMENT, OF_EVALUATION),
+    "tripod-cluster": (OF_CLUSTER,),
+}
+
+
+# ---- the facts ----
+
+
+def _known(res: Cited, level: float, clusters: Clusters | None) -> dict[str, Any]:
+    """Return the facts that answers are made of, by name."""
+    result, api = res.thing, res.api
+    estimate = f"str({estimate_of(res, level).api})"
+    headline = Said(str(result.estimate(level=level)), estimate)
+    metrics = ", ".join(metric.label for metric in result.chosen_metrics)
+    kind = result.design.outcome.describe()
+    objective = "internal validation by cross-validation"
+    if is_given(result):
+        objective = "evaluation of predictions from other software"
+    if result.scores.external:
+        objective = "external validation of a model that was fitted to other records"
+    known = {
+        "res": res,
+        "objective": objective,
+        "sentence": sentence_parts(res, level),
+        "outcome": Said(kind, f"{api}.design.outcome.describe()"),
+        "size": _size(res),
+        "analysed": _size(res),
+        "missing": _missing(res),
+        "metrics": Said(metrics, f"', '.join(m.label for m in {api}.chosen_metrics)"),
+        "headline": headline,
+        "performance": headline,
+        "output": _output(res),
+    }
+    if not is_given(result):
+        known |= _of_fits(res)
+    if result.scores.external:
+        known |= _of_others(res)
+    else:
+        known["concern"] = _concern(res)
+    if lists_coefficients(result):
+        known["equation"] = (
+            "coefficients of the model, in the table of the fit to all records"
+        )
+    elif result.held.coefficients is not None:
+        known["equation"] = "coefficients are many: `model` of the result has them"
+    if clusters is not None:
+        group = clusters.group
+        known["clusters"] = (clusters.number, " clusters")
+        known["performance"] = (headline, "; by ", group, ", see the table")
+        if clusters.spread is not None:
+            known["grouping"] = group
+            for name in ("i2", "tau2"):
+                value = float(getattr(clusters.spread, name))
+                known[name] = rounded(value, f"{clusters.spread_api}.{name}")
+    return known
+
+
+def _of_fits(res: Cited) -> dict[str, Any]:
+    """Return the facts that only a result with fits of its own has."""
+    design, plan = res.thing.design, res.thing.plan
+    imbalance: Words = "training sets were not rebalanced"
+    recalibration: Words = "no method for class imbalance was used"
+    if plan.rebalance:
+        imbalance = ("training sets were rebalanced: ", res.said("plan.rebalance"))
+        recalibration = (*imbalance, "; statcv did not recalibrate predictions")
+    learnt = "no term of the formula learns from data"
+    if design.terms.stateful:
+        learnt = "terms that learn from data are learnt in each training set"
+    lowest, highest = (
+        count(int(getattr(plan.n_train, end)()), f"{res.api}.plan.n_train.{end}()")
+        for end in ("min", "max")
+    )
+    chosen = ""
+    if res.thing.held.chosen is not None:
+        chosen = " with its choice of hyperparameters or thresholds,"
+    training = "training sets of {low} to {high} records of the same data"
+    return {
+        "own": res,
+        "columns": Said(", ".join(design.names), f"', '.join({res.api}.design.names)"),
+        "analysed": prose("{size}; {res.plan.n_fits:d} fits", size=_size(res), res=res),
+        "imbalance": imbalance,
+        "recalibration": recalibration,
+        "learnt": learnt,
+        "training": prose(training, low=lowest, high=highest),
+        "predictions": "each record by fits that were not trained on it",
+        "updating": "no model was updated after its evaluation",
+        "not_apparent": prose(HELD, own=res),
+        "per_column": _per_column(res),
+        "kept_together": _kept_together(res),
+        "repeated": f"the formula was fitted again,{chosen} in every training set; "
+        "any selection before it is for the author",
+        "evaluated": "held-out records are those of the data, neither weighted nor "
+        "duplicated",
+    }
+
+
+def _of_others(res: Cited) -> dict[str, Any]:
+    """Return the facts of an external validation."""
+    names = [name for name in res.thing.design.names if name != "Intercept"]
+    listed = f"', '.join(n for n in {res.api}.design.names if n != 'Intercept')"
+    return {
+        "predictions": ("read from the data: ", Said(", ".join(names), listed)),
+        "not_apparent": "the model was fitted to other records",
+        "repeated": "no resampling: the model was fitted to other records",
+        "evaluated": "all records of the data count alike",
+    }
+
+
+def _size(res: Cited) -> Prose:
+    design, words = res.thing.design, "n = {res.design.n:d}"
+    if not is_given(res.thing):
+        words += "; {columns} columns of the design matrix"
+    events: Words = ""
+    if design.outcome.kind == "binary":
+        words += "; {events} events"
+        events = positives(res)
+    columns = count(design.matrix.shape[1], f"{res.api}.design.matrix.shape[1]")
+    return prose(words, res=res, columns=columns, events=events)
+
+
+def _per_column(res: Cited) -> Prose:
+    """Return the number of records, or of the rarer class, per column."""
+    design, api = res.thing.design, f"{res.api}.design"
+    columns = design.matrix.shape[1] - (design.intercept is not None)
+    if design.outcome.kind != "binary" or not columns:
+        return prose("{res.design.n:d} records", res=res)
+    each = float(min(np.bincount(design.y, minlength=2)) / columns)
+    source = (
+        f"min(({api}.y == 0).sum(), ({api}.y == 1).sum()) / "
+        f"({api}.matrix.shape[1] - ({api}.intercept is not None))"
+    )
+    said = Said(f"{each:.1f}", source, each)
+    return (said, " records of the rarer class per column")
+
+
+def _missing(res: Cited) -> Prose:
+    design, api = res.thing.design, f"{res.api}.design"
+    what = "are further rows of a record" if is_given(res.thing) else "left out"
+    lost = count(design.n_given - design.n, f"{api}.n_given - {api}.n")
+    words = prose(
+        f"{{lost}} of {{res.design.n_given:d}} rows {what}", lost=lost, res=res
+    )
+    for name, n in missing(res):
+        words += ("; ", n, " lack ", name)
+    return words
+
+
+def _kept_together(res: Cited) -> Words:
+    """Return whether records that belong together are in one fold."""
+    scores = res.thing.scores
+    if scores.clusters is None:
+        return "no clusters were given, so that records count as independent"
+    if scores.split_clusters:
+        words = "{res.scores.split_clusters:d} clusters are divided across folds"
+        return prose(words, res=res)
+    return "no cluster is divided across folds"
+
+
+def _concern(res: Cited) -> Words:
+    concerns = "; ".join(text.rstrip(".") for text in res.thing.audit.concerns)
+    if not concerns:
+        return "the audit of the folds has no concern"
+    api = f"'; '.join(text.rstrip('.') for text in {res.api}.audit.concerns)"
+    return ("audit of the folds: ", Said(concerns, api))
+
+
+def _output(res: Cited) -> Words:
+    probabilities = res.thing.scores.probabilities
+    kind = "probabilities" if probabilities else "predicted values"
+    if res.thing.threshold is None:
+        return kind
+    return prose(f"{kind}; threshold {{res.threshold:g}}", res=res)

@@ -1,0 +1,261 @@
+"""What a report contains, by the kind of result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from statcv.errors import ArgumentError
+from statcv.report.answers import answers_of, same_or_each
+from statcv.report.checklists import GUIDELINES, checklist
+from statcv.report.clusters import Clusters
+from statcv.report.facts import (
+    Reported,
+    data_flow,
+    lists_coefficients,
+    sentence_parts,
+    session,
+)
+from statcv.report.methods import methods_section
+from statcv.report.parts import (
+    Cited,
+    Picture,
+    Prose,
+    Report,
+    ReportTable,
+    Said,
+    Section,
+    named_values,
+    prose,
+    text_table,
+    value_table,
+)
+from statcv.report.pictures import pictures_of_comparison, pictures_section
+from statcv.report.replay import comparison_draws, replay, replay_comparison
+from statcv.results.refittable import Refittable
+from statcv.results.styles import check_style
+from statcv.results.summary import Summary
+
+
+def summary_of(res: Cited, level: float) -> Cited:
+    """Return the summary of a result."""
+    return Cited(res.thing.summary(level), f"{res.api}.summary(level={level!r})")
+
+
+def shown_tables(summary: Cited) -> tuple[ReportTable, ...]:
+    """Return the rounded tables of a summary."""
+    return tuple(
+        text_table(table, caption, f"{summary.api}.shown[{caption!r}]")
+        for caption, table in summary.thing.shown.items()
+    )
+
+
+def notes_of(summary: Cited) -> Section:
+    """Return the notes of a summary."""
+    return Section("Notes", items=summary.each("notes"))
+
+
+def facts_of(summary: Cited) -> ReportTable:
+    """Return what a summary says of model, scheme and data."""
+    rows = [
+        (Said(name, f"{said.api}[0]"), Said(text, f"{said.api}[1]"))
+        for said, (name, text) in zip(
+            summary.each("facts"), summary.thing.facts, strict=True
+        )
+    ]
+    return named_values("Model, scheme and data", *rows)
+
+
+# ---- one result ----
+
+
+def of_model(res: Cited) -> tuple[ReportTable, ...]:
+    """Return the coefficients of the fit to all records, if these are not many."""
+    if not lists_coefficients(res.thing):
+        return ()
+    caption = prose(
+        "The model, fitted to all {res.design.n:d} records, which predicts new ones",
+        res=res,
+    )
+    table = res.thing.model.coefficients.to_frame()
+    return (value_table(table, caption, f"{res.api}.model.coefficients.to_frame()"),)
+
+
+def result_report(
+    result: Refittable, style: str | None, by: Any, level: float
+) -> Report:
+    """Return the report of a cross-validation, or of an external validation.
+
+    Parameters
+    ----------
+    result : CVResult
+    style, by, level
+        The arguments of :meth:`~statcv.results.result.CVResult.report`.
+    """
+    check_style(style, by)
+    res = Cited(result)
+    summary = summary_of(res, level)
+    options: dict[str, Any] = {"style": style, "by": by}
+    options = {name: value for name, value in options.items() if value is not None}
+    if level != 0.95:
+        options["level"] = level
+    clusters = None if by is None else Clusters.of(result, by, level)
+    sections = [
+        Section(
+            "Call and data",
+            prose=(sentence_parts(res, level),),
+            tables=(facts_of(summary), data_flow(res)),
+        )
+    ]
+    if style == "tripod+ai":
+        sections.append(methods_section({"": res}, level))
+    external = result.scores.external
+    if not external:
+        folds = Section(
+            "Folds and their audit",
+            prose=(res.said("plan.sentence"),),
+            items=res.each("audit.findings", "sentence"),
+        )
+        sections.append(folds)
+    sections.append(
+        Section("Estimates", tables=(*shown_tables(summary), *of_model(res)))
+    )
+    if clusters is not None:
+        sections.append(clusters.section)
+    sections.append(pictures_section(result, level))
+    if style is not None:
+        answers = answers_of(style, res, level, clusters)
+        sections.append(checklist(GUIDELINES[style], answers))
+    quiet = "The call gave no warning."
+    warnings = Section(
+        "Warnings of the call",
+        prose=() if result.warnings else (quiet,),
+        items=res.each("warnings"),
+    )
+    last = Section(
+        "Session and replay",
+        tables=(session(None if external else res.said("seed", "d")),),
+        code=replay(result, options),
+    )
+    return Report(
+        summary.said("title"),
+        summary.said("headline"),
+        (*sections, notes_of(summary), warnings, last),
+    )
+
+
+# ---- a comparison ----
+
+
+def comparison_report(comparison: Reported, style: str | None = None) -> Report:
+    """Return the report of a comparison.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    style : str, optional
+        Reporting guideline, as in
+        :meth:`~statcv.results.comparison.comparison.Comparison.report`.
+
+    Raises
+    ------
+    ArgumentError
+        If the style is unknown, or is for one result alone.
+    """
+    if style == "tripod-cluster":
+        name = next(iter(comparison.results))
+        raise ArgumentError(
+            "style='tripod-cluster' is for one result, since a comparison has no "
+            f"estimates of each cluster; use res.results[{name!r}].report(path, "
+            "style='tripod-cluster', by=...)."
+        )
+    check_style(style)
+    res, level = Cited(comparison), comparison.level
+    summary = Cited(comparison.summary(), "res.summary()")
+    results = {
+        name: Cited(one, f"res.results[{name!r}]")
+        for name, one in comparison.results.items()
+    }
+    sections = [Section("Data", tables=(facts_of(summary),))]
+    if style == "tripod+ai":
+        sections.append(methods_section(results, level, comparison))
+    sections += [
+        Section("Estimates and differences", tables=shown_tables(summary)),
+        Section("Pictures", pictures=pictures_of_comparison(comparison)),
+    ]
+    if style is not None:
+        each = {name: answers_of(style, one, level) for name, one in results.items()}
+        answers = same_or_each(each)
+        if style == "tripod+ai":
+            compared = prose("; {res.stated} compared by {res.method.title}", res=res)
+            differ = "; see the estimates and differences"
+            answers[0]["12e"] = (*answers[0]["12e"], *compared)
+            answers[0]["23a"] = (*answers[0]["23a"], differ)
+        sections.append(checklist(GUIDELINES[style], answers))
+    sections.append(notes_of(summary))
+    sections += [
+        _one_result(place, name, one, level)
+        for place, (name, one) in enumerate(results.items())
+    ]
+    options = {} if style is None else {"style": style}
+    first = next(iter(results.values()))
+    seed = first.said("seed", "d") if comparison_draws(comparison) else None
+    last = Section(
+        "Session and replay",
+        tables=(session(seed),),
+        code=replay_comparison(comparison, options),
+    )
+    return Report(summary.said("title"), _estimates(res), (*sections, last))
+
+
+def _one_result(place: int, name: str, res: Cited, level: float) -> Section:
+    """Return what was fitted for one of the results, and the warnings of its call."""
+    return Section(
+        ("Result ", Said(name, f"list(res.results)[{place}]")),
+        prose=("The call gave warnings:",) * bool(res.thing.warnings),
+        items=res.each("warnings"),
+        tables=(facts_of(summary_of(res, level)),),
+    )
+
+
+def _estimates(res: Cited) -> Prose:
+    """Return the estimates of all results in one line."""
+    words: Prose = (res.said("stated"), ": ")
+    for place, (name, value) in enumerate(res.thing.table["estimate"].items()):
+        label = Said(str(name), f"res.table.index[{place}]")
+        api = f"res.table.loc[{name!r}, 'estimate']"
+        words += ("; ",) * bool(place)
+        words += (label, " ", Said(f"{value:.3f}", api, float(value)))
+    return words
+
+
+# ---- a result over sites ----
+
+
+def general_report(
+    summary: Summary,
+    level: float,
+    tables: Sequence[ReportTable],
+    pictures: Sequence[Picture] = (),
+) -> Report:
+    """Return the report of a result that has a summary and further tables.
+
+    Parameters
+    ----------
+    summary : Summary
+    level : float
+        Confidence level of the intervals.
+    tables : sequence of ReportTable
+        Further tables.
+    pictures : sequence of Picture
+    """
+    found = Cited(summary, f"res.summary(level={level!r})")
+    sections = (
+        Section("Plan and data", tables=(facts_of(found),)),
+        Section("Estimates", tables=shown_tables(found)),
+        Section("Pictures", pictures=tuple(pictures)),
+        Section("Plan, sites and disclosure", tables=tuple(tables)),
+        notes_of(found),
+        Section("Session", tables=(session(None),)),
+    )
+    return Report(found.said("title"), found.said("headline"), sections)

@@ -1,0 +1,210 @@
+"""What a report states of a result: its sentence, its data and its session."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from statcv.engine import PACKAGES, installed
+from statcv.folds import SCHEMES
+from statcv.inference import RandomEffects
+from statcv.inference.paired.methods import PairedMethod
+from statcv.report.parts import (
+    Cited,
+    Prose,
+    ReportTable,
+    Said,
+    Words,
+    count,
+    named_values,
+    plain_text,
+    prose,
+    rounded,
+)
+from statcv.results.refittable import Refittable
+from statcv.results.summary import MANY, Summary
+
+
+class Reported(Protocol):
+    """A comparison, as a report reads it."""
+
+    @property
+    def results(self) -> Mapping[str, Refittable]:
+        """The results by name."""
+
+    @property
+    def asked(self) -> Any:
+        """The arguments of the call."""
+
+    @property
+    def level(self) -> float:
+        """The confidence level of the intervals."""
+
+    @property
+    def method(self) -> PairedMethod:
+        """The test."""
+
+    def summary(self) -> Summary:
+        """Return the summary."""
+
+    def plot(self, kind: str, ax: Any) -> Any:
+        """Draw the comparison."""
+
+
+DRAWN_WITH = ("matplotlib", "jinja2")
+
+
+def is_given(result: Refittable) -> bool:
+    """Return whether the predictions were made by other software."""
+    return not result.learner.capabilities.refits
+
+
+def lists_coefficients(result: Refittable) -> bool:
+    """Return whether the report lists the coefficients of the fit to all records."""
+    held = result.held.coefficients
+    return held is not None and held.shape[1] <= MANY
+
+
+def estimate_of(res: Cited, level: float) -> Cited:
+    """Return the headline of a result."""
+    call = f"{res.api}.estimate(level={level!r})"
+    return Cited(res.thing.estimate(level=level), call)
+
+
+def positives(res: Cited) -> Said:
+    """Return the number of positive records of a binary outcome."""
+    return count(int(res.thing.design.y.sum()), f"int({res.api}.design.y.sum())")
+
+
+def outcome_level(res: Cited, code: int) -> Prose:
+    """Return the name of the outcome and one of its levels."""
+    level = res.each("design.outcome.levels")[code]
+    return prose("{res.design.outcome.name} = {level}", res=res, level=level)
+
+
+def resampling(res: Cited) -> Prose:
+    """Return the scheme in the words of a paper, as a phrase without a verb."""
+    plan = res.thing.plan
+    if res.thing.scores.external:
+        return prose("external validation ({res.plan.sentence})", res=res)
+    scheme, strata = SCHEMES.get(plan.scheme), plan.strata
+    of_values = strata is None or strata.identifies
+    if scheme is None or scheme.splits not in ("folds", "units") or not of_values:
+        return prose("cross-validation ({res.plan.sentence})", res=res)
+    folds = scheme.splits == "folds"
+    out = "leave-one-out" if strata is None else "leave-one-cluster-out"
+    words = "rebalanced " * plan.rebalanced
+    words += f"{'{k}-fold' if folds else out} cross-validation"
+    if plan.repeats > 1:
+        times = ", repeated {n} times" if folds else ", with {n} draws"
+        words += times.format(n="{res.plan.repeats:d}")
+    conditions = ["classes spread evenly over folds"] * scheme.spreads
+    if strata is not None:
+        conditions.append(
+            "records with equal {res.plan.strata.label} kept together "
+            "({res.plan.strata.count:d} clusters)"
+        )
+    if conditions:
+        words += f", with {' and '.join(conditions)}"
+    k = count(len(plan.labels[0]), f"len({res.api}.plan.labels[0])")
+    return prose(words, res=res, k=k)
+
+
+def sentence_parts(res: Cited, level: float) -> Prose:
+    """Return the sentence for an abstract, with the source of each number."""
+    one = estimate_of(res, level)
+    limits: Prose = (" (no interval)",)
+    if not np.isnan(one.thing.lower):
+        share = 100 * one.thing.level
+        limits = prose(
+            " ({share}% confidence interval {one.lower:.3f} to {one.upper:.3f})",
+            one=one,
+            share=Said(f"{100 * level:g}", f"100 * {one.api}.level", share),
+        )
+    events: Prose = ()
+    if res.thing.design.outcome.kind == "binary":
+        level_of_events, n = outcome_level(res, 1), positives(res)
+        events = prose(" with {n} events ({level})", n=n, level=level_of_events)
+    return prose(
+        "The {one.label} ({how}) of the model ({res.learner.label}) was "
+        "{one.value:.3f}{limits} in {res.design.n:d} records{events}, by {scheme}.",
+        one=one,
+        res=res,
+        how=Said(one.thing.how.replace("_", " "), f"{one.api}.how.replace('_', ' ')"),
+        limits=limits,
+        events=events,
+        scheme=resampling(res),
+    )
+
+
+def sentence_of(result: Refittable, level: float = 0.95) -> str:
+    """Return the sentence for an abstract."""
+    return plain_text(sentence_parts(Cited(result), level))
+
+
+def missing(res: Cited) -> list[tuple[Said, Said]]:
+    """Return the columns in which values are missing, with the number of them."""
+    api = f"{res.api}.design.missing"
+    return [
+        (Said(name, f"list({api})[{place}]"), count(n, f"{api}[{name!r}]"))
+        for place, (name, n) in enumerate(res.thing.design.missing.items())
+    ]
+
+
+def data_flow(res: Cited) -> ReportTable:
+    """Return the rows given, left out and used, with positives and clusters."""
+    result = res.thing
+    design = result.design
+    given = is_given(result)
+    lost = "further rows of records" if given else "rows left out as incomplete"
+    rows: list[tuple[Words, Words]] = [
+        ("rows given", res.said("design.n_given", "d")),
+        (lost, count(design.n_given - design.n, "res.design.n_given - res.design.n")),
+    ]
+    rows += [(("missing in ", name), n) for name, n in missing(res)]
+    rows.append(("records used", res.said("design.n", "d")))
+    if not result.scores.external:
+        held = int((np.bincount(result.held.row) > 0).sum())
+        source = "len(set(res.held.row.ravel().tolist()))"
+        rows.append(("records held out", count(held, source)))
+    for code in range(len(design.outcome.levels)):
+        n = count(int((design.y == code).sum()), f"int((res.design.y == {code}).sum())")
+        positive = design.outcome.kind == "binary" and code == 1
+        rows.append(((*outcome_level(res, code), " (positive)" * positive), n))
+    codes = None if result.plan.strata is None else result.scores.clusters
+    if codes is not None:
+        source = "len(set(res.scores.clusters.tolist()))"
+        rows.append(("clusters", count(len(np.unique(codes)), source)))
+    return named_values("Data flow", *rows)
+
+
+def heterogeneity_table(found: RandomEffects, api: str) -> ReportTable:
+    """Return what random effects say of the spread of clusters."""
+    said = {
+        "estimate": "mean over clusters",
+        "lower": "lower limit",
+        "upper": "upper limit",
+        "tau2": "variance between clusters (tau²)",
+        "i2": "share of heterogeneity (I²)",
+        "p_heterogeneity": "p of no heterogeneity",
+    }
+    rows = [
+        (label, rounded(float(getattr(found, name)), f"{api}.{name}"))
+        for name, label in said.items()
+    ]
+    return named_values("Heterogeneity, by random effects", *rows)
+
+
+def session(seed: Said | None) -> ReportTable:
+    """Return the versions of Python and the packages, and the seed."""
+    rows: list[tuple[Words, Words]] = [
+        ("Python", Said(platform.python_version(), "platform.python_version()"))
+    ]
+    for name, version in installed((*PACKAGES, *DRAWN_WITH)).items():
+        rows.append((name, Said(version, f"importlib.metadata.version({name!r})")))
+    if seed is not None:
+        rows.append(("seed", seed))
+    return named_values("Session", *rows)

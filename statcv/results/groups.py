@@ -1,0 +1,208 @@
+"""Metrics in groups of records, their differences and their heterogeneity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from statcv.arguments import check_level, described
+from statcv.errors import ArgumentError, UndefinedMetricWarning, warn
+from statcv.formula import as_frame, row_values
+from statcv.inference import RandomEffects, Scores, joined_groups
+from statcv.inference.estimates.groups import among, group_estimates
+from statcv.inference.paired.adjusted import ADJUSTED, adjusted
+from statcv.inference.paired.groups import Group, compare_pair, group_differences
+from statcv.metrics import Metric
+from statcv.results.refittable import Refittable
+from statcv.words import plural
+
+
+def group_table(
+    scores: Scores,
+    metrics: Sequence[Metric],
+    groups: pd.Series[Any],
+    name: str,
+    level: float,
+) -> pd.DataFrame:
+    """Return one row per metric and group, computed from that group alone.
+
+    Parameters
+    ----------
+    scores : Scores
+    metrics : sequence of Metric
+    groups : pandas.Series, shape (n,)
+        The group of each record.
+    name : str
+        Name of the column of groups.
+    level : float
+        Confidence level of the intervals.
+
+    Warns
+    -----
+    UndefinedMetricWarning
+        If a metric is undefined in some groups, with their number.
+    """
+    codes, labels = pd.factorize(groups, sort=True)
+    rows: list[dict[str, Any]] = []
+    for code, label in enumerate(labels):
+        members = codes == code
+        part = among(scores, members)
+        for metric, found in zip(
+            metrics, group_estimates(part, metrics, level), strict=True
+        ):
+            row = {
+                "metric": metric.name,
+                name: label,
+                "how": found.how,
+                "estimate": found.value,
+                "se": found.se,
+                "lower": found.lower,
+                "upper": found.upper,
+                "interval": found.interval_in_words,
+                "n": part.n_held_out,
+            }
+            rows.append(row)
+    table = pd.DataFrame(rows)
+    order = {metric.name: number for number, metric in enumerate(metrics)}
+    table = table.sort_values("metric", key=lambda m: m.map(order), kind="stable")
+    table = table.reset_index(drop=True)
+    undefined = table[table["estimate"].isna()]
+    if len(undefined):
+        warn(
+            f"{plural(len(undefined), 'metric')} of groups of {name} have no value, "
+            "for example because a group lacks a class: "
+            + ", ".join(sorted({str(group) for group in undefined[name]}))
+            + ".",
+            UndefinedMetricWarning,
+        )
+    return table
+
+
+def heterogeneity(
+    result: Refittable, metric: Metric, by: Any, level: float
+) -> RandomEffects:
+    """Combine a metric's estimates in groups of records by random effects.
+
+    Parameters
+    ----------
+    result : CVResult
+    metric, by, level
+        The arguments of :meth:`~statcv.results.result.CVResult.heterogeneity`.
+    """
+    groups = groups_of(result, by)
+    table = group_table(result.scores, (metric,), groups, group_name(by), level)
+    values, ses = table["estimate"].to_numpy(), table["se"].to_numpy()
+    return joined_groups(values, ses, metric, level)
+
+
+def group_contrasts(
+    result: Refittable,
+    metrics: Sequence[Metric],
+    by: Any,
+    reference: Any,
+    level: float,
+) -> pd.DataFrame:
+    """Return one row per metric and pair of groups, with their difference.
+
+    Parameters
+    ----------
+    result : CVResult
+    metrics : sequence of Metric
+    by, reference, level
+        The arguments of :meth:`~statcv.results.result.CVResult.compare_groups`.
+
+    Raises
+    ------
+    ArgumentError
+        If there is a single group, or no group is called ``reference``.
+    """
+    groups, name = groups_of(result, by), group_name(by)
+    check_level(level, ArgumentError)
+    codes, labels = pd.factorize(groups, sort=True)
+    known = labels.tolist()
+    if len(known) < 2:
+        raise ArgumentError(
+            f"by={name!r} has the single value {known[0]!r}; a comparison needs two "
+            "groups."
+        )
+    scalar = pd.api.types.is_scalar(reference) and reference is not pd.NA
+    if reference is not None and not (scalar and reference in known):
+        raise ArgumentError(
+            f"reference={described(reference)} is not a value of {name!r}, which has "
+            f"{', '.join(map(repr, known))}."
+        )
+    each = [
+        Group.of(result.scores, label, codes == code, metrics, level)
+        for code, label in enumerate(known)
+    ]
+    return pd.concat(
+        [_contrasts(each, metric, reference) for metric in metrics], ignore_index=True
+    )
+
+
+def _contrasts(groups: Sequence[Group], metric: Metric, reference: Any) -> pd.DataFrame:
+    """Return the differences of one metric, with p-values adjusted for their number."""
+    rows = []
+    for first, second in group_differences(groups, reference):
+        test = compare_pair(first, second, metric)
+        estimate = second.estimates[metric.name]
+        why = f"none: {test.reason}"
+        rows.append(
+            {
+                "metric": metric.name,
+                "first": first.name,
+                "second": second.name,
+                "how": estimate.how,
+                "difference": test.difference,
+                "se": test.se,
+                "lower": test.lower,
+                "upper": test.upper,
+                "statistic": test.statistic,
+                "p": test.p_value,
+                "interval": why if test.reason else estimate.interval_in_words,
+            }
+        )
+    table = pd.DataFrame(rows)
+    for column, _, method in (ADJUSTED["bh"], ADJUSTED["holm"]):
+        place = list(table.columns).index("p") + 1
+        table.insert(place, column, adjusted(table["p"].to_numpy(float), method))
+    return table
+
+
+def groups_of(result: Refittable, by: Any) -> pd.Series[Any]:
+    """Return the group of each record.
+
+    Parameters
+    ----------
+    result : CVResult
+    by : str or array-like
+        A column of the data, or one value per row of it.
+
+    Raises
+    ------
+    ArgumentError
+        If a record has two groups, or if its group is missing.
+    """
+    frame = as_frame(result.call.data)
+    groups, name = row_values(by, frame, "by"), group_name(by)
+    row = result.call.row
+    if row is not None and groups.groupby(frame[row]).nunique().gt(1).any():
+        raise ArgumentError(
+            f"by={name!r} differs among the rows of a record, but each record must be "
+            "in one group."
+        )
+    groups = groups.iloc[result.design.kept]
+    absent = int(groups.isna().sum())
+    if absent:
+        raise ArgumentError(
+            f"by={name!r} is missing in {absent} rows; fill in the values, or remove "
+            "those rows from the data."
+        )
+    return groups
+
+
+def group_name(by: Any) -> str:
+    """Return the name of a grouping, "group" if it has none."""
+    return by if isinstance(by, str) else str(getattr(by, "name", None) or "group")

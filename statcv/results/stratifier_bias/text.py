@@ -1,0 +1,292 @@
+"""The biases of stratifiers in words and rounded tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from statcv.results.stratifier_bias.association import LABELS
+from statcv.results.stratifier_bias.candidates import UNBIASED
+from statcv.results.stratifier_bias.losses import CandidateLosses
+from statcv.results.stratifier_bias.measured import leaks, shown_to
+from statcv.results.stratifier_bias.ranking import (
+    CORRELATIONS,
+    INTERCEPT,
+    MEASURED_IN,
+    OF_CLAMP,
+    OF_PERMUTATION,
+    WITH_INTERACTIONS,
+    predicts,
+)
+from statcv.results.stratifier_bias.setting import RECORD, Setting
+from statcv.results.summary import Summary, number
+from statcv.words import p_value, percent, plural, stated
+
+if TYPE_CHECKING:
+    pass
+
+
+OF_DATA = (
+    "Information is mutual information with the outcome, in nats. F is about 1 without "
+    "association (for values without an order it is chi-square divided by its degrees "
+    "of freedom). The auROC of folds is 0.5 if the folds are alike in the other "
+    "covariates."
+)
+
+
+def notes_on(found: CandidateLosses) -> tuple[str, ...]:
+    """Return explanations of the numbers, one or two sentences each."""
+    setting, table = found.setting, found.ranking
+    notes = [_predicted(found), OF_DATA]
+    if (~table["in_model"]).any():
+        outside = table.loc[~table["in_model"], "candidate"]
+        notes.append(
+            f"No term uses {', '.join(outside)}, so that nothing can be clamped or "
+            "permuted and no loss is predicted. Information, F and the auROC of folds "
+            "show whether such folds would differ in relevant covariates."
+        )
+    if found.importance == "linear":
+        notes.append(
+            "A linear predictor extrapolates beyond the values to which it was fitted, "
+            "so that folds may cost less than clamping does."
+        )
+    notes.append(f"Importance: {LABELS[found.importance]}, as a proportion.")
+    if found.measured is not None:
+        notes += _of_intervals(found)
+    if setting.duplicates is None:
+        notes.append(
+            "No duplicates are known, and the unbiased folds may split them; if there "
+            "are any, name the columns that identify them in duplicates=."
+        )
+    else:
+        notes.append(
+            "The unbiased estimate is that of a model trained on the data including "
+            "duplicates, and does not split known duplicates across folds."
+        )
+    notes += _skipped(found.skipped)
+    if found.failed:
+        notes.append(
+            f"{found.failed} of {found.fits} fits did not converge, or separate the "
+            "classes."
+        )
+    return tuple(notes)
+
+
+UNPREDICTED = "what each candidate costs is predicted for trees and neighbours only"
+
+
+def _predicted(found: CandidateLosses) -> str:
+    setting, label = found.setting, found.setting.metric.label
+    if not predicts(setting, found.importance):
+        low = CORRELATIONS["linear"][0]
+        return (
+            f"Clamp is the loss of held-out {label} if each value is moved to the "
+            "nearest value outside its own fold. It predicts the loss for trees and "
+            f"neighbours only: for accuracy, r = {CORRELATIONS['trees'][0]} and "
+            f"{CORRELATIONS['neighbours'][0]} with measured losses, but {low} for "
+            "linear models, whose coefficients change if a part of the range is left "
+            "out. The ranking is by information."
+        )
+    near = setting.model.capabilities.predicts_by_neighbors
+    kind = "neighbours" if near else "trees"
+    r, less = CORRELATIONS[kind], WITH_INTERACTIONS[kind]
+    clamp = (
+        f"Clamp is the loss of held-out {label} if each value is moved to the nearest "
+        "value outside its own fold; "
+    )
+    if setting.metric != MEASURED_IN:
+        return (
+            f"{clamp}the predicted loss is the same, or 0 if clamp is negative. Its "
+            f"correlation with measured losses was {r[1]} for auROC and {r[2]} for the "
+            f"Brier score in simulations, and {less[1]:.2f} and {less[2]:.2f} in those "
+            "where covariates act by interactions alone."
+        )
+    return (
+        f"{clamp}the predicted loss for one quantile bin per fold is {INTERCEPT} + "
+        f"{OF_CLAMP} × clamp + {OF_PERMUTATION} × permutation, as measured with "
+        "boosted trees on 12 000 simulated records; its correlation with measured "
+        f"losses was {r[0]} in simulations of 600 and 2000, and {less[0]:.2f} in those "
+        "where covariates act by interactions alone. With fewer records folds cost "
+        "more."
+    )
+
+
+def _of_intervals(found: CandidateLosses) -> list[str]:
+    assert found.measured is not None
+    notes = [
+        "Intervals over folds are Monte Carlo t intervals, given these records, from "
+        f"{plural(found.chance.repeats, 'repeat')} of random folds. Folds that do not "
+        "depend on the seed count as one further draw. These intervals do not cover "
+        "the variation of the bias between samples of records.",
+        "Intervals over records are paired by "
+        + ("record" if found.setting.duplicates is None else "group of duplicates")
+        + " and take the fits as given; they do not cover the variability of the fits.",
+    ]
+    if found.measured["records_lower"].isna().all():
+        notes[1] = (
+            f"There is no interval over records for {found.setting.metric.label}, "
+            "which is not a mean over records."
+        )
+    if len(found.measured) > 1:
+        notes.append(
+            f"The {len(found.measured)} verdicts are separate, and not adjusted for "
+            "multiple comparisons."
+        )
+    return notes
+
+
+def _skipped(skipped: Mapping[str, str]) -> list[str]:
+    return [f"Not a candidate: {reason}" for reason in skipped.values()]
+
+
+SPLIT = "known duplicates split"
+
+
+def in_three_lines(found: CandidateLosses) -> str:
+    """Return the model, the unbiased estimate, and the extreme candidates."""
+    setting, table = found.setting, found.ranking
+    said = f"{setting.design.formula.text}: {setting.model.label}; {_records(setting)}"
+    worst, least = str(table["candidate"].iloc[0]), found.least
+    if found.measured is not None:
+        cost = found.measured["bias"] * -setting.sign
+        worst = str(
+            found.measured["candidate"].iloc[int(cost.fillna(-np.inf).argmax())]
+        )
+    names = [worst] if worst == least else [worst, least]
+    if found.measured is None and not predicts(setting, found.importance):
+        split = table.set_index("candidate")["duplicates_split"]
+        leaky = "".join(
+            f"{name} {leaks(split[name])}" for name in split[split > 0].index
+        )
+        last = f"{leaky}{UNPREDICTED}; measure=True measures it"
+        return "\n".join([said, f"unbiased {_unbiased(found)}", last])
+    last = "; ".join(f"{name} {_in_brief(found, name)}" for name in names)
+    return "\n".join([said, f"unbiased {_unbiased(found)}", last])
+
+
+def _in_brief(found: CandidateLosses, name: str) -> str:
+    if found.measured is not None:
+        table = found.measured.set_index("candidate")
+        return str(table.loc[name, "verdict"])
+    row: Any = found.ranking.set_index("candidate").loc[name]
+    first = leaks(row["duplicates_split"])
+    if np.isnan(row["predicted"]):
+        unused = "" if row["in_model"] else " (no term uses it)"
+        return f"{first}no prediction of what it costs{unused}"
+    cost = number(row["predicted"], shown_to(np.nan, found.setting))
+    told = f"is predicted to cost {cost} {found.unit}"
+    return f"{first}{told} (measure=True measures it)"
+
+
+def _records(setting: Setting) -> str:
+    design = setting.design
+    text = f"n = {design.n}"
+    if design.n < design.n_given:
+        text += f" of {design.n_given}, {design.n_given - design.n} incomplete"
+    if setting.groups is not None:
+        text += f", {setting.distinct} of them distinct"
+    return text
+
+
+def _unbiased(found: CandidateLosses) -> str:
+    said, chance = number(found.unbiased, found.chance.sd), ""
+    if not np.isnan(found.chance.sd):
+        chance = f" (sd over folds {found.chance.sd:.2g})"
+    setting, repeats = found.setting, found.plans[UNBIASED].repeats
+    metric = stated(setting.metric.label, found.how)
+    folds = f"{setting.k} random folds" + (f" × {repeats}" if repeats > 1 else "")
+    if setting.duplicates is not None:
+        by = "s" if setting.duplicates.label == RECORD else ""
+        folds += f", equal {setting.duplicates.label}{by} in one fold"
+    return f"{metric} {said}{chance}, {folds}"
+
+
+def summarise(found: CandidateLosses) -> Summary:
+    """Return the summary of the biases of stratifiers."""
+    setting = found.setting
+    tables = {"Ranking": found.ranking.set_index("candidate")}
+    shown = {"Ranking, before any fit on the folds of a candidate": _ranking(found)}
+    if found.measured is not None:
+        caption = f"Bias in {found.unit}, with {percent(found.level)} intervals"
+        tables["Measured"] = found.measured.set_index("candidate")
+        shown[caption] = _measured(found, found.measured)
+    duplicates = "none known"
+    if setting.duplicates is not None:
+        many = setting.design.n - setting.distinct
+        by = "" if setting.duplicates.label == RECORD else "equal "
+        label = setting.duplicates.label
+        duplicates = f"{plural(many, 'record')} beyond the first ({by}{label})"
+    return Summary(
+        title=f"Stratifiers for {setting.design.formula.text}",
+        facts=(
+            ("model", setting.model.label),
+            (
+                "outcome",
+                f"{setting.design.outcome.name}: {setting.design.outcome.describe()}",
+            ),
+            ("records", _records(setting)),
+            ("duplicates", duplicates),
+            ("unbiased", _unbiased(found)),
+            ("seed", str(setting.seed)),
+        ),
+        tables=tables,
+        shown=shown,
+        notes=notes_on(found),
+    )
+
+
+def _ranking(found: CandidateLosses) -> pd.DataFrame:
+    table = found.ranking
+    columns: dict[str, Any] = {
+        "folds": table["folds"].tolist(),
+        f"predicted ({found.unit})": _losses(found, "predicted"),
+        "clamp": _losses(found, "clamp"),
+        "importance": [number(v, 0.01) for v in table["importance"]],
+        "permutation": _losses(found, "permutation"),
+        "information": [number(v) for v in table["mutual_information"]],
+        "F": [number(v, 0.1) for v in table["anova_f"]],
+        "p": [p_value(v) for v in table["anova_p"]],
+        "auROC of folds": [number(v, 0.01) for v in table["heterogeneity"]],
+    }
+    if table["duplicates_split"].notna().any():
+        columns[SPLIT] = [f"{value:.0f}" for value in table["duplicates_split"]]
+    return pd.DataFrame(columns, index=table["candidate"].rename(None))
+
+
+def _measured(found: CandidateLosses, table: pd.DataFrame) -> pd.DataFrame:
+    widths = [
+        shown_to(width, found.setting) for width in table["upper"] - table["lower"]
+    ]
+    shown = pd.DataFrame(
+        {
+            "estimate": [number(v) for v in table["estimate"]],
+            "bias": [number(v, w) for v, w in zip(table["bias"], widths, strict=True)],
+            "over folds": _ranges(found, table, "lower", "upper"),
+            "over records": _ranges(found, table, "records_lower", "records_upper"),
+            "verdict": table["verdict"],
+        }
+    )
+    return shown.set_axis(table["candidate"].rename(None))
+
+
+def _losses(found: CandidateLosses, column: str) -> list[str]:
+    table = found.ranking
+    width = shown_to(float(4 * table["clamp_se"].max()), found.setting)
+    return [number(value, width) for value in table[column]]
+
+
+def _ranges(
+    found: CandidateLosses, table: pd.DataFrame, lower: str, upper: str
+) -> list[str]:
+    return [
+        "–" if np.isnan(low) else f"{number(low, se)} to {number(high, se)}"
+        for low, high, se in zip(
+            table[lower],
+            table[upper],
+            [shown_to(w, found.setting) for w in table[upper] - table[lower]],
+            strict=True,
+        )
+    ]

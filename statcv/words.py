@@ -1,0 +1,92 @@
+"""Lists, counts, shares and p-values in words, for messages, summaries and plots."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun.
+
+    >>> plural(1, "split"), plural(3, "split")
+    ('1 split', '3 splits')
+    """
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def listed(
+    names: Sequence[object],
+    count: int | None = None,
+    most: int = 6,
+    between: str = ", ",
+    noun: str = "",
+) -> str:
+    """Return the first names with commas, and how many more there are.
+
+    >>> listed(list("abc")), listed(list("abcd"), most=2), listed(list("ab"), 9)
+    ('a, b, c', 'a, b and 2 more', 'a, b and 7 more')
+    >>> listed(list("abcd"), most=2, between="; ", noun=" columns")
+    'a; b; and 2 more columns'
+    """
+    shown = between.join(map(str, names[:most]))
+    more = (len(names) if count is None else count) - min(len(names), most)
+    last = " and" if between == ", " else f"{between}and"
+    return f"{shown}{last} {more:,} more{noun}" if more else shown
+
+
+def joined(parts: Sequence[object]) -> str:
+    """Return all parts, the last of them after "and".
+
+    >>> joined(["a"]), joined(["a", "b"]), joined(["a", "b", "c"])
+    ('a', 'a and b', 'a, b and c')
+    """
+    *first, last = map(str, parts)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def percent(share: float) -> str:
+    """Return a share, such as the level of an interval, in percent.
+
+    >>> percent(0.95), percent(0.975)
+    ('95%', '97.5%')
+    """
+    return f"{100 * share:g}%"
+
+
+def p_value(p: float) -> str:
+    """Return a p-value as it stands in a column of a table.
+
+    >>> p_value(0.0321), p_value(2e-7), p_value(float("nan"))
+    ('0.032', '<0.0001', '–')
+    """
+    if math.isnan(p):
+        return "–"
+    return "<0.0001" if p < 1e-4 else f"{p:.2g}" if p < 0.01 else f"{p:.3f}"
+
+
+def p_in_words(p: float, digits: str = ".4f") -> str:
+    """Return a p-value as it stands in a sentence, in digits of this format.
+
+    >>> p_in_words(0.03214), p_in_words(0.03214, ".2g"), p_in_words(2e-7)
+    ('p = 0.0321', 'p = 0.032', 'p < 0.0001')
+    """
+    return "p < 0.0001" if p < 1e-4 else f"p = {p:{digits}}"
+
+
+def stated(label: str, how: str) -> str:
+    """Return the label of a metric with the way in which folds are combined.
+
+    >>> stated("auROC", "per_fold")
+    'auROC (per fold)'
+    """
+    return f"{label} ({how.replace('_', ' ')})"
+
+
+def sentence(text: str) -> str:
+    """Return a clause as a sentence: a capital letter first, and a full stop.
+
+    >>> sentence("measured coverage was 0.94")
+    'Measured coverage was 0.94.'
+    """
+    return f"{text[0].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
