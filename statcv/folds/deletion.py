@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from statcv.arguments import RESERVE
 from statcv.errors import SchemeError
-from statcv.folds.plan import FoldPlan, Rows
+from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.weighting import ClassWeights
+from statcv.folds.splits import Rows
 
 Flags = NDArray[np.bool_]
 DROPS = ("subsample", "all")  # rebalancing by dropping records

@@ -21,10 +21,9 @@ from statcv.errors import ArgumentError, DataError, FrameError
 from statcv.folds import Bags, FoldPlan, make_plan
 from statcv.folds.audit.audit import label_correlation, mean_model_auroc, training_means
 from statcv.folds.audit.folds import between_folds, fit_means, unlike_classes
-from statcv.folds.plan import assemble
 from statcv.folds.rebalance.balance import balance
 from statcv.folds.response import Response
-from statcv.folds.user_folds import plan_from_splitter
+from statcv.folds.user_folds import assemble, plan_from_splitter
 from statcv.metrics import auroc
 
 pytestmark = pytest.mark.filterwarnings(

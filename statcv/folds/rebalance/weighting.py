@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,34 +21,6 @@ Rows = NDArray[np.integer]
 ORDER = 20
 STEPS = 12  # most steps of Newton's method on the power series
 CLOSE = 1e-14  # distance of a tilted mean from its target, in sds, that is close enough
-
-
-class TrainingSets(Protocol):
-    """The training sets of a plan, for the computation of weights."""
-
-    @property
-    def n_fits(self) -> int:
-        """The number of training sets."""
-
-    def train(self, fit: int) -> NDArray[np.intp]:
-        """Return the records of one."""
-
-    def training_sums(self, values: NDArray[Any]) -> Floats:
-        """Return the unweighted sum of values over each."""
-
-
-class Weighting(Protocol):
-    """Weights for the training records of each split."""
-
-    @property
-    def arrays(self) -> tuple[Floats, ...]:
-        """What the weights depend on, for the plan's fingerprint."""
-
-    def of(self, split: int, rows: Rows) -> Floats:
-        """Return the weights of training records of a split."""
-
-    def means(self, values: NDArray[Any], sets: TrainingSets) -> Floats:
-        """Return the weighted mean of values over each training set."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,13 +48,15 @@ class ClassWeights:
         weights: Floats = self.table[split, self.codes[rows]]
         return weights
 
-    def means(self, values: NDArray[Any], sets: TrainingSets) -> Floats:
-        """Return the weighted mean of values over each training set."""
+    def means(
+        self, values: NDArray[Any], training_sums: Callable[[NDArray[Any]], Floats]
+    ) -> Floats:
+        """Return the weighted mean of values over each training set, from sums."""
         total = np.zeros((2, len(self.table)))
         for code, weights in enumerate(self.table.T):
             own = self.codes == code
-            total[0] += weights * sets.training_sums(values * own)
-            total[1] += weights * sets.training_sums(own)
+            total[0] += weights * training_sums(values * own)
+            total[1] += weights * training_sums(own)
         return np.asarray(total[0] / total[1])
 
 
@@ -147,13 +121,8 @@ class Tilting:
         weights: Floats = np.exp(self.log_scale[split] + tilt)
         return weights
 
-    def means(self, values: NDArray[Any], sets: TrainingSets) -> Floats:
-        """Return the weighted mean of values over each training set, one by one."""
-        means = np.empty(len(self.theta))
-        for fit in range(sets.n_fits):
-            rows = sets.train(fit)
-            means[fit] = np.average(values[rows], weights=self.of(fit, rows))
-        return means
+
+Weighting = ClassWeights | Tilting
 
 
 def tilting(y: NDArray[np.floating], tests: Ragged, out: Ragged) -> Tilting:
