@@ -1,12 +1,7 @@
 """From a formula and a data frame to a :class:`Design`: outcome and matrix."""
 
-from statcv.formula.design import (
-    Design,
-    counted,
-    dependent_columns,
-    in_words,
-    make_design,
-)
+from statcv.formula.dependence import dependent_columns, in_words
+from statcv.formula.design import Design, counted, make_design
 from statcv.formula.frame import (
     as_frame,
     is_missing,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -17,10 +15,6 @@ from statcv.errors import (
     MissingPackageError,
     suggestion,
 )
-
-MANY = 40  # fewest columns that are read together rather than one by one
-SHORT = 10_000  # most rows of columns that are read together wherever they lie
-SMALL = 2**16  # values of a frame that is read as a whole in any case
 
 
 def as_frame(data: object) -> pd.DataFrame:
@@ -148,131 +142,6 @@ def plain_column(column: pd.Series[Any], name: str) -> pd.Series[Any]:
             "for instance with .dt.total_seconds()."
         )
     return _plain_object(column, name)
-
-
-class Columns(Mapping[str, "pd.Series[Any]"]):
-    """Some columns of a frame, each made plain when it is asked for.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The data, of which later changes have no effect.
-    every : list of str
-        Names of all its columns.
-    names : sequence of str
-        Names of these columns.
-    rows : numpy.ndarray of int, optional
-        Positions of the rows; all of them unless given.
-    """
-
-    def __init__(
-        self,
-        frame: pd.DataFrame,
-        every: list[str],
-        names: Sequence[str],
-        rows: NDArray[np.intp] | None = None,
-    ) -> None:
-        self.frame, self.every = frame.copy(deep=False), every
-        self.names, self.rows = names, rows
-        self._made: dict[str, pd.Series[Any]] = {}
-
-    def __getitem__(self, name: str) -> pd.Series[Any]:
-        found = self._made.get(name)
-        if found is None:
-            if name not in self._known:
-                raise KeyError(name)
-            column = self.frame[name]
-            column = column if self.rows is None else column.iloc[self.rows]
-            found = self._made[name] = plain_column(column, name)
-        return found
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Keep these columns and rows alone."""
-        names = list(self.names)
-        frame = self.frame[names]
-        frame = frame if self.rows is None else frame.iloc[self.rows]
-        kept = {"frame": frame, "every": names, "names": self.names}
-        return {**kept, "rows": None, "_made": {}}
-
-    @cached_property
-    def _known(self) -> frozenset[str]:
-        return frozenset(self.names)
-
-    @cached_property
-    def _places(self) -> slice | NDArray[np.intp]:
-        """The positions of the columns in the frame."""
-        names = list(self.names)
-        first = self.every.index(names[0])
-        if self.every[first : first + len(names)] == names:
-            return slice(first, first + len(names))
-        return self.frame.columns.get_indexer(pd.Index(names))
-
-    @cached_property
-    def _kinds(self) -> set[Any]:
-        """The dtypes of the columns."""
-        return _different(self._dtypes[self._places]) if self.names else set()
-
-    @cached_property
-    def _dtypes(self) -> NDArray[Any]:
-        """The dtypes of all columns of the frame."""
-        return self.frame.dtypes.to_numpy()
-
-    def are_numbers(self) -> bool:
-        """Return whether all columns are numbers, once they are plain."""
-        kinds = self._kinds
-        if all(map(is_number, kinds)):
-            return True
-        if any(isinstance(kind, np.dtype) and kind.kind in "bM" for kind in kinds):
-            return False
-        return all(is_number(self[name].dtype) for name in self.names)
-
-    def table(self) -> NDArray[Any] | None:
-        """Return many columns of numbers as one array; None for others.
-
-        They are short, or lie together in memory, as columns of one dtype usually do.
-        A frame of several dtypes, or a small one, is quicker to read as a whole.
-        """
-        n = len(self.frame)
-        many, small = len(self.names) >= MANY, n * len(self.every) <= SMALL
-        if not (many or small) or self.rows is not None:
-            return None
-        if n > SHORT and not self._lie_together():
-            return None
-        numbers = False
-        if small or len(self._kinds) > 1:
-            numbers = all(map(is_number, _different(self._dtypes)))
-        if not (many or numbers):
-            return None
-        if numbers:
-            values = self.frame.to_numpy()[:, self._places]
-        else:
-            numbered = self.frame.set_axis(range(len(self.every)), axis=1)
-            values = numbered.iloc[:, self._places].to_numpy()  # with no names to copy
-        return values if is_number(values.dtype) else None
-
-    def _lie_together(self) -> bool:
-        """Return whether the columns have one dtype, and equal distances in memory."""
-        places = self._places
-        if len(self._kinds) > 1 or not isinstance(places, slice):
-            return False
-        first, second, last = (
-            self.frame.iloc[:, place].to_numpy().__array_interface__["data"][0]
-            for place in (places.start, places.start + 1, places.stop - 1)
-        )
-        return bool(last - first == (second - first) * (len(self.names) - 1))
-
-
-def _different(dtypes: NDArray[Any]) -> set[Any]:
-    """Return the dtypes that occur, of which there is mostly one."""
-    listed = dtypes.tolist()
-    alike = listed.count(listed[0]) == len(listed)
-    return {listed[0]} if alike else set(listed)
 
 
 def _plain_number(column: pd.Series[Any]) -> pd.Series[Any]:

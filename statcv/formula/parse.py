@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import io
 import tokenize
-from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -26,14 +25,8 @@ from statcv.formula.limits import (
     check_count,
     check_length,
 )
-from statcv.formula.quoting import (
-    Written,
-    all_quoted,
-    column_of,
-    quoted,
-    without_signs_of_r,
-)
-from statcv.formula.scope import Factors, resolve
+from statcv.formula.quoting import column_of, quoted, without_signs_of_r
+from statcv.formula.scope import Factor, column_factor, resolve
 
 DOT = "ꓸ"  # stands in for '.' while patsy reads: one sign, so carets keep their place
 
@@ -223,12 +216,10 @@ class Formula:
         The expression on the left.
     intercept : bool
         Whether there is an intercept.
-    single : tuple of str
-        The factor expressions that are terms by themselves, as written.
-    several : tuple of tuple of str
-        One tuple of factor expressions for each other term, ordered by degree and then
-        as written.
-    factors : Factors
+    terms : tuple of tuple of str
+        One tuple of factor expressions per term, ordered by degree as in R, and then as
+        written. The empty tuple is the intercept.
+    factors : dict
         Factor of each expression, the outcome included.
     outcome_columns, columns : tuple of str
         Columns of the data used on the left, and on the right.
@@ -239,33 +230,23 @@ class Formula:
     text: str
     outcome: str
     intercept: bool
-    single: tuple[str, ...]
-    several: tuple[Term, ...]
-    factors: Factors
+    terms: tuple[Term, ...]
+    factors: Mapping[str, Factor]
     outcome_columns: tuple[str, ...]
     columns: tuple[str, ...]
     functions: Mapping[str, Any]
 
     @cached_property
-    def terms(self) -> tuple[Term, ...]:
-        """One tuple of factor expressions per term, ordered by degree as in R.
-
-        The empty tuple is the intercept.
-        """
-        constant: tuple[Term, ...] = ((),) if self.intercept else ()
-        return (*constant, *zip(self.single), *self.several)
-
-    @cached_property
     def multiplies(self) -> bool:
         """Whether every term is a product of columns."""
-        column = self.factors.columns
-        return all(code in column for code in chain(self.single, *self.several))
+        codes = chain.from_iterable(self.terms)
+        return all(self.factors[code].column is not None for code in codes)
 
     @cached_property
     def products(self) -> tuple[Term, ...]:
         """The columns whose product each term is, if it ``multiplies``."""
-        column = self.factors.columns
-        return tuple(tuple(column[code] for code in term) for term in self.terms)
+        columns = {code: str(one.column) for code, one in self.factors.items()}
+        return tuple(tuple(columns[code] for code in term) for term in self.terms)
 
     def __getstate__(self) -> dict[str, Any]:
         """Replace modules, which do not pickle, by their names."""
@@ -293,7 +274,6 @@ def parse_formula(
     columns: Sequence[str],
     scope: Mapping[str, Any],
     not_in_dot: Collection[str] = (),
-    known: Collection[str] | None = None,
 ) -> Formula:
     """Parse a formula, given the columns of the data.
 
@@ -309,8 +289,6 @@ def parse_formula(
         Names that the formula may call.
     not_in_dot : collection of str
         Columns that ``.`` does not stand for.
-    known : collection of str, optional
-        All columns, in which one is found quickly; made from ``columns`` by default.
 
     Raises
     ------
@@ -329,69 +307,41 @@ def parse_formula(
         computed = _sides(without_signs_of_r(text))[0]
         left = sides(f"I({computed}) ~ 1")[0]
     outcome = _single_outcome(expanded(left), text)
-    known = dict.fromkeys(columns) if known is None else known
+    known = dict.fromkeys(columns)
     left_factors, functions = resolve([outcome], known, scope)
     outcome_columns = left_factors[outcome].columns
-    others = list(columns)
-    for column in {*outcome_columns, *not_in_dot}:
-        if column in known:
-            others.remove(column)
-    dot = all_quoted(others, known)
-    intercept, single, several = _predictors(right, dot)
-    if not (intercept or single or several):
+    gone = {*outcome_columns, *not_in_dot}
+    dot = {quoted(column): column for column in columns if column not in gone}
+    found = expanded(right, tuple(dot))
+    terms, intercept = found.ordered, found.intercept is not False
+    several = [term for term in terms if len(term) > 1]
+    check_count(len(several), MAX_INTERACTIONS + 2 * len(dot), "interactions")
+    if not (intercept or terms):
         raise FormulaError(f"the formula {text!r} leaves no column to fit.")
-    codes: Collection[str] = single
-    if several:
-        codes = dict.fromkeys(chain(single, *several))
+    codes = dict.fromkeys(chain.from_iterable(terms))
+    named = [code for code in codes if code not in dot]
     # a misspelt name is an error where it is taken away, too
-    mentions = mentioned(right)
-    beyond_dot = any(code not in dot for code in mentions)
-    named = [code for code in codes if code not in dot] if beyond_dot else []
-    read, more_functions = resolve(dict.fromkeys([*named, *mentions]), known, scope)
+    asked = dict.fromkeys([*named, *mentioned(right)])
+    read, more_functions = resolve(asked, known, scope)
     for term in several:
         if any("(" in code for code in term):  # the columns of a product of bases
             check_cost(ast.parse(f"[{', '.join(term)}]"), ":".join(term))
-    more = {code: f.column for code, f in read.items() if f.column is not None}
-    written = {**dot, **more} if any(code not in dot for code in more) else dot
-    factors = Factors({**left_factors, **read}, written, "Q" in known)
-    if named:
-        in_order = chain.from_iterable(factors[code].columns for code in codes)
-        used = tuple(dict.fromkeys(in_order))
-        _refuse_both_sides(outcome_columns, used)
-    else:
-        used = dot.columns if codes is dot.codes else tuple(map(dot.__getitem__, codes))
-    formula = Formula(
+    renamed = "Q" in known
+    of_dot = {c: column_factor(c, dot[c], renamed) for c in codes if c in dot}
+    factors = {**left_factors, **of_dot, **read}
+    in_order = chain.from_iterable(factors[code].columns for code in codes)
+    used = tuple(dict.fromkeys(in_order))
+    _refuse_both_sides(outcome_columns, used)
+    return Formula(
         text=text,
         outcome=outcome,
         intercept=intercept,
-        single=single,
-        several=several,
+        terms=((), *terms) if intercept else terms,
         factors=factors,
         outcome_columns=outcome_columns,
         columns=used,
         functions={**functions, **more_functions},
     )
-    if not named:
-        vars(formula)["multiplies"] = True  # known already
-    return formula
-
-
-def _predictors(
-    right: Any, dot: Written
-) -> tuple[bool, tuple[str, ...], tuple[Term, ...]]:
-    """Return whether there is an intercept, and the terms of one and several factors.
-
-    A dot by itself is not expanded, since it may stand for many columns.
-    """
-    if right.type == "PYTHON_EXPR" and right.token.extra == DOT and len(dot):
-        return True, dot.codes, ()
-    found = expanded(right, dot.codes)
-    terms = found.ordered
-    alone = bisect_right(terms, 1, key=len)
-    most = MAX_INTERACTIONS + 2 * len(dot)
-    check_count(len(terms) - alone, most, "interactions")
-    single = tuple(chain.from_iterable(terms[:alone]))
-    return found.intercept is not False, single, terms[alone:]
 
 
 def _refuse_both_sides(outcome: Collection[str], used: Sequence[str]) -> None:

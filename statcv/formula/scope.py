@@ -90,37 +90,6 @@ class Factor:
     labels: tuple[str, ...] = ()
 
 
-class Factors(Mapping[str, Factor]):
-    """Factor of each expression; those that are a single column are made on demand.
-
-    Parameters
-    ----------
-    read : mapping of str to Factor
-        Factors that were read one by one.
-    columns : mapping of str to str
-        Column of each expression that is a single column.
-    renamed : bool
-        Whether ``Q`` is itself a column, so that the function has another name.
-    """
-
-    def __init__(
-        self, read: Mapping[str, Factor], columns: Mapping[str, str], renamed: bool
-    ) -> None:
-        self.read, self.columns, self.renamed = read, columns, renamed
-
-    def __getitem__(self, code: str) -> Factor:
-        found = self.read.get(code)
-        if found is not None:
-            return found
-        return column_factor(code, self.columns[code], self.renamed)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter({**self.read, **self.columns})
-
-    def __len__(self) -> int:
-        return len(self.read.keys() | self.columns.keys())
-
-
 def column_factor(code: str, column: str, renamed: bool) -> Factor:
     """Return the factor of an expression that is a single column."""
     python = _ALIAS + code if code != column and renamed else code

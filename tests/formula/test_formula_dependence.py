@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from statcv import cv
 from statcv.errors import CollinearityWarning
-from statcv.formula import make_design
-from statcv.formula.design import dependent_columns
+from statcv.formula import dependent_columns, make_design
 from statcv.models import Logit, Statsmodels
 
 N = 60
