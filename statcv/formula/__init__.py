@@ -7,19 +7,19 @@ from statcv.formula.frame import (
     is_missing,
     is_number,
     plain_column,
-    row_values,
-    row_weights,
     shown_label,
 )
 from statcv.formula.learnt import Learnt
 from statcv.formula.new_levels import Factors
 from statcv.formula.outcome import Outcome
-from statcv.formula.parse import Formula, parse_formula, updated_formula
+from statcv.formula.parse import Formula, parse_formula
 from statcv.formula.quoting import quoted
+from statcv.formula.row_values import row_values, row_weights
 from statcv.formula.scope import caller_scope
 from statcv.formula.terms import Terms, is_finite
 from statcv.formula.text_numbers import why_text
 from statcv.formula.training_sets import TrainingSets
+from statcv.formula.updating import updated_formula
 
 __all__ = [
     "Design",

@@ -24,6 +24,7 @@ from statcv.errors import (
 )
 from statcv.formula.frame import (
     as_frame,
+    as_learnt,
     is_missing,
     is_number,
     plain_column,
@@ -144,7 +145,7 @@ class Design:
                     + suggestion(column, frame.columns)
                 )
         columns = {
-            name: _as_learnt(
+            name: as_learnt(
                 plain_column(frame[name], name), self.terms.columns[name], name
             )
             for name in self.formula.columns
@@ -359,35 +360,3 @@ def _refuse_not_finite(design: Design) -> None:
                 f"the term {design.names[j]!r} is {cells[rows[0]]:g} in {len(rows)} "
                 f"rows (first: {shown_label(design.labels[rows[0]])})."
             )
-
-
-def _as_learnt(
-    column: pd.Series[Any], learnt: pd.Series[Any], name: str
-) -> pd.Series[Any]:
-    """Return a new column with the categories of the fit, or raise an error."""
-    if not isinstance(learnt.dtype, pd.CategoricalDtype):
-        if column.isna().all():
-            return column.astype(float)
-        if isinstance(column.dtype, pd.CategoricalDtype):
-            raise DataError(
-                f"column {name!r} is text in the new data, but was a number in the "
-                "data of the fit."
-            )
-        if learnt.dtype.kind == "b" and not column.dropna().isin([0, 1]).all():
-            odd = column.dropna()[~column.dropna().isin([0, 1])].iloc[0]
-            raise DataError(
-                f"column {name!r} has the value {odd}, but was true or false in the "
-                "data of the fit."
-            )
-        whole = learnt.dtype.kind == "b" and column.notna().all()
-        return column.astype(bool) if whole else column
-    known = learnt.cat.categories
-    unknown = [v for v in column.dropna().unique() if v not in known]
-    if unknown:
-        raise DataError(
-            f"column {name!r} has the level {shown_label(unknown[0])}, which the data "
-            f"of the fit did not have ({', '.join(map(str, known[:8]))})."
-        )
-    return pd.Series(
-        pd.Categorical(column, categories=known), index=column.index, name=name
-    )

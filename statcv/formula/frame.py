@@ -9,11 +9,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import (
-    ColumnError,
     DataError,
     FrameError,
     MissingPackageError,
-    suggestion,
 )
 
 
@@ -184,71 +182,33 @@ def _factor(values: pd.Series[Any], levels: list[str]) -> pd.Series[Any]:
     )
 
 
-# ---- arguments with one value per row, such as weights and folds ----
-
-
-def row_values(values: Any, frame: pd.DataFrame, name: str) -> pd.Series[Any]:
-    """Return a value for each row of the data.
-
-    Parameters
-    ----------
-    values : str or array-like
-        Name of a column; series, matched by its labels; or array in the order of the
-        rows.
-    frame : pandas.DataFrame
-        The data.
-    name : str
-        Name of the argument, for messages.
-
-    Raises
-    ------
-    ColumnError
-        If there is no column of that name.
-    DataError
-        If values do not fit the rows.
-    """
-    if isinstance(values, str):
-        if values not in frame.columns:
-            raise ColumnError(
-                f"{name}={values!r} is not a column of the data."
-                + suggestion(values, frame.columns)
-            )
-        return frame[values]
-    if isinstance(values, pd.Series):
-        if not values.index.is_unique or not values.index.isin(frame.index).all():
+def as_learnt(
+    column: pd.Series[Any], learnt: pd.Series[Any], name: str
+) -> pd.Series[Any]:
+    """Return a new column with the categories of the fit, or raise an error."""
+    if not isinstance(learnt.dtype, pd.CategoricalDtype):
+        if column.isna().all():
+            return column.astype(float)
+        if isinstance(column.dtype, pd.CategoricalDtype):
             raise DataError(
-                f"{name}= is a series whose labels are not those of the data."
+                f"column {name!r} is text in the new data, but was a number in the "
+                "data of the fit."
             )
-        return values.reindex(frame.index).rename(name)
-    array = np.asarray(values)
-    if array.ndim != 1 or len(array) != len(frame):
+        if learnt.dtype.kind == "b" and not column.dropna().isin([0, 1]).all():
+            odd = column.dropna()[~column.dropna().isin([0, 1])].iloc[0]
+            raise DataError(
+                f"column {name!r} has the value {odd}, but was true or false in the "
+                "data of the fit."
+            )
+        whole = learnt.dtype.kind == "b" and column.notna().all()
+        return column.astype(bool) if whole else column
+    known = learnt.cat.categories
+    unknown = [v for v in column.dropna().unique() if v not in known]
+    if unknown:
         raise DataError(
-            f"{name}= must have one value for each of the {len(frame)} rows of the "
-            f"data, but has the shape {array.shape}."
+            f"column {name!r} has the level {shown_label(unknown[0])}, which the data "
+            f"of the fit did not have ({', '.join(map(str, known[:8]))})."
         )
-    return pd.Series(array, index=frame.index, name=name)
-
-
-def row_weights(
-    values: Any, frame: pd.DataFrame, kept: NDArray[np.intp]
-) -> NDArray[np.float64]:
-    """Return the weights of the kept rows.
-
-    Raises
-    ------
-    DataError
-        If weights are missing, negative, infinite, or all zero.
-    """
-    column = row_values(values, frame, "weights").iloc[kept]
-    if not pd.api.types.is_numeric_dtype(column.dtype):
-        from statcv.formula.text_numbers import why_text
-
-        why = why_text(column, str(column.name))
-        raise DataError(f"the weights must be numbers, not {column.dtype}.{why}")
-    weights = column.to_numpy(dtype=float, na_value=np.nan)
-    if not np.isfinite(weights).all():
-        count = int((~np.isfinite(weights)).sum())
-        raise DataError(f"the weights are missing or infinite in {count} rows.")
-    if (weights < 0).any() or not (weights > 0).any():
-        raise DataError("the weights must be 0 or more, and some above 0.")
-    return np.asarray(weights)
+    return pd.Series(
+        pd.Categorical(column, categories=known), index=column.index, name=name
+    )

@@ -11,7 +11,7 @@ import ast
 import io
 import tokenize
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import import_module
 from itertools import chain
@@ -19,187 +19,18 @@ from types import ModuleType
 from typing import Any
 
 from statcv.errors import FormulaError, plural
+from statcv.formula.expansion import DOT, Expansion, Term, expand, mentioned
 from statcv.formula.limits import (
     MAX_INTERACTIONS,
     check_cost,
     check_count,
     check_length,
 )
-from statcv.formula.quoting import column_of, quoted, without_signs_of_r
-from statcv.formula.scope import Factor, column_factor, resolve
+from statcv.formula.quoting import quoted, without_signs_of_r
+from statcv.formula.reader import resolve
+from statcv.formula.scope import Factor, column_factor
 
-DOT = "ꓸ"  # stands in for '.' while patsy reads: one sign, so carets keep their place
-
-Term = tuple[str, ...]
-
-
-@dataclass
-class Expansion:
-    """Distinct terms, and whether an intercept was asked for (None: not stated).
-
-    The key of a term is its factor, or the set of its factors if it has several.
-    """
-
-    terms: dict[str | frozenset[str], Term] = field(default_factory=dict)
-    intercept: bool | None = None
-
-    def add(self, *terms: Term) -> None:
-        """Add terms that are new, with each factor of a term once."""
-        for term in terms:
-            term = tuple(dict.fromkeys(term))
-            key = term[0] if len(term) == 1 else frozenset(term)
-            self.terms.setdefault(key, term)
-
-    @property
-    def ordered(self) -> tuple[Term, ...]:
-        """The terms by degree, then as written."""
-        return tuple(sorted(self.terms.values(), key=len))
-
-
-def expand(tree: Any, dot: Sequence[str] | None) -> Expansion:
-    """Expand a tree of patsy's parser.
-
-    Parameters
-    ----------
-    tree : patsy.parse_formula.ParseNode
-        Tree of one side of the formula.
-    dot : sequence of str or None
-        Codes of the columns that ``.`` stands for; None where it has no meaning.
-
-    Raises
-    ------
-    patsy.PatsyError
-        If an operator is not supported; the error holds its position.
-    """
-    chain = []  # a + b - c + … from its end: a loop, since it may be long
-    while tree.type in ("+", "-") and len(tree.args) == 2:
-        chain.append(tree)
-        tree = tree.args[0]
-    found = _expand_one(tree, dot)
-    for node in reversed(chain):
-        other = expand(node.args[1], dot)
-        if node.type == "+":
-            for key, term in other.terms.items():
-                found.terms.setdefault(key, term)
-            if other.intercept is not None:
-                found.intercept = other.intercept
-        else:
-            for key in other.terms:
-                found.terms.pop(key, None)
-            if other.intercept or node.args[1].type == "ZERO":
-                found.intercept = not other.intercept
-    return found
-
-
-def mentioned(tree: Any) -> list[str]:
-    """Return the expressions of a tree, including those that it removes again."""
-    found, waiting = [], [tree]
-    while waiting:
-        node = waiting.pop()
-        waiting.extend(node.args)
-        if node.type == "PYTHON_EXPR" and node.token.extra != DOT:
-            found.append(_code(node))
-    return found[::-1]
-
-
-def _code(node: Any) -> str:
-    """Return the canonical code of an expression, unique for each column."""
-    code = str(node.token.extra)
-    column = column_of(code)
-    return code if column is None else quoted(column)
-
-
-def _expand_one(node: Any, dot: Sequence[str] | None) -> Expansion:
-    kind, arity = node.type, len(node.args)
-    if kind in ("ZERO", "ONE"):
-        return Expansion(intercept=kind == "ONE")
-    if kind == "PYTHON_EXPR":
-        return _factor(node, dot)
-    if kind == "**":
-        return _power(node, dot)
-    if kind in ("*", ":", "/"):
-        left, right = (_interacting(part, dot) for part in node.args)
-        return _interaction(kind, left, right)
-    if kind == "+" and arity == 1:
-        return expand(node.args[0], dot)
-    if kind == "-" and node.args[0].type in ("ZERO", "ONE"):
-        return Expansion(intercept=node.args[0].type == "ZERO")
-    raise _error(_REFUSED.get(kind, f"the operator {kind!r} is not known here"), node)
-
-
-_REFUSED = {
-    "-": "only 1 or 0 can be subtracted where no term stands before '-'",
-    "~": "'~' can stand once only, between the outcome and the predictors",
-    "NUMBER": "only the numbers 0 and 1 can be terms; write I(2 * x) for a product",
-}
-
-
-def _factor(node: Any, dot: Sequence[str] | None) -> Expansion:
-    code = node.token.extra
-    found = Expansion()
-    if code == DOT and dot is None:
-        raise _error("'.' means nothing on the left of '~'", node)
-    if code == DOT and not dot:
-        raise _error("'.' stands for no column: the data have no others", node)
-    if code == DOT:
-        found.terms = dict(zip(dot or (), zip(dot or ()), strict=True))
-    elif DOT in code:
-        raise _error("'.' stands for columns only where it is a term by itself", node)
-    else:
-        found.add((_code(node),))
-    return found
-
-
-def _interacting(node: Any, dot: Sequence[str] | None) -> Expansion:
-    found = expand(node, dot)
-    if found.intercept:
-        raise _error("the intercept cannot interact with anything", node)
-    return found
-
-
-def _interaction(kind: str, left: Expansion, right: Expansion) -> Expansion:
-    found = Expansion(intercept=_taken_out(left, right))
-    ours = list(left.terms.values())
-    if kind != "/":
-        pairs = len(ours) * len(right.terms)
-        check_count(pairs, 10 * MAX_INTERACTIONS, "interactions")
-    if kind != ":":
-        found.add(*ours)
-    if kind == "*":
-        found.add(*right.terms.values())
-    if kind == "/":  # (a + b)/c is a + b + a:b:c, as in R
-        ours = [tuple(code for term in ours for code in term)]
-    found.add(*(a + b for a in ours for b in right.terms.values()))
-    return found
-
-
-def _power(node: Any, dot: Sequence[str] | None) -> Expansion:
-    base = _interacting(node.args[0], dot)
-    exponent = getattr(node.args[1].token, "extra", None) or ""
-    if not exponent.isdecimal() or int(exponent) < 1:
-        raise _error("'**' needs an integer of 1 or more after it", node.args[1])
-    found = Expansion(intercept=_taken_out(base))
-    found.add(*base.terms.values())
-    latest = base
-    for _ in range(1, min(int(exponent), len(base.terms))):
-        latest = _interaction(":", latest, base)
-        found.add(*latest.terms.values())
-    return found
-
-
-def _taken_out(*parts: Expansion) -> bool | None:
-    return False if any(part.intercept is False for part in parts) else None
-
-
-def _error(message: str, node: Any) -> Exception:
-    import patsy
-
-    error: Exception = patsy.PatsyError(message, node)
-    return error
-
-
-# ---- formula text → outcome expression and terms of the predictors ----
-
+_OPENING = {"(", "[", "{"}
 _CLOSING = {")", "]", "}"}
 _ARITHMETIC = {"**", "-", "*", "/"}
 
@@ -304,7 +135,7 @@ def parse_formula(
     check_length(text, columns)
     left, right = sides(without_signs_of_r(text))
     if left.type in _ARITHMETIC and left.args[-1].type != "ONE":  # R computes there
-        computed = _sides(without_signs_of_r(text))[0]
+        computed = written_sides(without_signs_of_r(text))[0]
         left = sides(f"I({computed}) ~ 1")[0]
     outcome = _single_outcome(expanded(left), text)
     known = dict.fromkeys(columns)
@@ -427,117 +258,14 @@ def mark_dots(text: str) -> str:
     return "".join(marked)
 
 
-# ---- updating by another formula, in which dots stand for sides ----
-
-_OPENING = {"(", "[", "{"}
-_OPERATORS = {"+", "-", "*", "/", ":", "**", "^", "%", "|"}
-
-Summands = list[tuple[str, str]]  # signs and terms
-
-
-def updated_formula(old: str, new: str) -> str:
-    """Replace the dots of a new formula by the sides of an old one, as R's ``update``.
-
-    The dots are replaced only if the left side is a dot, contains one, or is absent;
-    otherwise ``.`` means all other columns. Removed and repeated terms are not written.
-
-    >>> updated_formula("y ~ age + np.log(bmi)", ". ~ . - age")
-    'y ~ np.log(bmi)'
-    >>> updated_formula("y ~ age + bmi", ". ~ .:sex")
-    'y ~ (age + bmi):sex'
-    >>> updated_formula("y ~ age", "y ~ .")
-    'y ~ .'
-    """
-    new, old = without_signs_of_r(new), without_signs_of_r(old)
-    (left, right), (outcome, terms) = (_sides(mark_dots(f)) for f in (new, old))
-    if not right or not outcome or (left and DOT not in left):
-        return new
-    outcome = (left or DOT).replace(DOT, outcome)
-    full = right.replace(DOT, f"({terms})")
-    try:
-        meant = _expansion(full)
-    except FormulaError:
-        return _dotted(
-            f"{outcome} ~ {full}"
-        )  # raises an error later, with the position
-    put = _put(right, terms)
-    for found in (_without_doubles(put), put):
-        said = _said(found)
-        if _same(said, meant):
-            return _dotted(f"{outcome} ~ {said}")
-    return _dotted(f"{outcome} ~ {full}")
-
-
-def _sides(text: str) -> tuple[str, str]:
+def written_sides(text: str) -> tuple[str, str]:
     """Return the text left and right of ``~``, empty if a side is absent."""
     text = text.replace("\n", " ")
-    place = next(iter(_top_level(text, {"~"})), len(text))
+    place = next(iter(top_level(text, {"~"})), len(text))
     return text[:place].strip(), text[place + 1 :].strip()
 
 
-def _put(text: str, terms: str) -> Summands:
-    """Return the summands of a side, with its dots replaced by another side's."""
-    found: Summands = []
-    inside = f"({terms})" if _top_level(terms, _OPERATORS) else terms
-    for sign, term in _summands(text):
-        if (sign, term) == ("+", DOT):
-            found += _summands(terms)
-        else:
-            found.append((sign, term.replace(DOT, inside)))
-    return found
-
-
-def _without_doubles(summands: Summands) -> Summands:
-    """Drop summands that are removed again or repeated, and a redundant intercept."""
-    found: dict[str, tuple[str, str]] = {}
-    for sign, term in summands:
-        key = "".join(term.split())
-        if key in found and found[key][0] != sign:
-            del found[key]
-        elif key not in found:
-            found[key] = (sign, term)
-    if len(found) > 1 and found.get("1") == ("+", "1"):
-        del found["1"]
-    return list(found.values())
-
-
-def _said(summands: Summands) -> str:
-    """Write a sum; an empty sum is the intercept."""
-    text = " ".join(f"{sign} {term}" for sign, term in summands) or "1"
-    return f"-{text[2:]}" if text.startswith("- ") else text.removeprefix("+ ")
-
-
-def _same(text: str, meant: Expansion) -> bool:
-    """Return whether two sides have the same terms in the same order."""
-    try:
-        found = _expansion(text)
-    except FormulaError:
-        return False
-    intercepts = {found.intercept is not False, meant.intercept is not False}
-    return found.ordered == meant.ordered and len(intercepts) == 1
-
-
-def _expansion(text: str) -> Expansion:
-    """Expand a side; ``.`` stands for a column of that name."""
-    return expanded(sides(f"y ~ {_dotted(text)}")[1], [quoted(".")])
-
-
-def _summands(text: str) -> Summands:
-    """Split a side at each ``+`` and ``-`` that is not in brackets."""
-    found: Summands = []
-    sign, start = "+", 0
-    for place in [*_top_level(text, {"+", "-"}), len(text)]:
-        term = text[start:place].strip()
-        if term:
-            found.append((sign, term))
-            sign = "+"
-        if text[place : place + 1] == "-":
-            sign = "-" if sign == "+" else "+"
-        start = place + 1
-    return found
-
-
-def _top_level(text: str, operators: Collection[str]) -> list[int]:
+def top_level(text: str, operators: Collection[str]) -> list[int]:
     """Return the positions of operators outside brackets and strings."""
     depth, places = 0, []
     try:
@@ -551,7 +279,3 @@ def _top_level(text: str, operators: Collection[str]) -> list[int]:
     except (tokenize.TokenError, SyntaxError):
         pass  # the parser reports what is unclosed, and where
     return places
-
-
-def _dotted(text: str) -> str:
-    return text.replace(DOT, ".")

@@ -17,10 +17,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.formula.expressions import by_row
+from statcv.formula.by_row import by_row
 from statcv.formula.frame import is_number
 from statcv.formula.learning import transforms
-from statcv.formula.learnt import Learnt, Prepared
+from statcv.formula.learnt import Learnt, PreparedTerms
 from statcv.formula.parse import Formula
 from statcv.formula.permitted import check_rowwise, values_of
 from statcv.formula.scope import evaluating, namespace
@@ -74,11 +74,11 @@ class Terms:
         return formula.multiplies and all(numeric)
 
     @cached_property
-    def _prepared(self) -> Prepared | None:
+    def _prepared(self) -> PreparedTerms | None:
         """The terms ready to be learnt together; None if patsy learns them."""
         if self.is_plain:
             return None
-        return Prepared.of(self.formula, self.columns, self.index)
+        return PreparedTerms.of(self.formula, self.columns, self.index)
 
     @property
     def _layout(self) -> Any:
