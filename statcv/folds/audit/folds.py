@@ -335,9 +335,8 @@ def fit_means(plan: FoldPlan, values: NDArray[Any]) -> NDArray[np.float64]:
     if not one_by_one or plan.n_fits <= looked_at:
         return plan.training_means(values)
     means = np.full(plan.n_fits, np.nan)
-    for fit in np.linspace(0, plan.n_fits - 1, looked_at).astype(np.intp).tolist():
-        rows = plan.train(fit)
-        means[fit] = np.average(values[rows], weights=plan.weights(fit, rows))
+    fits = np.linspace(0, plan.n_fits - 1, looked_at).astype(np.intp)
+    means[fits] = plan.fits.weighted_means(values, fits.tolist())
     return means
 
 

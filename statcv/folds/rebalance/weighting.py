@@ -174,7 +174,7 @@ def tilting(y: NDArray[np.floating], tests: Ragged, out: Ragged) -> Tilting:
         stays = np.ones(len(z), dtype=bool)
         stays[tests[split]] = False
         stays[out[split]] = False
-        theta[split], log_total[split] = _directly(unit[stays], close)
+        theta[split], log_total[split] = _directly(unit[stays])
     count = len(z) - tests.sizes - out.sizes
     return Tilting(z, theta / largest, np.log(count) - log_total)
 
@@ -228,33 +228,17 @@ def _by_series(
     return theta, total
 
 
-def _directly(unit: Floats, close: float) -> tuple[float, float]:
+def _directly(unit: Floats) -> tuple[float, float]:
     """Return theta and the logarithm of the sum of exp(theta u) of one training set."""
+    from scipy.optimize import brentq
+    from scipy.special import logsumexp, softmax
 
-    def tilted(theta: float) -> tuple[float, float, float]:
-        peak = float((theta * unit).max())
-        weights = np.exp(theta * unit - peak)
-        total = float(weights.sum())
-        mean = float(weights @ unit) / total
-        variance = float(weights @ (unit - mean) ** 2) / total
-        return mean, variance, peak + float(np.log(total))
+    def mean(theta: float) -> float:
+        return float(softmax(theta * unit) @ unit)
 
-    side = -np.sign(tilted(0)[0])
-    near, far = 0.0, float(side)
-    while tilted(far)[0] * side < 0:
-        near, far = far, 2 * far
-    theta = near
-    mean, variance, log_total = tilted(theta)
-    while abs(mean) > close and near != far:
-        if mean * side < 0:
-            near = theta
-        else:
-            far = theta
-        newton = theta - mean / variance if variance > 0 else near
-        inside = min(near, far) < newton < max(near, far)
-        step = newton if inside else (near + far) / 2
-        if step in (theta, near, far):
-            break
-        theta = step
-        mean, variance, log_total = tilted(theta)
-    return theta, log_total
+    # the tilted mean rises with theta, so that its root lies on the other side of 0
+    far = -float(np.sign(mean(0.0)))
+    while mean(far) * far < 0:
+        far *= 2
+    theta = float(brentq(mean, 0.0, far, xtol=1e-15)) if far else 0.0
+    return theta, float(logsumexp(theta * unit))
