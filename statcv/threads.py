@@ -92,9 +92,9 @@ def shared(work: Callable[[T], Made], items: Sequence[T], cost: float) -> list[M
         for place in places:
             made[place] = work(items[place])
 
-    heeded = np.geterr()
+    on_error = np.geterr()
     for helper in _helpers()[: hands - 1]:
-        helper.put((do, heeded, errors))
+        helper.put((do, on_error, errors))
     allowed, _allowed.number, _allowed.busy = _allowed.number, 1, True
     try:
         do()
@@ -139,10 +139,10 @@ def product(
 def _help(asked: SimpleQueue[Any]) -> None:
     """Do what is asked, and answer with the error that was met, or None."""
     _allowed.busy = True
-    for do, heeded, errors in iter(asked.get, None):
+    for do, on_error, errors in iter(asked.get, None):
         met = None
         try:
-            with np.errstate(**heeded):
+            with np.errstate(**on_error):
                 do()
         except BaseException as error:
             met = error

@@ -45,7 +45,7 @@ class FoldFit:
     @property
     def held_out(self) -> NDArray[np.intp]:
         """The records that its split holds out."""
-        return self.setup.plan.fits.test(self.number).astype(np.intp)
+        return self.setup.plan.fits.held_out_by(self.number)
 
     @cached_property
     def _learnt(self) -> Any:

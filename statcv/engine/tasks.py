@@ -82,7 +82,7 @@ def fit_one_by_one(setup: Setup, fits: range) -> Part:
 def _fit_fold(setup: Setup, number: int) -> Part:
     started = time.perf_counter()
     plan, model = setup.plan, setup.model
-    test, partners = plan.fits.test(number), plan.fits.partners(number)
+    test, partners = plan.fits.held_out_by(number), plan.fits.partners(number)
     others = np.concatenate([test, partners]) if len(partners) else test
     try:
         training = setup.folds.training_set(setup.records, number)

@@ -7,13 +7,14 @@ from statcv.folds.deletion import (
     delete_records,
     omit_held_out,
 )
-from statcv.folds.plan import FoldPlan
+from statcv.folds.plan import FoldPlan, is_sample
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.balance import Bags, balance
 from statcv.folds.response import Response
-from statcv.folds.schemes.build import DEFAULT_K, make_plan
+from statcv.folds.schemes.arguments import DEFAULT_K
+from statcv.folds.schemes.build import make_plan
 from statcv.folds.schemes.holdout import Records
-from statcv.folds.schemes.pairs import count_unlike, is_sample
+from statcv.folds.schemes.pairs import count_unlike
 from statcv.folds.schemes.table import SCHEMES, Scheme
 from statcv.folds.strata.clusters import Strata
 from statcv.folds.strata.resolve import (

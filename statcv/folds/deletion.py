@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import RESERVE
 from statcv.errors import SchemeError
-from statcv.folds.plan import FoldPlan, Rows
+from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.weighting import ClassWeights
+from statcv.folds.splits import Rows
 
 Flags = NDArray[np.bool_]
 DROPS = ("subsample", "all")  # rebalancing by dropping records
@@ -38,16 +40,7 @@ class Deletions:
     fits: NDArray[np.intp]
 
 
-@dataclass(frozen=True, eq=False)
-class _Left:
-    """What is left of a plan when one set of records is deleted."""
-
-    splits: Rows
-    fits: Rows
-    tests: Ragged
-    dropped: Ragged
-    kept_out: Ragged
-    copied: Ragged
+LISTS = ("tests", "dropped", "kept_out", "copied")
 
 
 def delete_records(plan: FoldPlan, sets: Sequence[Rows], seed: int) -> Deletions:
@@ -87,25 +80,25 @@ def delete_records(plan: FoldPlan, sets: Sequence[Rows], seed: int) -> Deletions
             "records; use rebalance=None."
         )
     parts = [_left(plan, np.asarray(rows), seed) for rows in sets]
-    splits = np.concatenate([part.splits for part in parts])
+    splits = np.concatenate([own for own, _, _ in parts])
     if not len(splits):
         raise SchemeError("no fold is left when records are deleted.")
-    of_split = np.repeat(np.arange(len(parts)), [len(part.splits) for part in parts])
+    of_split = np.repeat(np.arange(len(parts)), [len(own) for own, _, _ in parts])
     repeat = of_split * plan.repeats + plan.fits.repeat_of[splits]
     new_split = np.diff(repeat, prepend=-1)
     first = np.flatnonzero(new_split)
     sizes = np.diff(np.append(first, len(splits)))
-    fits = np.concatenate([part.fits for part in parts])
-    of_fit = np.repeat(np.arange(len(parts)), [len(part.fits) for part in parts])
+    fits = np.concatenate([own for _, own, _ in parts])
+    of_fit = np.repeat(np.arange(len(parts)), [len(own) for _, own, _ in parts])
     owner = of_fit * plan.n_splits + plan.fits.split_of[fits]
     starts = np.flatnonzero(np.diff(owner, prepend=-1))
+    joined: dict[str, Any] = {
+        name: Ragged.joined(own[name] for _, _, own in parts) for name in LISTS
+    }
     made = replace(
         plan,
-        tests=Ragged.joined(part.tests for part in parts),
+        **joined,
         labels=tuple(range(1, size + 1) for size in sizes.tolist()),
-        dropped=Ragged.joined(part.dropped for part in parts),
-        kept_out=Ragged.joined(part.kept_out for part in parts),
-        copied=Ragged.joined(part.copied for part in parts),
         first_fit=np.append(starts, len(fits)),
         weighting=None,
         seed=None,
@@ -145,11 +138,8 @@ def choose_splits(plan: FoldPlan, splits: Rows) -> FoldPlan:
     weighting = None if plan.weighting is None else plan.weighting.chosen(fits)
     return replace(
         plan,
-        tests=plan.tests.chosen(splits),
+        **_chosen(plan, splits, fits),
         labels=tuple(range(1, size + 1) for size in sizes[sizes > 0].tolist()),
-        dropped=plan.dropped.chosen(fits),
-        kept_out=plan.kept_out.chosen(fits),
-        copied=plan.copied.chosen(fits),
         first_fit=np.append(0, np.cumsum(np.diff(plan.first_fit)[splits])),
         weighting=weighting,
     )
@@ -228,22 +218,25 @@ def _stays(plan: FoldPlan, gone: Flags) -> tuple[Flags, Flags]:
     return splits, fits
 
 
-def _left(plan: FoldPlan, rows: Rows, seed: int) -> _Left:
+def _chosen(plan: FoldPlan, splits: Rows, fits: Rows) -> dict[str, Any]:
+    """Return the lists of some splits and fits."""
+    of = {name: splits if name == "tests" else fits for name in LISTS}
+    return {name: getattr(plan, name).chosen(own) for name, own in of.items()}
+
+
+def _left(plan: FoldPlan, rows: Rows, seed: int) -> tuple[Rows, Rows, dict[str, Any]]:
+    """Return the splits, the fits and the lists that are left without some records."""
     gone = _marked(plan, rows)
-    stays, fits = (np.flatnonzero(flags) for flags in _stays(plan, gone))
+    splits, fits = (np.flatnonzero(flags) for flags in _stays(plan, gone))
+    lists = _chosen(plan, splits, fits)
+    lists = {name: _less(own, gone) for name, own in lists.items()}
     deleted = np.sort(rows)
     out = Ragged.split(np.tile(deleted, len(fits)), np.full(len(fits), len(deleted)))
-    kept_out = _less(plan.kept_out.chosen(fits), gone).beside(out)
+    lists["kept_out"] = lists["kept_out"].beside(out)
     if plan.rebalance in DROPS and plan.response is not None:
-        kept_out = kept_out.beside(_lost_instead(plan, fits, gone, seed))
-    return _Left(
-        splits=stays,
-        fits=fits,
-        tests=_less(plan.tests.chosen(stays), gone),
-        dropped=_less(plan.dropped.chosen(fits), gone),
-        kept_out=kept_out,
-        copied=_less(plan.copied.chosen(fits), gone),
-    )
+        instead = _lost_instead(plan, fits, gone, seed)
+        lists["kept_out"] = lists["kept_out"].beside(instead)
+    return splits, fits, lists
 
 
 def _less(lists: Ragged, gone: Flags) -> Ragged:

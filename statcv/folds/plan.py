@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,13 +12,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.arguments import MAX_BINS, check_types, check_whole
-from statcv.errors import ArgumentError, SchemeError
-from statcv.folds.fits import Fits
-from statcv.folds.ragged import Ragged
-from statcv.folds.rebalance.weighting import Weighting
+from statcv.arguments import check_types
+from statcv.errors import SchemeError
 from statcv.folds.response import Response
-from statcv.folds.schemes.table import SCHEMES, Scheme
+from statcv.folds.schemes.pairs import count_unlike
+from statcv.folds.splits import Rows, Splits
 from statcv.folds.strata.clusters import Strata
 from statcv.words import plural
 
@@ -26,11 +24,9 @@ if TYPE_CHECKING:
     from statcv.folds.audit.audit import Audit
     from statcv.folds.strata.resolve import ByQuantile
 
-Rows = NDArray[np.intp]
 
-
-@dataclass(frozen=True, eq=False)
-class FoldPlan:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FoldPlan(Splits):
     """Who is held out, and on whom each fit trains, in memory O(n + dropped).
 
     A *split* is one fold of one repeat; splits are numbered through, repeat by repeat.
@@ -79,121 +75,10 @@ class FoldPlan:
     [2, 2]
     """
 
-    scheme: str
     sentence: str
-    n: int
-    tests: Ragged
-    labels: tuple[Sequence[Any], ...]
-    dropped: Ragged
-    kept_out: Ragged
-    copied: Ragged
-    first_fit: NDArray[np.int64]
-    weighting: Weighting | None = None
-    rebalance: str | None = None
-    strata: Strata | None = None
     response: Response | None = None
     rows: pd.Index[Any] | None = None
     seed: int | None = None
-
-    # ---- sizes and names ----
-
-    @property
-    def repeats(self) -> int:
-        """How many times the records are held out."""
-        return len(self.labels)
-
-    @property
-    def n_splits(self) -> int:
-        """Folds of all repeats together."""
-        return len(self.tests)
-
-    @property
-    def n_fits(self) -> int:
-        """Training sets, of all splits together."""
-        return len(self.dropped)
-
-    @cached_property
-    def fits(self) -> Fits:
-        """The training sets by number, as engine and inference read them."""
-        return Fits(
-            n=self.n,
-            folds=tuple(map(len, self.labels)),
-            tests=self.tests,
-            dropped=self.dropped,
-            kept_out=self.kept_out,
-            copied=self.copied,
-            first_fit=self.first_fit,
-            weighting=self.weighting,
-            strata=self.strata,
-            scheme=self.made_by,
-            rebalance=self.rebalance,
-        )
-
-    def name(self, split: int) -> tuple[int, Any]:
-        """Return (repeat from 1, the fold's name) of a split."""
-        check_whole(split, "split", least=0, most=self.n_splits - 1)
-        first = self.fits.first_split
-        repeat = int(np.searchsorted(first, split, side="right")) - 1
-        return repeat + 1, self.labels[repeat][split - first[repeat]]
-
-    @cached_property
-    def partition(self) -> bool:
-        """Whether every record is held out exactly once in every repeat."""
-        return self.fits.times_in_repeat == (1, 1)
-
-    @cached_property
-    def held_out(self) -> NDArray[np.int32]:
-        """The fold in which each record is held out, from 0; -1 for never.
-
-        Shape (repeats, n).
-
-        Raises
-        ------
-        SchemeError
-            If a record is held out more than once in a repeat, as in pairs.
-        """
-        owners = self.tests.owners
-        repeat = self.fits.repeat_of[owners]
-        fold = np.full((self.repeats, self.n), -1, dtype=np.int32)
-        fold[repeat, self.tests.values] = owners - self.fits.first_split[repeat]
-        if (fold >= 0).sum() < len(owners):
-            raise SchemeError(
-                f"{self.scheme} holds a record out more than once a repeat, so no "
-                "record has one fold."
-            )
-        return fold
-
-    # ---- training sets and held-out records ----
-
-    def test(self, split: int) -> Rows:
-        """Return the records held out in a split."""
-        check_whole(split, "split", least=0, most=self.n_splits - 1)
-        return self.tests[split]
-
-    def left_out(self, fit: int) -> Rows:
-        """Return the records that a fit neither trains on nor holds out."""
-        check_whole(fit, "fit", least=0, most=self.n_fits - 1)
-        return np.union1d(self.dropped[fit], self.kept_out[fit])
-
-    def train(self, fit: int) -> Rows:
-        """Return the records on which a fit is trained, with repetitions."""
-        check_whole(fit, "fit", least=0, most=self.n_fits - 1)
-        return self.fits.train(fit)
-
-    def weights(self, fit: int, rows: Rows) -> NDArray[np.float64] | None:
-        """Return the weights of training records of a fit; None where all are 1."""
-        check_whole(fit, "fit", least=0, most=self.n_fits - 1)
-        return None if self.weighting is None else self.weighting.of(fit, rows)
-
-    @property
-    def rebalanced(self) -> bool:
-        """Whether all training sets were given equal class totals."""
-        return self.rebalance is not None
-
-    @property
-    def made_by(self) -> Scheme | None:
-        """The named scheme of the plan; None for folds that were given."""
-        return SCHEMES.get(self.scheme)
 
     def split(
         self, X: Any = None, y: Any = None, groups: Any = None
@@ -230,52 +115,6 @@ class FoldPlan:
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of (training, held-out) pairs that ``split`` yields."""
         return self.n_fits
-
-    # ---- counts and sums over training sets ----
-
-    @property
-    def n_train(self) -> NDArray[np.int64]:
-        """The number of training records of each fit, shape (n_fits,)."""
-        return self.fits.n_train
-
-    def counts(
-        self, codes: NDArray[Any], classes: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return class counts of training sets and of held-out sets.
-
-        Shapes (n_fits, classes) and (n_splits, classes).
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> data = scv.load_data("spector")
-        >>> plan = scv.fold_plan("GRADE", data, k=4, seed=1)
-        >>> plan.counts(data["GRADE"].to_numpy(), 2)[0].tolist()
-        [[16, 8], [16, 8], [15, 9], [16, 8]]
-        """
-        check_whole(classes, "classes", least=1, most=MAX_BINS)
-        values = np.asarray(codes)
-        _length_is(self.n, values, "codes")
-        if (
-            values.dtype.kind not in "iub"
-            or not ((values >= 0) & (values < classes)).all()
-        ):
-            raise ArgumentError(f"codes must be integers from 0 to {classes - 1}.")
-        return self.fits.counts(values, classes)
-
-    def training_means(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the (weighted) mean of values over each training set, (n_fits,).
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> data = scv.load_data("spector")
-        >>> plan = scv.fold_plan("GRADE", data, k=4, seed=1)
-        >>> plan.training_means(data["GRADE"].to_numpy()).round(3).tolist()
-        [0.333, 0.333, 0.375, 0.333]
-        """
-        _length_is(self.n, np.asarray(values), "values")
-        return self.fits.training_means(np.asarray(values))
 
     # ---- new records ----
 
@@ -417,11 +256,10 @@ class FoldPlan:
         >>> plan.fingerprint == scv.fold_plan("GRADE", data, k=4, seed=1).fingerprint
         True
         """
-        fits = self.fits
-        how = f"{self.n} {fits.compares_pairs} {fits.tournament}"
+        how = f"{self.n} {self.fits.compares_pairs} {self.fits.tournament}"
         digest = hashlib.sha256(how.encode())
         lists = (self.tests, self.dropped, self.kept_out, self.copied)
-        parts: list[Any] = [fits.first_split, fits.first_fit]
+        parts: list[Any] = [self.fits.first_split, self.first_fit]
         for one in lists:
             parts += [one.starts, one.values]
         for part in parts:
@@ -446,47 +284,13 @@ class FoldPlan:
         )
 
 
-def _length_is(n: int, values: NDArray[Any], name: str) -> None:
-    if values.shape[:1] != (n,) or values.dtype.kind not in "biuf":
-        raise ArgumentError(f"{name} must hold one number for each of {n} records.")
-
-
 def _length(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)  # sparse has no len
 
 
-def assemble(
-    scheme: str,
-    sentence: str,
-    held_out: Sequence[NDArray[Any]],
-    dropped: Sequence[Rows] = (),
-    *,
-    labels: Sequence[Sequence[Any]] | None = None,
-    rebalance: str | None = None,
-    seed: int | None = None,
-) -> FoldPlan:
-    """Make a plan from one fold array per repeat and one array of drops per split."""
-    folds = [np.asarray(fold) for fold in held_out]
-    if labels is None:
-        labels = [range(1, int(fold.max()) + 2) for fold in folds]
-    tests = Ragged.joined(
-        Ragged.grouped(fold, len(names))
-        for fold, names in zip(folds, labels, strict=True)
-    )
-    none = Ragged.empty(len(tests))
-    absent = Ragged.of(dropped).rising() if len(dropped) else none
-    return FoldPlan(
-        scheme=scheme,
-        sentence=sentence,
-        n=len(folds[0]),
-        tests=tests,
-        labels=tuple(
-            names if isinstance(names, range) else tuple(names) for names in labels
-        ),
-        dropped=absent if rebalance else none,
-        kept_out=none if rebalance else absent,
-        copied=none,
-        first_fit=np.arange(len(tests) + 1),
-        rebalance=rebalance,
-        seed=seed,
-    )
+def is_sample(plan: FoldPlan) -> bool:
+    """Return whether a plan holds out a sample of the pairs that differ in outcome."""
+    if plan.scheme != "leave_pair_out" or plan.response is None:
+        return False
+    drawn = int(np.diff(plan.fits.first_split).min())
+    return drawn < count_unlike(plan.response.values)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 FEW = 2**14  # values whose owners are kept
-LONG = 2**10  # values of a list on average, which may be summed by itself
 
 
 def stable_order(codes: NDArray[Any], classes: int) -> NDArray[np.intp]:
@@ -121,11 +119,6 @@ class Ragged:
         return self.starts[1:] - self.starts[:-1]
 
     @property
-    def _are_long(self) -> bool:
-        """Whether lists are so long that each may be summed by itself."""
-        return len(self) * LONG <= len(self.values)
-
-    @property
     def owners(self) -> NDArray[np.intp]:
         """The list to which each value belongs."""
         return self._few_owners if len(self.values) <= FEW else self._owners()
@@ -149,10 +142,6 @@ class Ragged:
         if not len(self.values):
             return np.zeros((len(self), classes), dtype=np.int64)
         chosen = codes[self.values]
-        if self._are_long:
-            ends = pairwise(self.starts.tolist())
-            each = [np.bincount(chosen[a:b], minlength=classes) for a, b in ends]
-            return np.stack(each).astype(np.int64)
         cells = self.owners * classes + chosen
         table = np.bincount(cells, minlength=len(self) * classes)
         return table.reshape(len(self), classes)
@@ -162,7 +151,4 @@ class Ragged:
         if not len(self.values):
             return np.zeros(len(self))
         chosen = np.asarray(values[self.values], dtype=np.float64)
-        if self._are_long:
-            ends = pairwise(self.starts.tolist())
-            return np.array([chosen[a:b].sum() for a, b in ends])
         return np.bincount(self.owners, chosen, len(self)).astype(np.float64)

@@ -15,6 +15,7 @@ from statcv.folds.audit import trained_on_equal
 from statcv.folds.plan import FoldPlan
 from statcv.folds.rebalance.balance import balance, rebalancing
 from statcv.folds.response import Response
+from statcv.folds.schemes.arguments import FoldArguments
 from statcv.folds.schemes.build import build_plan
 from statcv.folds.schemes.table import SCHEMES
 from statcv.folds.strata.clusters import Strata
@@ -32,14 +33,9 @@ def resolve_plan(
     scheme: Any,
     response: Response | None,
     frame: pd.DataFrame,
-    *,
-    k: int | None = None,
-    p: float | None = None,
-    pairs: int | None = None,
-    repeats: int | None = None,
-    rebalance: Any = None,
-    stratifier: Stratifier | None = None,
-    seed: int = 0,
+    given: FoldArguments,
+    stratifier: Stratifier | None,
+    seed: int,
     columns: Collection[str] = (),
 ) -> FoldPlan:
     """Return the plan that a name or an object stands for.
@@ -53,9 +49,10 @@ def resolve_plan(
     response : Response or None
     frame : pandas.DataFrame
         The records, with the columns of the stratifier.
-    k, p, pairs, repeats, rebalance, seed
-        As in :func:`statcv.folds.make_plan`.
-    stratifier : Stratifier, optional
+    given : FoldArguments
+        The arguments besides the scheme and the stratifier.
+    stratifier : Stratifier or None
+    seed : int
     columns : collection of str
         Columns of the data, suggested for a misspelt name.
 
@@ -77,21 +74,10 @@ def resolve_plan(
                 "scikit-learn splitter, and the data's columns of fold numbers."
                 + suggestion(scheme, [*SCHEMES, *columns])
             )
-        return build_plan(
-            SCHEMES[scheme],
-            response,
-            len(frame),
-            k=k,
-            p=p,
-            pairs=pairs,
-            repeats=repeats,
-            rebalance=rebalance,
-            stratifier=stratifier,
-            frame=frame,
-            seed=seed,
-        )
-    given = {"k": k, "p": p, "pairs": pairs, "repeats": repeats}
-    for name, value in given.items():
+        made_by, n = SCHEMES[scheme], len(frame)
+        return build_plan(made_by, response, n, given, stratifier, frame, seed)
+    for name in ("k", "p", "pairs", "repeats"):
+        value = getattr(given, name)
         if value is not None:
             raise ArgumentError(
                 f"{name}={value!r} means nothing where the folds are given."
@@ -107,10 +93,8 @@ def resolve_plan(
             f"some are the same. Give stratify={label!r} to count them once.",
             FoldWarning,
         )
-    how = rebalancing(rebalance)
-    if how is None:
-        return plan
-    return balance(plan, how, seed)
+    how = rebalancing(given.rebalance)
+    return plan if how is None else balance(plan, how, seed)
 
 
 def _given(
@@ -206,25 +190,6 @@ def _check_balance(plan: FoldPlan, response: Response | None) -> None:
 # ---- the arguments of a call that define the folds, and the plan they make ----
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class FoldArguments:
-    """The arguments of a call that define the held-out and training records.
-
-    Attributes
-    ----------
-    scheme, k, p, pairs, repeats, stratify, rebalance
-        As :func:`statcv.cv` takes them.
-    """
-
-    scheme: Any = None
-    k: int | None = None
-    p: float | None = None
-    pairs: int | None = None
-    repeats: int | None = None
-    stratify: Any = None
-    rebalance: Any = None
-
-
 @dataclass(frozen=True, eq=False)
 class Holdout:
     """The arguments that define the folds, with the data that they refer to.
@@ -284,7 +249,7 @@ class Holdout:
         seed: int,
     ) -> FoldPlan:
         """Make the plan of the kept rows."""
-        given, found = self.arguments, self.stratifier
+        found = self.stratifier
         for column in self.fold_column:
             if column in outcome_columns:
                 raise SchemeError(
@@ -307,14 +272,10 @@ class Holdout:
             self._scheme(kept),
             response,
             self.table if len(kept) == len(self.table) else self.table.iloc[kept],
-            k=given.k,
-            p=given.p,
-            pairs=given.pairs,
-            repeats=given.repeats,
-            rebalance=given.rebalance,
-            stratifier=found,
-            seed=seed,
-            columns=self.table.columns,
+            self.arguments,
+            found,
+            seed,
+            self.table.columns,
         )
 
     def _scheme(self, kept: NDArray[np.intp]) -> Any:

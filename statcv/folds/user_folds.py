@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,8 +12,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import FoldWarning, SchemeError, warn
-from statcv.folds.plan import FoldPlan, Rows, assemble
+from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
+from statcv.folds.splits import Rows
 from statcv.words import plural
 
 
@@ -211,3 +213,40 @@ class GivenSplits:
     def split(self, X: Any, y: Any) -> list[Any]:
         """Return the pairs."""
         return self.pairs
+
+
+def assemble(
+    scheme: str,
+    sentence: str,
+    held_out: Sequence[NDArray[Any]],
+    dropped: Sequence[Rows] = (),
+    *,
+    labels: Sequence[Sequence[Any]] | None = None,
+    rebalance: str | None = None,
+    seed: int | None = None,
+) -> FoldPlan:
+    """Make a plan from one fold array per repeat and one array of drops per split."""
+    folds = [np.asarray(fold) for fold in held_out]
+    if labels is None:
+        labels = [range(1, int(fold.max()) + 2) for fold in folds]
+    tests = Ragged.joined(
+        Ragged.grouped(fold, len(names))
+        for fold, names in zip(folds, labels, strict=True)
+    )
+    none = Ragged.empty(len(tests))
+    absent = Ragged.of(dropped).rising() if len(dropped) else none
+    return FoldPlan(
+        scheme=scheme,
+        sentence=sentence,
+        n=len(folds[0]),
+        tests=tests,
+        labels=tuple(
+            names if isinstance(names, range) else tuple(names) for names in labels
+        ),
+        dropped=absent if rebalance else none,
+        kept_out=none if rebalance else absent,
+        copied=none,
+        first_fit=np.arange(len(tests) + 1),
+        rebalance=rebalance,
+        seed=seed,
+    )

@@ -1,30 +1,25 @@
 """From a formula and a data frame to a :class:`Design`: outcome and matrix."""
 
-from statcv.formula.design import (
-    Design,
-    counted,
-    dependent_columns,
-    in_words,
-    make_design,
-)
+from statcv.formula.dependence import dependent_columns, in_words
+from statcv.formula.design import Design, counted, make_design
 from statcv.formula.frame import (
     as_frame,
     is_missing,
     is_number,
     plain_column,
-    row_values,
-    row_weights,
     shown_label,
 )
 from statcv.formula.learnt import Learnt
 from statcv.formula.new_levels import Factors
 from statcv.formula.outcome import Outcome
-from statcv.formula.parse import Formula, parse_formula, updated_formula
+from statcv.formula.parse import Formula, parse_formula
 from statcv.formula.quoting import quoted
+from statcv.formula.row_values import row_values, row_weights
 from statcv.formula.scope import caller_scope
 from statcv.formula.terms import Terms, is_finite
 from statcv.formula.text_numbers import why_text
 from statcv.formula.training_sets import TrainingSets
+from statcv.formula.updating import updated_formula
 
 __all__ = [
     "Design",

@@ -23,8 +23,8 @@ from statcv.errors import (
     warn,
 )
 from statcv.formula.frame import (
-    Columns,
     as_frame,
+    as_learnt,
     is_missing,
     is_number,
     plain_column,
@@ -33,7 +33,7 @@ from statcv.formula.frame import (
 from statcv.formula.outcome import Outcome, read_outcome
 from statcv.formula.parse import Formula, parse_formula
 from statcv.formula.quoting import quoted
-from statcv.formula.terms import CELLS, Matrix, Terms, is_finite
+from statcv.formula.terms import Matrix, Terms, is_finite
 from statcv.formula.text_numbers import text_numbers
 from statcv.words import listed
 
@@ -146,7 +146,7 @@ class Design:
                     + suggestion(column, frame.columns)
                 )
         columns = {
-            name: _as_learnt(
+            name: as_learnt(
                 plain_column(frame[name], name), self.terms.columns[name], name
             )
             for name in self.formula.columns
@@ -184,25 +184,24 @@ def make_design(
     """
     one_of(na_action, NA_ACTIONS, "na_action")
     frame = as_frame(data)
-    every = frame.columns.tolist()
-    parsed = parse_formula(formula, every, scope, not_in_dot, frame.columns)
+    parsed = parse_formula(formula, frame.columns.tolist(), scope, not_in_dot)
     given = {name: frame[name] for name in parsed.outcome_columns}
-    columns = Columns(frame, every, parsed.columns)
-    terms, index = Terms(parsed, columns, frame.index), frame.index
-    matrix, finite = terms.checked_matrix() if terms.is_plain else (None, False)
-    others = {} if finite else {name: frame[name] for name in parsed.columns}
-    kept, missing = _complete_rows(given, others, len(frame), parsed, na_action)
+    covariates = {name: frame[name] for name in parsed.columns}
+    kept, missing = _complete_rows(given, covariates, len(frame), parsed, na_action)
+    index = frame.index
     if len(kept) < len(frame):
         index = index[kept]
         given = {name: column.iloc[kept] for name, column in given.items()}
-        terms = Terms(parsed, Columns(frame, every, parsed.columns, kept), index)
-        matrix = None if matrix is None else _kept_rows(matrix, kept)
+        covariates = {name: column.iloc[kept] for name, column in covariates.items()}
+    columns = {name: plain_column(one, name) for name, one in covariates.items()}
+    terms = Terms(parsed, columns, index)
     _refuse_text_numbers(parsed, frame, () if terms.is_plain else parsed.terms)
     outcome = read_outcome(parsed, given, index, positive)
     if not terms.is_plain:  # otherwise the matrix shows it
         _refuse_identifiers(parsed, terms.columns)
         _refuse_infinite(terms.columns)
-    _refuse_learning_from_missing(terms)
+    if na_action == "pass":
+        _refuse_learning_from_missing(terms)
     _refuse_names_twice(terms)
     terms.check_rowwise()
     design = Design(
@@ -214,25 +213,8 @@ def make_design(
         n_given=len(frame),
         missing=missing,
     )
-    if matrix is not None:
-        vars(design)["matrix"] = matrix  # known already
-    if finite:
-        vars(design)["is_finite"] = True
-    else:
-        _refuse_not_finite(design)
+    _refuse_not_finite(design)
     return design
-
-
-def _kept_rows(matrix: Matrix, kept: NDArray[np.intp]) -> Matrix:
-    """Move some rows of a matrix, in rising order, to its beginning, and return them.
-
-    No second matrix is made, since new memory is slow.
-    """
-    rows = max(1, CELLS // max(matrix.shape[1], 1))
-    for start in range(0, len(kept), rows):
-        some = kept[start : start + rows]
-        matrix[start : start + len(some)] = matrix[some]
-    return matrix[: len(kept)]
 
 
 def _complete_rows(
@@ -337,10 +319,6 @@ def _refuse_infinite(columns: Series) -> None:
 
 
 def _refuse_names_twice(terms: Terms) -> None:
-    formula = terms.formula
-    alone = terms.is_plain and not formula.several  # each has its own name
-    if alone and not (formula.intercept and "Intercept" in formula.single):
-        return
     if len(set(terms.names)) < len(terms.names):
         name, _ = Counter(terms.names).most_common(1)[0]
         raise FormulaError(
@@ -383,130 +361,3 @@ def _refuse_not_finite(design: Design) -> None:
                 f"the term {design.names[j]!r} is {cells[rows[0]]:g} in {len(rows)} "
                 f"rows (first: {shown_label(design.labels[rows[0]])})."
             )
-
-
-def _as_learnt(
-    column: pd.Series[Any], learnt: pd.Series[Any], name: str
-) -> pd.Series[Any]:
-    """Return a new column with the categories of the fit, or raise an error."""
-    if not isinstance(learnt.dtype, pd.CategoricalDtype):
-        if column.isna().all():
-            return column.astype(float)
-        if isinstance(column.dtype, pd.CategoricalDtype):
-            raise DataError(
-                f"column {name!r} is text in the new data, but was a number in the "
-                "data of the fit."
-            )
-        if learnt.dtype.kind == "b" and not column.dropna().isin([0, 1]).all():
-            odd = column.dropna()[~column.dropna().isin([0, 1])].iloc[0]
-            raise DataError(
-                f"column {name!r} has the value {odd}, but was true or false in the "
-                "data of the fit."
-            )
-        whole = learnt.dtype.kind == "b" and column.notna().all()
-        return column.astype(bool) if whole else column
-    known = learnt.cat.categories
-    unknown = [v for v in column.dropna().unique() if v not in known]
-    if unknown:
-        raise DataError(
-            f"column {name!r} has the level {shown_label(unknown[0])}, which the data "
-            f"of the fit did not have ({', '.join(map(str, known[:8]))})."
-        )
-    return pd.Series(
-        pd.Categorical(column, categories=known), index=column.index, name=name
-    )
-
-
-# ---- columns of a design that are linear combinations of the others ----
-
-TOLERANCE = 1e-10  # share of a column's norm that the others must leave unexplained
-CLEARLY = 1e-3  # unexplained share that is certain if rounding costs half the digits
-PART = 1e-6  # share of a column's norm that another must contribute to be named
-MOST_COLUMNS = 500
-ROWS = 2000  # number of rows examined before all are
-SHOWN = 3  # number of columns named
-
-
-def dependent_columns(design: Design) -> list[str]:
-    """Describe the columns that are constant, or determined by earlier ones.
-
-    Designs with 500 columns or more, or with at least as many columns as rows, are not
-    examined, since dependence is the rule there; nor are columns with missing values.
-
-    Parameters
-    ----------
-    design : Design
-
-    Returns
-    -------
-    list of str
-        One clause for each such column, such as ``"'b' is a multiple of 'a'"``.
-    """
-    X = design.matrix
-    n, p = X.shape
-    if not 0 < p < n or p > MOST_COLUMNS or not design.is_finite:
-        return []
-    some = X[:: max(1, n // max(ROWS, 4 * p))]
-    if _are_independent(some) or (len(some) < n and not len(_dependent(some)[0])):
-        return []  # rows can only make columns more different
-    columns, parts = _dependent(X)
-    return [
-        _said(design.names, X[:, j], int(j), part)
-        for j, part in zip(columns, parts, strict=True)
-    ]
-
-
-def _are_independent(X: Matrix) -> bool:
-    """Return whether the products of columns show that none depends on others.
-
-    They take a tenth of the time of an orthogonal decomposition, and half its digits.
-    """
-    scaled = _scaled(X)
-    try:
-        lower = np.linalg.cholesky(scaled.T @ scaled)
-    except np.linalg.LinAlgError:
-        return False
-    return bool(lower.diagonal().min() > CLEARLY)
-
-
-def _scaled(X: Matrix) -> Matrix:
-    """Return columns with a sum of squares of 1, or of 0."""
-    largest = np.abs(X).max(axis=0)
-    scaled = X / np.where(largest > 0, largest, 1.0)
-    norm = np.linalg.norm(scaled, axis=0)
-    scaled /= np.where(norm > 0, norm, 1.0)
-    return scaled
-
-
-def _dependent(X: Matrix) -> tuple[NDArray[np.intp], list[NDArray[np.intp]]]:
-    """Return dependent columns, and for each the earlier ones that determine it."""
-    R: Matrix = np.asarray(np.linalg.qr(_scaled(X), mode="r"))
-    dependent = np.abs(R.diagonal()) < TOLERANCE
-    free = np.flatnonzero(~dependent)
-    found, parts = np.flatnonzero(dependent), []
-    for j in found:
-        before = free[free < j]
-        weights = np.linalg.solve(R[np.ix_(before, before)], R[before, j])
-        parts.append(before[np.abs(weights) > PART])
-    return found, parts
-
-
-def _said(
-    names: tuple[str, ...], column: Matrix, j: int, part: NDArray[np.intp]
-) -> str:
-    if np.ptp(column) <= TOLERANCE * np.abs(column).max():
-        return f"{names[j]!r} is constant ({column[0]:g})"
-    others = [names[i] for i in part if names[i] != "Intercept"]
-    if len(part) == len(others) == 1:
-        return f"{names[j]!r} is a multiple of {others[0]!r}"
-    shown = listed(list(map(repr, others)), most=SHOWN)
-    return f"{names[j]!r} is determined by {shown}"
-
-
-def in_words(clauses: list[str]) -> str:
-    """Join the clauses on columns, at most three of them.
-
-    >>> in_words(["'a' is constant (1)", "'b' is a multiple of 'c'"])
-    "'a' is constant (1); 'b' is a multiple of 'c'"
-    """
-    return listed(clauses, most=SHOWN, between="; ")

@@ -1,6 +1,6 @@
 """Expressions of a formula, with what they learn learnt in many training sets at once.
 
-The values of an expression are polynomials in the columns of each ``Source``: numbers
+The values of an expression are polynomials in the columns of each source: numbers
 that are the same in all training sets, or in all that share a state, such as the knots
 of a spline. The coefficients of the polynomials differ between training sets, such as
 the mean and the standard deviation of ``scale``.
@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import ast
 from collections import ChainMap
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,50 +20,32 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import StatcvError
+from statcv.formula.column_sources import (
+    ColumnSource,
+    Floats,
+    Integers,
+    distinct_rows,
+    remembered,
+    source_values,
+)
+from statcv.formula.column_sums import (
+    ONE,
+    Column,
+    Columns,
+    Monomial,
+    NotKnownError,
+    negative,
+    plus,
+    side_by_side,
+    times,
+)
 from statcv.formula.training_sets import TrainingSets
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Monomial = tuple[tuple[int, int], ...]
-Column = dict[Monomial, "Floats | float"]
-Columns = list[Column]
-
-ONE: Monomial = ()
 CELLS = 2**18  # numbers in an array of a block of training sets
 FEW = 2**15  # records times states for which all states are computed at once
 SMALL = 1e-10  # relative size of what is lost to rounding
 # least share of a sum of squares that orthogonal polynomials keep without losing digits
 LOST = 1e-8
-
-
-class NotKnownError(Exception):
-    """An expression that is learnt in one training set after the other."""
-
-
-@dataclass(frozen=True, eq=False)
-class Source:
-    """Columns of numbers of all records.
-
-    Attributes
-    ----------
-    state : numpy.ndarray of int, shape (fits,), or None
-        The state that each training set has; None if all have the same.
-    evaluate : callable
-        Function of the numbers of m states that returns an array, shape (m, n, k).
-    """
-
-    state: Integers | None
-    evaluate: Callable[[Integers], Floats]
-
-    @classmethod
-    def of(cls, values: Floats) -> Source:
-        """Return columns that are the same in all training sets, shape (n, k)."""
-        return cls(None, lambda states: values[None])
-
-    @property
-    def values(self) -> Floats:
-        """The columns, if all training sets have the same."""
-        return np.asarray(self.evaluate(np.zeros(1, dtype=np.int64))[0])
 
 
 class Learner:
@@ -91,7 +72,7 @@ class Learner:
     ) -> None:
         self.sets, self.columns = sets, columns
         self.functions, self.transforms = functions, transforms
-        self.sources: list[Source] = []
+        self.sources: list[ColumnSource] = []
         self._known: dict[Any, int] = {}
         self._left: dict[Any, float] = {}
 
@@ -155,9 +136,9 @@ class Learner:
         elif not isinstance(node.op, ast.Add | ast.Sub | ast.Mult):
             raise NotKnownError
         if isinstance(node.op, ast.Sub):
-            right = -right if isinstance(right, float) else _negative(right)
+            right = -right if isinstance(right, float) else negative(right)
         combine = plus if isinstance(node.op, ast.Add | ast.Sub) else times
-        return [combine(a, b) for a, b in _side_by_side(left, right)]
+        return [combine(a, b) for a, b in side_by_side(left, right)]
 
     def _call(self, node: ast.Call) -> Columns:
         if isinstance(node.func, ast.Name) and node.func.id == "I":
@@ -219,14 +200,14 @@ class Learner:
             values = values.astype(np.float64, copy=False)
             if not np.isfinite(values).all():
                 raise NotKnownError
-            self._known[key] = self._append(Source.of(values))
+            self._known[key] = self._append(ColumnSource.of(values))
         return self._known[key]
 
     def _only(self, number: int) -> Floats:
         """Return the only column of a source that all training sets share."""
         return self.sources[number].values[:, 0]
 
-    def _append(self, source: Source) -> int:
+    def _append(self, source: ColumnSource) -> int:
         self.sources.append(source)
         return len(self.sources) - 1
 
@@ -248,7 +229,7 @@ class Learner:
             first, state = distinct_rows(states)
             few = len(first) * self.sets.n <= FEW
             self._known[key] = self._append(
-                Source(state, _remembered(evaluate, states[first], few))
+                ColumnSource(state, remembered(evaluate, states[first], few))
             )
         return self._known[key]
 
@@ -278,7 +259,7 @@ class Learner:
         for fits in self.blocks():
             if not np.isfinite(evaluate(fits)).all():
                 raise NotKnownError
-        return [{((self._append(Source(every, evaluate)), 0),): 1.0}]
+        return [{((self._append(ColumnSource(every, evaluate)), 0),): 1.0}]
 
     # ---- what is learnt of a column ----
 
@@ -354,7 +335,7 @@ class Line:
     Attributes
     ----------
     monomial : tuple
-        The columns whose product is x, by ``Source`` and place in it.
+        The columns whose product is x, by ``ColumnSource`` and place in it.
     x : numpy.ndarray, shape (n,)
     slope, shift : float or numpy.ndarray, shape (fits,)
     """
@@ -377,22 +358,6 @@ class Line:
             raise NotKnownError
         shift, slope = (np.reshape(one, (-1, 1)) for one in (self.shift, self.slope))
         return np.broadcast_to((given - shift) / slope, (fits, given.shape[1]))
-
-
-def _remembered(
-    evaluate: Callable[[Floats], Floats], states: Floats, all_at_once: bool
-) -> Callable[[Integers], Floats]:
-    """Return a function of the numbers of states, which may compute all only once."""
-    known: list[Floats] = []
-
-    def of_numbers(some: Integers) -> Floats:
-        if not all_at_once:
-            return evaluate(states[some])
-        if not known:
-            known.append(evaluate(states))
-        return known[0][some]
-
-    return of_numbers
 
 
 @lru_cache(maxsize=256)
@@ -421,133 +386,8 @@ def _called(node: ast.AST) -> tuple[str, ...]:
     )
 
 
-_ELEMENTWISE = (
-    *(ast.Expression, ast.Name, ast.Constant, ast.Load, ast.BinOp, ast.UnaryOp),
-    *(ast.Compare, ast.operator, ast.unaryop, ast.cmpop),
-)
-
-
-def by_row(
-    python: str, functions: Mapping[str, Any], transforms: Collection[Any]
-) -> bool:
-    """Return whether an expression is known to compute each row from that row alone.
-
-    Its parts are columns, operators, functions of NumPy and functions that learn.
-
-    Parameters
-    ----------
-    python : str
-        Code of the expression.
-    functions : mapping
-        What it may call.
-    transforms : collection
-        The classes of the functions that learn.
-    """
-    return _by_row(parsed(python), functions, transforms)
-
-
-def _by_row(
-    node: ast.AST, functions: Mapping[str, Any], transforms: Collection[Any]
-) -> bool:
-    if isinstance(node, ast.Call):
-        known, arguments = False, [*node.args, *(one.value for one in node.keywords)]
-        if isinstance(node.func, ast.Name):
-            found = functions.get(node.func.id)
-            transform = getattr(found, "__patsy_stateful_transform__", None)
-            known = transform in transforms or node.func.id in ("I", "Q", "C")
-            known = known or isinstance(found, np.ufunc)
-        elif isinstance(node.func, ast.Attribute):
-            module = node.func.value
-            known = (
-                isinstance(module, ast.Name)
-                and functions.get(module.id) is np
-                and isinstance(getattr(np, node.func.attr, None), np.ufunc)
-            )
-        return known and all(
-            _is_literal(one) or _by_row(one, functions, transforms) for one in arguments
-        )
-    if isinstance(node, ast.Name) and node.id in functions:
-        return True  # a contrast, such as Sum
-    if not isinstance(node, _ELEMENTWISE):
-        return False
-    return all(
-        _by_row(one, functions, transforms) for one in ast.iter_child_nodes(node)
-    )
-
-
-def _is_literal(node: ast.expr) -> bool:
-    try:
-        ast.literal_eval(node)
-    except ValueError:
-        return False
-    return True
-
-
 def _literal(node: ast.expr) -> Any:
     try:
         return ast.literal_eval(node)
     except ValueError:
         raise NotKnownError from None
-
-
-def distinct_rows(rows: NDArray[Any]) -> tuple[Integers, Integers]:
-    """Return where each distinct row is first, and which of these each row is."""
-    code = np.zeros(len(rows), dtype=np.int64)
-    first = np.zeros(1, dtype=np.int64)
-    before = np.full(len(rows), np.nan)
-    for column in rows.T:
-        again = (column == before).all()  # as knots at the ends are
-        before = column
-        if not again and not (column == column[:1]).all():
-            values, place = np.unique(column, return_inverse=True)
-            joined = code * len(values) + place
-            _, first, code = np.unique(joined, return_index=True, return_inverse=True)
-    return first, code
-
-
-def source_values(source: Source, fits: Integers) -> Floats:
-    """Return the columns of a source in some training sets, (m, n, k) or (1, n, k)."""
-    if source.state is None:
-        return source.evaluate(np.zeros(1, dtype=np.int64))
-    if len(fits) == 1:
-        return source.evaluate(source.state[fits])
-    states, place = np.unique(source.state[fits], return_inverse=True)
-    made = source.evaluate(states)
-    return made if len(states) == 1 else made[place]
-
-
-# ---- sums and products of columns ----
-
-
-def plus(first: Column, second: Column) -> Column:
-    """Return the sum of two columns."""
-    made = dict(first)
-    for monomial, part in second.items():
-        made[monomial] = made[monomial] + part if monomial in made else part
-    return made
-
-
-def times(first: Column, second: Column) -> Column:
-    """Return the product of two columns."""
-    made: Column = {}
-    for (one, part), (other, share) in product(first.items(), second.items()):
-        monomial = tuple(sorted(one + other))
-        joined = part * share
-        made[monomial] = made[monomial] + joined if monomial in made else joined
-    return made
-
-
-def _negative(columns: Columns) -> Columns:
-    return [times(one, {ONE: -1.0}) for one in columns]
-
-
-def _side_by_side(
-    left: Columns | float, right: Columns | float
-) -> list[tuple[Column, Column]]:
-    one: Columns = left if isinstance(left, list) else [{ONE: left}]
-    other: Columns = right if isinstance(right, list) else [{ONE: right}]
-    width = max(len(one), len(other))
-    if {len(one), len(other)} - {1, width}:
-        raise NotKnownError
-    one, other = (part * width if len(part) == 1 else part for part in (one, other))
-    return list(zip(one, other, strict=True))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -11,16 +9,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import (
-    ColumnError,
     DataError,
     FrameError,
     MissingPackageError,
-    suggestion,
 )
-
-MANY = 40  # fewest columns that are read together rather than one by one
-SHORT = 10_000  # most rows of columns that are read together wherever they lie
-SMALL = 2**16  # values of a frame that is read as a whole in any case
 
 
 def as_frame(data: object) -> pd.DataFrame:
@@ -150,131 +142,6 @@ def plain_column(column: pd.Series[Any], name: str) -> pd.Series[Any]:
     return _plain_object(column, name)
 
 
-class Columns(Mapping[str, "pd.Series[Any]"]):
-    """Some columns of a frame, each made plain when it is asked for.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The data, of which later changes have no effect.
-    every : list of str
-        Names of all its columns.
-    names : sequence of str
-        Names of these columns.
-    rows : numpy.ndarray of int, optional
-        Positions of the rows; all of them unless given.
-    """
-
-    def __init__(
-        self,
-        frame: pd.DataFrame,
-        every: list[str],
-        names: Sequence[str],
-        rows: NDArray[np.intp] | None = None,
-    ) -> None:
-        self.frame, self.every = frame.copy(deep=False), every
-        self.names, self.rows = names, rows
-        self._made: dict[str, pd.Series[Any]] = {}
-
-    def __getitem__(self, name: str) -> pd.Series[Any]:
-        found = self._made.get(name)
-        if found is None:
-            if name not in self._known:
-                raise KeyError(name)
-            column = self.frame[name]
-            column = column if self.rows is None else column.iloc[self.rows]
-            found = self._made[name] = plain_column(column, name)
-        return found
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Keep these columns and rows alone."""
-        names = list(self.names)
-        frame = self.frame[names]
-        frame = frame if self.rows is None else frame.iloc[self.rows]
-        kept = {"frame": frame, "every": names, "names": self.names}
-        return {**kept, "rows": None, "_made": {}}
-
-    @cached_property
-    def _known(self) -> frozenset[str]:
-        return frozenset(self.names)
-
-    @cached_property
-    def _places(self) -> slice | NDArray[np.intp]:
-        """The positions of the columns in the frame."""
-        names = list(self.names)
-        first = self.every.index(names[0])
-        if self.every[first : first + len(names)] == names:
-            return slice(first, first + len(names))
-        return self.frame.columns.get_indexer(pd.Index(names))
-
-    @cached_property
-    def _kinds(self) -> set[Any]:
-        """The dtypes of the columns."""
-        return _different(self._dtypes[self._places]) if self.names else set()
-
-    @cached_property
-    def _dtypes(self) -> NDArray[Any]:
-        """The dtypes of all columns of the frame."""
-        return self.frame.dtypes.to_numpy()
-
-    def are_numbers(self) -> bool:
-        """Return whether all columns are numbers, once they are plain."""
-        kinds = self._kinds
-        if all(map(is_number, kinds)):
-            return True
-        if any(isinstance(kind, np.dtype) and kind.kind in "bM" for kind in kinds):
-            return False
-        return all(is_number(self[name].dtype) for name in self.names)
-
-    def table(self) -> NDArray[Any] | None:
-        """Return many columns of numbers as one array; None for others.
-
-        They are short, or lie together in memory, as columns of one dtype usually do.
-        A frame of several dtypes, or a small one, is quicker to read as a whole.
-        """
-        n = len(self.frame)
-        many, small = len(self.names) >= MANY, n * len(self.every) <= SMALL
-        if not (many or small) or self.rows is not None:
-            return None
-        if n > SHORT and not self._lie_together():
-            return None
-        numbers = False
-        if small or len(self._kinds) > 1:
-            numbers = all(map(is_number, _different(self._dtypes)))
-        if not (many or numbers):
-            return None
-        if numbers:
-            values = self.frame.to_numpy()[:, self._places]
-        else:
-            numbered = self.frame.set_axis(range(len(self.every)), axis=1)
-            values = numbered.iloc[:, self._places].to_numpy()  # with no names to copy
-        return values if is_number(values.dtype) else None
-
-    def _lie_together(self) -> bool:
-        """Return whether the columns have one dtype, and equal distances in memory."""
-        places = self._places
-        if len(self._kinds) > 1 or not isinstance(places, slice):
-            return False
-        first, second, last = (
-            self.frame.iloc[:, place].to_numpy().__array_interface__["data"][0]
-            for place in (places.start, places.start + 1, places.stop - 1)
-        )
-        return bool(last - first == (second - first) * (len(self.names) - 1))
-
-
-def _different(dtypes: NDArray[Any]) -> set[Any]:
-    """Return the dtypes that occur, of which there is mostly one."""
-    listed = dtypes.tolist()
-    alike = listed.count(listed[0]) == len(listed)
-    return {listed[0]} if alike else set(listed)
-
-
 def _plain_number(column: pd.Series[Any]) -> pd.Series[Any]:
     if column.isna().any() or not pd.api.types.is_integer_dtype(column.dtype):
         values = column.to_numpy(dtype=float, na_value=np.nan)
@@ -315,71 +182,33 @@ def _factor(values: pd.Series[Any], levels: list[str]) -> pd.Series[Any]:
     )
 
 
-# ---- arguments with one value per row, such as weights and folds ----
-
-
-def row_values(values: Any, frame: pd.DataFrame, name: str) -> pd.Series[Any]:
-    """Return a value for each row of the data.
-
-    Parameters
-    ----------
-    values : str or array-like
-        Name of a column; series, matched by its labels; or array in the order of the
-        rows.
-    frame : pandas.DataFrame
-        The data.
-    name : str
-        Name of the argument, for messages.
-
-    Raises
-    ------
-    ColumnError
-        If there is no column of that name.
-    DataError
-        If values do not fit the rows.
-    """
-    if isinstance(values, str):
-        if values not in frame.columns:
-            raise ColumnError(
-                f"{name}={values!r} is not a column of the data."
-                + suggestion(values, frame.columns)
-            )
-        return frame[values]
-    if isinstance(values, pd.Series):
-        if not values.index.is_unique or not values.index.isin(frame.index).all():
+def as_learnt(
+    column: pd.Series[Any], learnt: pd.Series[Any], name: str
+) -> pd.Series[Any]:
+    """Return a new column with the categories of the fit, or raise an error."""
+    if not isinstance(learnt.dtype, pd.CategoricalDtype):
+        if column.isna().all():
+            return column.astype(float)
+        if isinstance(column.dtype, pd.CategoricalDtype):
             raise DataError(
-                f"{name}= is a series whose labels are not those of the data."
+                f"column {name!r} is text in the new data, but was a number in the "
+                "data of the fit."
             )
-        return values.reindex(frame.index).rename(name)
-    array = np.asarray(values)
-    if array.ndim != 1 or len(array) != len(frame):
+        if learnt.dtype.kind == "b" and not column.dropna().isin([0, 1]).all():
+            odd = column.dropna()[~column.dropna().isin([0, 1])].iloc[0]
+            raise DataError(
+                f"column {name!r} has the value {odd}, but was true or false in the "
+                "data of the fit."
+            )
+        whole = learnt.dtype.kind == "b" and column.notna().all()
+        return column.astype(bool) if whole else column
+    known = learnt.cat.categories
+    unknown = [v for v in column.dropna().unique() if v not in known]
+    if unknown:
         raise DataError(
-            f"{name}= must have one value for each of the {len(frame)} rows of the "
-            f"data, but has the shape {array.shape}."
+            f"column {name!r} has the level {shown_label(unknown[0])}, which the data "
+            f"of the fit did not have ({', '.join(map(str, known[:8]))})."
         )
-    return pd.Series(array, index=frame.index, name=name)
-
-
-def row_weights(
-    values: Any, frame: pd.DataFrame, kept: NDArray[np.intp]
-) -> NDArray[np.float64]:
-    """Return the weights of the kept rows.
-
-    Raises
-    ------
-    DataError
-        If weights are missing, negative, infinite, or all zero.
-    """
-    column = row_values(values, frame, "weights").iloc[kept]
-    if not pd.api.types.is_numeric_dtype(column.dtype):
-        from statcv.formula.text_numbers import why_text
-
-        why = why_text(column, str(column.name))
-        raise DataError(f"the weights must be numbers, not {column.dtype}.{why}")
-    weights = column.to_numpy(dtype=float, na_value=np.nan)
-    if not np.isfinite(weights).all():
-        count = int((~np.isfinite(weights)).sum())
-        raise DataError(f"the weights are missing or infinite in {count} rows.")
-    if (weights < 0).any() or not (weights > 0).any():
-        raise DataError("the weights must be 0 or more, and some above 0.")
-    return np.asarray(weights)
+    return pd.Series(
+        pd.Categorical(column, categories=known), index=column.index, name=name
+    )

@@ -6,21 +6,46 @@ columns in place of the patterns.
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Collection, Iterable, Sequence
-from fnmatch import fnmatchcase
-from typing import Any, TypeGuard
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import patsy.splines
 from numpy.typing import NDArray
 
-from statcv.errors import ColumnError, DataError, FormulaError, suggestion
-from statcv.formula.limits import MAX_TEXT
-from statcv.formula.quoting import quoted
+from statcv.errors import FormulaError
+
+Floats = NDArray[np.float64]
 
 
-class Poly:
+class LearnsFromRows:
+    """A function of columns whose training rows patsy hands over in blocks."""
+
+    def __init__(self) -> None:
+        self._blocks: list[NDArray[Any]] = []
+
+    def memorize_chunk(self, *columns: Any, **given: Any) -> None:
+        """Add a block of training rows."""
+        self._blocks.append(self._read(*columns, **given))
+
+    def memorize_finish(self) -> None:
+        """Learn from all training rows."""
+        rows, self._blocks = np.concatenate(self._blocks), []
+        self._learn(rows)
+
+    def at_once(self, *columns: Any, **given: Any) -> Floats:
+        """Return what is learnt on some rows, for these rows."""
+        self.memorize_chunk(*columns, **given)
+        self.memorize_finish()
+        made: Floats = self.transform(*columns, **given)
+        return made
+
+    transform: Callable[..., Any]
+    _read: Callable[..., NDArray[Any]]
+    _learn: Callable[..., None]
+
+
+class Poly(LearnsFromRows):
     """Orthogonal polynomials of a numeric column, learnt on the training rows.
 
     ``poly(x, 3)`` in a formula gives three columns that are orthonormal over the
@@ -29,20 +54,11 @@ class Poly:
     ``poly`` does.
     """
 
-    def __init__(self) -> None:
-        self._chunks: list[NDArray[np.float64]] = []
-        self._centre: NDArray[np.float64] = np.empty(0)
-        self._norm: NDArray[np.float64] = np.empty(0)
-
-    def memorize_chunk(self, x: Any, degree: int = 1) -> None:
-        """Add a block of training values."""
+    def _read(self, x: Any, degree: int = 1) -> Floats:
         self._degree = degree
-        self._chunks.append(np.asarray(x, dtype=float))
+        return np.asarray(x, dtype=float)
 
-    def memorize_finish(self) -> None:
-        """Learn the recurrence from all training values."""
-        x = np.concatenate(self._chunks)
-        self._chunks = []
+    def _learn(self, x: Floats) -> None:
         degree = self._degree
         if not isinstance(degree, int) or degree < 1:
             raise FormulaError(f"poly() needs a degree of 1 or more, not {degree!r}.")
@@ -81,286 +97,10 @@ def poly(x: Any, degree: int = 1) -> NDArray[np.float64]:
     array([[1., 0.],
            [0., 1.]])
     """
-    learnt = Poly()
-    learnt.memorize_chunk(x, degree)
-    learnt.memorize_finish()
-    return learnt.transform(x, degree)
+    return Poly().at_once(x, degree=degree)
 
 
 poly.__patsy_stateful_transform__ = Poly  # type: ignore[attr-defined]
-
-
-# ---- log-ratios of the parts of a whole, as formula terms ----
-
-Floats = NDArray[np.float64]
-LEARNING_ARGUMENT = "prevalence"  # with which clr() learns from the training rows
-
-
-def clr(
-    *parts: Any, pseudocount: float | None = None, prevalence: float | None = None
-) -> Floats:
-    """Centred log-ratios of the parts of a whole, one column per part.
-
-    The logarithm of each part minus the mean logarithm of all parts of the row
-    (Aitchison 1986, §4.6). Without ``pseudocount`` it does not matter whether parts are
-    counts or shares.
-
-    Parameters
-    ----------
-    *parts : array_like of shape (n,)
-        Two or more nonnegative parts. In a formula these are columns, expressions of
-        columns, or ``columns("lactobacillus_*")`` for the columns that match a pattern.
-    pseudocount : float, optional
-        Number added to every part, since 0 has no logarithm. The choice matters: it
-        largely determines the ratio of a part that is present to one that is absent.
-    prevalence : float, optional
-        Share of the rows; only parts that are above 0 in more than this share are
-        used. In a formula the parts are chosen in each training set, and the column of
-        a part that was not chosen is 0 there.
-
-    Returns
-    -------
-    numpy.ndarray of shape (n, parts)
-        Log-ratios. Each row sums to 0, so the coefficients of a model with an
-        intercept are identified only by a penalty.
-
-    Raises
-    ------
-    DataError
-        If a part is negative, or 0 without a pseudocount.
-    FormulaError
-        If there are fewer than two parts, or an argument is out of range.
-
-    Examples
-    --------
-    >>> clr([1.0, 3.0], [1.0, 1.0], [1.0, 9.0]).round(3).tolist()
-    [[0.0, 0.0, 0.0], [0.0, -1.099, 1.099]]
-    """
-    learnt = Clr()
-    learnt.memorize_chunk(*parts, pseudocount=pseudocount, prevalence=prevalence)
-    learnt.memorize_finish()
-    return learnt.transform(*parts, pseudocount=pseudocount, prevalence=prevalence)
-
-
-class Clr:
-    """The parts that are frequent in the training rows, and their log-ratios."""
-
-    def __init__(self) -> None:
-        self._present: list[NDArray[np.bool_]] = []
-        self._chosen: NDArray[np.bool_] = np.empty(0, dtype=bool)
-        self._prevalence: float | None = None
-
-    def memorize_chunk(
-        self,
-        *parts: Any,
-        pseudocount: float | None = None,
-        prevalence: float | None = None,
-    ) -> None:
-        """Add a block of training rows."""
-        _check_share(prevalence)
-        self._prevalence = prevalence
-        self._present.append(_side_by_side(parts) > 0)
-
-    def memorize_finish(self) -> None:
-        """Choose the parts that are present in more than the share of the rows."""
-        present = np.concatenate(self._present)
-        self._present = []
-        self._chosen = np.ones(present.shape[1], dtype=bool)
-        if self._prevalence is None:
-            return
-        self._chosen = present.mean(axis=0) > self._prevalence
-        count = int(self._chosen.sum())
-        if count < 2:
-            raise FormulaError(
-                f"clr(): {count} of {present.shape[1]} parts are above 0 in more than "
-                f"the share {self._prevalence:g} of {len(present)} training rows, and "
-                "a ratio needs two; lower prevalence=."
-            )
-
-    def transform(
-        self,
-        *parts: Any,
-        pseudocount: float | None = None,
-        prevalence: float | None = None,
-    ) -> Floats:
-        """Return the log-ratios among the chosen parts, and 0 for the others."""
-        values = _side_by_side(parts)
-        ratios = np.zeros_like(values)
-        chosen = np.flatnonzero(self._chosen)
-        names = [_name(parts[j], int(j)) for j in chosen]
-        log = np.log(_above_zero(values[:, chosen], names, pseudocount))
-        ratios[:, chosen] = log - log.mean(axis=1, keepdims=True)
-        return ratios
-
-
-def _side_by_side(parts: Sequence[Any]) -> Floats:
-    if len(parts) < 2:
-        raise FormulaError(f"clr() needs two parts or more, not {len(parts)}.")
-    columns = []
-    for j, part in enumerate(parts):
-        values = np.asarray(part)
-        if values.dtype.kind not in "iuf" or values.ndim != 1:
-            raise FormulaError(
-                f"clr() needs numeric columns, but {_name(part, j)} is not numeric."
-            )
-        columns.append(values.astype(float))
-    return np.column_stack(columns)
-
-
-def _above_zero(values: Floats, names: list[str], pseudocount: object) -> Floats:
-    """Return the parts plus the pseudocount, or raise an error that names a part."""
-    negative = (values < 0).sum(axis=0)
-    if negative.any():
-        j = int(negative.argmax())
-        raise DataError(
-            f"clr(): {names[j]} is negative in {negative[j]} of {len(values)} rows; "
-            "parts of a whole are 0 or more."
-        )
-    if pseudocount is not None:
-        if not (_is_number(pseudocount) and 0 < pseudocount < np.inf):
-            raise FormulaError(
-                f"clr() adds a pseudocount above 0 to every part, not {pseudocount!r}."
-            )
-        return np.asarray(values + pseudocount)
-    zero = (values == 0).sum(axis=0)
-    if zero.any():
-        j, others = int(zero.argmax()), int((zero > 0).sum()) - 1
-        more = f", and so are {others} other parts in some" if others else ""
-        raise DataError(
-            f"clr(): {names[j]} is 0 in {zero[j]} of {len(values)} rows{more}, and 0 "
-            "has no logarithm; add something small to every part by pseudocount=, for "
-            "instance pseudocount=1e-6 to shares or 0.5 to counts."
-        )
-    return values
-
-
-def _check_share(prevalence: object) -> None:
-    if prevalence is None:
-        return
-    if not (_is_number(prevalence) and 0 <= prevalence < 1):
-        raise FormulaError(
-            "clr() takes as prevalence= a share of the rows from 0 to below 1, not "
-            f"{prevalence!r}."
-        )
-
-
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
-
-
-def _name(part: Any, j: int) -> str:
-    name = getattr(part, "name", None)
-    return f"part {j + 1}" if name is None else repr(name)
-
-
-# ---- calls that take many columns, such as ``columns("bmi_*")`` ----
-
-SELECTOR = "columns"
-
-
-def is_selection(node: ast.AST) -> bool:
-    """Return whether a node is a call of ``columns``."""
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id == SELECTOR
-    )
-
-
-def spread(
-    arguments: Iterable[ast.expr], columns: Collection[str], code: str
-) -> list[ast.expr]:
-    """Replace each ``columns(…)`` by the columns that match.
-
-    Parameters
-    ----------
-    arguments : iterable of ast.expr
-        Arguments of a call.
-    columns : collection of str
-        Columns of the data.
-    code : str
-        Code of the term, for messages.
-
-    Raises
-    ------
-    ColumnError
-        If no column matches a pattern.
-    FormulaError
-        If an argument is not a pattern.
-    """
-    found: list[ast.expr] = []
-    for argument in arguments:
-        if is_selection(argument):
-            names = _matching(argument, columns, code)
-            found += [_named(name) for name in names]
-        else:
-            found.append(argument)
-    return found
-
-
-def labels_of_parts(
-    tree: ast.Expression, function: str, columns: Collection[str], code: str
-) -> tuple[str, ...]:
-    """Return one label per part for an expression with one call of a parts function.
-
-    ``scale(clr(a, b))`` has the labels ``scale(clr(a))`` and ``scale(clr(b))``. The
-    tree is modified.
-    """
-    calls = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id == function
-    ]
-    if len(calls) != 1:
-        return ()
-    (call,) = calls
-    parts = spread(call.args, columns, code)
-    call.keywords = []
-    labels = []
-    for part in parts:
-        call.args = [part]
-        labels.append(ast.unparse(tree))
-    return tuple(labels)
-
-
-def outside_a_call(code: str) -> FormulaError:
-    """Return the error for ``columns(…)`` outside the arguments of a function."""
-    return FormulaError(
-        f"columns() in {code!r} stands for the arguments of a function, as in "
-        'clr(columns("lactobacillus_*")); it is not a term by itself.'
-    )
-
-
-def _matching(call: ast.expr, columns: Collection[str], code: str) -> list[str]:
-    assert isinstance(call, ast.Call)
-    patterns = [
-        argument.value
-        for argument in call.args
-        if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
-    ]
-    if not patterns or call.keywords or len(patterns) < len(call.args):
-        raise FormulaError(
-            f"columns() takes patterns in quotes, in {code!r}: "
-            'columns("lactobacillus_*", "gardnerella_1").'
-        )
-    names: dict[str, None] = {}
-    for pattern in patterns:
-        if len(pattern) > MAX_TEXT:
-            raise FormulaError(f"columns() has a pattern above {MAX_TEXT} characters.")
-        matched = [name for name in columns if fnmatchcase(name, pattern)]
-        if not matched:
-            raise ColumnError(
-                f"no column of the data matches {pattern!r}."
-                + suggestion(pattern, columns)
-            )
-        names |= dict.fromkeys(matched)
-    return list(names)
-
-
-def _named(column: str) -> ast.expr:
-    return ast.parse(quoted(column), mode="eval").body
 
 
 # ---- B-splines that continue beyond their boundary knots, as in R ----
@@ -411,29 +151,17 @@ def log(x: Any, base: float | None = None) -> Any:
 # ---- standardised columns ----
 
 
-class Standardize:
+class Standardize(LearnsFromRows):
     """Columns minus their mean, divided by their standard deviation.
 
     The mean and the standard deviation are those of the training rows, as patsy's
     ``standardize`` computes them.
     """
 
-    def __init__(self) -> None:
-        self._chunks: list[Floats] = []
-        self._mean: Floats = np.empty(0)
-        self._squares: Floats = np.empty(0)
-        self._count = 0
+    def _read(self, x: Any, *given: Any, **named: Any) -> Floats:
+        return _two_dimensional(x)
 
-    def memorize_chunk(
-        self, x: Any, center: bool = True, rescale: bool = True, ddof: int = 0
-    ) -> None:
-        """Add a block of training values."""
-        self._chunks.append(_two_dimensional(x))
-
-    def memorize_finish(self) -> None:
-        """Learn mean and standard deviation from all training values."""
-        x = np.concatenate(self._chunks)
-        self._chunks = []
+    def _learn(self, x: Floats) -> None:
         self._count, self._mean = len(x), x.mean(axis=0)
         equal = (x == x[:1]).all(axis=0)  # whose mean may differ from them by rounding
         self._mean[equal] = x[0, equal]

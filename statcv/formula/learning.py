@@ -10,17 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.formula.expressions import (
-    ONE,
-    Column,
-    Columns,
-    Learner,
-    Line,
-    NotKnownError,
-    plus,
-    times,
-)
-from statcv.formula.functions import Bs, Clr, Poly, Standardize
+from statcv.formula.column_sums import ONE, Column, Columns, NotKnownError, plus, times
+from statcv.formula.expressions import Learner, Line
+from statcv.formula.functions import Bs, Poly, Standardize
+from statcv.formula.log_ratios import Clr
 from statcv.formula.splines import b_splines, cubic_splines
 from statcv.formula.training_sets import Ordered
 

@@ -11,20 +11,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.formula.expressions import (
+from statcv.formula.column_sources import ColumnSource, distinct_rows, source_values
+from statcv.formula.column_sums import (
     ONE,
     Column,
     Columns,
-    Learner,
     Monomial,
     NotKnownError,
-    Source,
-    distinct_rows,
-    learns,
-    parsed,
-    source_values,
     times,
 )
+from statcv.formula.expressions import Learner, learns, parsed
 from statcv.formula.learning import transforms
 from statcv.formula.parse import Formula
 from statcv.formula.permitted import values_of
@@ -42,19 +38,19 @@ class Learnt:
     """The design matrices of several training sets.
 
     That of a training set is the *basis* of its group times coefficients of its own.
-    Each column of a basis is a product of columns of the ``Source`` objects.
+    Each column of a basis is a product of columns of the ``ColumnSource`` objects.
 
     Attributes
     ----------
     n : int
         The number of records.
-    sources : tuple of Source
+    sources : tuple of ColumnSource
     products : tuple of tuple
         For each column of the bases, the source and the column in it of each factor.
     group : numpy.ndarray of int, shape (fits,)
         The group of each training set, in which the bases are the same.
     first : numpy.ndarray of int, shape (groups,)
-        A training set of each group, by its number in the states of a ``Source``.
+        A training set of each group, by its number in the states of a ``ColumnSource``.
     fixed : numpy.ndarray, shape (columns of a basis, p)
         Coefficients that all training sets have.
     place : tuple of numpy.ndarray of int
@@ -64,7 +60,7 @@ class Learnt:
     """
 
     n: int
-    sources: tuple[Source, ...]
+    sources: tuple[ColumnSource, ...]
     products: tuple[Monomial, ...]
     group: NDArray[np.int64]
     first: NDArray[np.int64]
@@ -142,7 +138,7 @@ class _Given:
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class PreparedTerms:
     """The terms of a formula, ready to be learnt in many training sets together.
 
     Attributes
@@ -175,7 +171,7 @@ class Prepared:
         formula: Formula,
         columns: Mapping[str, pd.Series[Any]],
         index: pd.Index[Any],
-    ) -> Prepared | None:
+    ) -> PreparedTerms | None:
         """Prepare the terms; None if none learns, or some must be learnt by patsy."""
         functions = namespace(formula.functions)
         known = {code: parsed(one.python) for code, one in formula.factors.items()}

@@ -10,9 +10,8 @@ from __future__ import annotations
 import ast
 import io
 import tokenize
-from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import import_module
 from itertools import chain
@@ -20,194 +19,19 @@ from types import ModuleType
 from typing import Any
 
 from statcv.errors import FormulaError
+from statcv.formula.expansion import DOT, Expansion, Term, expand, mentioned
 from statcv.formula.limits import (
     MAX_INTERACTIONS,
     check_cost,
     check_count,
     check_length,
 )
-from statcv.formula.quoting import (
-    Written,
-    all_quoted,
-    column_of,
-    quoted,
-    without_signs_of_r,
-)
-from statcv.formula.scope import Factors, resolve
+from statcv.formula.quoting import quoted, without_signs_of_r
+from statcv.formula.reader import resolve
+from statcv.formula.scope import Factor, column_factor
 from statcv.words import plural
 
-DOT = "ꓸ"  # stands in for '.' while patsy reads: one sign, so carets keep their place
-
-Term = tuple[str, ...]
-
-
-@dataclass
-class Expansion:
-    """Distinct terms, and whether an intercept was asked for (None: not stated).
-
-    The key of a term is its factor, or the set of its factors if it has several.
-    """
-
-    terms: dict[str | frozenset[str], Term] = field(default_factory=dict)
-    intercept: bool | None = None
-
-    def add(self, *terms: Term) -> None:
-        """Add terms that are new, with each factor of a term once."""
-        for term in terms:
-            term = tuple(dict.fromkeys(term))
-            key = term[0] if len(term) == 1 else frozenset(term)
-            self.terms.setdefault(key, term)
-
-    @property
-    def ordered(self) -> tuple[Term, ...]:
-        """The terms by degree, then as written."""
-        return tuple(sorted(self.terms.values(), key=len))
-
-
-def expand(tree: Any, dot: Sequence[str] | None) -> Expansion:
-    """Expand a tree of patsy's parser.
-
-    Parameters
-    ----------
-    tree : patsy.parse_formula.ParseNode
-        Tree of one side of the formula.
-    dot : sequence of str or None
-        Codes of the columns that ``.`` stands for; None where it has no meaning.
-
-    Raises
-    ------
-    patsy.PatsyError
-        If an operator is not supported; the error holds its position.
-    """
-    chain = []  # a + b - c + … from its end: a loop, since it may be long
-    while tree.type in ("+", "-") and len(tree.args) == 2:
-        chain.append(tree)
-        tree = tree.args[0]
-    found = _expand_one(tree, dot)
-    for node in reversed(chain):
-        other = expand(node.args[1], dot)
-        if node.type == "+":
-            for key, term in other.terms.items():
-                found.terms.setdefault(key, term)
-            if other.intercept is not None:
-                found.intercept = other.intercept
-        else:
-            for key in other.terms:
-                found.terms.pop(key, None)
-            if other.intercept or node.args[1].type == "ZERO":
-                found.intercept = not other.intercept
-    return found
-
-
-def mentioned(tree: Any) -> list[str]:
-    """Return the expressions of a tree, including those that it removes again."""
-    found, waiting = [], [tree]
-    while waiting:
-        node = waiting.pop()
-        waiting.extend(node.args)
-        if node.type == "PYTHON_EXPR" and node.token.extra != DOT:
-            found.append(_code(node))
-    return found[::-1]
-
-
-def _code(node: Any) -> str:
-    """Return the canonical code of an expression, unique for each column."""
-    code = str(node.token.extra)
-    column = column_of(code)
-    return code if column is None else quoted(column)
-
-
-def _expand_one(node: Any, dot: Sequence[str] | None) -> Expansion:
-    kind, arity = node.type, len(node.args)
-    if kind in ("ZERO", "ONE"):
-        return Expansion(intercept=kind == "ONE")
-    if kind == "PYTHON_EXPR":
-        return _factor(node, dot)
-    if kind == "**":
-        return _power(node, dot)
-    if kind in ("*", ":", "/"):
-        left, right = (_interacting(part, dot) for part in node.args)
-        return _interaction(kind, left, right)
-    if kind == "+" and arity == 1:
-        return expand(node.args[0], dot)
-    if kind == "-" and node.args[0].type in ("ZERO", "ONE"):
-        return Expansion(intercept=node.args[0].type == "ZERO")
-    raise _error(_REFUSED.get(kind, f"the operator {kind!r} is not known here"), node)
-
-
-_REFUSED = {
-    "-": "only 1 or 0 can be subtracted where no term stands before '-'",
-    "~": "'~' can stand once only, between the outcome and the predictors",
-    "NUMBER": "only the numbers 0 and 1 can be terms; write I(2 * x) for a product",
-}
-
-
-def _factor(node: Any, dot: Sequence[str] | None) -> Expansion:
-    code = node.token.extra
-    found = Expansion()
-    if code == DOT and dot is None:
-        raise _error("'.' means nothing on the left of '~'", node)
-    if code == DOT and not dot:
-        raise _error("'.' stands for no column: the data have no others", node)
-    if code == DOT:
-        found.terms = dict(zip(dot or (), zip(dot or ()), strict=True))
-    elif DOT in code:
-        raise _error("'.' stands for columns only where it is a term by itself", node)
-    else:
-        found.add((_code(node),))
-    return found
-
-
-def _interacting(node: Any, dot: Sequence[str] | None) -> Expansion:
-    found = expand(node, dot)
-    if found.intercept:
-        raise _error("the intercept cannot interact with anything", node)
-    return found
-
-
-def _interaction(kind: str, left: Expansion, right: Expansion) -> Expansion:
-    found = Expansion(intercept=_taken_out(left, right))
-    ours = list(left.terms.values())
-    if kind != "/":
-        pairs = len(ours) * len(right.terms)
-        check_count(pairs, 10 * MAX_INTERACTIONS, "interactions")
-    if kind != ":":
-        found.add(*ours)
-    if kind == "*":
-        found.add(*right.terms.values())
-    if kind == "/":  # (a + b)/c is a + b + a:b:c, as in R
-        ours = [tuple(code for term in ours for code in term)]
-    found.add(*(a + b for a in ours for b in right.terms.values()))
-    return found
-
-
-def _power(node: Any, dot: Sequence[str] | None) -> Expansion:
-    base = _interacting(node.args[0], dot)
-    exponent = getattr(node.args[1].token, "extra", None) or ""
-    if not exponent.isdecimal() or int(exponent) < 1:
-        raise _error("'**' needs an integer of 1 or more after it", node.args[1])
-    found = Expansion(intercept=_taken_out(base))
-    found.add(*base.terms.values())
-    latest = base
-    for _ in range(1, min(int(exponent), len(base.terms))):
-        latest = _interaction(":", latest, base)
-        found.add(*latest.terms.values())
-    return found
-
-
-def _taken_out(*parts: Expansion) -> bool | None:
-    return False if any(part.intercept is False for part in parts) else None
-
-
-def _error(message: str, node: Any) -> Exception:
-    import patsy
-
-    error: Exception = patsy.PatsyError(message, node)
-    return error
-
-
-# ---- formula text → outcome expression and terms of the predictors ----
-
+_OPENING = {"(", "[", "{"}
 _CLOSING = {")", "]", "}"}
 _ARITHMETIC = {"**", "-", "*", "/"}
 
@@ -224,12 +48,10 @@ class Formula:
         The expression on the left.
     intercept : bool
         Whether there is an intercept.
-    single : tuple of str
-        The factor expressions that are terms by themselves, as written.
-    several : tuple of tuple of str
-        One tuple of factor expressions for each other term, ordered by degree and then
-        as written.
-    factors : Factors
+    terms : tuple of tuple of str
+        One tuple of factor expressions per term, ordered by degree as in R, and then as
+        written. The empty tuple is the intercept.
+    factors : dict
         Factor of each expression, the outcome included.
     outcome_columns, columns : tuple of str
         Columns of the data used on the left, and on the right.
@@ -240,33 +62,23 @@ class Formula:
     text: str
     outcome: str
     intercept: bool
-    single: tuple[str, ...]
-    several: tuple[Term, ...]
-    factors: Factors
+    terms: tuple[Term, ...]
+    factors: Mapping[str, Factor]
     outcome_columns: tuple[str, ...]
     columns: tuple[str, ...]
     functions: Mapping[str, Any]
 
     @cached_property
-    def terms(self) -> tuple[Term, ...]:
-        """One tuple of factor expressions per term, ordered by degree as in R.
-
-        The empty tuple is the intercept.
-        """
-        constant: tuple[Term, ...] = ((),) if self.intercept else ()
-        return (*constant, *zip(self.single), *self.several)
-
-    @cached_property
     def multiplies(self) -> bool:
         """Whether every term is a product of columns."""
-        column = self.factors.columns
-        return all(code in column for code in chain(self.single, *self.several))
+        codes = chain.from_iterable(self.terms)
+        return all(self.factors[code].column is not None for code in codes)
 
     @cached_property
     def products(self) -> tuple[Term, ...]:
         """The columns whose product each term is, if it ``multiplies``."""
-        column = self.factors.columns
-        return tuple(tuple(column[code] for code in term) for term in self.terms)
+        columns = {code: str(one.column) for code, one in self.factors.items()}
+        return tuple(tuple(columns[code] for code in term) for term in self.terms)
 
     def __getstate__(self) -> dict[str, Any]:
         """Replace modules, which do not pickle, by their names."""
@@ -294,7 +106,6 @@ def parse_formula(
     columns: Sequence[str],
     scope: Mapping[str, Any],
     not_in_dot: Collection[str] = (),
-    known: Collection[str] | None = None,
 ) -> Formula:
     """Parse a formula, given the columns of the data.
 
@@ -310,8 +121,6 @@ def parse_formula(
         Names that the formula may call.
     not_in_dot : collection of str
         Columns that ``.`` does not stand for.
-    known : collection of str, optional
-        All columns, in which one is found quickly; made from ``columns`` by default.
 
     Raises
     ------
@@ -327,72 +136,44 @@ def parse_formula(
     check_length(text, columns)
     left, right = sides(without_signs_of_r(text))
     if left.type in _ARITHMETIC and left.args[-1].type != "ONE":  # R computes there
-        computed = _sides(without_signs_of_r(text))[0]
+        computed = written_sides(without_signs_of_r(text))[0]
         left = sides(f"I({computed}) ~ 1")[0]
     outcome = _single_outcome(expanded(left), text)
-    known = dict.fromkeys(columns) if known is None else known
+    known = dict.fromkeys(columns)
     left_factors, functions = resolve([outcome], known, scope)
     outcome_columns = left_factors[outcome].columns
-    others = list(columns)
-    for column in {*outcome_columns, *not_in_dot}:
-        if column in known:
-            others.remove(column)
-    dot = all_quoted(others, known)
-    intercept, single, several = _predictors(right, dot)
-    if not (intercept or single or several):
+    gone = {*outcome_columns, *not_in_dot}
+    dot = {quoted(column): column for column in columns if column not in gone}
+    found = expanded(right, tuple(dot))
+    terms, intercept = found.ordered, found.intercept is not False
+    several = [term for term in terms if len(term) > 1]
+    check_count(len(several), MAX_INTERACTIONS + 2 * len(dot), "interactions")
+    if not (intercept or terms):
         raise FormulaError(f"the formula {text!r} leaves no column to fit.")
-    codes: Collection[str] = single
-    if several:
-        codes = dict.fromkeys(chain(single, *several))
+    codes = dict.fromkeys(chain.from_iterable(terms))
+    named = [code for code in codes if code not in dot]
     # a misspelt name is an error where it is taken away, too
-    mentions = mentioned(right)
-    beyond_dot = any(code not in dot for code in mentions)
-    named = [code for code in codes if code not in dot] if beyond_dot else []
-    read, more_functions = resolve(dict.fromkeys([*named, *mentions]), known, scope)
+    asked = dict.fromkeys([*named, *mentioned(right)])
+    read, more_functions = resolve(asked, known, scope)
     for term in several:
         if any("(" in code for code in term):  # the columns of a product of bases
             check_cost(ast.parse(f"[{', '.join(term)}]"), ":".join(term))
-    more = {code: f.column for code, f in read.items() if f.column is not None}
-    written = {**dot, **more} if any(code not in dot for code in more) else dot
-    factors = Factors({**left_factors, **read}, written, "Q" in known)
-    if named:
-        in_order = chain.from_iterable(factors[code].columns for code in codes)
-        used = tuple(dict.fromkeys(in_order))
-        _refuse_both_sides(outcome_columns, used)
-    else:
-        used = dot.columns if codes is dot.codes else tuple(map(dot.__getitem__, codes))
-    formula = Formula(
+    renamed = "Q" in known
+    of_dot = {c: column_factor(c, dot[c], renamed) for c in codes if c in dot}
+    factors = {**left_factors, **of_dot, **read}
+    in_order = chain.from_iterable(factors[code].columns for code in codes)
+    used = tuple(dict.fromkeys(in_order))
+    _refuse_both_sides(outcome_columns, used)
+    return Formula(
         text=text,
         outcome=outcome,
         intercept=intercept,
-        single=single,
-        several=several,
+        terms=((), *terms) if intercept else terms,
         factors=factors,
         outcome_columns=outcome_columns,
         columns=used,
         functions={**functions, **more_functions},
     )
-    if not named:
-        vars(formula)["multiplies"] = True  # known already
-    return formula
-
-
-def _predictors(
-    right: Any, dot: Written
-) -> tuple[bool, tuple[str, ...], tuple[Term, ...]]:
-    """Return whether there is an intercept, and the terms of one and several factors.
-
-    A dot by itself is not expanded, since it may stand for many columns.
-    """
-    if right.type == "PYTHON_EXPR" and right.token.extra == DOT and len(dot):
-        return True, dot.codes, ()
-    found = expanded(right, dot.codes)
-    terms = found.ordered
-    alone = bisect_right(terms, 1, key=len)
-    most = MAX_INTERACTIONS + 2 * len(dot)
-    check_count(len(terms) - alone, most, "interactions")
-    single = tuple(chain.from_iterable(terms[:alone]))
-    return found.intercept is not False, single, terms[alone:]
 
 
 def _refuse_both_sides(outcome: Collection[str], used: Sequence[str]) -> None:
@@ -476,117 +257,14 @@ def mark_dots(text: str) -> str:
     return "".join(marked)
 
 
-# ---- updating by another formula, in which dots stand for sides ----
-
-_OPENING = {"(", "[", "{"}
-_OPERATORS = {"+", "-", "*", "/", ":", "**", "^", "%", "|"}
-
-Summands = list[tuple[str, str]]  # signs and terms
-
-
-def updated_formula(old: str, new: str) -> str:
-    """Replace the dots of a new formula by the sides of an old one, as R's ``update``.
-
-    The dots are replaced only if the left side is a dot, contains one, or is absent;
-    otherwise ``.`` means all other columns. Removed and repeated terms are not written.
-
-    >>> updated_formula("y ~ age + np.log(bmi)", ". ~ . - age")
-    'y ~ np.log(bmi)'
-    >>> updated_formula("y ~ age + bmi", ". ~ .:sex")
-    'y ~ (age + bmi):sex'
-    >>> updated_formula("y ~ age", "y ~ .")
-    'y ~ .'
-    """
-    new, old = without_signs_of_r(new), without_signs_of_r(old)
-    (left, right), (outcome, terms) = (_sides(mark_dots(f)) for f in (new, old))
-    if not right or not outcome or (left and DOT not in left):
-        return new
-    outcome = (left or DOT).replace(DOT, outcome)
-    full = right.replace(DOT, f"({terms})")
-    try:
-        meant = _expansion(full)
-    except FormulaError:
-        return _dotted(
-            f"{outcome} ~ {full}"
-        )  # raises an error later, with the position
-    put = _put(right, terms)
-    for found in (_without_doubles(put), put):
-        said = _said(found)
-        if _same(said, meant):
-            return _dotted(f"{outcome} ~ {said}")
-    return _dotted(f"{outcome} ~ {full}")
-
-
-def _sides(text: str) -> tuple[str, str]:
+def written_sides(text: str) -> tuple[str, str]:
     """Return the text left and right of ``~``, empty if a side is absent."""
     text = text.replace("\n", " ")
-    place = next(iter(_top_level(text, {"~"})), len(text))
+    place = next(iter(top_level(text, {"~"})), len(text))
     return text[:place].strip(), text[place + 1 :].strip()
 
 
-def _put(text: str, terms: str) -> Summands:
-    """Return the summands of a side, with its dots replaced by another side's."""
-    found: Summands = []
-    inside = f"({terms})" if _top_level(terms, _OPERATORS) else terms
-    for sign, term in _summands(text):
-        if (sign, term) == ("+", DOT):
-            found += _summands(terms)
-        else:
-            found.append((sign, term.replace(DOT, inside)))
-    return found
-
-
-def _without_doubles(summands: Summands) -> Summands:
-    """Drop summands that are removed again or repeated, and a redundant intercept."""
-    found: dict[str, tuple[str, str]] = {}
-    for sign, term in summands:
-        key = "".join(term.split())
-        if key in found and found[key][0] != sign:
-            del found[key]
-        elif key not in found:
-            found[key] = (sign, term)
-    if len(found) > 1 and found.get("1") == ("+", "1"):
-        del found["1"]
-    return list(found.values())
-
-
-def _said(summands: Summands) -> str:
-    """Write a sum; an empty sum is the intercept."""
-    text = " ".join(f"{sign} {term}" for sign, term in summands) or "1"
-    return f"-{text[2:]}" if text.startswith("- ") else text.removeprefix("+ ")
-
-
-def _same(text: str, meant: Expansion) -> bool:
-    """Return whether two sides have the same terms in the same order."""
-    try:
-        found = _expansion(text)
-    except FormulaError:
-        return False
-    intercepts = {found.intercept is not False, meant.intercept is not False}
-    return found.ordered == meant.ordered and len(intercepts) == 1
-
-
-def _expansion(text: str) -> Expansion:
-    """Expand a side; ``.`` stands for a column of that name."""
-    return expanded(sides(f"y ~ {_dotted(text)}")[1], [quoted(".")])
-
-
-def _summands(text: str) -> Summands:
-    """Split a side at each ``+`` and ``-`` that is not in brackets."""
-    found: Summands = []
-    sign, start = "+", 0
-    for place in [*_top_level(text, {"+", "-"}), len(text)]:
-        term = text[start:place].strip()
-        if term:
-            found.append((sign, term))
-            sign = "+"
-        if text[place : place + 1] == "-":
-            sign = "-" if sign == "+" else "+"
-        start = place + 1
-    return found
-
-
-def _top_level(text: str, operators: Collection[str]) -> list[int]:
+def top_level(text: str, operators: Collection[str]) -> list[int]:
     """Return the positions of operators outside brackets and strings."""
     depth, places = 0, []
     try:
@@ -600,7 +278,3 @@ def _top_level(text: str, operators: Collection[str]) -> list[int]:
     except (tokenize.TokenError, SyntaxError):
         pass  # the parser reports what is unclosed, and where
     return places
-
-
-def _dotted(text: str) -> str:
-    return text.replace(DOT, ".")

@@ -9,31 +9,27 @@ columns is computed here, without patsy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property, partial
-from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.formula.expressions import by_row
-from statcv.formula.frame import Columns, is_number
+from statcv.formula.by_row import by_row
+from statcv.formula.frame import is_number
 from statcv.formula.learning import transforms
-from statcv.formula.learnt import Learnt, Prepared
+from statcv.formula.learnt import Learnt, PreparedTerms
 from statcv.formula.parse import Formula
 from statcv.formula.permitted import check_rowwise, values_of
 from statcv.formula.scope import evaluating, namespace
 from statcv.formula.training_sets import TrainingSets
-from statcv.threads import shared
 
 Matrix = NDArray[np.float64]
 
 CELLS = 2**16  # numbers of a matrix that are computed or checked at once
 LEAST = 2**11  # fewest rows of a matrix that are computed at once
-TALL, TOGETHER = 2**10, 2**9  # rows and columns of a table that are read together
-COPYING = 8.0  # operations that take as long as reading a number into a table
 
 
 class Terms:
@@ -73,25 +69,16 @@ class Terms:
     @cached_property
     def is_plain(self) -> bool:
         """Whether each column of the matrix is a product of numeric columns."""
-        if not self.formula.multiplies:
-            return False
-        columns = self.columns
-        if isinstance(columns, Columns):
-            return columns.are_numbers()
-        used = self.formula.columns
-        return all(is_number(columns[name].dtype) for name in used)
-
-    @property
-    def plain(self) -> tuple[tuple[str, ...], ...] | None:
-        """Numeric columns to multiply for each column of the matrix, or None."""
-        return self.formula.products if self.is_plain else None
+        formula, columns = self.formula, self.columns
+        numeric = (is_number(columns[name].dtype) for name in formula.columns)
+        return formula.multiplies and all(numeric)
 
     @cached_property
-    def _prepared(self) -> Prepared | None:
+    def _prepared(self) -> PreparedTerms | None:
         """The terms ready to be learnt together; None if patsy learns them."""
         if self.is_plain:
             return None
-        return Prepared.of(self.formula, self.columns, self.index)
+        return PreparedTerms.of(self.formula, self.columns, self.index)
 
     @property
     def _layout(self) -> Any:
@@ -142,9 +129,7 @@ class Terms:
     def names(self) -> tuple[str, ...]:
         """Names of the matrix's columns, terms in the order of the formula."""
         if self.is_plain:
-            formula = self.formula
-            constant = ("Intercept",) if formula.intercept else ()
-            return (*constant, *formula.single, *map(":".join, formula.several))
+            return tuple(":".join(term) or "Intercept" for term in self.formula.terms)
         patsys = [self._layout.column_names[j] for j in self._order]
         return tuple(map(self._labelled, patsys, self._origins))
 
@@ -213,17 +198,6 @@ class Terms:
         if self._prepared is None:
             return None
         return self._prepared.learn(sets, self._order)
-
-    def checked_matrix(self) -> tuple[Matrix, bool]:
-        """Return the design matrix of plain terms, and whether all cells are finite."""
-        found: list[bool] = []
-
-        def look(part: Matrix) -> None:
-            found.append(_has_finite_cells(part))
-
-        with np.errstate(invalid="ignore", over="ignore"):
-            matrix = _multiply(self.formula, self.columns, len(self.index), look)
-        return matrix, all(found)
 
     def whole_matrix(self) -> Matrix:
         """Return the design matrix of all rows."""
@@ -373,65 +347,24 @@ class Terms:
 
 
 def _multiply(
-    formula: Formula,
-    columns: Mapping[str, pd.Series[Any]] | pd.DataFrame,
-    n: int,
-    look: Callable[[Matrix], None] | None = None,
+    formula: Formula, columns: Mapping[str, pd.Series[Any]] | pd.DataFrame, n: int
 ) -> Matrix:
-    """Multiply columns, some rows at a time, so that these stay in the cache.
-
-    If it is given, ``look`` is called with each part of the matrix.
-    """
-    constant, single = int(formula.intercept), formula.single
-    matrix = np.empty((n, constant + len(single) + len(formula.several)))
-    table = None
-    if isinstance(columns, Columns) and single and not formula.several:
-        table = columns.table()
-    if table is not None:
-        matrix[:, :constant] = 1
-
-        def copy(corner: tuple[int, int]) -> None:
-            row, column = corner
-            block = table[row : row + TALL, column : column + TOGETHER]
-            put = matrix[row : row + TALL, constant + column :][:, : block.shape[1]]
-            put[:] = block
-            if look is not None:
-                look(put)
-
-        corners = product(range(0, n, TALL), range(0, table.shape[1], TOGETHER))
-        cells = min(n, TALL) * min(table.shape[1], TOGETHER)
-        shared(copy, list(corners), COPYING * cells)
-        return matrix
+    """Multiply columns, some rows at a time, so that these stay in the cache."""
     products = formula.products
     used = {name: columns[name].to_numpy() for names in products for name in names}
+    matrix = np.ones((n, len(products)))
     rows = max(LEAST, CELLS // max(len(products), 1))
-
-    for start in range(0, n, rows):  # so short that threads would wait for each other
+    for start in range(0, n, rows):
         some = slice(start, start + rows)
-        for j, names in enumerate(products):
-            if not names:
-                matrix[some, j] = 1
-                continue
-            matrix[some, j] = used[names[0]][some]
-            for name in names[1:]:
+        for j, (first, *others) in enumerate(filter(None, products), formula.intercept):
+            matrix[some, j] = used[first][some]
+            for name in others:
                 matrix[some, j] *= used[name][some]
-        if look is not None:
-            look(matrix[some])
     return matrix
 
 
 def is_finite(matrix: Matrix) -> bool:
-    """Return whether all cells are finite, from some rows at a time."""
-    rows = max(1, CELLS // max(matrix.shape[1], 1))
-
-    def finite(start: int) -> bool:
-        return _has_finite_cells(matrix[start : start + rows])
-
-    with np.errstate(invalid="ignore", over="ignore"):
-        return all(shared(finite, range(0, len(matrix), rows), 2.0 * CELLS))
-
-
-def _has_finite_cells(part: Matrix) -> bool:
     """Return whether all cells are finite; they are if their sum is."""
-    total = np.einsum("ij->", part)  # einsum takes half as long as numpy.sum
-    return bool(np.isfinite(total) or np.isfinite(part).all())
+    with np.errstate(invalid="ignore", over="ignore"):
+        # einsum takes half as long as numpy.sum
+        return bool(np.isfinite(np.einsum("ij->", matrix)) or np.isfinite(matrix).all())

@@ -14,7 +14,7 @@ from statcv.engine.tasks import fit_one_by_one, fit_together
 from statcv.errors import OutcomeError, SchemeError
 from statcv.folds import Bags, make_plan
 from statcv.folds.audit.audit import mean_model_auroc
-from statcv.folds.plan import assemble
+from statcv.folds.user_folds import assemble
 from statcv.formula import make_design
 from statcv.models import Logit, Mean, TrainingSet
 from statcv.models.batched.folds import Folds
@@ -185,7 +185,7 @@ def test_predictions_are_those_of_fits_with_scaled_weights(data, how):
     expected, fits = np.zeros(18), np.zeros(18)
     model = LogisticRegression(C=1.0, tol=1e-12, max_iter=10_000)
     for fit in range(plan.n_fits):
-        rows, test = plan.train(fit), plan.fits.test(fit)
+        rows, test = plan.train(fit), plan.fits.held_out_by(fit)
         model.fit(X[rows], y[rows], slow_weights(plan, fit, y, w))
         expected[test] += model.predict_proba(X[test])[:, 1]
         fits[test] += 1

@@ -58,7 +58,7 @@ def through_parquet(table):
     return pd.read_parquet(file)
 
 
-def same_lists(plan, other):
+def assert_same_lists(plan, other):
     for part in ("tests", "dropped", "kept_out", "copied"):
         mine, yours = getattr(plan, part), getattr(other, part)
         np.testing.assert_array_equal(mine.values, yours.values)
@@ -71,7 +71,7 @@ def same_lists(plan, other):
 def test_a_plan_comes_back_from_parquet_with_its_name(scheme, how):
     plan = plan_of(scheme, how)
     back = FoldPlan.from_frame(through_parquet(plan.to_frame()))
-    same_lists(plan, back)
+    assert_same_lists(plan, back)
     for part in ("scheme", "sentence", "rebalance", "seed", "n"):
         assert getattr(back, part) == getattr(plan, part)
     assert back.fits.compares_pairs == plan.fits.compares_pairs
@@ -83,7 +83,7 @@ def test_a_plan_comes_back_from_parquet_with_its_name(scheme, how):
 def test_a_plan_comes_back_from_csv(scheme, how):
     plan = plan_of(scheme, how)
     back = FoldPlan.from_frame(through_csv(plan.to_frame()), n=N)
-    same_lists(plan, back)
+    assert_same_lists(plan, back)
     assert back.scheme == scheme
     assert back.fits.compares_pairs == plan.fits.compares_pairs
     for fit in range(0, plan.n_fits, 9):
@@ -98,7 +98,7 @@ def test_the_order_of_the_rows_does_not_matter(combination, seed, shuffle):
     scheme, how = combination
     plan = plan_of(scheme, how, seed=seed)
     table = plan.to_frame().sample(frac=1, random_state=shuffle)
-    same_lists(plan, FoldPlan.from_frame(table))
+    assert_same_lists(plan, FoldPlan.from_frame(table))
 
 
 @pytest.mark.parametrize("backend", ["numpy_nullable", "pyarrow"])
@@ -107,7 +107,7 @@ def test_arrow_and_nullable_types(backend):
         pytest.importorskip("pyarrow")
     plan = plan_of("rkfold", "all")
     table = through_csv(plan.to_frame(), dtype_backend=backend)
-    same_lists(plan, FoldPlan.from_frame(table, n=N))
+    assert_same_lists(plan, FoldPlan.from_frame(table, n=N))
 
 
 LISTED = [
@@ -180,7 +180,7 @@ def test_records_excluded_before_are_not_dropped_for_balance(how):
         assert not train & {*plan.dropped[fit], *plan.kept_out[fit]}
         both = {*plan.dropped[fit], *plan.kept_out[fit]}
         assert plan.left_out(fit).tolist() == sorted(both)
-    same_lists(plan, FoldPlan.from_frame(through_csv(plan.to_frame()), n=N))
+    assert_same_lists(plan, FoldPlan.from_frame(through_csv(plan.to_frame()), n=N))
 
 
 def test_only_records_dropped_for_balance_are_predicted():
@@ -259,7 +259,7 @@ def test_folds_of_any_name_come_back():
     plan = plan_from_column([30, 10, 20, 10], "site")
     back = FoldPlan.from_frame(through_csv(plan.to_frame()))
     assert back.labels == ((10, 20, 30),)
-    same_lists(plan, back)
+    assert_same_lists(plan, back)
     named = plan.to_frame()
     named["fold"] = named["fold"].map({10: "Oslo", 20: "Rom", 30: "Wien"})
     back = FoldPlan.from_frame(through_csv(named))
@@ -284,7 +284,7 @@ def test_a_bag_that_changes_nothing_is_still_a_fit():
     assert plan.n_fits == 6
     silent = plan.dropped.sizes + plan.copied.sizes == 0
     assert silent.any()
-    same_lists(plan, FoldPlan.from_frame(through_csv(plan.to_frame())))
+    assert_same_lists(plan, FoldPlan.from_frame(through_csv(plan.to_frame())))
 
 
 def test_a_table_from_other_software():

@@ -227,7 +227,7 @@ def check_sets(case, plan):
         assert (times == 1).all()
         assert plan.partition
     for fit in some(plan.n_fits):
-        test, out = plan.fits.test(fit), plan.left_out(fit)
+        test, out = plan.fits.held_out_by(fit), plan.left_out(fit)
         both = np.concatenate([plan.dropped[fit], plan.kept_out[fit]])
         assert np.array_equal(np.sort(both), out)
         train, copies = plan.train(fit), plan.copied[fit]
@@ -252,7 +252,9 @@ def check_strata(case, plan):
     assert len(pairs) == plan.strata.count == codes.max() + 1
     for fit in some(plan.n_fits):
         train = case.equal[plan.train(fit)]
-        predicted = np.concatenate([plan.fits.test(fit), plan.fits.partners(fit)])
+        predicted = np.concatenate(
+            [plan.fits.held_out_by(fit), plan.fits.partners(fit)]
+        )
         assert not np.isin(case.equal[predicted], train).any()
 
 

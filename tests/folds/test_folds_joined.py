@@ -101,7 +101,7 @@ def test_fold_j_of_the_whole_is_fold_j_of_each_site(seed, scheme, how, stratify)
             assert found == np.concatenate(lists).tolist()
         train = [p.train(fit) + offsets[name] for name, p in plans.items()]
         assert joined.train(fit).tolist() == np.concatenate(train).tolist()
-        held = joined.fits.test(fit)
+        held = joined.fits.held_out_by(fit)
         assert not np.isin(joined.train(fit), held).any()
     if folds:
         assert joined.partition  # each record in one held-out set

@@ -16,8 +16,8 @@ from sklearn.model_selection import (
 
 from statcv.errors import SchemeError
 from statcv.folds import FoldPlan, make_plan
-from statcv.folds.plan import assemble
 from statcv.folds.ragged import Ragged
+from statcv.folds.user_folds import assemble
 
 
 @st.composite
@@ -176,7 +176,7 @@ def test_a_plan_shows_what_a_user_needs():
 def test_the_engines_reading_of_a_plan_does_not_keep_it_alive():
     """A plan of which many are made in a loop is released at once."""
     plan = make_plan("loocv", np.array([0, 1, 0, 1]), "binary")
-    assert len(plan.fits.n_train) == 4
+    assert len(plan.n_train) == 4
     gone = weakref.ref(plan)
     del plan
     assert gone() is None

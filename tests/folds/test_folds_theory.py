@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from statcv.errors import ArgumentError
 from statcv.folds import make_plan, theory
 from statcv.folds.audit.audit import mean_model_auroc, training_means
-from statcv.folds.plan import assemble
+from statcv.folds.user_folds import assemble
 
 pytestmark = pytest.mark.filterwarnings("ignore::statcv.errors.FoldWarning")
 COUNTS = st.lists(st.integers(1, 40), min_size=1, max_size=5)

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from statcv import cv
 from statcv.errors import CollinearityWarning
-from statcv.formula import make_design
-from statcv.formula.design import dependent_columns
+from statcv.formula import dependent_columns, make_design
 from statcv.models import Logit, Statsmodels
 
 N = 60
@@ -100,7 +99,8 @@ def test_penalised_models_are_not_affected(data, more):
     with warnings.catch_warnings():
         warnings.simplefilter("error", CollinearityWarning)
         warnings.filterwarnings("ignore", "C = ")
-        cv("y ~ a + twice", data, k=4, seed=1, **more)
+        result = cv("y ~ a + twice", data, k=4, seed=1, **more)
+    assert result.predictions["predicted"].notna().all()
 
 
 def test_there_is_no_warning_if_columns_outnumber_rows():

@@ -104,7 +104,7 @@ def test_the_design_is_the_same(data, expected, clothes):
 def test_plain_numbers_are_the_same(data, clothes):
     given = CLOTHES[clothes](data)
     design = make_design("y ~ a * k", given, scope={})
-    assert design.terms.plain is not None
+    assert design.terms.is_plain
     product = data["a"] * data["k"]
     np.testing.assert_array_equal(design.matrix[:, 3], product)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from statcv.formula import TrainingSets, make_design
-from statcv.formula.expressions import by_row
+from statcv.formula.by_row import by_row
 from statcv.formula.learning import transforms
 from statcv.formula.scope import namespace
 

@@ -75,7 +75,8 @@ def test_factors_made_in_the_formula_are_named_too(data):
 
 
 def test_there_is_no_warning_if_all_levels_are_in_training(data):
-    cv("y ~ x + g", data.assign(fold=np.arange(N) % 2), scheme="fold", seed=1)
+    result = cv("y ~ x + g", data.assign(fold=np.arange(N) % 2), scheme="fold", seed=1)
+    assert result.predictions["predicted"].notna().all()
 
 
 # ---- new data ----

@@ -69,7 +69,7 @@ def test_numeric_formulas_have_the_matrix_and_names_of_patsy(right):
     data = make_data()
     design = make_design(f"y ~ {right}", data, scope={})
     expected = patsy.dmatrix(right, data, return_type="dataframe")
-    assert design.terms.plain is not None
+    assert design.terms.is_plain
     assert design.names == tuple(term.name() for term in terms)
     assert sorted(design.names) == sorted(expected.columns)
     ours = expected[list(design.names)].to_numpy()
@@ -150,7 +150,7 @@ def test_odd_names_by_dot_and_by_quoting(name):
     data = pd.DataFrame({"y": [0, 1] * 5, "x": rng.normal(size=10)})
     data[name] = rng.normal(size=10)
     dot = make_design("y ~ .", data, scope={})
-    assert dot.terms.plain == ((), ("x",), (name,))
+    assert dot.formula.products == ((), ("x",), (name,))
     np.testing.assert_array_equal(dot.matrix[:, 2], data[name])
     if name != "ꓸ":  # the sign that marks a dot while the formula is read
         written = make_design(f"y ~ x + Q({name!r})", data, scope={})

@@ -5,14 +5,11 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 from numpy import log
 
 from statcv import cv
 from statcv.errors import ColumnError, FormulaError
 from statcv.formula import make_design
-from statcv.formula.quoting import all_quoted, quoted
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::statcv.errors.DistributionalBiasWarning"
@@ -34,28 +31,6 @@ def data():
 SCOPE = {"np": np, "log": log, "age": age, "degree": 3}
 
 
-# ---- many names at once ----
-
-SIGNS = st.sampled_from(["a", "Z", "_", "0", "9", " ", "\n", "é", "ﬁ", "²", ".", "if"])
-NAMES = st.lists(
-    st.lists(SIGNS, max_size=3).map("".join), min_size=1, max_size=4, unique=True
-)
-
-
-@given(names=NAMES, more=st.sampled_from([0, 50]))
-@example(names=["class", "a"], more=50)
-@example(names=["a\nb", "c"], more=0)
-@example(names=[""], more=50)
-def test_many_names_are_written_as_each_is(names, more):
-    names = [*names, *(f"more{number}" for number in range(more))]
-    written = all_quoted(names, among=set(names))
-    assert list(written) == [quoted(name) for name in names]
-    assert {code: written[code] for code in written} == dict(
-        zip(map(quoted, names), names, strict=True)
-    )
-    assert (written.codes is written.columns) == (list(written) == names)
-
-
 @pytest.mark.parametrize("formula", ["y ~ .", "y ~ . + x", "y ~ Intercept + x"])
 def test_a_column_called_as_the_intercept_is_refused(formula):
     data = pd.DataFrame({"Intercept": [1.0, 2, 4], "x": [3.0, 1, 2], "y": [0, 1, 0]})
@@ -68,9 +43,7 @@ def test_a_column_called_as_the_intercept_is_refused(formula):
 def test_terms_rise_by_degree_with_the_intercept_first(data):
     formula = make_design("y ~ x:Q + scale + C:x:Q + x", data, scope=SCOPE).formula
     assert formula.intercept
-    assert formula.single == ("scale", "x")
-    assert formula.several == (("x", "Q"), ("C", "x", "Q"))
-    assert formula.terms == ((), ("scale",), ("x",), *formula.several)
+    assert formula.terms == ((), ("scale",), ("x",), ("x", "Q"), ("C", "x", "Q"))
 
 
 # ---- what is missing ----

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import statcv as scv
-from statcv.formula.parse import parse_formula, updated_formula
+from statcv.formula import parse_formula, updated_formula
 
 REFERENCE = Path(__file__).parents[1] / "reference" / "update_r.csv"
 COLUMNS = ["y", "a", "b", "x", "z", "a~b", "a . b"]

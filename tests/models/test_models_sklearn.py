@@ -390,7 +390,7 @@ def by_hand(result, estimator, X, y):
     """Return the classes that clones of an estimator predict for held-out records."""
     found = np.full(len(y), -1)
     for fit in range(result.plan.n_fits):
-        train, test = result.plan.train(fit), result.plan.fits.test(fit)
+        train, test = result.plan.train(fit), result.plan.fits.held_out_by(fit)
         found[test] = clone(estimator).fit(X[train], y[train]).predict(X[test])
     return found
 

@@ -65,7 +65,7 @@ def test_predictions_are_those_of_a_pipeline(outcome, C, scheme):
     held = run(setup.design, setup.plan, setup.model, seed=1)
     X, y = frame()[COLUMNS], setup.design.y
     for fit in range(0, setup.plan.n_fits, 7):
-        train, test = setup.plan.train(fit), setup.plan.fits.test(fit)
+        train, test = setup.plan.train(fit), setup.plan.fits.held_out_by(fit)
         made = pipeline(C).fit(X.iloc[train], y[train]).predict_proba(X.iloc[test])
         expected = made if outcome == "three" else made[:, 1]
         place = slice(

@@ -22,14 +22,16 @@ from statcv.folds.audit.duplicates import Columns, Tolerance
 from statcv.folds.audit.findings import Audit as Audit
 from statcv.folds.audit.findings import Finding, fixed
 from statcv.folds.audit.folds import (
-    SAME,
-    classes_missing,
     columns_over_folds,
-    fit_means,
     fold_sizes,
     held_out_times,
     is_partition,
     outcome_over_folds,
+)
+from statcv.folds.audit.training_sets import (
+    SAME,
+    classes_missing,
+    fit_means,
     records_lost,
     training_counts,
     training_means_spread,

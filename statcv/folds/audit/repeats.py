@@ -27,11 +27,11 @@ from statcv.folds.audit.duplicates import (
     Codes,
     Columns,
     Tolerance,
-    check_column,
     chosen_columns,
     groups_of,
     value_codes,
 )
+from statcv.formula import row_values
 
 
 def repeats_within_site(
@@ -213,7 +213,8 @@ def _placed(
     if isinstance(place, str) and columns is None and isinstance(frame, pd.DataFrame):
         columns = [name for name in frame.columns if name != place]
     chosen = chosen_columns(frame, columns)
-    places = _row_values(frame, place, argument)
+    alike = isinstance(place, pd.Series) and place.index.equals(frame.index)
+    places = place.rename(argument) if alike else row_values(place, frame, argument)
     if isinstance(place, str) and place in chosen:
         raise ArgumentError(
             f"columns= has the {argument} {place!r}, by which records would always "
@@ -231,26 +232,6 @@ def _placed(
                 f"added; rename it: data.rename(columns={{{added!r}: …}})."
             )
     return places, chosen
-
-
-def _row_values(frame: pd.DataFrame, values: Any, name: str) -> pd.Series[Any]:
-    if isinstance(values, str):
-        check_column(frame, values, name)
-        return frame[values]
-    if isinstance(values, pd.Series) and not values.index.equals(frame.index):
-        labels = values.index
-        if not labels.is_unique or not frame.index.isin(labels).all():
-            raise DataError(
-                f"{name}= is a series whose labels are not those of the data."
-            )
-        return values.reindex(frame.index).rename(name)
-    column = np.asarray(values) if not isinstance(values, pd.Series) else values
-    if column.ndim != 1 or len(column) != len(frame):
-        raise DataError(
-            f"{name}= must have one value for each of the {len(frame)} rows of the "
-            f"data, but has the shape {column.shape}."
-        )
-    return pd.Series(column, index=frame.index, name=name)
 
 
 def _in_several(codes: Codes, places: pd.Series[Any]) -> NDArray[np.bool_]:

@@ -181,10 +181,10 @@ def _settle(hands: _Hands, pool: NDArray[np.integer], rng: np.random.Generator) 
         idle = idle + 1 if worse.all() else 0
         wrong = wrong[hands.are_wrong(wrong)]
     for place in wrong:
-        _draw_anew(hands, int(place), pool, rng)
+        _draw_again(hands, int(place), pool, rng)
 
 
-def _draw_anew(
+def _draw_again(
     hands: _Hands, place: int, pool: NDArray[np.integer], rng: np.random.Generator
 ) -> None:
     """Replace a draw by the open member that has been drawn least, if there is one."""

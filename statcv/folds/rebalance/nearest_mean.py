@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -60,13 +58,14 @@ def nearest_mean(y: NDArray[np.floating], tests: Ragged, out: Ragged) -> Ragged:
     rank = np.empty(n, dtype=np.int64)
     rank[order] = np.arange(n)
     value = z[order]
-    gaps = _Gaps.of(tests, out, rank)
+    parts = (keys_of(one.owners, rank[one.values], n + 1) for one in (tests, out))
+    absent = np.sort(np.concatenate(list(parts)))
     at = np.searchsorted(value, target)
-    after = gaps.first_from(at)
-    before = gaps.last_from(at - 1)
+    after = _first_trained(absent, n, at, 1)
+    before = _first_trained(absent, n, at - 1, -1)
     # the smallest row is taken if several values below the target are equal
     run = np.searchsorted(value, value[np.maximum(before, 0)])
-    before = np.where(before >= 0, gaps.first_from(run), before)
+    before = np.where(before >= 0, _first_trained(absent, n, run, 1), before)
     far = np.inf
     below = np.where(before >= 0, target - value[np.maximum(before, 0)], far)
     above = np.where(after < n, value[np.minimum(after, n - 1)] - target, far)
@@ -76,44 +75,15 @@ def nearest_mean(y: NDArray[np.floating], tests: Ragged, out: Ragged) -> Ragged:
     return Ragged.split(chosen, np.ones(splits, dtype=np.int64))
 
 
-@dataclass(frozen=True, eq=False)
-class _Gaps:
-    """The ranks absent from each training set, in runs without a gap.
+def _first_trained(absent: Ints, n: int, ranks: Ints, step: int) -> Ints:
+    """Return for each split the first rank trained on, from a given one up or down.
 
-    ``keys`` are sorted numbers split * (n + 1) + rank; ``first`` and ``last`` are
-    the ends of the run to which each belongs.
+    The ranks that are absent from training are sorted numbers split * (n + 1) + rank.
     """
-
-    n: int
-    keys: Ints
-    first: Ints
-    last: Ints
-
-    @classmethod
-    def of(cls, tests: Ragged, out: Ragged, rank: Ints) -> _Gaps:
-        n = len(rank)
-        keys = np.concatenate(
-            [keys_of(part.owners, rank[part.values], n + 1) for part in (tests, out)]
-        )
-        keys.sort()
-        starts = np.flatnonzero(np.diff(keys, prepend=-2) > 1)
-        sizes = np.diff(starts, append=len(keys))
-        first = np.repeat(keys[starts], sizes)
-        return cls(n, keys, first, np.repeat(keys[starts] + sizes - 1, sizes))
-
-    def first_from(self, ranks: Ints) -> Ints:
-        """Return for each split the first rank trained on, from a given one up."""
-        return self._beyond(ranks, self.last, 1)
-
-    def last_from(self, ranks: Ints) -> Ints:
-        """Return for each split the last rank trained on, from a given one down."""
-        return self._beyond(ranks, self.first, -1)
-
-    def _beyond(self, ranks: Ints, ends: Ints, step: int) -> Ints:
-        split = np.arange(len(ranks)) * (self.n + 1)
-        wanted = split + ranks
-        absent = contains(self.keys, wanted) & (ranks >= 0)
-        at = np.searchsorted(self.keys, wanted[absent])
-        found = ranks.copy()
-        found[absent] = ends[at] + step - split[absent]
-        return found
+    found, split = ranks.copy(), np.arange(len(ranks)) * (n + 1)
+    open_ = np.arange(len(ranks))
+    while len(open_):
+        inside = found[open_] >= 0
+        open_ = open_[inside & contains(absent, (split + found)[open_])]
+        found[open_] += step
+    return found

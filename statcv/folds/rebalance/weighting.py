@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,37 +22,6 @@ Rows = NDArray[np.integer]
 ORDER = 20
 STEPS = 12  # most steps of Newton's method on the power series
 CLOSE = 1e-14  # distance of a tilted mean from its target, in sds, that is close enough
-
-
-class TrainingSets(Protocol):
-    """The training sets of a plan, for the computation of weights."""
-
-    @property
-    def n_fits(self) -> int:
-        """The number of training sets."""
-
-    def train(self, fit: int) -> NDArray[np.intp]:
-        """Return the records of one."""
-
-    def training_sums(self, values: NDArray[Any]) -> Floats:
-        """Return the unweighted sum of values over each."""
-
-
-class Weighting(Protocol):
-    """Weights for the training records of each split."""
-
-    @property
-    def arrays(self) -> tuple[Floats, ...]:
-        """What the weights depend on, for the plan's fingerprint."""
-
-    def of(self, split: int, rows: Rows) -> Floats:
-        """Return the weights of training records of a split."""
-
-    def means(self, values: NDArray[Any], sets: TrainingSets) -> Floats:
-        """Return the weighted mean of values over each training set."""
-
-    def chosen(self, splits: Rows) -> Weighting:
-        """Return the weights of some splits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,13 +49,15 @@ class ClassWeights:
         weights: Floats = self.table[split, self.codes[rows]]
         return weights
 
-    def means(self, values: NDArray[Any], sets: TrainingSets) -> Floats:
-        """Return the weighted mean of values over each training set."""
+    def means(
+        self, values: NDArray[Any], training_sums: Callable[[NDArray[Any]], Floats]
+    ) -> Floats:
+        """Return the weighted mean of values over each training set, from sums."""
         total = np.zeros((2, len(self.table)))
         for code, weights in enumerate(self.table.T):
             own = self.codes == code
-            total[0] += weights * sets.training_sums(values * own)
-            total[1] += weights * sets.training_sums(own)
+            total[0] += weights * training_sums(values * own)
+            total[1] += weights * training_sums(own)
         return np.asarray(total[0] / total[1])
 
     def chosen(self, splits: Rows) -> ClassWeights:
@@ -155,18 +126,13 @@ class Tilting:
         weights: Floats = np.exp(self.log_scale[split] + tilt)
         return weights
 
-    def means(self, values: NDArray[Any], sets: TrainingSets) -> Floats:
-        """Return the weighted mean of values over each training set, one by one."""
-        means = np.empty(len(self.theta))
-        for fit in range(sets.n_fits):
-            rows = sets.train(fit)
-            means[fit] = np.average(values[rows], weights=self.of(fit, rows))
-        return means
-
     def chosen(self, splits: Rows) -> Tilting:
         """Return the weights of some splits."""
         theta, log_scale = self.theta[splits], self.log_scale[splits]
         return replace(self, theta=theta, log_scale=log_scale)
+
+
+Weighting = ClassWeights | Tilting
 
 
 def tilting(y: NDArray[np.floating], tests: Ragged, out: Ragged) -> Tilting:
@@ -218,7 +184,7 @@ def tilting(y: NDArray[np.floating], tests: Ragged, out: Ragged) -> Tilting:
         stays = np.ones(len(z), dtype=bool)
         stays[tests[split]] = False
         stays[out[split]] = False
-        theta[split], log_total[split] = _directly(unit[stays], close)
+        theta[split], log_total[split] = _directly(unit[stays])
     count = len(z) - tests.sizes - out.sizes
     return Tilting(z, theta / largest, np.log(count) - log_total)
 
@@ -272,33 +238,17 @@ def _by_series(
     return theta, total
 
 
-def _directly(unit: Floats, close: float) -> tuple[float, float]:
+def _directly(unit: Floats) -> tuple[float, float]:
     """Return theta and the logarithm of the sum of exp(theta u) of one training set."""
+    from scipy.optimize import brentq
+    from scipy.special import logsumexp, softmax
 
-    def tilted(theta: float) -> tuple[float, float, float]:
-        peak = float((theta * unit).max())
-        weights = np.exp(theta * unit - peak)
-        total = float(weights.sum())
-        mean = float(weights @ unit) / total
-        variance = float(weights @ (unit - mean) ** 2) / total
-        return mean, variance, peak + float(np.log(total))
+    def mean(theta: float) -> float:
+        return float(softmax(theta * unit) @ unit)
 
-    side = -np.sign(tilted(0)[0])
-    near, far = 0.0, float(side)
-    while tilted(far)[0] * side < 0:
-        near, far = far, 2 * far
-    theta = near
-    mean, variance, log_total = tilted(theta)
-    while abs(mean) > close and near != far:
-        if mean * side < 0:
-            near = theta
-        else:
-            far = theta
-        newton = theta - mean / variance if variance > 0 else near
-        inside = min(near, far) < newton < max(near, far)
-        step = newton if inside else (near + far) / 2
-        if step in (theta, near, far):
-            break
-        theta = step
-        mean, variance, log_total = tilted(theta)
-    return theta, log_total
+    # the tilted mean rises with theta, so that its root lies on the other side of 0
+    far = -float(np.sign(mean(0.0)))
+    while mean(far) * far < 0:
+        far *= 2
+    theta = float(brentq(mean, 0.0, far, xtol=1e-15)) if far else 0.0
+    return theta, float(logsumexp(theta * unit))

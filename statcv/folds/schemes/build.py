@@ -8,158 +8,26 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from statcv.arguments import MAX_REPEATS, PLAN, check_whole, is_whole
-from statcv.errors import ArgumentError, FoldWarning, SchemeError, warn
+from statcv.arguments import PLAN
+from statcv.errors import ArgumentError, SchemeError
 from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.balance import balance, draws_at_random, rebalancing
 from statcv.folds.response import Response
+from statcv.folds.schemes.arguments import (
+    FoldArguments,
+    check_classes,
+    check_groups,
+    check_outcome,
+    check_repeats,
+    check_sizes,
+)
 from statcv.folds.schemes.holdout import Holding, Records
 from statcv.folds.schemes.pairs import check_sample
-from statcv.folds.schemes.table import CLASSES, Scheme, get_scheme
+from statcv.folds.schemes.table import Scheme, get_scheme
 from statcv.folds.strata.clusters import Strata
 from statcv.folds.strata.resolve import Cut, Stratifier, resolve_stratifier
-from statcv.words import plural
-
-DEFAULT_K = 10
-DEFAULT_SHARE = 0.25
-
-HOLDS_OUT = {
-    "folds": "k folds",
-    "groups": "groups of p records",
-    "units": "one record at a time",
-    "pairs": "pairs of records",
-    "shares": "a random share p of the records",
-    "samples": "what a bootstrap sample left",
-}
-
-
-def check_sizes(
-    scheme: Scheme,
-    k: Any,
-    p: Any,
-    n: int,
-    pairs: Any = None,
-    agreed: int | None = None,
-) -> tuple[Any, Any]:
-    """Return the number of folds and the p of a scheme; None where it has none.
-
-    On ``agreed`` folds several sites agree, so that a site may have fewer records.
-    """
-    if n < (2 if agreed is None else 1):
-        raise SchemeError(
-            f"{plural(n, 'record')} cannot be held out and trained on as well."
-        )
-    taken = (
-        ("k", k, scheme.has_k, "'kfold'"),
-        ("p", p, scheme.has_p, "'lpocv'"),
-        ("pairs", pairs, scheme.has_pairs, "'leave_pair_out'"),
-    )
-    for name, value, has, other in taken:
-        if value is not None and not has:
-            raise ArgumentError(
-                f"{name}={value!r} means nothing for scheme={scheme.name!r}, which "
-                f"holds out {HOLDS_OUT[scheme.splits]}; leave {name} out, or use "
-                f"{other}."
-            )
-    if pairs is not None and whole("pairs", pairs) < 1:
-        raise ArgumentError(f"pairs={pairs} is out of range: 1 or more.")
-    if scheme.splits == "folds":
-        k = agreed or min(DEFAULT_K, n) if k is None else whole("k", k)
-        if not 2 <= k <= n and agreed is None:
-            raise ArgumentError(
-                f"k={k} is out of range: {n} records make from 2 to {n} folds."
-            )
-        return k, None
-    if scheme.splits == "groups":
-        if p is None:
-            raise ArgumentError(
-                f"scheme={scheme.name!r} needs p, the number of records held out at "
-                "a time."
-            )
-        if not 1 <= whole("p", p) <= n // 2:
-            raise ArgumentError(
-                f"p={p} is out of range: of {n} records from 1 to {n // 2} can be held "
-                "out at a time."
-            )
-        return n // int(p), int(p)
-    if scheme.splits == "shares":
-        share = DEFAULT_SHARE if p is None else p
-        number = isinstance(share, (float, np.floating))
-        if not number or not 0 < share < 1:
-            raise ArgumentError(
-                f"p={p!r} is out of range: scheme={scheme.name!r} holds out a share "
-                "between 0 and 1, such as p=0.25."
-            )
-        return None, float(share)
-    return None, None
-
-
-def check_repeats(scheme: Scheme, repeats: Any, random: bool, drops_only: bool) -> int:
-    """Return how many times records are held out, or drawn to be dropped."""
-    if repeats is None:
-        return scheme.draws if drops_only else scheme.repeats
-    check_whole(repeats, "repeats", least=1, most=MAX_REPEATS)
-    if not random and repeats > 1:
-        sample = ", or hold out a sample by pairs=" * scheme.has_pairs
-        raise ArgumentError(
-            f"repeats={repeats} means nothing for scheme={scheme.name!r}, which has "
-            f"no randomness here; leave repeats out{sample}."
-        )
-    return int(repeats)
-
-
-def whole(name: str, value: Any) -> int:
-    """Return an integer, or raise."""
-    if not is_whole(value):
-        raise ArgumentError(f"{name} must be an integer, not {value!r}.")
-    return int(value)
-
-
-def check_outcome(scheme: Scheme, response: Response | None, named: str) -> None:
-    """Refuse a scheme that the outcome does not admit; ``named`` is its argument."""
-    if response is None:
-        if scheme.outcomes == CLASSES or scheme.rebalance or scheme.has_pairs:
-            raise SchemeError(
-                f"scheme={named!r} needs the outcome: fold_plan('y', data=…)."
-            )
-        return
-    if response.kind not in scheme.outcomes:
-        if response.kind == "continuous":
-            raise SchemeError(
-                f"scheme={named!r} needs an outcome of classes, and this one is "
-                "continuous; use 'kfold', 'loocv' or 'rloocv'."
-            )
-        raise SchemeError(
-            f"scheme={named!r} needs an outcome of two classes, and this one has "
-            f"{response.classes}; use 'leave_pair_out'."
-        )
-
-
-def check_classes(
-    scheme: Scheme, response: Response, rebalance: Any, folds: int | None
-) -> None:
-    """Refuse a class that would be absent from training; warn of a rare one."""
-    counts = response.counts
-    rarest = int(counts.argmin())
-    name = str(response.levels[rarest])
-    if (rebalance is not None or scheme.splits == "pairs") and counts[rarest] < 2:
-        raise SchemeError(
-            f"scheme={scheme.name!r} needs at least two records of each class, but "
-            f"class {name!r} has {counts[rarest]}: without it a training set would "
-            "have none."
-        )
-    if folds and scheme.spreads and rebalance is None and counts[rarest] < folds:
-        warn(
-            f"class {name!r} has fewer records ({counts[rarest]}) than there are folds "
-            f"({folds}): in {folds - counts[rarest]} of them it is not held out.",
-            FoldWarning,
-        )
-
-
-# ---- a scheme, an outcome and perhaps a stratifier make a plan ----
 
 
 def make_plan(
@@ -236,48 +104,34 @@ def make_plan(
         stratifier = resolve_stratifier(stratify, data)
         if not isinstance(stratify, Stratifier):
             stratifier.warn(data, named=True)
-    return build_plan(
-        get_scheme(scheme),
-        response,
-        len(response.values),
-        k=k,
-        p=p,
-        pairs=pairs,
-        repeats=repeats,
-        rebalance=rebalance,
-        stratifier=stratifier,
-        frame=data,
-        seed=seed,
-    )
+    given = FoldArguments(k=k, p=p, pairs=pairs, repeats=repeats, rebalance=rebalance)
+    n = len(response.values)
+    return build_plan(get_scheme(scheme), response, n, given, stratifier, data, seed)
 
 
 def build_plan(
     scheme: Scheme,
     response: Response | None,
     n: int,
-    *,
-    k: int | None,
-    p: float | None,
-    pairs: int | None,
-    repeats: int | None,
-    rebalance: Any,
+    given: FoldArguments,
     stratifier: Stratifier | None,
     frame: pd.DataFrame | None,
     seed: int,
 ) -> FoldPlan:
     """Make a plan, without an outcome for schemes that do not use it."""
-    check_outcome(scheme, response, scheme.name)
+    check_outcome(scheme, response)
     agreed = None if stratifier is None else stratifier.n_folds
-    folds, size = check_sizes(scheme, k, p, n, pairs, agreed)
-    how = rebalancing(scheme.rebalance if rebalance is None else rebalance)
-    possible = 0
+    folds, size = check_sizes(scheme, given, n, agreed)
+    how = given.rebalance
+    how = rebalancing(scheme.rebalance if how is None else how)
+    pairs, possible = given.pairs, 0
     if scheme.has_pairs and response is not None:
         possible = check_sample(pairs, response)
     sampled = pairs is not None and bool(pairs < possible)
     holds_at_random = sampled or _random(scheme, stratifier)
     by_chance = holds_at_random or draws_at_random(how, response)
     drops_only = how == "subsample" and by_chance and not holds_at_random
-    repeats = check_repeats(scheme, repeats, by_chance, drops_only)
+    repeats = check_repeats(scheme, given.repeats, by_chance, drops_only)
     if response is not None and response.by_class:
         check_classes(scheme, response, how, folds)
     strata = None
@@ -354,7 +208,7 @@ def _cut(
             "into training and held-out ones."
         )
     if scheme.splits == "groups" and folds is not None:
-        _check_groups(sizes, folds, label)
+        check_groups(sizes, folds, label)
     cuts: tuple[Cut, ...] = ()
     if scheme.splits == "folds" and folds is not None:
         cuts = tuple(stratifier.cut(frame, folds, seed, r) for r in range(repeats))
@@ -362,22 +216,6 @@ def _cut(
     return Strata(
         label, codes, len(sizes), cuts, identifies=identifies, made_by=made_by
     )
-
-
-def _check_groups(sizes: NDArray[np.intp], groups: int, label: str) -> None:
-    """Refuse fewer strata than groups, and warn of one that is larger than a group."""
-    if len(sizes) < groups:
-        raise SchemeError(
-            f"{label} has {len(sizes)} distinct values, too few for {groups} groups of "
-            "whole strata; use a larger p."
-        )
-    share = -(-int(sizes.sum()) // groups)
-    if sizes.max() > share:
-        warn(
-            f"the largest stratum of {label} holds {sizes.max()} records, more than a "
-            f"group of {share}: groups differ in size.",
-            FoldWarning,
-        )
 
 
 def _records(

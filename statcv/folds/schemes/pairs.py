@@ -7,7 +7,7 @@ pairs are allocated first, and then change partners many times.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,6 @@ from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.draw_evenly import contains
 from statcv.folds.response import Response
 from statcv.folds.schemes.holdout import Holding, Records
-
-if TYPE_CHECKING:
-    from statcv.folds.plan import FoldPlan
-
 
 Numbers = NDArray[np.intp]
 Ints = NDArray[np.int64]
@@ -302,14 +298,6 @@ def check_sample(pairs: int | None, response: Response) -> int:
             f"is held out; it takes {least:,} pairs or more of {possible:,}."
         )
     return possible
-
-
-def is_sample(plan: FoldPlan) -> bool:
-    """Return whether a plan holds out a sample of the pairs that differ in outcome."""
-    if plan.scheme != "leave_pair_out" or plan.response is None:
-        return False
-    drawn = int(np.diff(plan.fits.first_split).min())
-    return drawn < count_unlike(plan.response.values)
 
 
 def _check_pairs(count: int, use: str) -> None:

@@ -44,7 +44,7 @@ def mean_model_hand_till(
     weighed = np.ones(plan.n) if weights is None or plan.rebalanced else weights
     fits, total = plan.fits, plan.training_means(weighed)
     shares = [
-        fits.mean_by_split(fits.training_means(weighed * (scores.y == code)) / total)
+        fits.mean_by_split(plan.training_means(weighed * (scores.y == code)) / total)
         for code in range(scores.n_classes)
     ]
     # the class shares of the training set stand for predictions

@@ -1,0 +1,131 @@
+"""Functions and attributes of R and Python, and what statcv offers instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from statcv.arguments.other_arguments import bare_word
+from statcv.errors import suggestion
+
+
+def function_answer(name: str) -> str | None:
+    """Return what a formula offers in place of a function of R, or None.
+
+    >>> function_answer("ns")
+    'natural cubic splines are cr(x, df=4) here'
+    """
+    return FUNCTIONS.get(name)
+
+
+def attribute_error(of: str, name: str, known: Iterable[str]) -> AttributeError:
+    """Return the error for an attribute that does not exist, with what is offered.
+
+    >>> attribute_error("a result", "confint", []).args[0]
+    "a result has no 'confint': tidy() has the intervals of coefficients, and \
+metrics() those of metrics."
+    """
+    if name.startswith("_"):  # asked for by copy and pickle
+        return AttributeError(f"{of} has no {name!r}.")
+    found = ATTRIBUTES.get(bare_word(name))
+    answer = f": {found}." if found else f".{suggestion(name, known)}"
+    return AttributeError(f"{of} has no {name!r}{answer}")
+
+
+_SPLINES = (
+    "bs(x, df=5) and cr(x, df=5) are splines with a fixed number of degrees of freedom"
+)
+_TOGETHER = (
+    "random effects and clusters are not terms of a formula; cv(stratify='g') keeps "
+    "the records of a group together"
+)
+
+FUNCTIONS: dict[str, str] = {
+    "ns": "natural cubic splines are cr(x, df=4) here",
+    "rcs": "restricted cubic splines are natural cubic splines: cr(x, df=4)",
+    "rcspline.eval": "restricted cubic splines are natural cubic splines: cr(x, df=4)",
+    **dict.fromkeys(
+        ("factor", "as.factor", "as_factor", "ordered", "as.ordered", "catg"),
+        "a column becomes a factor by C(x), with its levels in order by "
+        "C(x, levels=['a', 'b'])",
+    ),
+    "relevel": "the reference level is named in C(x, Treatment('b'))",
+    **dict.fromkeys(
+        ("as.numeric", "as.integer", "as.character"),
+        "make a column of that type in the data first",
+    ),
+    "offset": "offsets are not offered; take the offset from a continuous outcome, "
+    "I(y - x) ~ ..., or make the rate the outcome",
+    "Surv": "survival outcomes are not offered; the event within a fixed time, for "
+    "records that were followed as long, is a binary outcome: make a column of it",
+    **dict.fromkeys(
+        ("s", "ti", "t2", "lo", "pspline"),
+        f"penalised smoothers are not fitted; {_SPLINES}",
+    ),
+    **dict.fromkeys(("strata", "cluster", "frailty"), _TOGETHER),
+    "ifelse": "write np.where(x > 0, a, b)",
+    "pmin": "write np.minimum(x, a)",
+    "pmax": "write np.maximum(x, a)",
+    "nchar": "write x.str.len()",
+    "c": "a list is written [1, 2]",
+    "pol": "polynomials are poly(x, 2) here",
+    "lsp": "linear splines are bs(x, knots=[1, 2], degree=1)",
+    **dict.fromkeys(
+        ("logit", "qlogis"), "import logit from scipy.special, and write logit(x)"
+    ),
+    "plogis": "import expit from scipy.special, and write expit(x)",
+    "cut": "write pd.cut(x, [0, 40, 65, 120]), with the cut points",
+    "interaction": "interactions are written a:b, or a*b with the main effects",
+    "is.na": "write x.isna()",
+    "mean": "center(x) subtracts the mean of each training set",
+    "sd": "scale(x) divides by the standard deviation of each training set",
+    "ridge": "a penalty belongs to the model: model=statcv.models.Logit(C=1.0)",
+    "sum": "write a + b inside I(...)",
+    "pow": "write I(x**2)",
+}
+
+
+def _answers(*rows: tuple[str, str]) -> dict[str, str]:
+    return {word: says for words, says in rows for word in words.split()}
+
+
+# attributes of fits in R and Python, and functions of R → what a result offers
+ATTRIBUTES = _answers(
+    (
+        "coef coefs params coefficient fixef bse se vcov pvalues tvalues",
+        "tidy() has the coefficients of the fit to all rows with standard errors, and "
+        "coefficients those of each fold",
+    ),
+    (
+        "confint confintdefault ci intervals",
+        "tidy() has the intervals of coefficients, and metrics() those of metrics",
+    ),
+    (
+        "fitted fittedvalues fit predictproba",
+        "predictions has the held-out predictions, and predict() those of the fit to "
+        "all rows",
+    ),
+    ("resid residuals", "augment() has the residuals of the held-out predictions"),
+    (
+        "anova lrtest waldtest aic bic loglik llf deviance",
+        "compare(a, b) tests the difference of two results, by likelihood ratio as "
+        "well if they are nested, and drop1() tests each term",
+    ),
+    ("add1 step stepaic", "drop1() drops each term in turn"),
+    (
+        "tidy glance augment drop1 predict summary update",
+        "it belongs to a result, as in cv('y ~ x', data=df).tidy()",
+    ),
+    (
+        "auc rocauc cstatistic auroc accuracy brier rmse r2 score cvresults results",
+        "metrics() has the table of metrics, and estimate('auroc') one of them",
+    ),
+    (
+        "bestparams besttune bestestimator",
+        "tuned has the hyperparameters that each training set chose",
+    ),
+    ("nobs n", "design.n is the number of records"),
+    (
+        "glm lm lrm cvglm cvglmnet train crossvalscore crossvalidate",
+        "cv('y ~ x', data=df, model='logit') fits and cross-validates",
+    ),
+)

@@ -1,0 +1,89 @@
+"""Columns of a design that are linear combinations of the others."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.formula.design import Design
+from statcv.formula.terms import Matrix
+
+TOLERANCE = 1e-10  # share of a column's norm that the others must leave unexplained
+PART = 1e-6  # share of a column's norm that another must contribute to be named
+MOST_COLUMNS = 500
+ROWS = 2000  # number of rows examined before all are
+SHOWN = 3  # number of columns named
+
+
+def dependent_columns(design: Design) -> list[str]:
+    """Describe the columns that are constant, or determined by earlier ones.
+
+    Designs with 500 columns or more, or with at least as many columns as rows, are not
+    examined, since dependence is the rule there; nor are columns with missing values.
+
+    Parameters
+    ----------
+    design : Design
+
+    Returns
+    -------
+    list of str
+        One clause for each such column, such as ``"'b' is a multiple of 'a'"``.
+    """
+    X = design.matrix
+    n, p = X.shape
+    if not 0 < p < n or p > MOST_COLUMNS or not design.is_finite:
+        return []
+    some = X[:: max(1, n // max(ROWS, 4 * p))]
+    if len(some) < n and not len(_dependent(some)[0]):
+        return []  # rows can only make columns more different
+    columns, parts = _dependent(X)
+    return [
+        _said(design.names, X[:, j], int(j), part)
+        for j, part in zip(columns, parts, strict=True)
+    ]
+
+
+def _scaled(X: Matrix) -> Matrix:
+    """Return columns with a sum of squares of 1, or of 0."""
+    largest = np.abs(X).max(axis=0)
+    scaled = X / np.where(largest > 0, largest, 1.0)
+    norm = np.linalg.norm(scaled, axis=0)
+    scaled /= np.where(norm > 0, norm, 1.0)
+    return scaled
+
+
+def _dependent(X: Matrix) -> tuple[NDArray[np.intp], list[NDArray[np.intp]]]:
+    """Return dependent columns, and for each the earlier ones that determine it."""
+    R: Matrix = np.asarray(np.linalg.qr(_scaled(X), mode="r"))
+    dependent = np.abs(R.diagonal()) < TOLERANCE
+    free = np.flatnonzero(~dependent)
+    found, parts = np.flatnonzero(dependent), []
+    for j in found:
+        before = free[free < j]
+        weights = np.linalg.solve(R[np.ix_(before, before)], R[before, j])
+        parts.append(before[np.abs(weights) > PART])
+    return found, parts
+
+
+def _said(
+    names: tuple[str, ...], column: Matrix, j: int, part: NDArray[np.intp]
+) -> str:
+    if np.ptp(column) <= TOLERANCE * np.abs(column).max():
+        return f"{names[j]!r} is constant ({column[0]:g})"
+    others = [names[i] for i in part if names[i] != "Intercept"]
+    if len(part) == len(others) == 1:
+        return f"{names[j]!r} is a multiple of {others[0]!r}"
+    shown = ", ".join(repr(name) for name in others[:SHOWN])
+    more = f" and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
+    return f"{names[j]!r} is determined by {shown}{more}"
+
+
+def in_words(clauses: list[str]) -> str:
+    """Join the clauses on columns, at most three of them.
+
+    >>> in_words(["'a' is constant (1)", "'b' is a multiple of 'c'"])
+    "'a' is constant (1); 'b' is a multiple of 'c'"
+    """
+    more = f"; and {len(clauses) - SHOWN} more" if len(clauses) > SHOWN else ""
+    return "; ".join(clauses[:SHOWN]) + more

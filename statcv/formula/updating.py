@@ -1,0 +1,111 @@
+"""A formula updated by another, in whose sides dots stand for the old ones."""
+
+from __future__ import annotations
+
+from statcv.errors import FormulaError
+from statcv.formula.expansion import DOT, Expansion
+from statcv.formula.parse import expanded, mark_dots, sides, top_level, written_sides
+from statcv.formula.quoting import quoted, without_signs_of_r
+
+_OPERATORS = {"+", "-", "*", "/", ":", "**", "^", "%", "|"}
+
+Summands = list[tuple[str, str]]  # signs and terms
+
+
+def updated_formula(old: str, new: str) -> str:
+    """Replace the dots of a new formula by the sides of an old one, as R's ``update``.
+
+    The dots are replaced only if the left side is a dot, contains one, or is absent;
+    otherwise ``.`` means all other columns. Removed and repeated terms are not written.
+
+    >>> updated_formula("y ~ age + np.log(bmi)", ". ~ . - age")
+    'y ~ np.log(bmi)'
+    >>> updated_formula("y ~ age + bmi", ". ~ .:sex")
+    'y ~ (age + bmi):sex'
+    >>> updated_formula("y ~ age", "y ~ .")
+    'y ~ .'
+    """
+    new, old = without_signs_of_r(new), without_signs_of_r(old)
+    (left, right), (outcome, terms) = (written_sides(mark_dots(f)) for f in (new, old))
+    if not right or not outcome or (left and DOT not in left):
+        return new
+    outcome = (left or DOT).replace(DOT, outcome)
+    full = right.replace(DOT, f"({terms})")
+    try:
+        meant = _expansion(full)
+    except FormulaError:
+        return _dotted(
+            f"{outcome} ~ {full}"
+        )  # raises an error later, with the position
+    put = _put(right, terms)
+    for found in (_without_doubles(put), put):
+        said = _said(found)
+        if _same(said, meant):
+            return _dotted(f"{outcome} ~ {said}")
+    return _dotted(f"{outcome} ~ {full}")
+
+
+def _put(text: str, terms: str) -> Summands:
+    """Return the summands of a side, with its dots replaced by another side's."""
+    found: Summands = []
+    inside = f"({terms})" if top_level(terms, _OPERATORS) else terms
+    for sign, term in _summands(text):
+        if (sign, term) == ("+", DOT):
+            found += _summands(terms)
+        else:
+            found.append((sign, term.replace(DOT, inside)))
+    return found
+
+
+def _without_doubles(summands: Summands) -> Summands:
+    """Drop summands that are removed again or repeated, and a redundant intercept."""
+    found: dict[str, tuple[str, str]] = {}
+    for sign, term in summands:
+        key = "".join(term.split())
+        if key in found and found[key][0] != sign:
+            del found[key]
+        elif key not in found:
+            found[key] = (sign, term)
+    if len(found) > 1 and found.get("1") == ("+", "1"):
+        del found["1"]
+    return list(found.values())
+
+
+def _said(summands: Summands) -> str:
+    """Write a sum; an empty sum is the intercept."""
+    text = " ".join(f"{sign} {term}" for sign, term in summands) or "1"
+    return f"-{text[2:]}" if text.startswith("- ") else text.removeprefix("+ ")
+
+
+def _same(text: str, meant: Expansion) -> bool:
+    """Return whether two sides have the same terms in the same order."""
+    try:
+        found = _expansion(text)
+    except FormulaError:
+        return False
+    intercepts = {found.intercept is not False, meant.intercept is not False}
+    return found.ordered == meant.ordered and len(intercepts) == 1
+
+
+def _expansion(text: str) -> Expansion:
+    """Expand a side; ``.`` stands for a column of that name."""
+    return expanded(sides(f"y ~ {_dotted(text)}")[1], [quoted(".")])
+
+
+def _summands(text: str) -> Summands:
+    """Split a side at each ``+`` and ``-`` that is not in brackets."""
+    found: Summands = []
+    sign, start = "+", 0
+    for place in [*top_level(text, {"+", "-"}), len(text)]:
+        term = text[start:place].strip()
+        if term:
+            found.append((sign, term))
+            sign = "+"
+        if text[place : place + 1] == "-":
+            sign = "-" if sign == "+" else "+"
+        start = place + 1
+    return found
+
+
+def _dotted(text: str) -> str:
+    return text.replace(DOT, ".")
