@@ -8,15 +8,18 @@ as the Hessian. Folds that do not converge are fitted by themselves.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import ModelError
 from statcv.models.base import Matrix, Model, TrainingSet
-from statcv.models.batched.chord import ACCURACY, SINGULAR, STEPS
+from statcv.models.batched.blocks import Block
+from statcv.models.batched.chord import ACCURACY, STEPS
 from statcv.models.batched.downdate import Whole, inverted
-from statcv.models.batched.folds import Block, FoldFits, Folds
+from statcv.models.batched.fits import FoldFits
+from statcv.models.batched.folds import Folds
 from statcv.models.batched.gram import information_of, quadratic_of
 from statcv.models.newton import Optimum, column_units, minimise, positive_weights
 
@@ -78,8 +81,8 @@ def maximise(Z: Matrix, y: Matrix, weights: Matrix) -> tuple[Matrix, bool]:
         Weights above 0.
     """
     objective = _Firth(Z, y, weights)
-    found = minimise(np.zeros(Z.shape[1]), Z, objective)
-    return found.beta, found.converged
+    found = minimise(objective)
+    return found.beta[0], bool(found.converged[0])
 
 
 def excess(Z: Matrix, theta: Matrix, weights: Matrix) -> Matrix:
@@ -162,45 +165,59 @@ def correct_intercepts(
 
 @dataclass(frozen=True, eq=False)
 class _Firth:
-    """Minus the penalised log-likelihood."""
+    """Minus the penalised log-likelihood, of a batch of one fit."""
 
     Z: Matrix
     y: Matrix
     weights: Matrix
 
-    def at(self, eta: Matrix) -> Place:
-        return Place.at(self.Z, eta, self.weights)
+    @property
+    def size(self) -> tuple[int, int]:
+        return 1, self.Z.shape[1]
 
-    def loss(self, eta: Matrix, beta: Matrix) -> float:
-        positive, negative = np.logaddexp(0.0, -eta), np.logaddexp(0.0, eta)
+    def part(self, chosen: NDArray[Any]) -> _Firth:
+        return self
+
+    def at(self, eta: Matrix) -> Place:
+        return Place.at(self.Z, eta[0, 0], self.weights)
+
+    def linear(self, beta: Matrix) -> Matrix:
+        return np.asarray((beta @ self.Z.T)[:, None])
+
+    def loss(self, eta: Matrix, beta: Matrix) -> Matrix:
+        positive, negative = np.logaddexp(0.0, -eta[0, 0]), np.logaddexp(0.0, eta[0, 0])
         fit = self.weights @ (self.y * positive + (1 - self.y) * negative)
         with np.errstate(divide="ignore"):
             half = np.log(np.abs(self.at(eta).R.diagonal())).sum()
-        return float(fit - half)
+        return np.array([fit - half])
 
     def gradient(self, eta: Matrix, beta: Matrix) -> Matrix:
-        place = self.at(eta)
+        place, eta = self.at(eta), eta[0, 0]
         short = self.y * np.exp(-np.logaddexp(0.0, eta))
         beyond = (1 - self.y) * np.exp(-np.logaddexp(0.0, -eta))
+        # the score of the penalty draws fitted probabilities towards one half
         pull = place.leverages * place.tanh / 2
-        return np.asarray((self.weights * (short - beyond) - pull) @ self.Z)
+        return np.asarray((self.weights * (short - beyond) - pull) @ self.Z)[None]
 
-    def newton(self, eta: Matrix, beta: Matrix) -> Matrix:
+    def newton(self, eta: Matrix, gradient: Matrix) -> Matrix:
         place = self.at(eta)
-        hessian = np.eye(len(beta)) - place.excess
+        hessian = np.eye(gradient.shape[1]) - place.excess
         values, turn = np.linalg.eigh(hessian)
         if not (values > CONVEX).all():
-            return self.cautious(eta, beta)
-        gradient = place.whitened(self.gradient(eta, beta))
-        return place.back(turn @ (turn.T @ gradient / values))
+            return self.cautious(eta, gradient)
+        white = place.whitened(gradient[0])
+        return place.back(turn @ (turn.T @ white / values))[None]
 
-    def cautious(self, eta: Matrix, beta: Matrix) -> Matrix:
+    def cautious(self, eta: Matrix, gradient: Matrix) -> Matrix:
         """Fisher's scoring."""
         place = self.at(eta)
-        return place.back(place.whitened(self.gradient(eta, beta)))
+        return place.back(place.whitened(gradient[0]))[None]
 
-    def extreme(self, eta: Matrix) -> bool:
-        return False  # the penalty keeps all coefficients finite
+    def furthest(self, eta: Matrix) -> Matrix:
+        return np.asarray(np.abs(eta).max(axis=(1, 2), initial=0.0))
+
+    def extreme(self, eta: Matrix) -> NDArray[np.bool_]:
+        return np.zeros(1, dtype=bool)  # the penalty keeps all coefficients finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,8 +355,8 @@ class _Problem:
         """Return the problem of some of the fits."""
         return replace(self, block=self.block.part(chosen))
 
-    def step(self, theta: Matrix) -> tuple[Matrix, Matrix]:
-        """Return a step of each fit, and a bound on its inverse information."""
+    def step(self, theta: Matrix) -> tuple[Matrix, NDArray[np.bool_]]:
+        """Return a step of each fit, and whether its information has an inverse."""
         y = self.y if self.block.outcome is None else self.y[self.block.outcome]
         tanh = np.tanh(theta @ self.Z.T / 2)
         counts = np.tile(self.weights, (len(theta), 1))
@@ -350,7 +367,7 @@ class _Problem:
         leverages = variance * quadratic_of(self.Z, inverse.matrices)
         score = (counts * (2 * y - 1 - tanh) - leverages * tanh) @ self.Z / 2
         hessian = Whole(inverted(information - self.curved))
-        return hessian.times(score), inverse.norm
+        return hessian.times(score), inverse.usable
 
 
 def _iterate(problem: _Problem, theta: Matrix) -> tuple[Matrix, NDArray[np.bool_]]:
@@ -361,11 +378,11 @@ def _iterate(problem: _Problem, theta: Matrix) -> tuple[Matrix, NDArray[np.bool_
     before = np.full(len(theta), np.inf)
     for _ in range(STEPS):
         with np.errstate(invalid="ignore", over="ignore"):  # without an inverse
-            step, norm = problem.step(theta)
+            step, usable = problem.step(theta)
             size = np.sqrt(np.einsum("bp,bp->b", step, step)) * reach
             rate = np.where(before < np.inf, size / before, 1.0)
-        close = (size * rate <= ACCURACY) & (rate <= 1) & (norm <= SINGULAR)
-        go = ~close & (rate <= 1) & (norm <= SINGULAR)
+        close = (size * rate <= ACCURACY) & (rate <= 1) & usable
+        go = ~close & (rate <= 1) & usable
         theta = theta + step
         found[which[close]] = theta[close]
         done[which[close]] = True

@@ -16,7 +16,8 @@ from statcv.models.base import (
     TrainingSet,
     WrappedFit,
 )
-from statcv.models.batched.folds import FittedFolds, Folds
+from statcv.models.batched.fits import FittedFolds
+from statcv.models.batched.folds import Folds
 from statcv.models.boosting import XGBoost
 from statcv.models.likelihood import LinearFits
 from statcv.models.linear import Linear

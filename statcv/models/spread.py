@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from statcv.formula import Learnt
 from statcv.models.base import Matrix, TrainingSet
-from statcv.models.batched.folds import CELLS, Folds
+from statcv.models.batched.blocks import CELLS
+from statcv.models.batched.folds import Folds
 from statcv.models.thresholds import training_weights
 
 LOST = 1e-4  # share of the variance of all records below which a difference is inexact

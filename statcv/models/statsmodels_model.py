@@ -17,7 +17,9 @@ from statcv.models.base import (
     TrainingSet,
     refuse_missing,
 )
-from statcv.models.batched.folds import FittedFolds, Folds
+from statcv.models.batched.fits import FittedFolds
+from statcv.models.batched.folds import Folds
+from statcv.models.families import EXTREME
 from statcv.models.likelihood import (
     Bernoulli,
     Gaussian,
@@ -27,7 +29,6 @@ from statcv.models.likelihood import (
 )
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit
-from statcv.models.newton import EXTREME
 from statcv.models.thread_warnings import heeded
 
 # These take one value per row, which must be subset to each training set.

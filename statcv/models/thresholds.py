@@ -22,13 +22,10 @@ from statcv.models.base import (
     WrappedFit,
     decisions_of,
 )
-from statcv.models.batched.folds import (
-    CELLS,
-    FittedFolds,
-    Folds,
-    Numbers,
-    fit_all_folds,
-)
+from statcv.models.batched.blocks import CELLS
+from statcv.models.batched.fits import FittedFolds, fit_all_folds
+from statcv.models.batched.folds import Folds
+from statcv.models.batched.new_levels import Numbers
 
 __all__ = [
     "NAME",

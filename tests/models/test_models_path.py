@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 from statcv.errors import ModelError
 from statcv.folds.ragged import Ragged
 from statcv.models import Logit, TrainingSet
+from statcv.models.batched import Folds, fit_class_folds, symmetric_inverse
 from statcv.models.batched import folds as together
-from statcv.models.batched.downdate import symmetric_inverse
-from statcv.models.batched.folds import Folds
-from statcv.models.batched.logit.fits import fit_logit_folds
 from statcv.models.tuning import tuned
 from statcv.models.tuning.logit_path import (
     _ahead,
@@ -131,7 +129,7 @@ def test_a_path_is_the_fits_of_each_penalty(drawn, Cs):
 @settings(max_examples=2 * settings.default.max_examples)
 def test_outcomes_weights_and_copies_differ_from_fold_to_fold(drawn, C):
     records, folds = drawn
-    assert_optima([fit_logit_folds(Logit(C), records, folds)], [C], records, folds)
+    assert_optima([fit_class_folds(Logit(C), records, folds)], [C], records, folds)
 
 
 @pytest.mark.slow
@@ -154,7 +152,7 @@ def test_hardly_a_fold_of_a_path_needs_a_fit_of_its_own():
 def test_a_path_agrees_with_each_penalty_by_itself():
     records, folds = sample(2, 80, 5), nested(2, 80, 5, outer=6)
     for C, made in zip(DEFAULT, fit_logit_path(DEFAULT, records, folds), strict=True):
-        alone = fit_logit_folds(Logit(C), records, folds)
+        alone = fit_class_folds(Logit(C), records, folds)
         np.testing.assert_allclose(made.coefficients, alone.coefficients, atol=1e-9)
 
 

@@ -9,7 +9,7 @@ from statcv.errors import ArgumentError, ModelError
 from statcv.folds.ragged import Ragged
 from statcv.metrics import accuracy
 from statcv.models import Logit, Mean, Sklearn, TrainingSet
-from statcv.models.batched.folds import Folds
+from statcv.models.batched import Folds
 from statcv.models.thresholds import (
     RULES,
     Thresholded,

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix
 from statcv.threads import product, shared
 
-MOST = 2**22  # products at most that are kept: 32 MB
 FEW = 2  # sets of weights up to which pairs of columns need not be listed
 MANY = 64  # columns beyond which there are too many pairs of columns to list
 ROWS = 1024  # rows whose products stay in the cache of a processor
@@ -48,12 +47,6 @@ def products_of(X: Matrix, out: Matrix | None = None) -> Matrix:
         np.multiply(columns[number], columns[number:], out=made[start:stop])
         start = stop
     return made
-
-
-def kept_products_of(X: Matrix) -> Matrix | None:
-    """Return what :func:`products_of` does; None if that would take much memory."""
-    n, q = X.shape
-    return products_of(X) if n * q * (q + 1) // 2 <= MOST else None
 
 
 def grams(weights: Matrix, products: Matrix, q: int) -> Matrix:
@@ -134,6 +127,8 @@ def of_all_classes(found: Sequence[Matrix], classes: int) -> Matrix:
     array([[1, 2],
            [2, 3]])
     """
+    if classes == 1:
+        return found[0]
     (*fits, p, _), kind = found[0].shape, found[0].dtype
     made = np.empty((*fits, classes, p, classes, p), kind)
     for a, b, both in zip(*np.triu_indices(classes), found, strict=True):

@@ -18,7 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet
-from statcv.models.batched.folds import FittedFolds, Folds, Learnt
+from statcv.models.batched.fits import FittedFolds
+from statcv.models.batched.folds import Folds
+from statcv.models.batched.predictions import Learnt
 from statcv.models.likelihood import LinearFits
 from statcv.models.newton import Optimum
 from statcv.threads import WORTH, ranges, shared

@@ -15,17 +15,13 @@ from statcv.errors import FitError, StatcvError, TuningWarning, warn
 from statcv.metrics import Metric
 from statcv.models import Fit, Logit, Model, TrainingSet
 from statcv.models.base import Capabilities, Matrix, WrappedFit
-from statcv.models.batched.folds import (
-    FittedFolds,
-    Folds,
-    Numbers,
-    by_linear_predictor,
-    fit_all_folds,
-    with_new_levels,
-)
+from statcv.models.batched.fits import FittedFolds, fit_all_folds, with_new_levels
+from statcv.models.batched.folds import Folds
+from statcv.models.batched.new_levels import Numbers
+from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.batched.row_space import row_space
+from statcv.models.families import expit
 from statcv.models.likelihood import LinearFits, joined_fits
-from statcv.models.logit import expit
 from statcv.models.tuning.grid import (
     Candidate,
     chosen_table,

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
-from statcv.models.batched.folds import Numbers
 from statcv.models.batched.multiples.span import Span
+from statcv.models.batched.new_levels import Numbers
 from statcv.models.cholesky import decompose, multiply_by_inverse
 from statcv.threads import shared
 

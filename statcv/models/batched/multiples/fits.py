@@ -10,22 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet
-from statcv.models.batched.folds import FoldFits, Folds
+from statcv.models.batched.fits import FoldFits
+from statcv.models.batched.folds import Folds
 from statcv.models.batched.multiples.by_records import ByRecords
 from statcv.models.batched.multiples.span import Span
-from statcv.models.batched.passes import are_few_and_large, family_of
+from statcv.models.batched.passes import are_few_and_large
 from statcv.models.batched.passes.by_class import ByClass
-from statcv.models.batched.passes.families import Family, longest_row, negligible
 from statcv.models.batched.passes.few_fits import ANEW
-from statcv.models.batched.passes.quasi_newton import (
-    REMEMBERED,
-    Identity,
-    Inverses,
-    Origin,
-    Until,
-    climb,
-)
+from statcv.models.batched.passes.quasi_newton import Until, climb
+from statcv.models.batched.passes.sources import Origin
+from statcv.models.batched.passes.updates import REMEMBERED, Identity, Inverses
 from statcv.models.batched.row_space import spares_the_intercept_only
+from statcv.models.families import Family, curvature, family_of, longest_row, negligible
 
 TALL = 1.2  # training records for each column beyond which columns are as quick
 # times the usual size that a block of fits has: 256 MB of matrices
@@ -153,7 +149,7 @@ class Multiples:
         family = self.family.apart if self.apart else self.family
         curved = np.stack(
             [
-                family.curvature(own) * often
+                curvature(family, family.variances(own[None]))[:, 0] * often
                 for own, often in zip(eta, self.often, strict=True)
             ]
         )

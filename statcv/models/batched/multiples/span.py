@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet
-from statcv.models.batched.passes.sums import added, padded
+from statcv.models.batched.passes.products import added, padded
 from statcv.threads import QUICK, product, ranges, shared
 
 EPS = float(np.finfo(np.float32).eps)

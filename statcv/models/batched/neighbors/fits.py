@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from statcv.errors import ModelError
 from statcv.folds import Ragged
 from statcv.models.base import Matrix, TrainingSet
-from statcv.models.batched.folds import CELLS, Folds, Numbers
+from statcv.models.batched.blocks import CELLS
+from statcv.models.batched.folds import Folds
 from statcv.models.batched.neighbors.search import (
     Find,
     Nearby,
@@ -32,6 +33,7 @@ from statcv.models.batched.neighbors.search import (
     rows_at_once,
     searched,
 )
+from statcv.models.batched.new_levels import Numbers
 from statcv.threads import shared
 
 SEARCHED = 3e4  # operations that take as long as to search a tree for a point

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
-from statcv.models.batched.passes.quasi_newton import Identity, Until, climb
+from statcv.models.batched.passes.quasi_newton import Until, climb
 from statcv.models.batched.passes.sums import Passes
+from statcv.models.batched.passes.updates import Identity
 
 HEAVY = 64  # coefficients whose products cost more than some gradients
 SAMPLE = 40  # records of the sample for each coefficient
