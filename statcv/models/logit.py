@@ -28,12 +28,8 @@ from statcv.models.batched.predictions import by_linear_predictor, names_of
 from statcv.models.batched.row_space import in_row_space, row_space, with_smaller
 from statcv.models.batched.separate import fit_alone
 from statcv.models.families import expit, free_classes, softmax, width_of
-from statcv.models.firth import (
-    correct_intercepts,
-    fit_firth,
-    fit_firth_folds,
-    sure_firth_fits,
-)
+from statcv.models.firth import fit_firth, fit_firth_folds, sure_firth_fits
+from statcv.models.flic import correct_intercepts
 from statcv.models.likelihood import Bernoulli, LinearFits
 from statcv.models.newton import Optimum
 from statcv.models.spread import fold_variances, variances

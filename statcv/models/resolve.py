@@ -24,7 +24,8 @@ from statcv.models.linear import Linear
 from statcv.models.logit import Logit
 from statcv.models.neighbors import Neighbors
 from statcv.models.sklearn_estimator import Sklearn
-from statcv.models.statsmodels_model import Statsmodels, is_result, unwrap_model
+from statcv.models.statsmodels_model import Statsmodels
+from statcv.models.statsmodels_results import is_result, unwrap_model
 from statcv.models.without_predictors import Mean, NegMean
 
 MODELS: dict[str, Any] = {

@@ -12,13 +12,13 @@ from statcv.folds.ragged import Ragged
 from statcv.models import Logit, TrainingSet
 from statcv.models.batched import Folds, fit_class_folds, symmetric_inverse
 from statcv.models.batched import folds as together
-from statcv.models.tuning import tuned
+from statcv.models.tuning import candidates
+from statcv.models.tuning.candidates import fit_candidates
 from statcv.models.tuning.logit_path import (
     _ahead,
     fit_logit_path,
     is_quicker_by_itself,
 )
-from statcv.models.tuning.tuned import fit_candidates
 
 DEFAULT = np.logspace(-4, 4, 20)
 
@@ -169,7 +169,7 @@ def test_large_folds_take_each_penalty_by_itself(monkeypatch, n, p):
         return np.array([fitted.predict(rows, fits) for fitted in made])
 
     alone = predicted()
-    monkeypatch.setattr(tuned, "is_quicker_by_itself", lambda *_: False)
+    monkeypatch.setattr(candidates, "is_quicker_by_itself", lambda *_: False)
     np.testing.assert_allclose(alone, predicted(), atol=1e-9)
 
 

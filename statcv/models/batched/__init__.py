@@ -37,9 +37,10 @@ from statcv.models.batched.fits import (
     FoldFits,
     fit_all_folds,
 )
-from statcv.models.batched.folds import Folds, permuted_folds
+from statcv.models.batched.folds import Folds
 from statcv.models.batched.gram import information_of, of_all_classes, quadratic_of
 from statcv.models.batched.near import fit_class_folds, sure_fits
+from statcv.models.batched.permuted import permuted_folds
 from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.batched.problem import Problem
 from statcv.models.batched.row_space import Expanded

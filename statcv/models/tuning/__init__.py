@@ -1,12 +1,13 @@
 """Hyperparameters chosen inside every training set."""
 
+from statcv.models.tuning.edges import choices, warn_of_edges
 from statcv.models.tuning.grid import chosen_table
 from statcv.models.tuning.resolve import (
     model_to_tune,
     parts_with_folds,
     tuned_model,
 )
-from statcv.models.tuning.tuned import Tuned, TunedFit, choices, warn_of_edges
+from statcv.models.tuning.tuned import Tuned, TunedFit
 from statcv.models.tuning.tuning import Tuning
 
 __all__ = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,92 +10,25 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import FitError, StatcvError, TuningWarning, warn
+from statcv.errors import FitError, StatcvError
 from statcv.metrics import Metric
-from statcv.models import Fit, Logit, Model, TrainingSet
+from statcv.models import Fit, Model, TrainingSet
 from statcv.models.base import Capabilities, Matrix, WrappedFit
-from statcv.models.batched.fits import FittedFolds, fit_all_folds, with_new_levels
+from statcv.models.batched.fits import FittedFolds, fit_all_folds
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.new_levels import Numbers
-from statcv.models.batched.predictions import by_linear_predictor
-from statcv.models.batched.row_space import row_space
-from statcv.models.families import expit
 from statcv.models.likelihood import LinearFits, joined_fits
+from statcv.models.tuning.candidates import fit_candidates
 from statcv.models.tuning.grid import (
     Candidate,
     chosen_table,
     family_label,
     for_tables,
     in_words,
-    is_number,
 )
 from statcv.models.tuning.inner import InnerScheme
-from statcv.models.tuning.logit_path import fit_logit_path, is_quicker_by_itself
 from statcv.models.tuning.nested import Nested, nest
 from statcv.models.tuning.scoring import Scorer, choose, way_of
-
-
-def fit_candidates(
-    models: list[Model], records: TrainingSet, folds: Folds
-) -> Iterator[FittedFolds] | None:
-    """Fit each model in every fold; None for models that are fitted fold by fold.
-
-    Ridge logistic regressions that differ in ``C`` are fitted as one path.
-    """
-    ridges: list[Any] = [model for model in models if _is_ridge(model)]
-    alike = len({getattr(model, "standardize", None) for model in ridges}) == 1
-    path = alike and folds.matrices is None and len(ridges) == len(models) > 1
-    many = records.X.shape[1] > len(records.X)
-    if many and folds.new_levels(records) is not None:
-        return None  # rotated rows do not show the factors
-    # the Gram matrix is scaled if there are many columns, all scaled
-    scaled = many and all(one.standardize and one.penalised for one in ridges)
-    if records.kind == "binary" and path and not scaled:
-        return _ridge_path(ridges, records, folds)
-    first = fit_all_folds(models[0], records, folds)
-    if first is None:
-        return None
-    return _each(first, models[1:], records, folds)
-
-
-def _is_ridge(model: Model) -> bool:
-    return type(model) is Logit and not model.has_firth
-
-
-def _ridge_path(
-    models: list[Model], records: TrainingSet, folds: Folds
-) -> Iterator[FittedFolds]:
-    given = [getattr(model, "C", None) for model in models]
-    Cs = [np.inf if C is None else float(C) for C in given]
-    standardized = getattr(models[0], "standardize", False)
-    space = None
-    if not standardized:
-        space = row_space(records, Logit(max(Cs)).ridge(records))
-    records = records if space is None else space.rotated
-    spread = None
-    if standardized:
-        spread = Logit(1.0, standardize=True).own_ridges(records, folds)
-    elif is_quicker_by_itself(folds, records.X.shape):
-        first = fit_all_folds(models[0], records, folds)
-        assert first is not None  # as they are fitted together
-        yield from _each(first, models[1:], records, folds)
-        return
-    path = fit_logit_path(Cs, records, folds, spread)
-    for C, fits in zip(Cs, path, strict=True):
-        penalty = Logit(C).ridge(records) if spread is None else spread / C
-        fitted = by_linear_predictor(fits, records, folds, expit, penalty)
-        yield with_new_levels(fitted, records, folds) or fitted
-
-
-def _each(
-    first: FittedFolds, models: list[Model], records: TrainingSet, folds: Folds
-) -> Iterator[FittedFolds]:
-    yield first
-    for model in models:
-        fitted = fit_all_folds(model, records, folds)
-        assert fitted is not None  # models of one family are fitted alike
-        yield fitted
-
 
 # ---- the tuned model ----
 
@@ -379,80 +311,3 @@ def _column(values: list[Any]) -> NDArray[Any]:
 
 
 # ---- how often values were chosen, and whether at the edge of the grid ----
-
-OFTEN = 0.25  # the share of fits above which an edge is worth a warning
-SHOWN = 4  # values that a sentence names
-MANY = 20  # numbers beyond which a sentence gives their range
-
-
-def warn_of_edges(model: Tuned, chosen: pd.DataFrame) -> None:
-    """Warn once of values at the edge of the grid that many fits chose.
-
-    The simplest value is exempt if it may have been chosen for its simplicity: by the
-    one-standard-error rule, or among equal ranks or counts of hits.
-
-    Parameters
-    ----------
-    model : Tuned
-    chosen : pandas.DataFrame
-        One row per fit.
-    """
-    by_value = model.metric.reads in ("probabilities", "numbers")
-    found = [
-        sentence
-        for name, values in model.grid.items()
-        for edge, sentence in _edges(name, values, chosen[name])
-        if edge != values[0] or (by_value and model.rule == "best")
-    ]
-    if found:
-        warn(f"{'; '.join(found)}: extend the grid there.", TuningWarning)
-
-
-def _edges(
-    name: str, values: tuple[Any, ...], chosen: pd.Series[Any]
-) -> list[tuple[float, str]]:
-    numbers = [v for v in values if is_number(v)]
-    if len(numbers) < len(values) or len(values) < 3:
-        return []
-    found = []
-    for word, edge in (("smallest", min(numbers)), ("largest", max(numbers))):
-        times = int((chosen == edge).sum())
-        least = word == "smallest" and isinstance(edge, int) and edge <= 1
-        if times > OFTEN * len(chosen) and math.isfinite(edge) and not least:
-            sentence = (
-                f"{name} = {edge:g}, the {word} of the grid, was chosen in {times} of "
-                f"{len(chosen)} fits"
-            )
-            found.append((edge, sentence))
-    return found
-
-
-def choices(chosen: pd.DataFrame) -> str:
-    """Say how often values were chosen: ``C = 1 in 7 of 10 fits, 0.1 in 3``.
-
-    Examples
-    --------
-    >>> choices(pd.DataFrame({"C": [1.0, 0.1, 1.0], "score": [0.5, 0.4, 0.6]}))
-    'C = 1 in 2 of 3 fits, 0.1 in 1'
-    """
-    names = [name for name in chosen.columns if name != "score"]
-    return "; ".join(_often(name, chosen[name]) for name in names)
-
-
-def _often(name: str, column: pd.Series[Any]) -> str:
-    numbers = pd.api.types.is_float_dtype(column)
-    if numbers and column.nunique() > MANY:
-        return (
-            f"{name} from {column.min():.3g} to {column.max():.3g}, median "
-            f"{column.median():.3g}"
-        )
-    counts = column.map(_text).value_counts(sort=False)
-    counts = counts.sort_values(ascending=False, kind="stable")
-    shown = [f"{value} in {times}" for value, times in counts.items()][:SHOWN]
-    shown[0] += f" of {len(column)} fits"
-    more = ", …" if len(counts) > SHOWN else ""
-    return f"{name} = {', '.join(shown)}{more}"
-
-
-def _text(value: Any) -> str:
-    return f"{value:g}" if is_number(value) else str(value)
