@@ -129,6 +129,7 @@ class _Firth:
 
     def newton(self, eta: Matrix, gradient: Matrix) -> Matrix:
         place = self.at(eta)
+        # in coordinates in which the information is the identity
         hessian = np.eye(gradient.shape[1]) - place.excess
         values, turn = np.linalg.eigh(hessian)
         if not (values > CONVEX).all():
@@ -184,6 +185,7 @@ class Place:
     @property
     def excess(self) -> Matrix:
         """Second derivatives of the penalty, where the information is the identity."""
+        # records in coordinates in which the information is the identity
         rows = np.linalg.solve(self.R.T, self.Z.T).T
         share = self.leverages * (self.tanh**2 - 2 * self.variance)
         made = (rows.T * share) @ rows
@@ -292,6 +294,7 @@ class _Problem:
         variance = counts * (1 - tanh**2) / 4
         information = information_of(self.Z, variance)
         inverse = Whole(inverted(information))
+        # h = w x I⁻¹ x, by which the penalty draws a record to one half
         leverages = variance * quadratic_of(self.Z, inverse.matrices)
         score = (counts * (2 * y - 1 - tanh) - leverages * tanh) @ self.Z / 2
         hessian = Whole(inverted(information - self.curved))

@@ -93,6 +93,7 @@ def sure_linear_fits(records: TrainingSet, folds: Folds) -> FoldFits:
     Q, R = np.linalg.qr(X / unit)
     if _determined(X, R):
         y = records.y * root
+        # in the coordinates of Q the Gram matrix of all records is the identity
         theta = y @ Q
         residuals = y - theta @ Q.T
         n, p = Q.shape
@@ -102,6 +103,7 @@ def sure_linear_fits(records: TrainingSet, folds: Folds) -> FoldFits:
             many = block.counts is not None
             inverse: Inverse = by_counts(Q, block) if many else by_lists(Q, block)
             with np.errstate(invalid="ignore"):
+                # one step is exact, since the Hessian is the same everywhere
                 moved = theta[own] + inverse.times(gradient)
             sure = inverse.norm <= GROWTH
             beta = np.linalg.solve(R, moved[sure].T).T / unit

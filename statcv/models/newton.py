@@ -128,6 +128,7 @@ def minimise(problem: Objective) -> Optimum:
     which, start = np.arange(m), every.loss.copy()
     here, rest = every.part(which), problem
     for _ in range(MAX_ITERATIONS):
+        # a gain of less is rounding of the objective
         slack = TOLERANCE * np.abs(here.loss) + FLOOR * np.abs(start[which])
         ahead, found, last = _stepped(rest, here, slack)
         moved[which[found]] = rest.furthest(ahead.eta - here.eta)[found]
@@ -157,10 +158,12 @@ def _stepped(
     gradient = problem.gradient(here.eta, here.beta)
     step = problem.newton(here.eta, gradient)
     ahead, found = _search(problem, here, step, gradient, slack)
+    # a negligible gain may still move predictions in their last digits
     last = found & (_promise(step, gradient) <= slack)
     stuck = np.flatnonzero(~found | last)
     if len(stuck):
         some, at, pull = problem.part(stuck), here.part(stuck), gradient[stuck]
+        # far on the wrong side a record has next to no information
         other = some.cautious(at.eta, pull)
         worth = np.flatnonzero(_promise(other, pull) > slack[stuck])
         if not len(worth):
@@ -194,6 +197,7 @@ def _search(
         beta = here.beta[left] + length * step[left]
         eta = here.eta[left] + length * across[left]
         there = _Points(beta, eta, rest.loss(eta, beta))
+        # Armijo's rule: a share of the gain that a quadratic would give
         enough = here.loss[left] - ARMIJO * length * promise[left] + slack[left]
         lower = there.loss <= enough
         ahead.put(left[lower], there.part(lower))
@@ -217,6 +221,7 @@ def is_steep(
         The most that x H⁻¹ x is for a record x and the Hessian H, at the end.
     classes : int
     """
+    # Cauchy-Schwarz: a move δ of a predictor gains δ²/(2 x H⁻¹ x) or more
     least = (MOVING / 2) ** 2 / (2 * (TOLERANCE + FLOOR) * np.log(classes))
     return np.asarray(total * furthest < least)
 

@@ -155,6 +155,7 @@ class Centre:
         theta = np.tile(self.theta, (len(block), 1))
         own = self._residuals
         own = own if block.outcome is None else own[block.outcome]
+        # what a fold leaves out is taken from the sum over all records
         sums = [block.sums(own[..., k, :], rows) for k in range(own.shape[-2])]
         made = problem.turned(np.stack(sums, axis=1))
         return theta, made - problem._penalty(theta)
@@ -174,6 +175,7 @@ class Centre:
         Each record changes as many directions as are free. Weights in the fits are left
         aside: these are near 1 in most plans, and cost only steps.
         """
+        # a record is left out by many folds, but its root is needed once
         rows, place = np.unique(block.rows, return_inverse=True)
         place = place.reshape(block.rows.shape)
         roots, free = self._roots(rows), int(self.family.basis.shape[1])
@@ -247,6 +249,7 @@ def find_centre(
     basis, width = family.basis, family.width
     variances = family.variances((basis @ free @ X.T)[None])[:, 0] * weights
     hessian = _hessian(X, family, variances, strengths)
+    # coordinates in which the information of all records is the identity
     whiten = _whitening(hessian, X, family, variances, strengths)
     if whiten is None:
         return None
@@ -259,6 +262,7 @@ def find_centre(
         X=X @ whiten if width == 1 else X,
         turn=None if width == 1 else turn,
         back=back,
+        # W Wᵀ is the inverse of H, so that Wᵀ H turns coefficients to coordinates
         theta=whiten.T @ (hessian @ free.ravel()),
         family=family,
         weights=weights,
@@ -288,6 +292,7 @@ def _whitening(
         size = np.sqrt(hessian.diagonal())
         if not (size > 0).all():  # probabilities of 0 and 1 wherever a column is not 0
             return None
+        # a unit diagonal first, so that units of columns cost no digits
         root = _inverse_root(hessian / np.outer(size, size))
         if root is not None:
             return whiten @ (root / size[:, None])
@@ -331,6 +336,7 @@ def _newton(
 
     before, basis, targets = np.inf, family.basis, family.targets
     for _ in range(NEWTON_STEPS):
+        # Fisher scoring on the mean outcome, which is any outcome if there is one
         eta = basis @ free @ X.T
         pulled = (targets - family.mean(eta)) * weights
         gradient = (basis.T @ (pulled @ X) - free * strengths).ravel()
@@ -342,6 +348,7 @@ def _newton(
                 step = np.linalg.solve(hessian, gradient)
             except np.linalg.LinAlgError:
                 return None
+        # twice the gain that the step promises if the objective is quadratic
         decrement = float(step @ gradient)
         if not 0 <= decrement < np.inf:
             return None

@@ -100,6 +100,7 @@ def settle(
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         if inverse is not None and gradient is not None:
             theta, done, steps = approach(problem, theta, gradient, inverse, precision)
+        # fits that are far get the Hessian of where they are, as in Newton's method
         for _ in range(HESSIANS if problem.ridge is None else BOUNDED):
             if done.all():
                 break
@@ -175,6 +176,7 @@ def shortened(
         if not len(left):
             break
         every = len(left) == len(step)
+        # slopes along the step, at its beginning and at its end
         falls = np.einsum("bp,bp->b", gradient[left], step[left])
         some = problem if every else problem.part(left)
         ahead = some.gradient(theta[left] + step[left])
@@ -183,6 +185,7 @@ def shortened(
         found = ahead if every and not steep.any() else None
         left, falls, rises = left[steep], falls[steep], rises[steep]
         short[left] = True
+        # the secant: where the slope along the step is 0 by linear interpolation
         step[left] *= np.maximum(falls / (falls + rises), 0.1)[:, None]
     return short, None if short.any() else found
 
@@ -226,11 +229,13 @@ def follow(
     while len(steps) < STEPS:
         square = squares_of(step)
         if steps:
+            # Broyden: earlier steps tell how the matrix differs from the Hessian
             step = _updated(step, steps, squares)
             plain, square = square, squares_of(step)
             size = np.sqrt(np.maximum(plain, square))  # an update may be led astray
         else:
             size = before
+        # convergence is about linear, so that the rest is the rate times this step
         rate = size / before
         # a rate may be small by chance, where a step was right in one direction only
         close = (size * np.maximum(rate, slower) <= enough) | (size <= noise)
@@ -249,6 +254,7 @@ def follow(
             if left == 0:
                 break
             if left < CROWDED * len(going):
+                # most fits have ended, and no longer take part in the products
                 problem, inverse = problem.part(going), inverse.part(going)
                 which, theta = which[going], theta[going]
                 before, slower = before[going], slower[going]

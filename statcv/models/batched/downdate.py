@@ -133,6 +133,7 @@ def downdated(rows: Matrix, less: Matrix) -> Downdate:
     # Woodbury: a matrix with a row for each change, not for each column, is inverted
     gram = np.matmul(rows, rows.transpose(0, 2, 1))
     inner = inverted(np.eye(rows.shape[1]) - gram * less[:, None, :])
+    # eigenvalues are those of the small matrix, and 1 elsewhere
     norm = np.maximum(_size(inner), 1)  # in directions that no row has
     return Downdate(rows, less[:, :, None] * inner, norm)
 
@@ -149,6 +150,7 @@ def by_counts(Z: Matrix, block: Block) -> Whole:
     """
     counts = np.ones((len(block), len(Z)))
     block.multiply(counts)
+    # the identity minus what a fit lacks, and plus what it has twice
     lost = information_of(Z, 1 - counts)
     return Whole(symmetric_inverse(np.eye(Z.shape[1]) - lost))
 

@@ -64,6 +64,7 @@ def quadratic_forms(matrices: Matrix, products: Matrix) -> Matrix:
     array([[5., 7.]])
     """
     first, second = np.triu_indices(matrices.shape[-1])
+    # off the diagonal each product occurs twice
     upper = matrices[:, first, second] * np.where(first == second, 1.0, 2.0)
     return np.asarray(upper @ products)
 
@@ -107,6 +108,7 @@ def information_of(X: Matrix, weights: Matrix) -> Matrix:
     for start in range(0, n, step):
         own = weights[:, start : start + step]
         part = X[start : start + step]
+        # one product serves all fits: products of columns times weights
         sums += product(own, products_of(part, out=room[:, : len(part)]).T)
     return symmetric(sums, p)
 

@@ -147,7 +147,7 @@ def _in_basis(
     learnt = folds.matrices
     assert isinstance(learnt, Learnt)
     own, p = learnt.coefficients(some), records.X.shape[1]
-    inverse = _inverses(own)
+    inverse = inverted(own)
     if not np.isfinite(inverse).all():
         return False
     basis = replace(records, X=learnt.basis(int(learnt.group[some[0]])), intercept=None)
@@ -155,6 +155,7 @@ def _in_basis(
     about, penalties = np.zeros(p), None
     if regression.ridge.any():
         ridge = np.broadcast_to(regression.ridge, (len(folds), p))[some]
+        # β = Aγ turns the ridge on γ = A⁻¹β to A⁻ᵀ Λ A⁻¹
         turned = inverse.transpose(0, 2, 1) * ridge[:, None] @ inverse
 
         about = np.einsum("mpp->p", turned) / len(turned)
@@ -168,21 +169,6 @@ def _in_basis(
     if lost is not None:
         empty[some] = ~((own != 0) & ~lost[:, :, None]).any(axis=1)
     return True
-
-
-def _inverses(matrices: Matrix) -> Matrix:
-    """Return the inverses of matrices, most often triangular; NaN without one."""
-    m, p, _ = matrices.shape
-    if np.tril(matrices, -1).any():
-        return inverted(matrices)
-    made = np.zeros((m, p, p))
-    with np.errstate(all="ignore"):
-        for j in range(p):
-            pivot = 1 / matrices[:, j, j]
-            above = np.einsum("mik,mk->mi", made[:, :j, :j], matrices[:, :j, j])
-            made[:, :j, j] = -above * pivot[:, None]
-            made[:, j, j] = pivot
-    return made
 
 
 # ---- predictions ----

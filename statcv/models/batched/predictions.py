@@ -148,6 +148,7 @@ def predictors(beta: Matrix, X: Matrix, rows: Numbers, numbers: Numbers) -> Matr
     rows, numbers : numpy.ndarray of int, shape (m,)
         The row, and the fit, of each.
     """
+    # long runs of one fit are products; short ones are summed row by row
     cuts = np.flatnonzero(np.diff(numbers)) + 1
     short = len(cuts) * RUN > len(rows)
     if (short or X.size <= CACHED) and len(beta) * len(X) <= DENSE * len(rows):

@@ -97,6 +97,7 @@ class Problem:
 
         They are sums of residuals times records, in the coordinates.
         """
+        # a residual near 0 keeps its digits, as exp overflows to 0 at worst
         with np.errstate(over="ignore"):
             self.family.pull(eta, EVERY)
         self._weigh(eta)
@@ -146,6 +147,7 @@ class Problem:
             rows = self.X.swapaxes(1, 2)
             each = [np.matmul(rows * own[:, None], self.X) for own in curved]
         else:
+            # X'WX for each two predictors, with the weights of each fit
             each = [information_of(self.X, own) for own in curved]
         made = of_all_classes(each, int(self.family.basis.shape[1]))
         if self.turn is not None:
@@ -202,6 +204,7 @@ class Problem:
         turn = turn.reshape(theta.shape[1], -1, p)
         for along in basis:
             rows = self.X @ np.einsum("c,qcp->pq", along, turn)
+            # x H⁻¹ x: by how much a step of unit decrement can move a predictor
             squares = ((rows @ inverse.matrices) * rows).sum(axis=2)
             squares = np.where(weights > 0, squares, 0.0).max(axis=1)
             furthest = np.maximum(furthest, squares)

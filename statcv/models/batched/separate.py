@@ -72,6 +72,7 @@ class Penalised:
         hessian = self.problem.hessian(variances)
         step, well = solve_well(hessian, gradient)
         for fit in np.flatnonzero(~well).tolist():
+            # an ill-conditioned Hessian: half its digits are kept by its root
             step[fit] = inverse_gram(self._triangle(variances[:, fit]), gradient[fit])
         return step
 
@@ -79,11 +80,13 @@ class Penalised:
         """Return rows whose Gram matrix is a Hessian, as many as there are columns."""
         X, family, ridge = self.problem.X, self.problem.family, self.problem.ridge
         assert ridge is not None
+        # a ridge is the information of pseudo-records, one for each column
         made = np.diag(np.sqrt(ridge))[ridge > 0]
         for start in range(0, len(X), CHUNK):
             some = slice(start, start + CHUNK)
             root = np.sqrt(variances[:, some])
             rows = np.einsum("rn,rc,np->rncp", root, family.directions, X[some])
+            # rows enter a few at a time; the triangle keeps their Gram matrix
             stacked = np.vstack([made, rows.reshape(-1, made.shape[1])])
             made = np.asarray(np.linalg.qr(stacked, mode="r"))
         return made
@@ -113,6 +116,7 @@ def inverse_gram(rows: Matrix, vector: Matrix) -> Matrix:
     """
     R = np.linalg.qr(rows, mode="r")
     _, size, turn = np.linalg.svd(R, full_matrices=False)
+    # directions that rounding alone has made are not determined
     kept = size > np.finfo(float).eps * max(rows.shape) * size.max(initial=0.0)
     turn = turn[kept]
     return np.asarray(turn.T @ (turn @ vector / size[kept] ** 2))
@@ -133,6 +137,7 @@ def fit_alone(training: TrainingSet, ridge: Matrix) -> Optimum:
         With coefficients of shape (p,), or (p, classes) for more than two.
     """
     used, weights = positive_weights(training)
+    # powers of two, by which division is exact
     unit = column_units(training.X)
     some = replace(training, X=training.X[used] / unit, y=training.y[used])
     solved = _solve(some, ridge / unit**2, Block.of_counts(weights[None]))

@@ -97,6 +97,7 @@ class Classes(Family):
         its digits near 0.
         """
         place = self._observed(eta, rows)
+        # the largest exponential is 1, so that none overflows
         eta -= eta.max(axis=1, keepdims=True)
         np.exp(eta, out=eta)
         flat = eta.reshape(-1)
@@ -132,6 +133,7 @@ class Classes(Family):
         observed = eta.reshape(-1)[self._observed(eta, EVERY)]
         top = eta.max(axis=1)
         share = np.exp(observed - top) / np.exp(eta - top[:, None]).sum(axis=1)
+        # ½(I − 11ᵀ/K), above the covariance of any probabilities
         return np.where(share < 0.5, 0.5 / self.width, self.variances(eta))
 
     def spread(self, eta: Matrix) -> Matrix:

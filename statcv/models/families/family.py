@@ -148,6 +148,7 @@ def curvature(family: Family, variances: Matrix) -> Matrix:
 
     Examples
     --------
+    >>> from statcv.models.families import Classes, contrasts
     >>> several = Classes(np.array([0]), contrasts(np.zeros(1), 3))
     >>> curvature(several, several.variances(np.zeros((1, 3, 1)))).ravel().round(3)
     array([ 0.222, -0.111,  0.222])
@@ -156,6 +157,7 @@ def curvature(family: Family, variances: Matrix) -> Matrix:
         return variances
     first, second = np.transpose(family.pairs)
     along = family.directions
+    # Σ v d dᵀ over the directions d with their variances v
     turn = (along[:, first] * along[:, second]).T
     flat = variances.reshape(len(along), -1)
     return np.asarray((turn @ flat).reshape(-1, *variances.shape[1:]))
@@ -178,6 +180,7 @@ def growth(moved: Matrix) -> Matrix:
     """Return exp(x) - 1, which a short series gives for small numbers."""
     if max(moved.max(initial=0.0), -moved.min(initial=0.0)) > SHORT:
         return np.asarray(np.expm1(moved))
+    # exp(x) − 1 to the third power of x
     series = moved / 6
     series += 0.5
     series *= moved

@@ -92,6 +92,7 @@ class TwoClasses(Family):
     def cautious(self, eta: Matrix) -> Matrix:
         """Bound the loss of records on the wrong side as Jaakkola & Jordan (2000)."""
         half = np.maximum(np.abs(eta) / 2, 1e-8)
+        # the curvature of a parabola above the loss that touches it here
         bound = (np.tanh(half) / (4 * half)).swapaxes(0, 1)
         wrong = (self.y * eta < 0).swapaxes(0, 1)
         made = np.where(wrong, bound, self.variances(eta))

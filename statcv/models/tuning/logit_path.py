@@ -142,6 +142,7 @@ def _along(
         place = float(np.log(_strength(models[number])))
         theta = np.tile(centre.theta, (len(block), 1))
         if places:
+            # coefficients as a polynomial in log C, through the latest of them
             weights = _ahead(places, place)
             known = np.stack(moves[-len(weights) :])
             theta += _within(centre, np.tensordot(weights, known, axes=1))
@@ -187,6 +188,7 @@ def _share(centre: Centre, block: Block) -> Shared:
     """Return the inverse Hessian at the centre, minus the mean share left out."""
     variance = centre.variances[0, 0] * centre.weights
     share = float(block.total(variance).mean() / variance.sum())
+    # folds lose about the same share of the information
     hessian = share * np.eye(len(centre.theta))
     if centre.ridge is not None:
         hessian += (1 - share) * centre.ridge

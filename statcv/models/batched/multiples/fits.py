@@ -99,6 +99,7 @@ class Multiples:
         assert self.origin is not None
         moved = (place - self.origin.theta)[:, self.size :]
         errors = self.span.rounding * np.sqrt(len(self.span.X) * (moved**2).sum(axis=1))
+        # the root of the largest variance of an outcome
         root = 0.5 if self.family.width == 1 else np.sqrt(0.5)  # is the largest
         return np.asarray(errors * root / 2 / np.sqrt(self.span.strength))
 
@@ -123,6 +124,7 @@ class Multiples:
             pulled = np.matmul(self._basis.T, pulled)
         made = np.empty((len(place), pulled.shape[1], span.size))
         multiples = place[:, self.size :].reshape(made.shape)[:, :, :n]
+        # a gradient by multiples: residuals minus the ridge times multiples
         np.subtract(pulled, span.strength * multiples, out=made[:, :, :n])
         if span.intercept:
             made[:, :, n] = span.unit * pulled.sum(axis=2)

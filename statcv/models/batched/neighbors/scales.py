@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.folds import Folds
-
-SURE = 1e-4  # a variance below this share of that of all records is recomputed
+from statcv.models.spread import fold_variances, variances
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,46 +33,16 @@ class Scales:
 
     @classmethod
     def of(cls, records: TrainingSet, folds: Folds) -> Scales:
-        """Compute them for each fit, from sums over all records and those left out."""
-        X = records.without_intercept
-        n, p = X.shape
-        weights = np.ones(n) if records.weights is None else records.weights
+        """Compute them from the variances in each training set."""
+        X, weights = records.without_intercept, records.weights
         centre = np.average(X, axis=0, weights=weights)
-        unit = inverse_spread(X, weights)
-        Z = (X - centre) * unit
-        variance = np.empty((len(folds), p))
-        for block in folds.blocks(n, 2 * p + 1):
-            sums = block.sums(weights, np.hstack([np.ones((n, 1)), Z, Z**2]))
-            means = sums[:, 1:] / sums[:, :1]
-            variance[block.fits] = means[:, p:] - means[:, :p] ** 2
-        live = unit > 0
-        own = np.ones((len(folds), p))
-        own[:, live] = 1 / np.sqrt(np.maximum(variance[:, live], SURE))
-        doubtful = (variance[:, live] < SURE).any(axis=1)
-        for fit in np.flatnonzero(doubtful).tolist():
-            training = folds.training_set(records, fit)
-            again = inverse_spread(training.without_intercept, training.weights)
-            own[fit, live] = again[live] / unit[live]
+        bare = replace(records, X=X, intercept=None)
+        whole, each = variances(X, weights, 0.0), fold_variances(bare, folds, 0.0)
+        unit = np.divide(1, np.sqrt(whole), out=np.zeros_like(whole), where=whole > 0)
+        own = np.sqrt(np.divide(whole, each, out=np.zeros_like(each), where=each > 0))
+        own[:, whole == 0] = 1.0
         return cls(centre, unit, own)
 
     def places(self, X: Matrix) -> Matrix:
         """Return the covariates in the units of all records."""
         return np.asarray((X - self.centre) * self.unit)
-
-
-def inverse_spread(X: Matrix, weights: Matrix | None) -> Matrix:
-    """Return one over the weighted standard deviation; 0 for a constant column.
-
-    Examples
-    --------
-    >>> X = np.array([[1.0, 7.0], [2.0, 7.0], [3.0, 9.0]])
-    >>> inverse_spread(X, weights=np.array([1, 1, 0]))
-    array([2., 0.])
-    """
-    if weights is not None:
-        X, weights = X[weights > 0], weights[weights > 0]
-    apart = X - np.average(X, axis=0, weights=weights)
-    spread = np.sqrt(np.average(apart**2, axis=0, weights=weights))
-    varies = X.max(axis=0) > X.min(axis=0)
-    with np.errstate(divide="ignore"):
-        return np.where(varies, 1 / spread, 0.0)

@@ -43,6 +43,7 @@ def find_anchor(passes: Passes) -> Anchor | None:
         return without_search(passes)
     q, n = passes.size, len(passes.X)
     theta = np.zeros((1, q))
+    # a sample has nearly the same optimum, at a fraction of the cost
     size = max(LEAST, SAMPLE * q)
     if n > 4 * size:
         start = find_anchor(passes.sample(size))
@@ -103,6 +104,7 @@ def _by_hessians(passes: Passes, theta: Matrix) -> Anchor | None:
             distance = float(np.sqrt(max((step @ gradient.T).item(), 0.0)))
             if not np.isfinite(distance) or distance > FARTHER * before:
                 return None
+            # the same Hessian serves while steps shrink quickly
             if distance <= near or (number and distance > SLOW * before):
                 break
             theta, before = theta + step, distance

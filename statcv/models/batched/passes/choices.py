@@ -58,11 +58,13 @@ def are_far(passes: Passes, folds: Folds) -> bool:
     left = len(passes.X) - int(folds.changed[0].sizes.max(initial=0))
     if passes.family.quadratic or left >= ALONE * passes.size:
         return False
+    # Cover (1965): chance separates fewer than two records a coefficient
     if left < 2 * passes.size:
         return True
     if passes.rounded is passes:
         return False
     rows = passes.X[:: max(1, len(passes.X) // FEW_ROWS)]
+    # that of a record is at most a quarter of its squares
     information = np.einsum("ij,ij->j", rows, rows) / 4 * (len(passes.X) / len(rows))
     return float(np.mean(passes.ridge < STRONG * information)) > 0.5
 
@@ -84,5 +86,6 @@ def cost_of_hessians(problem: FewFits, apart: bool = False) -> float:
     width, free = problem.passes.family.basis.shape
     products, matrices, q = (width, width, p) if apart else (free**2, 1, free * p)
     trained = float(np.count_nonzero(problem.often))
+    # multiplications of the Gram matrices, and of their Cholesky factors
     hessians = trained * products * p**2 + fits * matrices * q**3 / 2
     return float(hessians / DENSE / (n * fits * width * (4 * p + RESIDUAL)))

@@ -125,6 +125,7 @@ def _settle(
     start = found.theta * problem.scale
     theta, done = np.tile(start, (len(problem), 1)), np.zeros(len(problem), dtype=bool)
     inverse: Inverses | None
+    # from 0 where folds have little in common, else from the optimum of all
     inverse = Identity(grows=True) if far else problem.fold_hessians(start)
     before, hope = np.full(len(problem), np.inf), ~done
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -145,6 +146,7 @@ def _settle(
             until = replace(near, cost=cost, most=most)
             theta[left], done[left] = climb(rest, at, gradient, inverse, until, rough)
             moved = np.sqrt(((theta[left] - at) ** 2).sum(axis=1))
+            # a fit that no longer moves is done with, converged or not
             nearer = (moved > NEARBY * np.sqrt(q)) | (moved < GAIN * before[left])
             hope[left] = ~done[left] & (moved > 0) & (nearer | (number < ANEW))
             before[left], inverse = moved, None

@@ -112,6 +112,7 @@ class FewFits:
         if origin is not None:
             there = (theta - origin.theta) / self.scale
         else:
+            # at one place the residuals of all fits are the same
             alike = (theta[:, 0] == theta[0, 0]).all() and (theta == theta[0]).all()
             there = (theta[:1] if alike else theta) / self.scale
         beta = padded(passes.coefficients(there))
@@ -170,6 +171,7 @@ class FewFits:
 
         def hessians(passes: Passes) -> list[Matrix]:
             parts = passes.hessians(there, self.changed, less)
+            # each record is held out once, so that the parts add up to all
             total = reduce(np.add, parts) if self.divided else passes.hessian(there)
             return [total - part for part in parts]
 

@@ -103,6 +103,7 @@ def climb(
         step = memory.direction(gradient)
         rises = dot(gradient, step)
         size = np.sqrt(dot(step[:, -q:], step).clip(min=0.0))
+        # convergence is superlinear at best: the rate foretells the next step
         rate = np.where(np.isfinite(before), size / before, 1.0)
         close = (size * np.maximum(rate, slower.clip(max=1.0)) <= enough) | (
             size <= until.noise
@@ -131,6 +132,7 @@ def climb(
                 which, theta, gradient = which[going], theta[going], gradient[going]
                 step, rises, size = step[going], rises[going], size[going]
                 rate, idle, going = rate[going], idle[going], going[going]
+        # gradients of single precision suffice until steps are as small as these
         some = slice(None) if going.all() else going
         anew = stale or source.is_used_up(size[some], rate[some], idle[some], q)
         gradients = source.gradients(anew)
@@ -181,6 +183,7 @@ def _ahead(
             break
         some = np.flatnonzero(far)
         falls = -dot(ahead[some], step[some])
+        # the secant along the step, which neither stays nor turns back
         part = np.clip(rises[some] / (rises[some] + falls), 0.05, 0.95)
         length[some] *= np.where(np.isfinite(part), part, 0.05)
         tried = length[some, None] * step[some]

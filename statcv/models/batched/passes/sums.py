@@ -54,6 +54,7 @@ class Passes:
     def of(cls, records: TrainingSet, family: Family, ridge: Matrix) -> Passes:
         """Prepare the sums over all records."""
         X = records.X
+        # a few records show the size of a column
         unit = column_units(X[:: max(1, len(X) // LEAST)])
         return cls(X, records.weights, family, unit, ridge)
 
@@ -303,6 +304,7 @@ class Passes:
                 sums += grams(curved.astype(X.dtype), products_of(X), p)
                 continue
             pairs = factors(X, curved, rows)
+            # a matrix and its transpose take half the work of two matrices
             for total, (left, right) in zip(sums, pairs, strict=True):
                 if start == 0:
                     product(left, right, out=total)
@@ -357,6 +359,7 @@ class Passes:
         """
         found: tuple[Triangle | None, ...] = ()
         for passes in self.precisions:
+            # single precision first; a doubtful factor is computed again
             made = hessians(passes)
             found = tuple(shared(passes.decomposed, made, self.size**3 / 10))
             if None not in found:

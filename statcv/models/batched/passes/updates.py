@@ -102,6 +102,7 @@ class Memory:
     def add(self, step: Matrix, taken: Matrix) -> None:
         """Remember a step; one that took nothing has no effect."""
         product = dot(taken, step)[:, None]
+        # a step along which the gradient did not fall tells nothing of curvature
         scale = np.where(product > 0, 1 / np.sqrt(product), 0.0)
         self.latest = step * scale, taken * scale, scale
 
@@ -117,6 +118,7 @@ class Memory:
         steps, turned = self.steps[:, :, : self.count]
         triangle, inner = self.squares[:, :, : self.count, : self.count]
         q = gradient.shape[1]
+        # the compact form: H₀g, plus what the steps and their changes add
         along = times(steps[:, :, :q], gradient)
         across = times(turned[:, :, :q], gradient)
         first = times(triangle, along)
@@ -124,6 +126,7 @@ class Memory:
         start = plain - np.matmul(first[:, None], turned)[:, 0]
         if isinstance(self.inverse, Identity) and self.inverse.grows:
             latest = inner[:, -1, -1:]
+            # the latest step shows how curved the function still is
             size = np.where((latest > 0) & (latest < 1), 1 / latest, 1.0)
             right, start = right * size, start * size
         second = np.matmul((right + first)[:, None], triangle)
@@ -141,6 +144,7 @@ class Memory:
         steps, took = self.steps[0, :, : self.count], self.taken[:, : self.count]
         triangle, inner = self.squares[:, :, : self.count, : self.count]
         column = times(steps[:, :k, :q], taken)
+        # the inverse of a triangle grows by a column for each step
         triangle[:, k, :k], triangle[:, k, k] = 0.0, 1.0
         triangle[:, :k, k] = -times(triangle[:, :k, :k], column)
         inner[:, :, k] = inner[:, k] = times(took, turned[:, :q])
