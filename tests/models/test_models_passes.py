@@ -22,6 +22,7 @@ from statcv.models.batched.passes import (
     few_fits,
     fit_by_passes,
     fit_few,
+    products,
     sums,
 )
 from statcv.models.batched.passes import problem as large
@@ -352,7 +353,7 @@ def test_hessians_of_classes_apart_are_those_by_the_coefficients_of_each():
 @pytest.mark.parametrize("narrow", [0, 64])  # columns, whose products are made once
 @pytest.mark.parametrize("C", [None, 2.0])
 def test_hessians_of_several_classes_are_sums_over_records(monkeypatch, narrow, C):
-    monkeypatch.setattr(sums, "NARROW", narrow)
+    monkeypatch.setattr(products, "NARROW", narrow)
     monkeypatch.setattr(sums, "CACHED", 700)
     records = sample(6, 600, 2, "multiclass", weighted=True)
     passes, rng = passes_of(records, Logit(C=C)), np.random.default_rng(0)

@@ -59,7 +59,7 @@ class Whole:
 
 
 @dataclass(frozen=True, eq=False)
-class Shared:
+class OneInverse:
     """One inverse for m fits.
 
     Attributes
@@ -75,9 +75,9 @@ class Shared:
         """Multiply vectors, shape (m, p), by the matrix."""
         return np.asarray(vectors @ self.matrix)
 
-    def part(self, chosen: NDArray[Any]) -> Shared:
+    def part(self, chosen: NDArray[Any]) -> OneInverse:
         """Return the inverse for some of the fits."""
-        return Shared(self.matrix, self.norm[chosen])
+        return OneInverse(self.matrix, self.norm[chosen])
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ CACHED = 2**19
 
 
 @dataclass(frozen=True, eq=False)
-class Learnt:
+class LearntCoefficients:
     """Coefficients with NaN for columns without training rows, found when read.
 
     Attributes
@@ -126,7 +126,7 @@ def by_linear_predictor(
 
     columns = beta[:, 0] if classes == 1 else beta.transpose(0, 2, 1)
     return FittedFolds(
-        Learnt(fits.coefficients, X, folds),
+        LearntCoefficients(fits.coefficients, X, folds),
         names_of(records, penalty),
         fits.converged,
         fits.separated,

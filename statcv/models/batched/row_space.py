@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.predictions import Learnt
+from statcv.models.batched.predictions import LearntCoefficients
 from statcv.models.likelihood import LinearFits
 from statcv.models.newton import Optimum
 from statcv.threads import WORTH, ranges, shared
@@ -180,7 +180,7 @@ class Expanded:
         made = made.reshape(fits, classes, -1)
         if given.intercept is not None:
             made[:, :, given.intercept] = by_class[:, :, 0]
-        learnt = Learnt(made.reshape(fits, -1), given.X, self.folds)
+        learnt = LearntCoefficients(made.reshape(fits, -1), given.X, self.folds)
         return np.asarray(learnt, dtype=dtype)
 
 

@@ -17,7 +17,7 @@ from statcv.models.base import Matrix, TrainingSet, refuse_missing
 from statcv.models.batched.blocks import Block
 from statcv.models.batched.centre import Centre, find_centre
 from statcv.models.batched.chord import settle
-from statcv.models.batched.downdate import Inverse, Shared, inverted
+from statcv.models.batched.downdate import Inverse, OneInverse, inverted
 from statcv.models.batched.fits import FoldFits
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.near import precision_of
@@ -184,7 +184,7 @@ def _ahead(places: list[float], place: float) -> Matrix:
     return np.ones(1)
 
 
-def _share(centre: Centre, block: Block) -> Shared:
+def _share(centre: Centre, block: Block) -> OneInverse:
     """Return the inverse Hessian at the centre, minus the mean share left out."""
     variance = centre.variances[0, 0] * centre.weights
     share = float(block.total(variance).mean() / variance.sum())
@@ -193,4 +193,4 @@ def _share(centre: Centre, block: Block) -> Shared:
     if centre.ridge is not None:
         hessian += (1 - share) * centre.ridge
     inverse = inverted(hessian[None])[0]
-    return Shared(inverse, np.full(len(block), np.linalg.norm(inverse)))
+    return OneInverse(inverse, np.full(len(block), np.linalg.norm(inverse)))

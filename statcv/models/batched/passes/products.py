@@ -7,8 +7,33 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from statcv.models.base import Matrix
+from statcv.models.batched.gram import grams, products_of
+from statcv.threads import product
 
+NARROW = 64  # columns up to which products may be made once for all pairs of classes
+WIDER = 1.2  # columns for each pair of classes up to which products are made once
 LANES = 8  # rows whose products are computed together
+
+
+def add_products(sums: Matrix, X: Matrix, curved: Matrix, room: Matrix) -> None:
+    """Add, in place, weighted products of the columns for each two classes.
+
+    Parameters
+    ----------
+    sums : numpy.ndarray, shape (pairs, p, p)
+    X : numpy.ndarray, shape (rows, p)
+    curved : numpy.ndarray, shape (pairs, rows)
+        The weights.
+    room : numpy.ndarray, shape (rows, p)
+        Room for the rows, which may be in it already.
+    """
+    p = X.shape[1]
+    if p <= min(WIDER * len(curved), NARROW):
+        sums += grams(curved.astype(X.dtype), products_of(X), p)
+        return
+    # a matrix and its transpose take half the work of two matrices
+    for total, (left, right) in zip(sums, factors(X, curved, room), strict=True):
+        total += product(left, right)
 
 
 def cut(n: int, size: int) -> list[slice]:

@@ -22,8 +22,8 @@ from statcv.models.base import Matrix
 from statcv.models.batched.passes.sources import (
     STALLED,
     Gradients,
+    GradientSource,
     RoughGradients,
-    Source,
 )
 from statcv.models.batched.passes.updates import Identity, Inverses, Memory, dot
 
@@ -94,7 +94,7 @@ def climb(
     """
     found, done = theta.copy(), np.zeros(len(theta), dtype=bool)
     q, enough = gradient.shape[1], until.enough
-    source = Source(problem, rough)
+    source = GradientSource(problem, rough)
     which, memory = np.arange(len(theta)), Memory(inverse, theta.shape, q)
     before = slower = np.full(len(theta), np.inf)
     going = np.ones(len(theta), dtype=bool)

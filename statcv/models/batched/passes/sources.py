@@ -69,7 +69,7 @@ class Origin:
         return Origin(self.theta[chosen], self.gradient[chosen], self.state[chosen])
 
 
-class Source:
+class GradientSource:
     """Where gradients come from, as the optimum comes nearer.
 
     The first are of single precision, if there are such. In the vicinity of the
@@ -141,10 +141,10 @@ class Source:
             self.near = self.rough.around(theta, gradient)
         self.farthest, self.steps = most, 0
 
-    def part(self, chosen: NDArray[Any]) -> Source:
+    def part(self, chosen: NDArray[Any]) -> GradientSource:
         """Return the gradients of some of the fits."""
         rough = None if self.rough is None else self.rough.part(chosen)
         near = None if self.near is None else self.near.part(chosen)
-        made = Source(self.problem.part(chosen), rough)
+        made = GradientSource(self.problem.part(chosen), rough)
         made.near, made.farthest, made.steps = near, self.farthest, self.steps
         return made

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from statcv.models.base import Matrix, TrainingSet
-from statcv.models.batched.gram import grams, of_all_classes, products_of
+from statcv.models.batched.gram import of_all_classes
 from statcv.models.batched.new_levels import Numbers
-from statcv.models.batched.passes.products import added, cut, factors
+from statcv.models.batched.passes.products import add_products, added, cut
 from statcv.models.batched.passes.triangles import Triangle
 from statcv.models.families import Family, curvature
 from statcv.models.newton import column_units
@@ -23,8 +23,6 @@ LEAST = 1000  # records from which the units of columns are taken
 MANY = 2**14  # values from which a copy of single precision saves time
 HALVED = (1, 3, 5, 7)  # numbers of lists of records whose products are halved
 COSTLY = 1e7  # operations above which products of a list of records may be halved
-NARROW = 64  # columns up to which products may be made once for all pairs of classes
-WIDER = 1.2  # columns for each pair of classes up to which products are made once
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,13 +139,7 @@ class Passes:
 
     def blocks(self, fits: int) -> list[slice]:
         """Return all rows, some at a time."""
-        if fits not in self._blocks:
-            self._blocks[fits] = cut(len(self.X), self.block_size(fits))
-        return self._blocks[fits]
-
-    @cached_property
-    def _blocks(self) -> dict[int, list[slice]]:
-        return {}
+        return cut(len(self.X), self.block_size(fits))
 
     def block_size(self, fits: int) -> int:
         """Return the number of rows of a block.
@@ -300,16 +292,7 @@ class Passes:
                 curved *= self.weights[some]
             if counts is not None:
                 curved *= counts[start : start + size]
-            if p <= min(WIDER * len(curved), NARROW):
-                sums += grams(curved.astype(X.dtype), products_of(X), p)
-                continue
-            pairs = factors(X, curved, rows)
-            # a matrix and its transpose take half the work of two matrices
-            for total, (left, right) in zip(sums, pairs, strict=True):
-                if start == 0:
-                    product(left, right, out=total)
-                else:
-                    total += product(left, right)
+            add_products(sums, X, curved, rows)
         return sums
 
     def _whole(self, sums: Matrix) -> Matrix:
@@ -350,12 +333,8 @@ class Passes:
     ) -> tuple[Triangle | None, ...]:
         """Return the triangles of Hessians with the penalty; None for one without.
 
-        They are computed in single precision if that saves time and costs few digits.
-
-        Parameters
-        ----------
-        hessians : callable
-            Function that computes them from these sums, or those of single precision.
+        They are computed in single precision if that saves time and costs few digits,
+        by a function of these sums, or of those of single precision.
         """
         found: tuple[Triangle | None, ...] = ()
         for passes in self.precisions:
