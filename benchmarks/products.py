@@ -17,7 +17,7 @@ import numpy as np
 from cases import Case
 from timing import one_thread, seconds
 
-from statcv.models.batched.logit.problem import Problem
+from statcv.models.batched import Problem
 
 Shape = tuple[int, int, int]  # fits, records, columns
 

@@ -101,8 +101,8 @@ def test_the_usual_number_is_that_of_the_environment_or_of_the_cores(monkeypatch
 
 @pytest.mark.parametrize(("classes", "C"), [(2, 1.0), (3, 1.0), (2, None), (0, None)])
 def test_the_number_of_threads_changes_no_bit(classes, C, monkeypatch):
-    monkeypatch.setattr("statcv.models.batched.folds.ROWS", 3000)
-    monkeypatch.setattr("statcv.models.batched.folds.RECORD", PLENTY)
+    monkeypatch.setattr("statcv.models.batched.fits.ROWS", 3000)
+    monkeypatch.setattr("statcv.models.batched.fits.RECORD", PLENTY)
     rng = np.random.default_rng(7)
     X = rng.standard_normal((10_000, 50))
     signal = X[:, :5].sum(axis=1) + rng.standard_normal(10_000)

@@ -9,13 +9,15 @@ from statcv.models.base import (
     WrappedFit,
     decisions_of,
 )
-from statcv.models.boosting import BoostedFit, XGBoost
+from statcv.models.boosted_fit import BoostedFit
+from statcv.models.boosting import XGBoost
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit
 from statcv.models.neighbors import Neighbors
 from statcv.models.resolve import MODELS, resolve_model
 from statcv.models.sklearn_estimator import Sklearn, SklearnFit
-from statcv.models.statsmodels_model import Statsmodels, unwrap_result
+from statcv.models.statsmodels_model import Statsmodels
+from statcv.models.statsmodels_results import unwrap_result
 from statcv.models.weights import with_given_weights
 from statcv.models.without_predictors import (
     Mean,

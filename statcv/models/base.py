@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,6 @@ from numpy.typing import NDArray
 from statcv.errors import ModelError
 from statcv.formula import Factors, is_finite
 from statcv.models.likelihood import Likelihood, LinearFits
-
-if TYPE_CHECKING:
-    from statcv.models.batched.folds import FittedFolds, Folds
 
 Matrix = NDArray[np.float64]
 
@@ -163,7 +160,7 @@ class Capabilities:
         Whether the model can be fitted; False if only its predictions are known.
     fits_together : bool
         Whether ``fit_folds(records, folds)`` fits the training sets of many folds as
-        one problem. It returns :class:`~statcv.models.batched.folds.FittedFolds`, or
+        one problem. It returns :class:`~statcv.models.batched.FittedFolds`, or
         None for an outcome that the model fits fold by fold.
     own_matrices : bool
         Whether ``fit_folds`` also fits folds each of which has a design matrix of its
@@ -241,13 +238,6 @@ class Model(Protocol):
 
     def fit(self, training: TrainingSet) -> Fit:
         """Fit the training set."""
-
-
-class FoldsModel(Model, Protocol):
-    """A model with the capability ``fits_together``."""
-
-    def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
-        """Fit the training sets of many folds together, or return None."""
 
 
 class FollowingModel(Model, Protocol):

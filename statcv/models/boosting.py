@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.arguments import MAX_SEED, check_whole
-from statcv.errors import MissingPackageError, ModelError, suggestion
-from statcv.models.base import Capabilities, Matrix, TrainingSet, without_column
+from statcv.errors import ModelError
+from statcv.models.base import Capabilities, TrainingSet
+from statcv.models.boosted_fit import (
+    BoostedFit,
+    curves_of,
+    has_plain_trees,
+    plain_errors,
+    rows_of,
+    without_functions,
+    xgboost_module,
+)
+from statcv.models.boosting_parameters import (
+    OF_MATRICES,
+    OF_XGBOOST,
+    check_parameters,
+    check_together,
+)
 
 
 def set_aside(training: TrainingSet, share: float) -> NDArray[np.bool_]:
@@ -84,97 +94,11 @@ def refuse_no_number(values: Mapping[str, list[float]], aside: TrainingSet) -> N
 
 # ---- the parameters of XGBoost, and their values ----
 
-OWN = {"curves", "early_stopping_rounds", "validation", "refit", "n_estimators"}
-
-OF_MATRICES = {"missing", "enable_categorical", "feature_types", "feature_weights"}
-
-OF_XGBOOST = {
-    *("base_score", "booster", "colsample_bylevel", "colsample_bynode"),
-    *("colsample_bytree", "device", "eval_metric", "gamma", "grow_policy"),
-    *("interaction_constraints", "learning_rate", "max_bin", "max_cat_threshold"),
-    *("max_cat_to_onehot", "max_delta_step", "max_depth", "max_leaves"),
-    *("min_child_weight", "monotone_constraints", "multi_strategy", "n_jobs"),
-    *("num_parallel_tree", "objective", "random_state", "reg_alpha", "reg_lambda"),
-    *("sampling_method", "scale_pos_weight", "subsample", "tree_method"),
-    *("validate_parameters", "verbosity"),
-    # parameters that only the native interface has, or names differently
-    *("aft_loss_distribution", "aft_loss_distribution_scale", "alpha"),
-    *("disable_default_eval_metric", "eta", "expectile_alpha", "feature_selector"),
-    *("huber_slope", "lambda", "max_cached_hist_node", "min_split_loss"),
-    *("normalize_type", "nthread", "one_drop", "process_type", "quantile_alpha"),
-    *("rate_drop", "refresh_leaf", "sample_type", "seed", "seed_per_iteration"),
-    *("skip_drop", "top_k", "tweedie_variance_power", "updater"),
-}
-
-KNOWN = OWN | OF_MATRICES | OF_XGBOOST
-
-ELSEWHERE = {
-    "callbacks": "a callback has a state, which folds would share",
-    "importance_type": "importances are not part of a cross-validation",
-    "num_class": "the outcome says how many classes there are",
-    "num_boost_round": "the number of rounds is called n_estimators",
-    "num_round": "the number of rounds is called n_estimators",
-}
-
-
-def check_parameters(parameters: Mapping[str, Any]) -> None:
-    """Raise ModelError for an unknown name or an impossible value."""
-    for name, value in parameters.items():
-        if name in ELSEWHERE:
-            raise ModelError(f"XGBoost takes no {name} here: {ELSEWHERE[name]}.")
-        if name not in KNOWN:
-            raise ModelError(
-                f"XGBoost has no parameter {name!r}.{suggestion(name, KNOWN)}"
-            )
-        if name in ("objective", "eval_metric") and _custom(value):
-            raise ModelError(
-                f"{name}= must be a name here; for a function of your own use "
-                "model=xgboost.XGBClassifier(…) or XGBRegressor(…)."
-            )
-        if name in ("n_estimators", "early_stopping_rounds") and value is not None:
-            check_whole(value, name, 1, MAX_ROUNDS, ModelError)
-        if name in ("random_state", "seed") and value is not None:
-            check_whole(value, name, 0, MAX_SEED, ModelError)
-        if name == "validation" and value is not None and not _is_share(value):
-            raise ModelError(
-                f"validation must be a share between 0 and 1, not {value!r}."
-            )
-        if name in ("curves", "refit") and not isinstance(value, (bool, np.bool_)):
-            raise ModelError(f"{name} must be True or False, not {value!r}.")
-
-
-def check_together(parameters: Mapping[str, Any]) -> None:
-    """Raise ModelError for a parameter that has no effect without another."""
-    if parameters.get("early_stopping_rounds") is not None:
-        return
-    for name in ("validation", "refit"):
-        if name in parameters:
-            raise ModelError(
-                f"{name}= means nothing without early stopping; add "
-                "early_stopping_rounds=, or leave it out."
-            )
-    if parameters.get("eval_metric") is not None and not parameters.get("curves"):
-        raise ModelError(
-            "eval_metric= means nothing where nothing is watched; add curves=True or "
-            "early_stopping_rounds=, or leave it out."
-        )
-
-
-def _custom(value: Any) -> bool:
-    listed = value if isinstance(value, (list, tuple)) else [value]
-    return any(callable(one) for one in listed)
-
-
-def _is_share(value: Any) -> bool:
-    return isinstance(value, (float, np.floating)) and bool(0 < value < 1)
-
 
 # ---- gradient boosted trees by XGBoost ----
 
 ROUNDS = 100
-MAX_ROUNDS = 1_000_000  # trees of one model
 VALIDATION = 0.2
-PLACE = re.compile(r"^\[[\d:]+\] \S+:\d+: ")  # when and where XGBoost gave up
 SCORES = ("binary:logitraw", "binary:hinge")  # objectives that give no probabilities
 
 
@@ -259,12 +183,12 @@ class XGBoost:
 
     def fit(self, training: TrainingSet) -> BoostedFit:
         """Fit the training set."""
-        with _plain_errors():
+        with plain_errors():
             return self._fit(training, {})
 
     def fit_following(self, training: TrainingSet, held_out: TrainingSet) -> BoostedFit:
         """Fit the training set, and follow the metric on held-out records too."""
-        with _plain_errors():
+        with plain_errors():
             return self._fit(training, {"training": training, "held_out": held_out})
 
     def _fit(
@@ -281,7 +205,7 @@ class XGBoost:
             booster, log = self._boost(training, rounds, watched)
         else:
             aside = set_aside(training, self._given("validation", VALIDATION))
-            part, rest = _rows(training, ~aside), _rows(training, aside)
+            part, rest = rows_of(training, ~aside), rows_of(training, aside)
             again = self._given("refit", True)
             if again:
                 first = {"validation": rest}
@@ -305,7 +229,7 @@ class XGBoost:
             of_lines=self.parameters.get("booster") == "gblinear",
             probabilities=self.parameters.get("objective") not in SCORES,
             chosen=chosen,
-            curves=_curves(log) if watched else None,
+            curves=curves_of(log) if watched else None,
         )
 
     def _boost(
@@ -316,7 +240,7 @@ class XGBoost:
         patience: int | None = None,
     ) -> tuple[Any, dict[str, Any]]:
         """Return the booster, and the values of the watched metrics by name."""
-        xgboost = _xgboost()
+        xgboost = xgboost_module()
         own, native = self._matrix(training), self._native(training)
         if not watched:  # what train does, less what it looks up after every round
             booster = xgboost.Booster(native, [own])
@@ -348,7 +272,7 @@ class XGBoost:
 
     def _matrix(self, training: TrainingSet, reference: Any = None) -> Any:
         """Return the data for training or evaluation, as its estimators make them."""
-        xgboost = _xgboost()
+        xgboost = xgboost_module()
         given = {name: self.parameters.get(name) for name in OF_MATRICES}
         keywords = {name: value for name, value in given.items() if value is not None}
         keywords |= {"label": training.y, "weight": training.weights}
@@ -395,118 +319,8 @@ class XGBoost:
         return usual if value is None else value
 
 
-@dataclass(frozen=True, eq=False)
-class BoostedFit:
-    """A fitted booster.
-
-    Attributes
-    ----------
-    booster : xgboost.Booster
-    names : tuple of str
-        The columns of the design.
-    intercept : int or None
-        The column of the intercept, which it does not receive.
-    rounds : int
-        Number of its rounds by which it predicts.
-    missing : float
-        Value that stands for a missing one.
-    of_lines : bool
-        Whether it is a sum of linear functions rather than trees.
-    probabilities : bool
-    chosen : dict or None
-        The number of rounds, if early stopping chose it.
-    curves : dict or None
-        Training and held-out values after every round, by metric.
-    """
-
-    booster: Any
-    names: tuple[str, ...]
-    intercept: int | None
-    rounds: int
-    missing: float
-    of_lines: bool
-    probabilities: bool
-    chosen: dict[str, Any] | None
-    curves: dict[str, Matrix] | None
-    converged: bool = True
-    separated: bool = False
-    linear: None = None
-
-    @property
-    def coefficients(self) -> dict[str, float] | None:
-        """Coefficients of a linear booster for one outcome; None for trees."""
-        if not self.of_lines:
-            return None
-        learnt = json.loads(self.booster.get_dump(dump_format="json")[0])
-        if len(learnt["bias"]) > 1:
-            return None
-        names = [n for j, n in enumerate(self.names) if j != self.intercept]
-        values = dict(zip(names, learnt["weight"], strict=True))
-        return {"Intercept": learnt["bias"][0], **values}
-
-    def predict(self, X: Matrix) -> Matrix:
-        """Return probabilities, means, or scores."""
-        X = without_column(X, self.intercept)
-        # a booster of lines predicts by all rounds, and from XGBoost's matrix only
-        if self.of_lines:
-            data = _xgboost().DMatrix(X, missing=self.missing, nthread=1)
-            found = self.booster.predict(data)
-        else:
-            found = self.booster.inplace_predict(
-                X, iteration_range=(0, self.rounds), missing=self.missing
-            )
-        predicted = np.asarray(found, dtype=float)
-        return predicted[:, 0] if predicted.shape[1:] == (1,) else predicted
-
-
-def _rows(training: TrainingSet, some: NDArray[np.bool_]) -> TrainingSet:
-    weights = None if training.weights is None else training.weights[some]
-    return replace(training, X=training.X[some], y=training.y[some], weights=weights)
-
-
 def _lacks_a_class(training: TrainingSet) -> bool:
     y = training.y
     if training.weights is not None:
         y = y[training.weights > 0]
     return len(np.unique(y)) < training.n_classes
-
-
-def has_plain_trees(parameters: Mapping[str, Any]) -> bool:
-    """Return whether XGBoost grows trees, and ends by no metric.
-
-    They do not depend on the number of threads, which the sum of a metric does.
-    """
-    trees = parameters.get("booster") in (None, "gbtree")
-    return trees and parameters.get("early_stopping_rounds") is None
-
-
-def without_functions(parameters: Mapping[str, Any]) -> bool:
-    """Return whether no parameter of XGBoost is a function, or a list of callbacks."""
-    values = parameters.values()
-    return not (parameters.get("callbacks") or any(map(callable, values)))
-
-
-@contextmanager
-def _plain_errors() -> Iterator[None]:
-    """Return XGBoost's message, without the time and the place in its code."""
-    xgboost = _xgboost()
-    try:
-        yield
-    except xgboost.core.XGBoostError as error:
-        said = str(error).partition("Stack trace")[0].strip()
-        raise ModelError(f"XGBoost: {PLACE.sub('', said)}") from error
-
-
-def _curves(log: Mapping[str, Any]) -> dict[str, Matrix]:
-    inside, outside = log["training"], log["held_out"]
-    return {name: np.column_stack([inside[name], outside[name]]) for name in inside}
-
-
-def _xgboost() -> Any:
-    try:
-        import xgboost
-    except ImportError as error:
-        raise MissingPackageError(
-            "model='xgboost' needs xgboost: pip install xgboost"
-        ) from error
-    return xgboost

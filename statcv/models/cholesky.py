@@ -1,7 +1,9 @@
-"""Cholesky's decomposition, and inverses by it, while other threads go on.
+"""Cholesky's decomposition with a guard, and inverses by it.
 
-The functions of :mod:`scipy.linalg` stop them. The routines of BLAS and LAPACK behind
-these do not, if they are called as scipy offers them to compiled programs.
+A matrix whose factor has a small pivot is not solved, since that would cost digits.
+Large matrices are decomposed while other threads go on, which the functions of
+:mod:`scipy.linalg` would stop: the routines of BLAS and LAPACK behind these do not, if
+they are called as scipy offers them to compiled programs.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from functools import cache
 from importlib import import_module
 
 import numpy as np
+from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
 
@@ -22,6 +25,7 @@ ROUTINES = {  # the module of each routine, and its number of arguments
     "potri": ("cython_lapack", 5),
     "trsv": ("cython_blas", 8),
 }
+CONDITION = 1e6  # about the largest condition number of a matrix solved as it is
 SLOW = 8  # operations that take as long as one with a number of a factor
 
 
@@ -109,6 +113,51 @@ def multiply_by_inverse(factor: Matrix, vector: Matrix) -> None:
     solve = _routine("trsv", factor.dtype.char)
     for order in (PLAIN, TRANSPOSED):
         solve(LOWER, order, PLAIN, n, given[0], n, given[1], ctypes.addressof(step))
+
+
+def solve_well(matrices: Matrix, right: Matrix) -> tuple[Matrix, NDArray[np.bool_]]:
+    """Solve for symmetric matrices, and tell where that costs few digits.
+
+    Parameters
+    ----------
+    matrices : numpy.ndarray, shape (m, p, p)
+    right : numpy.ndarray, shape (m, p), or (m, p, k)
+
+    Returns
+    -------
+    solved : numpy.ndarray, shaped as ``right``
+        0 where it would cost many digits.
+    well : numpy.ndarray of bool, shape (m,)
+
+    Examples
+    --------
+    >>> matrices = np.array([[[2.0, 0.0], [0.0, 4.0]], [[1.0, 1.0], [1.0, 1.0]]])
+    >>> solve_well(matrices, np.ones((2, 2)))
+    (array([[0.5 , 0.25],
+           [0.  , 0.  ]]), array([ True, False]))
+    """
+    diagonal = np.einsum("mpp->mp", matrices)
+    # a unit diagonal, so that the least pivot tells of dependence alone
+    size = np.sqrt(np.where(diagonal > 0, diagonal, np.nan))
+    L = factors(matrices / (size[:, :, None] * size[:, None, :]))
+    pivots = np.einsum("mpp->mp", L).min(axis=1, initial=1.0)
+    well = pivots**2 * CONDITION > 1
+    every = right if right.ndim == 3 else right[:, :, None]
+    solved, size, L = np.zeros_like(every), size[well, :, None], L[well]
+    half = np.linalg.solve(L, every[well] / size)
+    solved[well] = np.linalg.solve(L.swapaxes(1, 2), half) / size
+    return solved.reshape(right.shape), well
+
+
+def factors(matrices: Matrix) -> Matrix:
+    """Return the lower Cholesky factor of each matrix; NaN without one."""
+    try:
+        return np.asarray(np.linalg.cholesky(matrices))
+    except np.linalg.LinAlgError:
+        if len(matrices) == 1:
+            return np.full_like(matrices, np.nan)
+        half = len(matrices) // 2
+        return np.concatenate([factors(matrices[:half]), factors(matrices[half:])])
 
 
 def _in_place(routine: str, matrix: Matrix) -> bool:

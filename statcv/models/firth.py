@@ -8,20 +8,20 @@ as the Hessian. Folds that do not converge are fitted by themselves.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.errors import ModelError
 from statcv.models.base import Matrix, Model, TrainingSet
-from statcv.models.batched.chord import ACCURACY, SINGULAR, STEPS
+from statcv.models.batched.blocks import Block
+from statcv.models.batched.chord import ACCURACY, STEPS
 from statcv.models.batched.downdate import Whole, inverted
-from statcv.models.batched.folds import Block, FoldFits, Folds
+from statcv.models.batched.fits import FoldFits
+from statcv.models.batched.folds import Folds
 from statcv.models.batched.gram import information_of, quadratic_of
 from statcv.models.newton import Optimum, column_units, minimise, positive_weights
 
-MOVED = 1e-12  # a change of an intercept that is negligible
-ITERATIONS = 60  # steps at most of the correction of intercepts
 CONVEX = 1e-3  # the least eigenvalue of a Hessian, beside the information, to be used
 
 
@@ -78,8 +78,8 @@ def maximise(Z: Matrix, y: Matrix, weights: Matrix) -> tuple[Matrix, bool]:
         Weights above 0.
     """
     objective = _Firth(Z, y, weights)
-    found = minimise(np.zeros(Z.shape[1]), Z, objective)
-    return found.beta, found.converged
+    found = minimise(objective)
+    return found.beta[0], bool(found.converged[0])
 
 
 def excess(Z: Matrix, theta: Matrix, weights: Matrix) -> Matrix:
@@ -91,116 +91,62 @@ def excess(Z: Matrix, theta: Matrix, weights: Matrix) -> Matrix:
 # ---- FLIC: the intercept corrected for the right mean of the probabilities ----
 
 
-def intercept_shifts(eta: Matrix, y: Matrix, counts: Matrix) -> Matrix:
-    """Return what to add to linear predictors for the right mean of probabilities.
-
-    Parameters
-    ----------
-    eta : numpy.ndarray, shape (fits, n)
-    y : numpy.ndarray, shape (n,) or (fits, n)
-        Outcomes, 0 or 1.
-    counts : numpy.ndarray, shape (fits, n)
-        Weights of the records in each fit.
-
-    References
-    ----------
-    Puhr, Heinze, Nold, Lusa & Geroldinger (2017), Statistics in Medicine 36, 2302:
-    FLIC.
-
-    Examples
-    --------
-    >>> eta, y = np.array([[-1.0, 0.0, 1.0]]), np.array([0.0, 0.0, 1.0])
-    >>> shift = intercept_shifts(eta, y, np.ones((1, 3)))
-    >>> round(float((1 / (1 + np.exp(-eta - shift[:, None]))).sum()), 9)
-    1.0
-    """
-    shift, events = np.zeros(len(eta)), (counts * y).sum(axis=1)
-    total = np.maximum(counts.sum(axis=1), 1e-300)
-    for _ in range(ITERATIONS):
-        tanh = np.tanh((eta + shift[:, None]) / 2)
-        short = events - (counts * (1 + tanh)).sum(axis=1) / 2
-        variance = (counts * (1 - tanh**2)).sum(axis=1) / 4
-        step = np.clip(short / np.maximum(variance, 1e-12 * total), -1.0, 1.0)
-        shift += step
-        if (np.abs(step) <= MOVED).all():
-            break
-    return shift
-
-
-def correct_intercepts(
-    coefficients: Matrix, records: TrainingSet, folds: Folds
-) -> Matrix:
-    """Return the coefficients of all folds with their intercepts corrected.
-
-    Parameters
-    ----------
-    coefficients : numpy.ndarray, shape (fits, p)
-    records, folds
-        As in :func:`fit_firth_folds`.
-
-    Raises
-    ------
-    ModelError
-        If the design has no intercept.
-    """
-    if records.intercept is None:
-        raise ModelError(
-            "the formula has no intercept that flic=True could correct; keep it, or "
-            "use Logit(firth=True)."
-        )
-    X, y = records.X, records.y.astype(float)
-    weights = np.ones(len(X)) if records.weights is None else records.weights
-    made = coefficients.copy()
-    for block in folds.blocks(len(X), X.shape[1], each=len(X)):
-        counts = np.tile(weights, (len(block), 1))
-        block.multiply(counts)
-        own = y if block.outcome is None else y[block.outcome]
-        eta = made[block.fits] @ X.T
-        made[block.fits, records.intercept] += intercept_shifts(eta, own, counts)
-    return made
-
-
 @dataclass(frozen=True, eq=False)
 class _Firth:
-    """Minus the penalised log-likelihood."""
+    """Minus the penalised log-likelihood, of a batch of one fit."""
 
     Z: Matrix
     y: Matrix
     weights: Matrix
 
-    def at(self, eta: Matrix) -> Place:
-        return Place.at(self.Z, eta, self.weights)
+    @property
+    def size(self) -> tuple[int, int]:
+        return 1, self.Z.shape[1]
 
-    def loss(self, eta: Matrix, beta: Matrix) -> float:
-        positive, negative = np.logaddexp(0.0, -eta), np.logaddexp(0.0, eta)
+    def part(self, chosen: NDArray[Any]) -> _Firth:
+        return self
+
+    def at(self, eta: Matrix) -> Place:
+        return Place.at(self.Z, eta[0, 0], self.weights)
+
+    def linear(self, beta: Matrix) -> Matrix:
+        return np.asarray((beta @ self.Z.T)[:, None])
+
+    def loss(self, eta: Matrix, beta: Matrix) -> Matrix:
+        positive, negative = np.logaddexp(0.0, -eta[0, 0]), np.logaddexp(0.0, eta[0, 0])
         fit = self.weights @ (self.y * positive + (1 - self.y) * negative)
         with np.errstate(divide="ignore"):
             half = np.log(np.abs(self.at(eta).R.diagonal())).sum()
-        return float(fit - half)
+        return np.array([fit - half])
 
     def gradient(self, eta: Matrix, beta: Matrix) -> Matrix:
-        place = self.at(eta)
+        place, eta = self.at(eta), eta[0, 0]
         short = self.y * np.exp(-np.logaddexp(0.0, eta))
         beyond = (1 - self.y) * np.exp(-np.logaddexp(0.0, -eta))
+        # the score of the penalty draws fitted probabilities towards one half
         pull = place.leverages * place.tanh / 2
-        return np.asarray((self.weights * (short - beyond) - pull) @ self.Z)
+        return np.asarray((self.weights * (short - beyond) - pull) @ self.Z)[None]
 
-    def newton(self, eta: Matrix, beta: Matrix) -> Matrix:
+    def newton(self, eta: Matrix, gradient: Matrix) -> Matrix:
         place = self.at(eta)
-        hessian = np.eye(len(beta)) - place.excess
+        # in coordinates in which the information is the identity
+        hessian = np.eye(gradient.shape[1]) - place.excess
         values, turn = np.linalg.eigh(hessian)
         if not (values > CONVEX).all():
-            return self.cautious(eta, beta)
-        gradient = place.whitened(self.gradient(eta, beta))
-        return place.back(turn @ (turn.T @ gradient / values))
+            return self.cautious(eta, gradient)
+        white = place.whitened(gradient[0])
+        return place.back(turn @ (turn.T @ white / values))[None]
 
-    def cautious(self, eta: Matrix, beta: Matrix) -> Matrix:
+    def cautious(self, eta: Matrix, gradient: Matrix) -> Matrix:
         """Fisher's scoring."""
         place = self.at(eta)
-        return place.back(place.whitened(self.gradient(eta, beta)))
+        return place.back(place.whitened(gradient[0]))[None]
 
-    def extreme(self, eta: Matrix) -> bool:
-        return False  # the penalty keeps all coefficients finite
+    def furthest(self, eta: Matrix) -> Matrix:
+        return np.asarray(np.abs(eta).max(axis=(1, 2), initial=0.0))
+
+    def extreme(self, eta: Matrix) -> NDArray[np.bool_]:
+        return np.zeros(1, dtype=bool)  # the penalty keeps all coefficients finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,6 +185,7 @@ class Place:
     @property
     def excess(self) -> Matrix:
         """Second derivatives of the penalty, where the information is the identity."""
+        # records in coordinates in which the information is the identity
         rows = np.linalg.solve(self.R.T, self.Z.T).T
         share = self.leverages * (self.tanh**2 - 2 * self.variance)
         made = (rows.T * share) @ rows
@@ -338,8 +285,8 @@ class _Problem:
         """Return the problem of some of the fits."""
         return replace(self, block=self.block.part(chosen))
 
-    def step(self, theta: Matrix) -> tuple[Matrix, Matrix]:
-        """Return a step of each fit, and a bound on its inverse information."""
+    def step(self, theta: Matrix) -> tuple[Matrix, NDArray[np.bool_]]:
+        """Return a step of each fit, and whether its information has an inverse."""
         y = self.y if self.block.outcome is None else self.y[self.block.outcome]
         tanh = np.tanh(theta @ self.Z.T / 2)
         counts = np.tile(self.weights, (len(theta), 1))
@@ -347,10 +294,11 @@ class _Problem:
         variance = counts * (1 - tanh**2) / 4
         information = information_of(self.Z, variance)
         inverse = Whole(inverted(information))
+        # h = w x I⁻¹ x, by which the penalty draws a record to one half
         leverages = variance * quadratic_of(self.Z, inverse.matrices)
         score = (counts * (2 * y - 1 - tanh) - leverages * tanh) @ self.Z / 2
         hessian = Whole(inverted(information - self.curved))
-        return hessian.times(score), inverse.norm
+        return hessian.times(score), inverse.usable
 
 
 def _iterate(problem: _Problem, theta: Matrix) -> tuple[Matrix, NDArray[np.bool_]]:
@@ -361,11 +309,11 @@ def _iterate(problem: _Problem, theta: Matrix) -> tuple[Matrix, NDArray[np.bool_
     before = np.full(len(theta), np.inf)
     for _ in range(STEPS):
         with np.errstate(invalid="ignore", over="ignore"):  # without an inverse
-            step, norm = problem.step(theta)
+            step, usable = problem.step(theta)
             size = np.sqrt(np.einsum("bp,bp->b", step, step)) * reach
             rate = np.where(before < np.inf, size / before, 1.0)
-        close = (size * rate <= ACCURACY) & (rate <= 1) & (norm <= SINGULAR)
-        go = ~close & (rate <= 1) & (norm <= SINGULAR)
+        close = (size * rate <= ACCURACY) & (rate <= 1) & usable
+        go = ~close & (rate <= 1) & usable
         theta = theta + step
         found[which[close]] = theta[close]
         done[which[close]] = True

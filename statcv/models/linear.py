@@ -24,33 +24,21 @@ from statcv.models.base import (
     refuse_kind,
     refuse_missing,
 )
+from statcv.models.batched.centre import Centre
 from statcv.models.batched.downdate import Inverse, by_counts, by_lists
-from statcv.models.batched.folds import (
-    FittedFolds,
-    FoldFits,
-    Folds,
-    by_linear_predictor,
-)
-from statcv.models.batched.own_matrices import (
-    LeastSquares,
-    Regression,
-    Start,
-    fit_own_folds,
-)
-from statcv.models.batched.passes import (
-    Numeric,
-    Passes,
-    are_few_and_large,
-    fit_few,
-)
+from statcv.models.batched.fits import FittedFolds, FoldFits
+from statcv.models.batched.folds import Folds
+from statcv.models.batched.own_matrices import GROWTH, Regression, fit_own_folds
+from statcv.models.batched.passes import Passes, are_few_and_large, fit_few
+from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.batched.row_space import with_smaller
+from statcv.models.cholesky import solve_well
+from statcv.models.families import Numeric
 from statcv.models.likelihood import Gaussian, LinearFits
-from statcv.models.newton import column_units, positive_weights, solve_well
+from statcv.models.newton import column_units, positive_weights
 from statcv.threads import shared
 
 CONDITION = 1e6  # the largest condition number of the matrix of all records
-# the norm of an inverse above which a fold is left to its own decomposition
-GROWTH = 1e4
 
 
 def fit_linear_folds(model: Model, records: TrainingSet, folds: Folds) -> FoldFits:
@@ -105,6 +93,7 @@ def sure_linear_fits(records: TrainingSet, folds: Folds) -> FoldFits:
     Q, R = np.linalg.qr(X / unit)
     if _determined(X, R):
         y = records.y * root
+        # in the coordinates of Q the Gram matrix of all records is the identity
         theta = y @ Q
         residuals = y - theta @ Q.T
         n, p = Q.shape
@@ -114,6 +103,7 @@ def sure_linear_fits(records: TrainingSet, folds: Folds) -> FoldFits:
             many = block.counts is not None
             inverse: Inverse = by_counts(Q, block) if many else by_lists(Q, block)
             with np.errstate(invalid="ignore"):
+                # one step is exact, since the Hessian is the same everywhere
                 moved = theta[own] + inverse.times(gradient)
             sure = inverse.norm <= GROWTH
             beta = np.linalg.solve(R, moved[sure].T).T / unit
@@ -266,9 +256,10 @@ def _least_norm(training: TrainingSet) -> Matrix:
     mean, products = weights / weights.sum(), X @ X.T
     if place is not None:
         products -= 1.0
-    solved = solve_well(products, np.column_stack([y, np.ones(len(X))]))
-    if solved is not None:
-        multiples, by_intercept = solved.T
+    right = np.column_stack([y, np.ones(len(X))])
+    solved, well = solve_well(products[None], right[None])
+    if well[0]:
+        multiples, by_intercept = solved[0].T
         if place is not None:  # so that the multiples add up to 0
             multiples = multiples - multiples.sum() / by_intercept.sum() * by_intercept
         beta = multiples @ X
@@ -288,18 +279,15 @@ def _least_norm(training: TrainingSet) -> Matrix:
 def _regression(records: TrainingSet) -> Regression:
     """Return how folds are fitted that have matrices of their own."""
     return Regression(
-        family=LeastSquares(),
-        start=_start,
-        in_basis=lambda basis, folds, _: sure_linear_fits(basis, folds),
+        centre=_centre,
+        in_basis=lambda basis, folds, *_: sure_linear_fits(basis, folds),
         ridge=np.zeros(records.X.shape[1]),
-        linear=np.asarray,
         mean=np.asarray,
-        names=records.names,
-        free=np.zeros(1, dtype=np.intp),
     )
 
 
-def _start(records: TrainingSet) -> Start | None:
+def _centre(records: TrainingSet) -> Centre | None:
+    """Fit all records, in coordinates where their Gram matrix is the identity."""
     weights = np.ones(len(records.X)) if records.weights is None else records.weights
     root = np.sqrt(weights)
     X = records.X * root[:, None]
@@ -307,10 +295,21 @@ def _start(records: TrainingSet) -> Start | None:
     Q, R = np.linalg.qr(X / unit)
     if not _determined(X, R):
         return None
-    y = (records.y if records.y.ndim == 1 else records.y[0]) * root
-    back = np.linalg.inv(R).T / unit
-    scale = float(np.sqrt(y @ y / max(weights.sum(), 1e-300)))
-    return Start(back[:, None], y @ Q, None, scale)
+    outcomes = np.atleast_2d(records.y).astype(float)
+    y = outcomes[0] * root
+    back = (np.linalg.inv(R).T / unit)[:, None]
+    several = records.y.ndim > 1
+    return Centre(
+        X=records.X,
+        turn=back,
+        back=back,
+        theta=y @ Q,
+        family=Numeric(outcomes[:, None] if several else outcomes[0]),
+        weights=weights,
+        ridge=None,
+        bounded=False,
+        scale=float(np.sqrt(y @ y / max(weights.sum(), 1e-300))),
+    )
 
 
 def _linear(beta: Matrix, X: Matrix) -> Matrix:

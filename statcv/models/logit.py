@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
@@ -17,49 +18,20 @@ from statcv.models.base import (
     refuse_kind,
     refuse_missing,
 )
-from statcv.models.batched.folds import (
-    FittedFolds,
-    FoldFits,
-    Folds,
-    by_linear_predictor,
-)
-from statcv.models.batched.logit import (
-    Penalties,
-    find_centre,
-    fit_logit_folds,
-    sure_logit_fits,
-)
-from statcv.models.batched.multinomial import (
-    by_class,
-    class_regression,
-    fit_class_folds,
-)
+from statcv.models.batched.centre import Centre, Penalties, find_centre
+from statcv.models.batched.fits import FittedFolds, FoldFits
+from statcv.models.batched.folds import Folds
 from statcv.models.batched.multiples import fit_by_multiples
-from statcv.models.batched.own_matrices import (
-    Classes,
-    InBasis,
-    Regression,
-    Start,
-    fit_own_folds,
-)
+from statcv.models.batched.near import fit_class_folds, sure_fits
+from statcv.models.batched.own_matrices import Regression, fit_own_folds
+from statcv.models.batched.predictions import by_linear_predictor, names_of
 from statcv.models.batched.row_space import in_row_space, row_space, with_smaller
-from statcv.models.firth import (
-    correct_intercepts,
-    fit_firth,
-    fit_firth_folds,
-    sure_firth_fits,
-)
+from statcv.models.batched.separate import fit_alone
+from statcv.models.families import expit, free_classes, softmax, width_of
+from statcv.models.firth import fit_firth, fit_firth_folds, sure_firth_fits
+from statcv.models.flic import correct_intercepts
 from statcv.models.likelihood import Bernoulli, LinearFits
-from statcv.models.multinomial import class_names, fit_classes, free_classes
-from statcv.models.newton import (
-    EXTREME,
-    Optimum,
-    column_units,
-    inverse_gram,
-    minimise,
-    positive_weights,
-    solve_well,
-)
+from statcv.models.newton import Optimum
 from statcv.models.spread import fold_variances, variances
 
 
@@ -177,18 +149,17 @@ class Logit:
         """Fit the training set."""
         self.check(training.kind)
         refuse_missing(training, "logistic regression")
-        if training.kind == "multiclass":
-            return fit_classes(training, self.ridge(training))
-        solved = self._optimum(training)
+        ridge, solved = self.ridge(training), self._optimum(training)
         beta, before = solved.beta, None
         if self.flic:
             every, before = Folds.leaving_out([[]]), beta[None]
             beta = correct_intercepts(before, training, every)[0]
-        linear = LinearFits.of_one(beta, self.ridge(training))
-        coefficients = dict(zip(training.names, beta.tolist(), strict=True))
+        free = free_classes(ridge, width_of(training))
+        values = beta.reshape(len(beta), -1)[:, free].T.ravel().tolist()
+        linear = LinearFits.of_one(beta, ridge)
         return PlainFit(
             partial(_probability, beta),
-            coefficients,
+            dict(zip(names_of(training, ridge), values, strict=True)),
             solved.converged,
             solved.separated,
             linear=replace(linear, uncorrected=before),
@@ -205,34 +176,28 @@ class Logit:
         if folds.matrices is not None:
             if wide:
                 return None  # each training set has a row space of its own
-            several = records.kind == "multiclass"
-            regression = class_regression if several else _regression
-            return fit_own_folds(self, regression(self, records, own), records, folds)
+            return fit_own_folds(self, _regression(self, records, own), records, folds)
         ridge, made = self.ridge(records), None
         if wide or (own is None and not self.has_firth):
             made = fit_by_multiples(records, folds, ridge, own)
         penalty = ridge if own is None else own
         if made is not None:
             fits = made.refit(self, records, folds)
-            fitted = _fitted(fits, records, folds, penalty)
+            fitted = by_linear_predictor(fits, records, folds, _mean(records), penalty)
             return fitted if wide else with_smaller(fitted, records, penalty)
         if wide:
             return None  # they are fitted one by one
         if own is None:
             fit_rotated = partial(self.fit_folds, folds=folds)
-            names = partial(_names, records, ridge)
+            names = partial(names_of, records, ridge)
             smaller = in_row_space(records, folds, ridge, names, fit_rotated)
             if smaller is not None:
                 return smaller
-        if records.kind == "multiclass":
-            fits = fit_class_folds(self, records, folds, own)
-        elif own is not None:
-            fits = sure_logit_fits(self, records, folds, own=own)
-            fits = fits.refit(self, records, folds)
+        if self.firth:
+            fits = fit_firth_folds(self, records, folds)
         else:
-            fit_all = fit_firth_folds if self.firth else fit_logit_folds
-            fits = fit_all(self, records, folds)
-        return _fitted(fits, records, folds, penalty)
+            fits = fit_class_folds(self, records, folds, own)
+        return by_linear_predictor(fits, records, folds, _mean(records), penalty)
 
     def _fit_flic_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds:
         """Fit by Firth's penalty, and correct the intercepts."""
@@ -268,29 +233,14 @@ class Logit:
             return fit_firth(training)
         ridge = self.ridge(training)
         space = row_space(training, ridge)
-        if space is not None:
-            alike = replace(self, C=1 / float(ridge.max()), standardize=False)
-            return space.original(alike._optimum(space.rotated))
-        unit = column_units(training.X)
-        ridge = self.ridge(training) / unit**2
-        solved = _solve(training.X / unit, training.y, ridge, training)
-        return Optimum(solved.beta / unit, solved.converged, solved.separated)
+        if space is None:
+            return fit_alone(training, ridge)
+        return space.original(fit_alone(space.rotated, space.rotated_ridge(ridge)))
 
 
-def _fitted(
-    fits: FoldFits, records: TrainingSet, folds: Folds, penalty: Matrix
-) -> FittedFolds:
-    """Predict by the coefficients of two or more classes."""
-    if records.kind == "multiclass":
-        return by_class(fits, records, folds, penalty)
-    return by_linear_predictor(fits, records, folds, expit, penalty)
-
-
-def _names(records: TrainingSet, ridge: Matrix) -> tuple[str, ...]:
-    """Return the names of the coefficients, of each class that has some."""
-    if records.kind != "multiclass":
-        return records.names
-    return class_names(records.names, free_classes(ridge, records.n_classes))
+def _mean(records: TrainingSet) -> Callable[[Matrix], Matrix]:
+    """Return the function from linear predictors to probabilities."""
+    return softmax if records.kind == "multiclass" else expit
 
 
 @lru_cache
@@ -304,104 +254,26 @@ def _capabilities(penalised: bool, firth: bool, flic: bool) -> Capabilities:
 
 
 def _regression(model: Logit, records: TrainingSet, own: Matrix | None) -> Regression:
-    """Return how folds of two classes are fitted that have matrices of their own."""
-    p = records.X.shape[1]
+    """Return how folds are fitted that have matrices of their own."""
+    ridge = model.ridge(records)
 
-    def start(records: TrainingSet) -> Start | None:
-        centre = None if model.firth else find_centre(model, records)
-        if centre is None:
-            return None
-        return Start(centre.back[:, None], centre.theta, centre.ridge)
+    def centre(records: TrainingSet) -> Centre | None:
+        return None if model.firth else find_centre(records, ridge)
 
     def in_basis(
-        basis: TrainingSet, folds: Folds, penalties: Penalties | None
+        basis: TrainingSet, folds: Folds, about: Matrix, penalties: Penalties | None
     ) -> FoldFits:
         if model.firth:  # whose penalty does not depend on the coordinates
             return sure_firth_fits(basis, folds)
-        other = InBasis.of(model, p, len(folds), penalties)
-        return sure_logit_fits(other, basis, folds, penalties)
+        return sure_fits(basis, folds, about, penalties)
 
     return Regression(
-        family=Classes(),
-        start=start,
+        centre=centre,
         in_basis=in_basis,
-        ridge=model.ridge(records) if own is None else own,
-        linear=np.asarray,
-        mean=expit,
-        names=records.names,
-        free=np.zeros(1, dtype=np.intp),
+        ridge=ridge if own is None else own,
+        mean=_mean(records),
     )
 
 
-def expit(eta: Matrix) -> Matrix:
-    """Return 1 / (1 + exp(−eta)) without overflow."""
-    small = np.exp(-np.abs(eta))
-    return np.where(eta >= 0, 1.0, small) / (1.0 + small)
-
-
 def _probability(beta: Matrix, X: Matrix) -> Matrix:
-    return expit(X @ beta)
-
-
-def _solve(X: Matrix, y: Matrix, ridge: Matrix, training: TrainingSet) -> Optimum:
-    used, weights = positive_weights(training)
-    X, sign = X[used], np.where(y[used] == 1, 1.0, -1.0)
-    penalised = _Penalised(X, sign, weights, ridge)
-    return minimise(np.zeros(X.shape[1]), X, penalised)
-
-
-@dataclass(frozen=True, eq=False)
-class _Penalised:
-    """Minus the log-likelihood, with the penalty.
-
-    Probabilities enter as that of the class that was not observed, which keeps its
-    digits near 0. Where the Hessian is ill-conditioned, steps are solved by an
-    orthogonal decomposition of the weighted rows, the penalty as further rows.
-    """
-
-    X: Matrix
-    sign: Matrix
-    weights: Matrix
-    ridge: Matrix
-
-    def loss(self, eta: Matrix, beta: Matrix) -> float:
-        fit = self.weights @ np.logaddexp(0.0, -self.sign * eta)
-        return float(fit + 0.5 * (self.ridge * beta**2).sum())
-
-    def gradient(self, eta: Matrix, beta: Matrix) -> Matrix:
-        residual = self.weights * self.sign * expit(-self.sign * eta)
-        return np.asarray(residual @ self.X - self.ridge * beta)
-
-    def newton(self, eta: Matrix, beta: Matrix) -> Matrix:
-        variance = self.weights * expit(eta) * expit(-eta)
-        gradient = self.gradient(eta, beta)
-        step = self._solve_well(variance, gradient)
-        if step is None:
-            step = inverse_gram(self._rows(np.sqrt(variance)), gradient)
-        return step
-
-    def cautious(self, eta: Matrix, beta: Matrix) -> Matrix:
-        """Bound the loss of records on the wrong side as Jaakkola & Jordan (2000)."""
-        half = np.maximum(np.abs(eta) / 2, 1e-8)
-        bound = np.tanh(half) / (4 * half)
-        variance = np.where(self.sign * eta < 0, bound, expit(eta) * expit(-eta))
-        variance = self.weights * np.maximum(variance, 1e-300)
-        step = self._solve_well(variance, self.gradient(eta, beta))
-        if step is None:
-            root = np.sqrt(variance)
-            residual = self.weights * self.sign * expit(-self.sign * eta) / root
-            pull = -np.sqrt(self.ridge) * beta
-            working = np.concatenate([residual, pull[self.ridge > 0]])
-            step = np.linalg.lstsq(self._rows(root), working, rcond=None)[0]
-        return np.asarray(step)
-
-    def extreme(self, eta: Matrix) -> bool:
-        return bool(expit(-np.abs(eta)).min(initial=1.0) < EXTREME)
-
-    def _solve_well(self, variance: Matrix, gradient: Matrix) -> Matrix | None:
-        hessian = (self.X.T * variance) @ self.X + np.diag(self.ridge)
-        return solve_well(hessian, gradient)
-
-    def _rows(self, root: Matrix) -> Matrix:
-        penalty = np.diag(np.sqrt(self.ridge))[self.ridge > 0]
-        return np.vstack([self.X * root[:, None], penalty])
+    return expit(X @ beta) if beta.ndim == 1 else softmax(X @ beta)

@@ -15,8 +15,10 @@ from statcv.models.base import (
     refuse_missing,
     without_column,
 )
-from statcv.models.batched.folds import FittedFolds, Folds, Numbers
+from statcv.models.batched.fits import FittedFolds
+from statcv.models.batched.folds import Folds
 from statcv.models.batched.neighbors import Neighborhood, fit_own_neighbors
+from statcv.models.batched.new_levels import Numbers
 from statcv.words import plural
 
 WEIGHTS = ("uniform", "distance")

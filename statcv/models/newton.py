@@ -1,9 +1,12 @@
-"""Newton's method with step halving, and its check for separation."""
+"""Newton's method with step halving from 0, side by side, and its check for separation.
+
+Several fits take their steps together; a single fit is a batch of one.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,33 +18,50 @@ MAX_HALVINGS = 10
 ARMIJO = 1e-4  # the share of the promised gain that a step must bring
 TOLERANCE = 1e-13  # the share of the current objective in a negligible gain
 FLOOR = 1e-14  # the share of the objective at the start in a negligible gain
-CONDITION = 1e6  # about the largest condition number of a matrix solved as it is
-EXTREME = 1e-9  # the distance from 0 or 1 below which a probability is extreme
 # the change of linear predictors at the end above which extreme fits are separated
 MOVING = 0.1
-LARGE = 15.0  # linear predictors that are all smaller are those of no separation
+
+Bools = NDArray[np.bool_]
+O = TypeVar("O", bound="Objective")  # noqa: E741
 
 
 class Objective(Protocol):
-    """A function of linear predictors and coefficients, to be minimised."""
+    """Functions of linear predictors and coefficients, to be minimised.
 
-    def loss(self, eta: Matrix, beta: Matrix) -> float:
-        """Return its value."""
+    There is one for each of m fits, whose coefficients have the shape (m, q), and whose
+    linear predictors have the shape (m, width, n).
+    """
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """The number of fits, and of coefficients."""
+
+    def part(self: O, chosen: NDArray[Any]) -> O:
+        """Return some of the fits."""
+
+    def linear(self, beta: Matrix) -> Matrix:
+        """Return the linear predictors."""
+
+    def loss(self, eta: Matrix, beta: Matrix) -> Matrix:
+        """Return the values, shape (m,)."""
 
     def gradient(self, eta: Matrix, beta: Matrix) -> Matrix:
-        """Return the direction of steepest descent, shaped as ``beta``."""
+        """Return the direction of steepest descent of each, shape (m, q)."""
 
-    def newton(self, eta: Matrix, beta: Matrix) -> Matrix:
-        """Return the gradient times the inverse Hessian."""
+    def newton(self, eta: Matrix, gradient: Matrix) -> Matrix:
+        """Return each gradient times the inverse Hessian."""
 
-    def cautious(self, eta: Matrix, beta: Matrix) -> Matrix:
-        """Return the gradient times the inverse of a matrix above the Hessian.
+    def cautious(self, eta: Matrix, gradient: Matrix) -> Matrix:
+        """Return each gradient times the inverse of a matrix above the Hessian.
 
         Unlike the Hessian it does not vanish with records on the wrong side.
         """
 
-    def extreme(self, eta: Matrix) -> bool:
-        """Return whether fitted probabilities come near 0 or 1."""
+    def furthest(self, eta: Matrix) -> Matrix:
+        """Return the largest linear predictor of a training record, (m,)."""
+
+    def extreme(self, eta: Matrix) -> Bools:
+        """Return whether fitted probabilities come near 0 or 1, shape (m,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,22 +71,39 @@ class Optimum:
     Attributes
     ----------
     beta : numpy.ndarray
-    converged : bool
+    converged : bool or numpy.ndarray of bool
         Whether the objective could not be lowered any further, or the fit is separated:
         there is no optimum then, and where the steps end is a matter of rounding.
-    separated : bool
+    separated : bool or numpy.ndarray of bool
         Whether coefficients would run to infinity: under separation every further step
         lowers the objective by a negligible amount, yet moves the linear predictors by
         about one.
     """
 
     beta: Matrix
-    converged: bool
-    separated: bool
+    converged: Any
+    separated: Any
 
 
-def minimise(beta: Matrix, X: Matrix, objective: Objective) -> Optimum:
-    """Minimise ``objective.loss(X @ beta, beta)``.
+@dataclass(eq=False)
+class _Points:
+    """Coefficients and linear predictors of some fits, and their objectives there."""
+
+    beta: Matrix
+    eta: Matrix
+    loss: Matrix
+
+    def part(self, chosen: NDArray[np.intp] | Bools) -> _Points:
+        return _Points(self.beta[chosen], self.eta[chosen], self.loss[chosen])
+
+    def put(self, places: NDArray[np.intp], other: _Points) -> None:
+        self.beta[places] = other.beta
+        self.eta[places] = other.eta
+        self.loss[places] = other.loss
+
+
+def minimise(problem: Objective) -> Optimum:
+    """Minimise each objective from 0.
 
     Newton's steps are halved until they lower it by enough. If no step does, or no step
     has a gain left, since the Hessian vanishes with records that are far on the wrong
@@ -75,37 +112,98 @@ def minimise(beta: Matrix, X: Matrix, objective: Objective) -> Optimum:
 
     Parameters
     ----------
-    beta : numpy.ndarray, shape (p,) or (p, classes)
-        Where to start.
-    X : numpy.ndarray, shape (n, p)
-    objective : Objective
+    problem : Objective
+        Those of m fits.
+
+    Returns
+    -------
+    Optimum
+        With arrays for the m fits.
     """
-    here = _Point.at(beta, X @ beta, objective)
-    start, moved, converged = here.loss, 0.0, False
+    m, q = problem.size
+    beta = np.zeros((m, q))
+    eta = problem.linear(beta)
+    every = _Points(beta, eta, problem.loss(eta, beta))
+    converged, moved = np.zeros(m, dtype=bool), np.zeros(m)
+    which, start = np.arange(m), every.loss.copy()
+    here, rest = every.part(which), problem
     for _ in range(MAX_ITERATIONS):
-        slack = TOLERANCE * abs(here.loss) + FLOOR * abs(start)
-        gradient = objective.gradient(here.eta, here.beta)
-        step = objective.newton(here.eta, here.beta)
-        ahead = _search(here, step, gradient, X, objective, slack)
-        last = ahead is not None and _promise(step, gradient) <= slack
-        if ahead is None or last:
-            step = objective.cautious(here.eta, here.beta)
-            if _promise(step, gradient) > slack:
-                other = _search(here, step, gradient, X, objective, slack)
-                if other is not None and (ahead is None or other.loss < ahead.loss):
-                    ahead, last = other, False
-        if ahead is None:
-            break  # no step lowers the objective
-        moved = float(np.abs(ahead.eta - here.eta).max(initial=0.0))
-        here = ahead
-        if last and converged:
+        # a gain of less is rounding of the objective
+        slack = TOLERANCE * np.abs(here.loss) + FLOOR * np.abs(start[which])
+        ahead, found, last = _stepped(rest, here, slack)
+        moved[which[found]] = rest.furthest(ahead.eta - here.eta)[found]
+        every.put(which[found], ahead.part(found))
+        ended = ~found | (last & converged[which])
+        converged[which[found]] = last[found]
+        if ended.all():
             break
-        converged = last
-    separated = moved > MOVING and objective.extreme(here.eta)
-    if separated:
-        more = objective.newton(here.eta, here.beta)
-        separated = bool(np.abs(X @ more).max() > MOVING)
-    return Optimum(here.beta, converged or separated, separated)
+        if ended.any():
+            which, rest = which[~ended], rest.part(~ended)
+            ahead = ahead.part(~ended)
+        here = ahead
+    # under separation the next step still moves the linear predictors
+    separated = (moved > MOVING) & problem.extreme(every.eta)
+    maybe = np.flatnonzero(separated)
+    if len(maybe):
+        some, at = problem.part(maybe), every.part(maybe)
+        more = some.newton(at.eta, some.gradient(at.eta, at.beta))
+        separated[maybe] = some.furthest(some.linear(more)) > MOVING
+    return Optimum(every.beta, converged | separated, separated)
+
+
+def _stepped(
+    problem: Objective, here: _Points, slack: Matrix
+) -> tuple[_Points, Bools, Bools]:
+    """Return the points after a step, which were found, and which gain nothing more."""
+    gradient = problem.gradient(here.eta, here.beta)
+    step = problem.newton(here.eta, gradient)
+    ahead, found = _search(problem, here, step, gradient, slack)
+    # a negligible gain may still move predictions in their last digits
+    last = found & (_promise(step, gradient) <= slack)
+    stuck = np.flatnonzero(~found | last)
+    if len(stuck):
+        some, at, pull = problem.part(stuck), here.part(stuck), gradient[stuck]
+        # far on the wrong side a record has next to no information
+        other = some.cautious(at.eta, pull)
+        worth = np.flatnonzero(_promise(other, pull) > slack[stuck])
+        if not len(worth):
+            return ahead, found, last
+        stuck, some, at = stuck[worth], some.part(worth), at.part(worth)
+        beyond, better = _search(some, at, other[worth], pull[worth], slack[stuck])
+        better &= ~found[stuck] | (beyond.loss < ahead.loss[stuck])
+        ahead.put(stuck[better], beyond.part(better))
+        found[stuck[better]], last[stuck[better]] = True, False
+    return ahead, found, last
+
+
+def _promise(step: Matrix, gradient: Matrix) -> Matrix:
+    """Return what each step gains if the objective is quadratic."""
+    return np.asarray((step * gradient).sum(axis=1) / 2)
+
+
+def _search(
+    problem: Objective, here: _Points, step: Matrix, gradient: Matrix, slack: Matrix
+) -> tuple[_Points, Bools]:
+    """Halve each step until it lowers the objective by enough, and tell which did."""
+    # linear predictors add up, so that rounding does not hide a small gain
+    promise, across = _promise(step, gradient), problem.linear(step)
+    found = np.zeros(len(step), dtype=bool)
+    ahead = _Points(here.beta.copy(), here.eta.copy(), here.loss.copy())
+    left, rest = np.arange(len(step)), problem
+    for halving in range(MAX_HALVINGS + 1):
+        if not len(left):
+            break
+        length = 0.5**halving
+        beta = here.beta[left] + length * step[left]
+        eta = here.eta[left] + length * across[left]
+        there = _Points(beta, eta, rest.loss(eta, beta))
+        # Armijo's rule: a share of the gain that a quadratic would give
+        enough = here.loss[left] - ARMIJO * length * promise[left] + slack[left]
+        lower = there.loss <= enough
+        ahead.put(left[lower], there.part(lower))
+        found[left[lower]] = True
+        left, rest = left[~lower], rest.part(~lower)
+    return ahead, found
 
 
 def is_steep(
@@ -123,46 +221,9 @@ def is_steep(
         The most that x H⁻¹ x is for a record x and the Hessian H, at the end.
     classes : int
     """
+    # Cauchy-Schwarz: a move δ of a predictor gains δ²/(2 x H⁻¹ x) or more
     least = (MOVING / 2) ** 2 / (2 * (TOLERANCE + FLOOR) * np.log(classes))
     return np.asarray(total * furthest < least)
-
-
-@dataclass(frozen=True, eq=False)
-class _Point:
-    """Coefficients, linear predictors, and the objective there."""
-
-    beta: Matrix
-    eta: Matrix
-    loss: float
-
-    @classmethod
-    def at(cls, beta: Matrix, eta: Matrix, objective: Objective) -> _Point:
-        return cls(beta, eta, objective.loss(eta, beta))
-
-
-def _promise(step: Matrix, gradient: Matrix) -> float:
-    """Return what a step gains if the objective is quadratic."""
-    return float((step * gradient).sum()) / 2
-
-
-def _search(
-    here: _Point,
-    step: Matrix,
-    gradient: Matrix,
-    X: Matrix,
-    objective: Objective,
-    slack: float,
-) -> _Point | None:
-    """Halve a step until it lowers the objective by enough; None if it never does."""
-    promise = _promise(step, gradient)
-    across = X @ step  # so that rounding of X @ beta does not hide a small gain
-    for halving in range(MAX_HALVINGS + 1):
-        length = 0.5**halving
-        eta = here.eta + length * across
-        ahead = _Point.at(here.beta + length * step, eta, objective)
-        if ahead.loss <= here.loss - ARMIJO * length * promise + slack:
-            return ahead
-    return None
 
 
 def column_units(X: Matrix) -> NDArray[np.float64]:
@@ -173,37 +234,6 @@ def column_units(X: Matrix) -> NDArray[np.float64]:
     """
     largest = np.maximum(X.max(axis=0, initial=0.0), -X.min(axis=0, initial=0.0))
     return np.asarray(np.exp2(np.rint(np.log2(np.where(largest > 0, largest, 1.0)))))
-
-
-def solve_well(matrix: Matrix, right: Matrix) -> Matrix | None:
-    """Solve for a symmetric matrix; None if that would cost many digits.
-
-    The right side is a vector, or a matrix with a column for each of several.
-    """
-    size = np.sqrt(matrix.diagonal())
-    if not (size > 0).all():
-        return None
-    try:
-        L = np.linalg.cholesky(matrix / np.outer(size, size))
-    except np.linalg.LinAlgError:
-        return None
-    if not L.diagonal().min(initial=1.0) ** 2 * CONDITION > 1:
-        return None
-    half = np.linalg.solve(L, (right.T / size).T)
-    return np.asarray((np.linalg.solve(L.T, half).T / size).T)
-
-
-def inverse_gram(rows: Matrix, vector: Matrix) -> Matrix:
-    """Multiply a vector by the inverse of ``rows.T @ rows``.
-
-    It uses an orthogonal decomposition of the rows or, if columns are dependent, the
-    inverse on the span of the rows.
-    """
-    R = np.linalg.qr(rows, mode="r")
-    _, size, turn = np.linalg.svd(R, full_matrices=False)
-    kept = size > np.finfo(float).eps * max(rows.shape) * size.max(initial=0.0)
-    turn = turn[kept]
-    return np.asarray(turn.T @ (turn @ vector / size[kept] ** 2))
 
 
 def positive_weights(

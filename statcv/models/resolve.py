@@ -16,14 +16,16 @@ from statcv.models.base import (
     TrainingSet,
     WrappedFit,
 )
-from statcv.models.batched.folds import FittedFolds, Folds
+from statcv.models.batched.fits import FittedFolds
+from statcv.models.batched.folds import Folds
 from statcv.models.boosting import XGBoost
 from statcv.models.likelihood import LinearFits
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit
 from statcv.models.neighbors import Neighbors
 from statcv.models.sklearn_estimator import Sklearn
-from statcv.models.statsmodels_model import Statsmodels, is_result, unwrap_model
+from statcv.models.statsmodels_model import Statsmodels
+from statcv.models.statsmodels_results import is_result, unwrap_model
 from statcv.models.without_predictors import Mean, NegMean
 
 MODELS: dict[str, Any] = {

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 import functools
-import re
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.errors import ModelError, PrecisionWarning, warn
 from statcv.metrics.classification.classwise import without_noise
@@ -22,16 +18,19 @@ from statcv.models.base import (
     refuse_kind,
     without_column,
 )
-from statcv.models.boosting import has_plain_trees, without_functions
 from statcv.models.likelihood import LinearFits
 from statcv.models.sklearn_linear import last_step, likelihood_of, linear_of
-from statcv.models.thread_warnings import heeded
+from statcv.models.sklearn_traits import (
+    NEAR,
+    heeding,
+    is_compiled,
+    is_same_with_any_threads,
+    set_parameter,
+    text_of,
+    twin,
+    weight_name_of,
+)
 from statcv.words import plural
-
-# classes of scikit-learn from which estimators that predict by neighbours derive
-NEAR = {"KNeighborsMixin", "RadiusNeighborsMixin"}
-# modules of scikit-learn whose estimators start no threads of OpenMP
-WITHOUT_THREADS = ("sklearn.impute._base", "sklearn.preprocessing.")
 
 
 class Sklearn:
@@ -90,7 +89,7 @@ class Sklearn:
     @cached_property
     def label(self) -> str:
         """How print and summary call it."""
-        return self._given_label or _text(self.estimator)
+        return self._given_label or text_of(self.estimator)
 
     @property
     def _name(self) -> str:
@@ -103,12 +102,12 @@ class Sklearn:
         kinds = {kind.__name__ for kind in type(last).__mro__}
         dummy = type(last).__module__.startswith("sklearn.dummy")
         draws = dummy and last.strategy in ("stratified", "uniform")
-        any_threads = _is_same_with_any_threads(self.estimator)
+        any_threads = is_same_with_any_threads(self.estimator)
         return Capabilities(
             uses_predictors=not dummy or draws,
             predicts_by_neighbors=bool(kinds & NEAR),
             any_threads=any_threads,
-            releases_gil=any_threads and _is_compiled(self.estimator),
+            releases_gil=any_threads and is_compiled(self.estimator),
             likelihood=likelihood_of(self.estimator),
         )
 
@@ -144,10 +143,10 @@ class Sklearn:
         estimator = self._copied(training.seed)
         keywords = {}
         if training.weights is not None:
-            keywords[_weight_name(estimator)] = training.weights
+            keywords[weight_name_of(estimator)] = training.weights
         fit = functools.partial(estimator.fit, **keywords)
         with config_context(skip_parameter_validation=self._was_fitted):
-            converged = _heeding(fit, X, training.y)
+            converged = heeding(fit, X, training.y)
         self._was_fitted = True
         return SklearnFit(estimator, training, self._classifies, converged)
 
@@ -161,10 +160,10 @@ class Sklearn:
         """Return a copy that is not fitted and whose random states are set."""
         from sklearn.base import clone
 
-        copied: Any = _twin if self._is_its_parameters else clone
+        copied: Any = twin if self._is_its_parameters else clone
         made = copied(self.estimator)
         for name in self._unset:
-            _set_parameter(made, name, seed)
+            set_parameter(made, name, seed)
         inner = made.get_params(deep=True) if self._inner_splits else {}
         for name in self._inner_splits:
             shuffles = getattr(inner[name], "shuffle", True)
@@ -320,120 +319,4 @@ class SklearnFit:
         return np.asarray(given[:, None] == np.array(codes), dtype=float)
 
 
-def _text(estimator: Any) -> str:
-    """Return the estimator's text in one line, without defaults and addresses."""
-    if type(estimator).__module__.startswith("xgboost."):  # their text lists all
-        usual = type(estimator)().get_params()
-        chosen = [
-            f"{name}={value!r}"
-            for name, value in estimator.get_params().items()
-            if value is not None and repr(value) != repr(usual.get(name))
-        ]
-        return f"{type(estimator).__name__}({', '.join(chosen)})"
-    return re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(repr(estimator).split()))
-
-
-def _twin(value: Any) -> Any:
-    """Copy an estimator by its parameters, those of its parts too."""
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if type(value) in (list, tuple):
-        return type(value)(map(_twin, value))
-    if not hasattr(value, "get_params") or isinstance(value, type):
-        return copy.deepcopy(value)
-    made = object.__new__(type(value))
-    vars(made).update({name: _twin(own) for name, own in vars(value).items()})
-    return made
-
-
-def _set_parameter(estimator: Any, name: str, value: Any) -> None:
-    """Set a parameter; that of a pipeline's step without reading those of all steps."""
-    step, _, rest = name.partition("__")
-    inside = dict(getattr(estimator, "steps", ())).get(step) if rest else None
-    if inside is not None:
-        _set_parameter(inside, rest, value)
-    elif not rest and _sets_attributes(type(estimator)):
-        setattr(estimator, name, value)
-    else:
-        estimator.set_params(**{name: value})
-
-
-def _sets_attributes(kind: type[Any]) -> bool:
-    """Return whether a class's ``set_params`` sets attributes, as scikit-learn's do."""
-    from sklearn.base import BaseEstimator
-
-    return getattr(kind, "set_params", None) is BaseEstimator.set_params
-
-
-def _heeding(fit: Any, X: Matrix, y: NDArray[Any]) -> bool:
-    """Fit, and return whether it converged; pass all other warnings on."""
-    from sklearn.exceptions import ConvergenceWarning
-
-    with heeded() as given:
-        fit(X, y)
-    converged = True
-    for warning in given:
-        if issubclass(warning.category, ConvergenceWarning):
-            converged = False
-        else:
-            warnings.warn_explicit(
-                warning.message, warning.category, warning.filename, warning.lineno
-            )
-    return converged
-
-
-def _weight_name(estimator: Any) -> str:
-    from sklearn.pipeline import Pipeline
-    from sklearn.utils.validation import has_fit_parameter
-
-    last = estimator.steps[-1] if isinstance(estimator, Pipeline) else ("", estimator)
-    if not has_fit_parameter(last[1], "sample_weight"):
-        if not last[0] and hasattr(estimator, "estimator"):  # a search hands them on
-            return _weight_name(estimator.estimator)
-        raise ModelError(f"{type(last[1]).__name__} takes no weights.")
-    return f"{last[0]}__sample_weight" if last[0] else "sample_weight"
-
-
 # ---- estimators that are the same for any number of threads ----
-
-
-def _is_same_with_any_threads(estimator: Any) -> bool:
-    """Return whether a fit does not depend on the number of OpenMP's threads.
-
-    This holds for the trees of XGBoost, unless they stop early by a metric, whose sum
-    depends on the threads, and for histogram gradient boosting, also after steps that
-    have no such threads. It does not hold for XGBoost's linear booster, nor is it known
-    of other libraries.
-    """
-    last = last_step(estimator)
-    return _is_of_trees(last) and all(
-        type(one).__module__.startswith(WITHOUT_THREADS)
-        for one in _steps(estimator)
-        if one is not last
-    )
-
-
-def _steps(estimator: Any) -> list[Any]:
-    """Return the steps of a pipeline, also of one inside it, or the estimator."""
-    if not hasattr(estimator, "steps"):
-        return [estimator]
-    return [one for _, step in estimator.steps for one in _steps(step)]
-
-
-def _is_of_trees(estimator: Any) -> bool:
-    """Return whether an estimator is of boosted trees that any threads leave alike."""
-    module = type(estimator).__module__
-    if module.startswith("sklearn.ensemble._hist_gradient_boosting."):
-        return True
-    return module == "xgboost.sklearn" and has_plain_trees(estimator.get_params())
-
-
-def _is_compiled(estimator: Any) -> bool:
-    """Return whether it is XGBoost's, without functions of Python or own threads.
-
-    Its fits then hardly wait for other threads of Python. A pipeline is not shared, as
-    scikit-learn's configuration, which its steps use, holds for one thread.
-    """
-    if type(estimator).__module__ != "xgboost.sklearn":
-        return False
-    return estimator.n_jobs in (None, 1) and without_functions(estimator.get_params())

@@ -7,14 +7,17 @@ from numpy.typing import NDArray
 
 from statcv.formula import Learnt
 from statcv.models.base import Matrix, TrainingSet
-from statcv.models.batched.folds import CELLS, Folds
+from statcv.models.batched.blocks import CELLS
+from statcv.models.batched.folds import Folds
 from statcv.models.thresholds import training_weights
 
 LOST = 1e-4  # share of the variance of all records below which a difference is inexact
 
 
-def variances(X: Matrix, weights: Matrix | None = None) -> Matrix:
-    """Return the (weighted) variance of each column, and 1 for a constant one.
+def variances(
+    X: Matrix, weights: Matrix | None = None, constant: float = 1.0
+) -> Matrix:
+    """Return the (weighted) variance of each column.
 
     The divisor is the total weight, as in scikit-learn's ``StandardScaler``.
 
@@ -22,6 +25,8 @@ def variances(X: Matrix, weights: Matrix | None = None) -> Matrix:
     ----------
     X : numpy.ndarray, shape (n, p), or (m, n, p) with weights
     weights : numpy.ndarray, shape (n,), or (m, n), optional
+    constant : float, default 1.0
+        What stands for the variance of a constant column.
 
     Examples
     --------
@@ -35,11 +40,12 @@ def variances(X: Matrix, weights: Matrix | None = None) -> Matrix:
     mean = np.einsum("...n,...np->...p", shares, X)
     apart = X - mean[..., None, :]
     made = np.einsum("...n,...np,...np->...p", shares, apart, apart)
+    # rounding of the mean alone gives a constant column a variance of this size
     least = X.shape[-2] * np.finfo(float).eps * np.abs(mean)
-    return np.where(made <= least**2, 1.0, made)
+    return np.where(made <= least**2, constant, made)
 
 
-def fold_variances(records: TrainingSet, folds: Folds) -> Matrix:
+def fold_variances(records: TrainingSet, folds: Folds, constant: float = 1.0) -> Matrix:
     """Return the variances of the columns in the training set of each fit, (fits, p).
 
     Parameters
@@ -47,6 +53,8 @@ def fold_variances(records: TrainingSet, folds: Folds) -> Matrix:
     records : TrainingSet
         All records.
     folds : Folds
+    constant : float, default 1.0
+        What stands for the variance of a constant column.
 
     Examples
     --------
@@ -63,18 +71,19 @@ def fold_variances(records: TrainingSet, folds: Folds) -> Matrix:
     whole = variances(records.X, weights)
     Z = records.X - weights @ records.X / weights.sum()
     Z /= np.sqrt(whole)
-    constant = weights @ Z**2 < weights.sum() / 2  # otherwise 1 on average
+    fixed = weights @ Z**2 < weights.sum() / 2  # otherwise 1 on average
     made = np.empty((len(folds), p))
     for block in folds.blocks(n, p):
         total = block.total(weights)[:, None]
         mean = block.sums(weights, Z) / total
         made[block.fits] = block.sums(weights, Z**2) / total - mean**2
-    made = np.where(constant, 1.0, made * whole)
-    inexact = ~(made > LOST * whole).all(axis=1)
+    # a small difference of two sums has few digits, and is computed again
+    inexact = ~((made > LOST) | fixed).all(axis=1)
+    made = np.where(fixed, constant, made * whole)
     for fit in np.flatnonzero(inexact).tolist():
         own = training_weights(records, folds, np.array([fit]))[0]
         used = own > 0
-        made[fit] = variances(records.X[used], own[used])
+        made[fit] = variances(records.X[used], own[used], constant)
     return made
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import described, is_number
-from statcv.errors import ArgumentError, ArgumentTypeError, ModelError, suggestion
+from statcv.errors import ArgumentError, ArgumentTypeError, ModelError
 from statcv.metrics import Metric, round_significant
 from statcv.models.base import (
     Capabilities,
@@ -22,13 +21,11 @@ from statcv.models.base import (
     WrappedFit,
     decisions_of,
 )
-from statcv.models.batched.folds import (
-    CELLS,
-    FittedFolds,
-    Folds,
-    Numbers,
-    fit_all_folds,
-)
+from statcv.models.batched.blocks import CELLS
+from statcv.models.batched.fits import FittedFolds, fit_all_folds
+from statcv.models.batched.folds import Folds
+from statcv.models.batched.new_levels import Numbers
+from statcv.models.rules import RULES, Rule, find_rule
 
 __all__ = [
     "NAME",
@@ -79,60 +76,6 @@ def threshold_used(
         return given if metric.cuts else None
     other = given is not None or metric.reads != "classes"
     return given if other and isinstance(own, np.ndarray) else own
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A criterion that a threshold maximises among the training records.
-
-    Attributes
-    ----------
-    label : str
-    score : callable or None
-        Function of the weights of true and of false positives, and of all positives and
-        negatives, that is largest at the threshold; None for the share of positives,
-        which is a threshold by itself.
-    """
-
-    label: str
-    score: Callable[[Matrix, Matrix, Matrix, Matrix], Matrix] | None
-
-
-def _youden(true: Matrix, false: Matrix, ones: Matrix, zeros: Matrix) -> Matrix:
-    return true / ones - false / zeros
-
-
-def _f1(true: Matrix, false: Matrix, ones: Matrix, zeros: Matrix) -> Matrix:
-    return 2 * true / (true + false + ones)
-
-
-def _accuracy(true: Matrix, false: Matrix, ones: Matrix, zeros: Matrix) -> Matrix:
-    return (true + zeros - false) / (ones + zeros)
-
-
-RULES = {
-    "youden": Rule("where sensitivity plus specificity is largest", _youden),
-    "f1": Rule("where F1 is largest", _f1),
-    "accuracy": Rule("where accuracy is largest", _accuracy),
-    "prevalence": Rule("at the share of positives", None),
-}
-
-
-def find_rule(name: str) -> Rule:
-    """Return a rule by its name.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such rule.
-    """
-    if name not in RULES:
-        listed = ", ".join(repr(known) for known in RULES)
-        raise ArgumentError(
-            f"threshold={name!r} is neither a number nor a rule; rules are {listed}."
-            + suggestion(name, RULES)
-        )
-    return RULES[name]
 
 
 def with_threshold(

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from statcv.errors import OutcomeError
 from statcv.folds import FoldPlan
-from statcv.models.batched.folds import Folds, Numbers
+from statcv.models.batched.folds import Folds
+from statcv.models.batched.new_levels import Numbers
 
 Floats = NDArray[np.float64]
 

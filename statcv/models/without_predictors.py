@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from statcv.models.base import Capabilities, Matrix, Model, PlainFit, TrainingSet
-from statcv.models.batched.folds import FittedFolds, Folds
+from statcv.models.batched.fits import FittedFolds
+from statcv.models.batched.folds import Folds
 from statcv.models.linear import fold_means
 from statcv.models.sklearn_estimator import Sklearn
 from statcv.models.sklearn_linear import last_step

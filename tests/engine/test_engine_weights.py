@@ -17,7 +17,7 @@ from statcv.folds.audit.audit import mean_model_auroc
 from statcv.folds.user_folds import assemble
 from statcv.formula import make_design
 from statcv.models import Logit, Mean, TrainingSet
-from statcv.models.batched.folds import Folds
+from statcv.models.batched import Folds
 from statcv.models.weights import with_given_weights
 
 pytestmark = pytest.mark.filterwarnings(

@@ -8,8 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from statcv.models.base import Matrix
-from statcv.models.batched.chord import STEPS, approach, follow, shortened
-from statcv.models.batched.downdate import Whole
+from statcv.models.batched import (
+    STEPS,
+    Precision,
+    Whole,
+    approach,
+    follow,
+    shortened,
+)
 
 
 @dataclass
@@ -18,7 +24,6 @@ class Bowls:
 
     top: Matrix
     curved: Matrix
-    reach: float = 1.0
 
     def gradient(self, theta):
         return self.curved * (self.top - theta)
@@ -28,6 +33,10 @@ class Bowls:
 
     def furthest(self, step):
         return np.abs(step).max(axis=1)
+
+
+def precise(noise):
+    return Precision(reach=1.0, noise=noise, scale=1e-13 / 4e-11)
 
 
 def inverse_of(*diagonals):
@@ -40,7 +49,7 @@ def test_a_step_right_in_one_direction_only_is_no_end(small):
     problem = Bowls(np.array([[1e-3, small]]), np.array([[1.0, 0.6]]))
     start, inverse = np.zeros((1, 2)), inverse_of([1.0, 1.0])
     step = inverse.times(problem.gradient(start))
-    found, done, _ = follow(problem, start, step, inverse, 1e-13, 1e-16)
+    found, done, _ = follow(problem, start, step, inverse, precise(1e-16))
     assert done.all()
     np.testing.assert_allclose(found, problem.top, atol=2e-13, rtol=0)
 
@@ -54,7 +63,7 @@ def test_fits_come_to_their_own_optima(curved, top):
     start, inverse = np.zeros((2, 3)), inverse_of([1.0] * 3, [1.0] * 3)
     gradient = problem.gradient(start)
     with np.errstate(invalid="ignore"):  # no step at all is no longer than none
-        found, done, _ = approach(problem, start, gradient, inverse, 1e-13, 1e-15)
+        found, done, _ = approach(problem, start, gradient, inverse, precise(1e-15))
     assert done[1]
     np.testing.assert_allclose(found[done], problem.top[done], atol=1e-11, rtol=0)
 
@@ -69,7 +78,7 @@ def test_a_gradient_known_ahead_is_not_computed_again():
     assert not short.any()
     np.testing.assert_array_equal(ahead, far.gradient(step * 100))
     ends = [
-        follow(problem, start, step, inverse, 1e-13, 1e-16, known)[0]
+        follow(problem, start, step, inverse, precise(1e-16), known)[0]
         for known in (None, problem.gradient(step))
     ]
     np.testing.assert_array_equal(*ends)
@@ -80,7 +89,7 @@ def test_a_step_too_far_is_shortened_and_no_matrix_is_no_step():
     inverse = inverse_of([1.0], [1.0], [np.nan])
     start = np.zeros((3, 1))
     gradient = problem.gradient(start)
-    found, done, steps = approach(problem, start, gradient, inverse, 1e-13, 1e-15)
+    found, done, steps = approach(problem, start, gradient, inverse, precise(1e-15))
     assert done.tolist() == [False, True, False]
     assert steps == STEPS
     assert found[0, 0] == pytest.approx(2.0)  # a secant finds the top of a bowl

@@ -15,7 +15,7 @@ from statcv import cv
 from statcv.errors import ModelError
 from statcv.folds import make_plan
 from statcv.models import Logit, TrainingSet
-from statcv.models.batched.folds import Folds
+from statcv.models.batched import Folds
 from statcv.models.firth import fit_firth_folds
 
 pytestmark = pytest.mark.filterwarnings(

@@ -14,7 +14,7 @@ import statcv as scv
 from statcv.errors import ModelError
 from statcv.folds import make_plan
 from statcv.models import Logit, TrainingSet
-from statcv.models.batched.folds import Folds
+from statcv.models.batched import Folds
 
 REFERENCE = Path(__file__).parent.parent / "reference"
 FLIC, FIRTH = Logit(flic=True), Logit(firth=True)

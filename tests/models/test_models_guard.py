@@ -13,7 +13,7 @@ from scipy.special import expit, softmax
 
 from statcv.folds import make_plan
 from statcv.models import Linear, Logit, TrainingSet
-from statcv.models.batched.folds import Folds, fit_all_folds, permuted_folds
+from statcv.models.batched import Folds, fit_all_folds, permuted_folds
 
 pytestmark = pytest.mark.filterwarnings("ignore::statcv.errors.FoldWarning")
 

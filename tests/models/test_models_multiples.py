@@ -16,7 +16,7 @@ import statcv as scv
 from statcv.errors import FoldWarning
 from statcv.folds import make_plan
 from statcv.models import Logit, TrainingSet
-from statcv.models.batched.folds import Folds
+from statcv.models.batched import Folds
 from statcv.models.batched.multiples import by_records
 from statcv.models.batched.multiples import fits as multiples
 from statcv.models.batched.multiples.by_records import ByRecords

@@ -20,7 +20,7 @@ from statcv.errors import DistributionalBiasWarning, FoldWarning, ModelError
 from statcv.folds import make_plan
 from statcv.folds.ragged import Ragged
 from statcv.models import Neighbors, TrainingSet
-from statcv.models.batched.folds import Folds
+from statcv.models.batched import Folds
 from statcv.models.batched.neighbors import fits as neighbors_folds
 from statcv.models.batched.neighbors import search as neighbors_search
 from statcv.models.batched.neighbors.search import nearby

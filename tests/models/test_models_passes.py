@@ -13,23 +13,24 @@ from scipy.special import softmax
 from statcv.errors import FoldWarning
 from statcv.folds import make_plan
 from statcv.models import Linear, Logit, TrainingSet
-from statcv.models.batched.downdate import Whole
-from statcv.models.batched.folds import Folds
+from statcv.models.batched import Folds, Whole
 from statcv.models.batched.passes import (
-    Numeric,
     Passes,
     anchor,
     are_few_and_large,
-    family_of,
+    choices,
     few_fits,
     fit_by_passes,
     fit_few,
+    products,
     sums,
 )
+from statcv.models.batched.passes import problem as large
 from statcv.models.batched.passes.by_class import ByClass
-from statcv.models.batched.passes.quasi_newton import STEPS, Identity, Until, climb
+from statcv.models.batched.passes.quasi_newton import STEPS, Until, climb
+from statcv.models.batched.passes.updates import Identity
+from statcv.models.families import Numeric, contrasts, family_of
 from statcv.models.linear import fit_linear_folds
-from statcv.models.multinomial import contrasts
 
 SCHEMES = {
     "fifths": {"scheme": "kfold", "k": 5},
@@ -41,6 +42,16 @@ SCHEMES = {
     "montecarlo": {"scheme": "montecarlo", "repeats": 5},
     "bootstrap": {"scheme": "bootstrap", "repeats": 4},
 }
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _small_folds_too():
+    """Let passes fit folds that are small, so that tests take little time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(choices, "SMALL", 2**11)
+        yield
+
+
 FEW = [name for name in SCHEMES if name != "tenths six times"]
 KINDS = ["binary", "multiclass", "continuous"]
 
@@ -183,13 +194,13 @@ def test_far_folds_take_fewer_gradients_if_steps_grow(monkeypatch):
     X[:, 0] = 1.0
     records = replace(records, X=X)
     folds, model = folds_of("fifths", records), Logit(C=1.0)
-    gradient, count, made = few_fits.FewFits.gradient, [], []
+    gradient, count, made = large.FewFits.gradient, [], []
 
     def counted(problem, theta):
         count.append(len(problem))
         return gradient(problem, theta)
 
-    monkeypatch.setattr(few_fits.FewFits, "gradient", counted)
+    monkeypatch.setattr(large.FewFits, "gradient", counted)
     made.append(fit_by_passes(records, folds, model.ridge(records)))
     few = sum(count)
 
@@ -215,7 +226,7 @@ def test_columns_with_a_common_factor_take_no_fits_of_their_own(kind):
     X[:, 1:] = 0.03 * X[:, 1:] / X[:, 1:].std(axis=0) + X[:, 1:2] / X[:, 1].std()
     records = replace(records, X=X)
     folds = folds_of("fifths", records)
-    family = few_fits.family_of if kind != "continuous" else lambda r, _: Numeric(r.y)
+    family = family_of if kind != "continuous" else lambda r, _: Numeric(r.y)
     passes = Passes.of(records, family(records, np.zeros(61)), np.zeros(61))
     assert passes.rounded is not passes
     made, sure = fit_few(passes, folds)
@@ -229,7 +240,7 @@ def test_columns_with_a_common_factor_take_no_fits_of_their_own(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_gradients_nearby_are_precise(kind, weighted):
     records = sample(2, 2000, 40, kind, weighted=weighted)
-    family = few_fits.family_of if kind != "continuous" else lambda r, _: Numeric(r.y)
+    family = family_of if kind != "continuous" else lambda r, _: Numeric(r.y)
     passes = Passes.of(records, family(records, np.ones(41)), np.ones(41))
     folds = folds_of("fifths", records)
     scale = np.sqrt(passes.diagonal(np.zeros((1, passes.size))))
@@ -342,7 +353,7 @@ def test_hessians_of_classes_apart_are_those_by_the_coefficients_of_each():
 @pytest.mark.parametrize("narrow", [0, 64])  # columns, whose products are made once
 @pytest.mark.parametrize("C", [None, 2.0])
 def test_hessians_of_several_classes_are_sums_over_records(monkeypatch, narrow, C):
-    monkeypatch.setattr(sums, "NARROW", narrow)
+    monkeypatch.setattr(products, "NARROW", narrow)
     monkeypatch.setattr(sums, "CACHED", 700)
     records = sample(6, 600, 2, "multiclass", weighted=True)
     passes, rng = passes_of(records, Logit(C=C)), np.random.default_rng(0)
@@ -373,9 +384,9 @@ def test_many_classes_are_fitted_as_each_without_what_ties_them(
     folds, model = folds_of(scheme, records, seed), Logit(C=C)
     passes = passes_of(records, model)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(few_fits, "SOME", -np.inf)
-        patch.setattr(few_fits, "FURTHER", -np.inf)
-        patch.setattr(few_fits, "_are_far", lambda *_: True)
+        patch.setattr(choices, "SOME", -np.inf)
+        patch.setattr(choices, "FURTHER", -np.inf)
+        patch.setattr(few_fits, "are_far", lambda *_: True)
         if rounded:
             patch.setattr(sums, "MANY", 1)
         made, sure = fit_few(passes, folds)
@@ -488,13 +499,13 @@ def test_folds_of_few_records_for_each_coefficient_are_fitted_as_each(name, C):
 def test_slow_steps_end_for_other_hessians(monkeypatch):
     records, passes = sample(5, 1200, 150, signal=4.0), [0]
     folds, model = folds_of("fifths", records), Logit(C=1.0)
-    gradient = few_fits.FewFits.gradient
+    gradient = large.FewFits.gradient
 
     def counted(self, theta):
         passes[0] += 1
         return gradient(self, theta)
 
-    monkeypatch.setattr(few_fits.FewFits, "gradient", counted)
+    monkeypatch.setattr(large.FewFits, "gradient", counted)
     made, sure = fit_by_passes(records, folds, model.ridge(records))
     taken = passes[0]
     assert sure.all()

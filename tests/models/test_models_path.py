@@ -10,17 +10,15 @@ from hypothesis import strategies as st
 from statcv.errors import ModelError
 from statcv.folds.ragged import Ragged
 from statcv.models import Logit, TrainingSet
+from statcv.models.batched import Folds, fit_class_folds, symmetric_inverse
 from statcv.models.batched import folds as together
-from statcv.models.batched.downdate import symmetric_inverse
-from statcv.models.batched.folds import Folds
-from statcv.models.batched.logit.fits import fit_logit_folds
-from statcv.models.tuning import tuned
+from statcv.models.tuning import candidates
+from statcv.models.tuning.candidates import fit_candidates
 from statcv.models.tuning.logit_path import (
     _ahead,
     fit_logit_path,
     is_quicker_by_itself,
 )
-from statcv.models.tuning.tuned import fit_candidates
 
 DEFAULT = np.logspace(-4, 4, 20)
 
@@ -131,7 +129,7 @@ def test_a_path_is_the_fits_of_each_penalty(drawn, Cs):
 @settings(max_examples=2 * settings.default.max_examples)
 def test_outcomes_weights_and_copies_differ_from_fold_to_fold(drawn, C):
     records, folds = drawn
-    assert_optima([fit_logit_folds(Logit(C), records, folds)], [C], records, folds)
+    assert_optima([fit_class_folds(Logit(C), records, folds)], [C], records, folds)
 
 
 @pytest.mark.slow
@@ -154,7 +152,7 @@ def test_hardly_a_fold_of_a_path_needs_a_fit_of_its_own():
 def test_a_path_agrees_with_each_penalty_by_itself():
     records, folds = sample(2, 80, 5), nested(2, 80, 5, outer=6)
     for C, made in zip(DEFAULT, fit_logit_path(DEFAULT, records, folds), strict=True):
-        alone = fit_logit_folds(Logit(C), records, folds)
+        alone = fit_class_folds(Logit(C), records, folds)
         np.testing.assert_allclose(made.coefficients, alone.coefficients, atol=1e-9)
 
 
@@ -171,7 +169,7 @@ def test_large_folds_take_each_penalty_by_itself(monkeypatch, n, p):
         return np.array([fitted.predict(rows, fits) for fitted in made])
 
     alone = predicted()
-    monkeypatch.setattr(tuned, "is_quicker_by_itself", lambda *_: False)
+    monkeypatch.setattr(candidates, "is_quicker_by_itself", lambda *_: False)
     np.testing.assert_allclose(alone, predicted(), atol=1e-9)
 
 

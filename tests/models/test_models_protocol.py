@@ -38,7 +38,7 @@ from statcv.models import (
     resolve_model,
 )
 from statcv.models.base import PlainFit
-from statcv.models.batched.folds import Folds, fit_all_folds
+from statcv.models.batched import Folds, fit_all_folds
 from statcv.models.likelihood import Bernoulli
 from statcv.models.resolve import UserModel
 from statcv.models.thresholds import Thresholded

@@ -14,9 +14,8 @@ from sklearn.linear_model import LogisticRegression
 import statcv as scv
 from statcv.errors import CollinearityWarning, ModelError
 from statcv.models import Logit, TrainingSet
+from statcv.models.batched import Expanded, Folds
 from statcv.models.batched import row_space as module
-from statcv.models.batched.folds import Folds
-from statcv.models.batched.row_space import Expanded, row_space
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::statcv.errors.DistributionalBiasWarning"
@@ -121,7 +120,7 @@ def test_few_fits_that_go_far_are_those_of_the_columns(scale, weighted):
 def test_records_there_twice_make_the_space_smaller():
     records = sample(1, 20, 50)
     X = np.vstack([records.X[:10], records.X[:10]])
-    space = row_space(replace(records, X=X), Logit(C=1.0).ridge(records))
+    space = module.row_space(replace(records, X=X), Logit(C=1.0).ridge(records))
     assert space.rows.shape == (20, 10)
     free = np.delete(X, 0, axis=1)
     np.testing.assert_allclose(space.rows @ space.rows.T, free @ free.T, atol=1e-10)
@@ -168,9 +167,9 @@ def test_columns_of_large_numbers_are_decomposed_with_all_digits(monkeypatch):
 
 def test_no_space_for_few_columns_or_none_penalised():
     records = sample(3, 30, 20)
-    assert row_space(records, Logit(C=1.0).ridge(records)) is None
+    assert module.row_space(records, Logit(C=1.0).ridge(records)) is None
     wide = sample(3, 30, 60)
-    assert row_space(wide, Logit().ridge(wide)) is None
+    assert module.row_space(wide, Logit().ridge(wide)) is None
 
 
 def test_a_column_without_training_rows_has_no_coefficient():
@@ -213,7 +212,7 @@ def test_a_result_is_that_of_fits_in_the_columns(monkeypatch, given):
 
     made = call()
     monkeypatch.setattr("statcv.models.logit.in_row_space", lambda *given: None)
-    for room in ("logit", "multinomial", "tuning.tuned"):
+    for room in ("logit", "tuning.candidates"):
         monkeypatch.setattr(f"statcv.models.{room}.row_space", lambda *given: None)
     plain = call()
     np.testing.assert_allclose(made.held.predicted, plain.held.predicted, atol=1e-9)

@@ -15,10 +15,9 @@ from statcv.errors import ModelError
 from statcv.folds import make_plan
 from statcv.formula import make_design
 from statcv.models import Logit, TrainingSet
-from statcv.models.batched import Folds
-from statcv.models.batched.folds import fit_all_folds
+from statcv.models.batched import Folds, fit_all_folds
 from statcv.models.spread import fold_variances, variances
-from statcv.models.tuning.tuned import fit_candidates
+from statcv.models.tuning.candidates import fit_candidates
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::statcv.errors.FoldWarning"),

@@ -9,13 +9,9 @@ from statcv.errors import ArgumentError, ModelError
 from statcv.folds.ragged import Ragged
 from statcv.metrics import accuracy
 from statcv.models import Logit, Mean, Sklearn, TrainingSet
-from statcv.models.batched.folds import Folds
-from statcv.models.thresholds import (
-    RULES,
-    Thresholded,
-    best_thresholds,
-    find_rule,
-)
+from statcv.models.batched import Folds
+from statcv.models.rules import RULES, find_rule
+from statcv.models.thresholds import Thresholded, best_thresholds
 
 SCORES = {
     "youden": lambda tp, fp, ones, zeros: tp / ones - fp / zeros,

@@ -4,11 +4,8 @@ import numpy as np
 import pytest
 
 from statcv.models import Logit, TrainingSet
-from statcv.models.batched import Folds
-from statcv.models.batched.folds import FoldFits
-from statcv.models.batched.logit.newton import refit_logit, solve_all_well
-from statcv.models.logit import expit
-from statcv.models.newton import solve_well
+from statcv.models.batched import FoldFits, Folds, refit
+from statcv.models.families import expit
 
 
 def drawn(n, p, strength, seed, weights=False):
@@ -27,7 +24,7 @@ def drawn(n, p, strength, seed, weights=False):
 
 def both_ways(model, records, folds):
     together, alone = (FoldFits.empty(len(folds), records.X.shape[1]) for _ in range(2))
-    refit_logit(together, model, records, folds)
+    refit(together, model, records, folds)
     alone.refit(model, records, folds)
     np.testing.assert_array_equal(together.separated, alone.separated)
     np.testing.assert_array_equal(together.converged, alone.converged)
@@ -65,7 +62,7 @@ def test_only_fits_that_have_not_converged_are_made():
     folds = Folds.of_times(times)
     fits = FoldFits.empty(len(folds), 3)
     fits.converged[::2] = True
-    refit_logit(fits, Logit(), records, folds)
+    refit(fits, Logit(), records, folds)
     assert (fits.coefficients[::2] == 0).all()
     assert (fits.coefficients[1::2, 0] != 0).all()
     np.testing.assert_array_equal(fits.refitted, np.arange(len(folds)) % 2 == 1)
@@ -82,17 +79,3 @@ def test_tables_of_times_are_lists_of_records():
         for place in range(len(given)):
             np.testing.assert_array_equal(given.counted(place), other.counted(place))
     np.testing.assert_array_equal(folds.chosen(np.array([2])).train(0, 4), [1] * 4)
-
-
-def test_systems_of_equations_are_solved_where_that_costs_few_digits():
-    rng = np.random.default_rng(0)
-    rows = rng.normal(size=(20, 6, 4)) * 10.0 ** rng.integers(-3, 4, size=(20, 1, 4))
-    rows[::3, :, 1] = rows[::3, :, 0] * (1 + 1e-9 * rng.normal(size=(7, 6)))
-    rows[1, :, 2] = 0
-    matrices, vectors = rows.transpose(0, 2, 1) @ rows, rng.normal(size=(20, 4))
-    solved, well = solve_all_well(matrices, vectors)
-    for matrix, vector, own, good in zip(matrices, vectors, solved, well, strict=True):
-        expected = solve_well(matrix, vector)
-        assert (expected is not None) == good
-        if good:
-            np.testing.assert_allclose(own, expected, rtol=1e-8)

@@ -15,7 +15,7 @@ import statcv as scv
 from statcv.errors import StatcvError
 from statcv.models import Logit, Sklearn, TrainingSet
 from statcv.models.base import Capabilities, PlainFit
-from statcv.models.batched.folds import Folds
+from statcv.models.batched import Folds
 from statcv.models.tuning import tuned
 
 CS = [0.01, 0.1, 1.0, 10.0]

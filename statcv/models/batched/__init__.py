@@ -1,25 +1,82 @@
-"""The fits of all folds of a plan as one problem, one module per model."""
+"""The fits of all folds of a plan as one problem.
 
-from statcv.models.batched.downdate import symmetric_inverse
-from statcv.models.batched.folds import (
-    CELLS,
+A plan asks for many fits to nearly the same records. How they are made depends on how
+far they are from each other::
+
+    is p > n, with a ridge on every column?
+    │  few large folds ........ multiples: coefficients are multiples of the records
+    │  otherwise .............. row_space: rotate the records once, then go on below
+    are folds few and large, so that each changes many records?
+    │  yes .................... passes: quasi-Newton steps, with sums over the records
+    │                           where they are, from the fit to all records
+    │  no ..................... near: steps from the fit to all records by one matrix
+    │                           for each fold, minus the few records that it leaves out
+    is a fold still in doubt: not at an optimum, or perhaps separated?
+    │  yes .................... separate: Newton's method from 0; a fit alone is a
+    │                           batch of one
+
+Folds that have matrices of their own, since terms are learnt in each training set, are
+fitted in a basis that they share or side by side (``own_matrices``). Two classes,
+several, and numbers differ in their log-likelihood (:mod:`statcv.models.families`), of
+K linear predictors. One judge decides whether fits are separated (``separation``).
+Nearest neighbours have a room of their own.
+"""
+
+from statcv.models.batched.blocks import CELLS, Block
+from statcv.models.batched.centre import Centre, find_centre
+from statcv.models.batched.chord import STEPS, Precision, approach, follow, shortened
+from statcv.models.batched.downdate import (
+    Whole,
+    by_counts,
+    by_lists,
+    symmetric_inverse,
+)
+from statcv.models.batched.fits import (
     Computed,
     FittedFolds,
-    Folds,
+    FoldFits,
     fit_all_folds,
-    permuted_folds,
 )
+from statcv.models.batched.folds import Folds
 from statcv.models.batched.gram import information_of, of_all_classes, quadratic_of
+from statcv.models.batched.near import fit_class_folds, sure_fits
+from statcv.models.batched.permuted import permuted_folds
+from statcv.models.batched.predictions import by_linear_predictor
+from statcv.models.batched.problem import Problem
+from statcv.models.batched.row_space import Expanded
+from statcv.models.batched.separate import fit_alone, inverse_gram, refit
+from statcv.models.batched.separation import not_separated
 
 __all__ = [
     "CELLS",
+    "STEPS",
+    "Block",
+    "Centre",
     "Computed",
+    "Expanded",
     "FittedFolds",
+    "FoldFits",
     "Folds",
+    "Precision",
+    "Problem",
+    "Whole",
+    "approach",
+    "by_counts",
+    "by_linear_predictor",
+    "by_lists",
+    "find_centre",
     "fit_all_folds",
+    "fit_alone",
+    "fit_class_folds",
+    "follow",
     "information_of",
+    "inverse_gram",
+    "not_separated",
     "of_all_classes",
     "permuted_folds",
     "quadratic_of",
+    "refit",
+    "shortened",
+    "sure_fits",
     "symmetric_inverse",
 ]

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
-from statcv.models.batched.folds import Block
-from statcv.models.batched.gram import grams, kept_products_of
+from statcv.models.batched.blocks import Block
+from statcv.models.batched.gram import information_of
 from statcv.models.cholesky import invert
 from statcv.threads import shared
 
 LARGE = 100  # columns of matrices that are inverted one by one
+SINGULAR = 1e8  # an inverse Hessian that is larger is treated as missing
 
 
 class Inverse(Protocol):
@@ -43,6 +44,11 @@ class Whole:
         """A bound on the largest eigenvalue of each; infinite if unbounded."""
         return _size(self.matrices)
 
+    @property
+    def usable(self) -> NDArray[np.bool_]:
+        """Which are not close to being singular, shape (m,)."""
+        return np.asarray(self.norm <= SINGULAR)
+
     def times(self, vectors: Matrix) -> Matrix:
         """Multiply vectors, shape (m, p), each by its matrix."""
         return np.asarray(np.matmul(self.matrices, vectors[:, :, None])[:, :, 0])
@@ -53,7 +59,7 @@ class Whole:
 
 
 @dataclass(frozen=True, eq=False)
-class Shared:
+class OneInverse:
     """One inverse for m fits.
 
     Attributes
@@ -69,9 +75,9 @@ class Shared:
         """Multiply vectors, shape (m, p), by the matrix."""
         return np.asarray(vectors @ self.matrix)
 
-    def part(self, chosen: NDArray[Any]) -> Shared:
+    def part(self, chosen: NDArray[Any]) -> OneInverse:
         """Return the inverse for some of the fits."""
-        return Shared(self.matrix, self.norm[chosen])
+        return OneInverse(self.matrix, self.norm[chosen])
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,11 +118,24 @@ def by_lists(Z: Matrix, block: Block) -> Downdate:
     block : Block
         Number of times each row occurs in each fit; weights are ignored.
     """
-    rows = Z[block.rows]
+    return downdated(Z[block.rows], block.less)
+
+
+def downdated(rows: Matrix, less: Matrix) -> Downdate:
+    """Return the inverses of the identity minus weighted products of few rows.
+
+    Parameters
+    ----------
+    rows : numpy.ndarray, shape (m, width, p)
+    less : numpy.ndarray, shape (m, width)
+        How often each row is taken away.
+    """
+    # Woodbury: a matrix with a row for each change, not for each column, is inverted
     gram = np.matmul(rows, rows.transpose(0, 2, 1))
-    inner = inverted(np.eye(rows.shape[1]) - gram * block.less[:, None, :])
+    inner = inverted(np.eye(rows.shape[1]) - gram * less[:, None, :])
+    # eigenvalues are those of the small matrix, and 1 elsewhere
     norm = np.maximum(_size(inner), 1)  # in directions that no row has
-    return Downdate(rows, block.less[:, :, None] * inner, norm)
+    return Downdate(rows, less[:, :, None] * inner, norm)
 
 
 def by_counts(Z: Matrix, block: Block) -> Whole:
@@ -129,17 +148,11 @@ def by_counts(Z: Matrix, block: Block) -> Whole:
     block : Block
         Weight of each row in each fit.
     """
-    p, counts = Z.shape[1], np.ones((len(block), len(Z)))
+    counts = np.ones((len(block), len(Z)))
     block.multiply(counts)
-    less, products = 1 - counts, kept_products_of(Z)
-    if products is not None:
-        lost = grams(less, products, p)
-    else:
-        lost = np.empty((len(block), p, p))
-        for place, one in enumerate(less):
-            changed = np.flatnonzero(one)
-            lost[place] = (Z[changed].T * one[changed]) @ Z[changed]
-    return Whole(symmetric_inverse(np.eye(p) - lost))
+    # the identity minus what a fit lacks, and plus what it has twice
+    lost = information_of(Z, 1 - counts)
+    return Whole(symmetric_inverse(np.eye(Z.shape[1]) - lost))
 
 
 def inverted(matrices: Matrix) -> Matrix:
@@ -173,6 +186,11 @@ def _one_by_one(matrices: Matrix) -> Matrix:
 
     shared(put, range(len(made)), float(made.shape[-1]) ** 3)
     return made
+
+
+def squares_of(rows: Matrix) -> Matrix:
+    """Return the squared length of each row."""
+    return np.asarray(np.einsum("bp,bp->b", rows, rows))
 
 
 def _size(matrices: Matrix) -> Matrix:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix
 from statcv.threads import product, shared
 
-MOST = 2**22  # products at most that are kept: 32 MB
 FEW = 2  # sets of weights up to which pairs of columns need not be listed
 MANY = 64  # columns beyond which there are too many pairs of columns to list
 ROWS = 1024  # rows whose products stay in the cache of a processor
@@ -50,12 +49,6 @@ def products_of(X: Matrix, out: Matrix | None = None) -> Matrix:
     return made
 
 
-def kept_products_of(X: Matrix) -> Matrix | None:
-    """Return what :func:`products_of` does; None if that would take much memory."""
-    n, q = X.shape
-    return products_of(X) if n * q * (q + 1) // 2 <= MOST else None
-
-
 def grams(weights: Matrix, products: Matrix, q: int) -> Matrix:
     """Return the Gram matrices of weighted rows, shape (m, q, q), weights (m, n)."""
     return symmetric(weights @ products.T, q)
@@ -71,6 +64,7 @@ def quadratic_forms(matrices: Matrix, products: Matrix) -> Matrix:
     array([[5., 7.]])
     """
     first, second = np.triu_indices(matrices.shape[-1])
+    # off the diagonal each product occurs twice
     upper = matrices[:, first, second] * np.where(first == second, 1.0, 2.0)
     return np.asarray(upper @ products)
 
@@ -114,6 +108,7 @@ def information_of(X: Matrix, weights: Matrix) -> Matrix:
     for start in range(0, n, step):
         own = weights[:, start : start + step]
         part = X[start : start + step]
+        # one product serves all fits: products of columns times weights
         sums += product(own, products_of(part, out=room[:, : len(part)]).T)
     return symmetric(sums, p)
 
@@ -134,6 +129,8 @@ def of_all_classes(found: Sequence[Matrix], classes: int) -> Matrix:
     array([[1, 2],
            [2, 3]])
     """
+    if classes == 1:
+        return found[0]
     (*fits, p, _), kind = found[0].shape, found[0].dtype
     made = np.empty((*fits, classes, p, classes, p), kind)
     for a, b, both in zip(*np.triu_indices(classes), found, strict=True):

@@ -18,7 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet
-from statcv.models.batched.folds import FittedFolds, Folds, Learnt
+from statcv.models.batched.fits import FittedFolds
+from statcv.models.batched.folds import Folds
+from statcv.models.batched.predictions import LearntCoefficients
 from statcv.models.likelihood import LinearFits
 from statcv.models.newton import Optimum
 from statcv.threads import WORTH, ranges, shared
@@ -178,7 +180,7 @@ class Expanded:
         made = made.reshape(fits, classes, -1)
         if given.intercept is not None:
             made[:, :, given.intercept] = by_class[:, :, 0]
-        learnt = Learnt(made.reshape(fits, -1), given.X, self.folds)
+        learnt = LearntCoefficients(made.reshape(fits, -1), given.X, self.folds)
         return np.asarray(learnt, dtype=dtype)
 
 
@@ -225,6 +227,7 @@ def row_space(records: TrainingSet, ridge: Matrix) -> RowSpace | None:
     if kept is None:
         kept = records.kept["row space"] = _by_products(X, place)
     rows, order, longest = kept
+    # products of records square the condition of their columns
     rounding = np.finfo(float).eps * np.sqrt(n) * longest / least
     if not rounding <= ROUNDING:
         exact = records.kept.get("exact row space")
@@ -256,6 +259,7 @@ def _by_products(
     n, p = X.shape
     cost = n * n * p / 4
     parts = ranges(p, min(PARTS, p // (4 * n), int(cost / WORTH)))
+    # XX' holds all that ridge fits of many columns depend on
     products = np.sum(shared(of_some, parts, cost / len(parts)), axis=0)
     if place is not None:
         products -= np.outer(X[:, place], X[:, place])
@@ -281,6 +285,7 @@ def _by_blocks(X: Matrix, place: int | None) -> tuple[Matrix, NDArray[np.intp]]:
             some = np.delete(some, place - start, axis=1)
         stacked = np.vstack([triangle, some.T])
         triangle = np.asarray(np.linalg.qr(stacked, mode="r"))
+    # pivots end where the rest is rounding
     turned, order = qr(triangle, mode="r", pivoting=True)
     size = np.abs(turned.diagonal())
     rank = np.count_nonzero(size > np.finfo(float).eps * n * size.max(initial=0.0))

@@ -8,17 +8,11 @@ from typing import Any
 import pandas as pd
 
 from statcv.errors import TuningWarning, warn
-from statcv.models.tuning.grid import (
-    is_number,
-)
+from statcv.models.tuning.grid import is_number
 from statcv.models.tuning.tuned import Tuned
 
 OFTEN = 0.25  # the share of fits above which an edge is worth a warning
-
-
 SHOWN = 4  # values that a sentence names
-
-
 MANY = 20  # numbers beyond which a sentence gives their range
 
 

@@ -14,12 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet, refuse_missing
-from statcv.models.batched.downdate import Inverse, Shared, inverted
-from statcv.models.batched.folds import Block, FoldFits, Folds
-from statcv.models.batched.logit.fits import settle
-from statcv.models.batched.logit.newton import refit_logit
-from statcv.models.batched.logit.problem import Centre, Problem, find_centre
+from statcv.models.batched.blocks import Block
+from statcv.models.batched.centre import Centre, find_centre
+from statcv.models.batched.chord import settle
+from statcv.models.batched.downdate import Inverse, OneInverse, inverted
+from statcv.models.batched.fits import FoldFits
+from statcv.models.batched.folds import Folds
+from statcv.models.batched.near import precision_of
 from statcv.models.batched.passes import are_few_and_large
+from statcv.models.batched.separate import refit
 from statcv.models.logit import Logit
 from statcv.models.spread import diagonal
 
@@ -57,7 +60,7 @@ def fit_logit_path(
     -------
     list of FoldFits
         For each penalty the result of
-        :func:`~statcv.models.batched.logit.fit_logit_folds`.
+        :func:`~statcv.models.batched.near.fit_class_folds`.
 
     Examples
     --------
@@ -88,7 +91,7 @@ def fit_logit_path(
         if empty is not None:
             made.coefficients[empty] = 0.0
         if spread is None:
-            refit_logit(made, model, records, folds)
+            refit(made, model, records, folds)
         else:
             made.refit(model, records, folds)
     return fits
@@ -110,7 +113,7 @@ def _centres(models: list[Logit], records: TrainingSet) -> dict[int, Centre]:
     centres: dict[int, Centre] = {}
     near = None
     for number in np.argsort([_strength(model) for model in models], kind="stable"):
-        centre = find_centre(models[number], records, near)
+        centre = find_centre(records, models[number].ridge(records), near)
         if centre is not None:
             centres[int(number)] = near = centre
     return centres
@@ -135,32 +138,33 @@ def _along(
         penalties = None
         if spread is not None:
             penalties = partial(diagonal, spread / _strength(models[number]))
-        problem = Problem.of(centre, block, penalties)
+        problem = centre.problem(block, penalties)
         place = float(np.log(_strength(models[number])))
         theta = np.tile(centre.theta, (len(block), 1))
         if places:
+            # coefficients as a polynomial in log C, through the latest of them
             weights = _ahead(places, place)
             known = np.stack(moves[-len(weights) :])
             theta += _within(centre, np.tensordot(weights, known, axes=1))
+        inverse: Inverse | None = None
+        gradient = None
         if shared:
             gradient = problem.gradient(theta)
-            inverse: Inverse = problem.common_hessian() if few else _share(problem)
-            bound = np.full(len(block), np.inf)
-        else:
-            gradient, inverse = problem.own_hessian(theta)
-            bound = inverse.norm
-        found, sure, steps = settle(problem, theta, gradient, inverse, bound)
+            inverse = centre.few_hessian(block) if few else _share(centre, block)
+        precision = precision_of(centre)
+        found, sure, steps = settle(problem, theta, precision, gradient, inverse)
         shared = shared and steps <= PATIENCE
         theta = np.where(sure[:, None], found, theta)
         places = [*places, place][-KNOTS:]
-        moves = [*moves, (theta - centre.theta) @ centre.back][-KNOTS:]
-        yield number, theta @ centre.back, sure
+        moves = [*moves, (theta - centre.theta) @ centre.back[:, 0]][-KNOTS:]
+        yield number, theta @ centre.back[:, 0], sure
 
 
 def _within(centre: Centre, beta: Matrix) -> Matrix:
     """Return the coordinates of coefficients, shape (m, p), in those of a centre."""
-    live = (centre.back != 0).any(axis=0)
-    return np.asarray(np.linalg.solve(centre.back[:, live].T, beta[:, live].T).T)
+    back = centre.back[:, 0]
+    live = (back != 0).any(axis=0)
+    return np.asarray(np.linalg.solve(back[:, live].T, beta[:, live].T).T)
 
 
 def _ahead(places: list[float], place: float) -> Matrix:
@@ -180,13 +184,13 @@ def _ahead(places: list[float], place: float) -> Matrix:
     return np.ones(1)
 
 
-def _share(problem: Problem) -> Shared:
+def _share(centre: Centre, block: Block) -> OneInverse:
     """Return the inverse Hessian at the centre, minus the mean share left out."""
-    centre, block = problem.centre, problem.block
-    variance = centre.weights * centre.variance
+    variance = centre.variances[0, 0] * centre.weights
     share = float(block.total(variance).mean() / variance.sum())
+    # folds lose about the same share of the information
     hessian = share * np.eye(len(centre.theta))
     if centre.ridge is not None:
         hessian += (1 - share) * centre.ridge
     inverse = inverted(hessian[None])[0]
-    return Shared(inverse, np.full(len(block), np.linalg.norm(inverse)))
+    return OneInverse(inverse, np.full(len(block), np.linalg.norm(inverse)))

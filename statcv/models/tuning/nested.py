@@ -14,7 +14,8 @@ from statcv.arguments import fit_seeds
 from statcv.folds import FoldPlan, Ragged
 from statcv.models import TrainingSet
 from statcv.models.base import Matrix
-from statcv.models.batched.folds import Folds, Numbers
+from statcv.models.batched.folds import Folds
+from statcv.models.batched.new_levels import Numbers
 from statcv.models.tuning.inner import InnerScheme
 from statcv.models.weights import with_given_weights
 

@@ -13,7 +13,7 @@ from statcv.errors import MetricError
 from statcv.folds import SCHEMES
 from statcv.metrics import Metric, ranked_higher
 from statcv.models.base import Matrix
-from statcv.models.batched.folds import Numbers
+from statcv.models.batched.new_levels import Numbers
 from statcv.models.tuning.inner import InnerScheme
 from statcv.models.tuning.nested import Nested
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -13,19 +12,13 @@ from numpy.typing import NDArray
 
 from statcv.errors import FitError, StatcvError
 from statcv.metrics import Metric
-from statcv.models import Fit, Logit, Model, TrainingSet
+from statcv.models import Fit, Model, TrainingSet
 from statcv.models.base import Capabilities, Matrix, WrappedFit
-from statcv.models.batched.folds import (
-    FittedFolds,
-    Folds,
-    Numbers,
-    by_linear_predictor,
-    fit_all_folds,
-    with_new_levels,
-)
-from statcv.models.batched.row_space import row_space
+from statcv.models.batched.fits import FittedFolds, fit_all_folds
+from statcv.models.batched.folds import Folds
+from statcv.models.batched.new_levels import Numbers
 from statcv.models.likelihood import LinearFits, joined_fits
-from statcv.models.logit import expit
+from statcv.models.tuning.candidates import fit_candidates
 from statcv.models.tuning.grid import (
     Candidate,
     chosen_table,
@@ -34,72 +27,8 @@ from statcv.models.tuning.grid import (
     in_words,
 )
 from statcv.models.tuning.inner import InnerScheme
-from statcv.models.tuning.logit_path import fit_logit_path, is_quicker_by_itself
 from statcv.models.tuning.nested import Nested, nest
 from statcv.models.tuning.scoring import Scorer, choose, way_of
-
-
-def fit_candidates(
-    models: list[Model], records: TrainingSet, folds: Folds
-) -> Iterator[FittedFolds] | None:
-    """Fit each model in every fold; None for models that are fitted fold by fold.
-
-    Ridge logistic regressions that differ in ``C`` are fitted as one path.
-    """
-    ridges: list[Any] = [model for model in models if _is_ridge(model)]
-    alike = len({getattr(model, "standardize", None) for model in ridges}) == 1
-    path = alike and folds.matrices is None and len(ridges) == len(models) > 1
-    many = records.X.shape[1] > len(records.X)
-    if many and folds.new_levels(records) is not None:
-        return None  # rotated rows do not show the factors
-    # the Gram matrix is scaled if there are many columns, all scaled
-    scaled = many and all(one.standardize and one.penalised for one in ridges)
-    if records.kind == "binary" and path and not scaled:
-        return _ridge_path(ridges, records, folds)
-    first = fit_all_folds(models[0], records, folds)
-    if first is None:
-        return None
-    return _each(first, models[1:], records, folds)
-
-
-def _is_ridge(model: Model) -> bool:
-    return type(model) is Logit and not model.has_firth
-
-
-def _ridge_path(
-    models: list[Model], records: TrainingSet, folds: Folds
-) -> Iterator[FittedFolds]:
-    given = [getattr(model, "C", None) for model in models]
-    Cs = [np.inf if C is None else float(C) for C in given]
-    standardized = getattr(models[0], "standardize", False)
-    space = None
-    if not standardized:
-        space = row_space(records, Logit(max(Cs)).ridge(records))
-    records = records if space is None else space.rotated
-    spread = None
-    if standardized:
-        spread = Logit(1.0, standardize=True).own_ridges(records, folds)
-    elif is_quicker_by_itself(folds, records.X.shape):
-        first = fit_all_folds(models[0], records, folds)
-        assert first is not None  # as they are fitted together
-        yield from _each(first, models[1:], records, folds)
-        return
-    path = fit_logit_path(Cs, records, folds, spread)
-    for C, fits in zip(Cs, path, strict=True):
-        penalty = Logit(C).ridge(records) if spread is None else spread / C
-        fitted = by_linear_predictor(fits, records, folds, expit, penalty)
-        yield with_new_levels(fitted, records, folds) or fitted
-
-
-def _each(
-    first: FittedFolds, models: list[Model], records: TrainingSet, folds: Folds
-) -> Iterator[FittedFolds]:
-    yield first
-    for model in models:
-        fitted = fit_all_folds(model, records, folds)
-        assert fitted is not None  # models of one family are fitted alike
-        yield fitted
-
 
 # ---- the tuned model ----
 

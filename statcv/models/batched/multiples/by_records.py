@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
-from statcv.models.batched.folds import Numbers
 from statcv.models.batched.multiples.span import Span
+from statcv.models.batched.new_levels import Numbers
 from statcv.models.cholesky import decompose, multiply_by_inverse
 from statcv.threads import shared
 
@@ -170,6 +170,7 @@ class ByRecords:
             return found
         rows = roots.lower.swapaxes(0, 1)
         every = np.stack([found._solved(own) for own in rows], axis=1)
+        # the intercept of each class balances the sum of its multiples
         rise = np.linalg.inv(every.sum(axis=3))
         multiples = np.einsum("mdc,mcer->mder", rise, every)
         return replace(found, intercepts=Intercepts(rise, multiples))
@@ -195,6 +196,7 @@ class ByRecords:
         multiples[:, :, :n] = solved
         if self.direct:
             return span.with_products(multiples.reshape(len(multiples), -1))
+        # from (WZZ'+λ)b = a the products of the step follow without a product
         left = np.einsum("mcdn,mdn->mcn", inverse, pulled - span.strength * solved)
         products = multiples.copy()
         products[:, :, :n] = np.einsum("mcdn,mcn->mdn", inverse, left) - risen

@@ -10,22 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet
-from statcv.models.batched.folds import FoldFits, Folds
+from statcv.models.batched.fits import FoldFits
+from statcv.models.batched.folds import Folds
 from statcv.models.batched.multiples.by_records import ByRecords
 from statcv.models.batched.multiples.span import Span
-from statcv.models.batched.passes import are_few_and_large, family_of
+from statcv.models.batched.passes import are_few_and_large
 from statcv.models.batched.passes.by_class import ByClass
-from statcv.models.batched.passes.families import Family, longest_row, negligible
 from statcv.models.batched.passes.few_fits import ANEW
-from statcv.models.batched.passes.quasi_newton import (
-    REMEMBERED,
-    Identity,
-    Inverses,
-    Origin,
-    Until,
-    climb,
-)
+from statcv.models.batched.passes.quasi_newton import Until, climb
+from statcv.models.batched.passes.sources import Origin
+from statcv.models.batched.passes.updates import REMEMBERED, Identity, Inverses
 from statcv.models.batched.row_space import spares_the_intercept_only
+from statcv.models.families import Family, curvature, family_of, longest_row, negligible
 
 TALL = 1.2  # training records for each column beyond which columns are as quick
 # times the usual size that a block of fits has: 256 MB of matrices
@@ -103,6 +99,7 @@ class Multiples:
         assert self.origin is not None
         moved = (place - self.origin.theta)[:, self.size :]
         errors = self.span.rounding * np.sqrt(len(self.span.X) * (moved**2).sum(axis=1))
+        # the root of the largest variance of an outcome
         root = 0.5 if self.family.width == 1 else np.sqrt(0.5)  # is the largest
         return np.asarray(errors * root / 2 / np.sqrt(self.span.strength))
 
@@ -127,6 +124,7 @@ class Multiples:
             pulled = np.matmul(self._basis.T, pulled)
         made = np.empty((len(place), pulled.shape[1], span.size))
         multiples = place[:, self.size :].reshape(made.shape)[:, :, :n]
+        # a gradient by multiples: residuals minus the ridge times multiples
         np.subtract(pulled, span.strength * multiples, out=made[:, :, :n])
         if span.intercept:
             made[:, :, n] = span.unit * pulled.sum(axis=2)
@@ -153,7 +151,7 @@ class Multiples:
         family = self.family.apart if self.apart else self.family
         curved = np.stack(
             [
-                family.curvature(own) * often
+                curvature(family, family.variances(own[None]))[:, 0] * often
                 for own, often in zip(eta, self.often, strict=True)
             ]
         )

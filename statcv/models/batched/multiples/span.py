@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet
-from statcv.models.batched.passes.sums import added, padded
+from statcv.models.batched.passes.products import added, padded
 from statcv.threads import QUICK, product, ranges, shared
 
 EPS = float(np.finfo(np.float32).eps)
@@ -83,6 +83,7 @@ class Span:
             products = tuple(_products(X, middle, own) for own in scale)
             squares = max(float(np.vdot(one, one)) for one in products)
         own = min(float(one.diagonal().sum(dtype=float)) for one in products)
+        # errors of products of single precision, as they add up at random
         rounding = EPS * np.sqrt(squares / n)
         if not rounding / 2 <= DIGITS:
             return None
@@ -92,6 +93,7 @@ class Span:
         total = n if records.weights is None else float(records.weights.sum())
         unit = 2 / float(np.sqrt(total))
         error = 4 * rounding / np.sqrt(n) / size
+        # 1 if all directions have as much variance, n if there is one
         spread = n * squares / max(own, EPS) ** 2
         square = scale**2 / size
         return cls(X, place, middle, square, products, error, 1 / size, unit, spread)

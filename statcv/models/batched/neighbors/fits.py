@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import ModelError
-from statcv.folds import Ragged
 from statcv.models.base import Matrix, TrainingSet
-from statcv.models.batched.folds import CELLS, Folds, Numbers
+from statcv.models.batched.blocks import CELLS
+from statcv.models.batched.folds import Folds
+from statcv.models.batched.neighbors.scales import Scales
 from statcv.models.batched.neighbors.search import (
     Find,
     Nearby,
@@ -32,82 +33,21 @@ from statcv.models.batched.neighbors.search import (
     rows_at_once,
     searched,
 )
+from statcv.models.batched.neighbors.votes import (
+    TIE,
+    Listed,
+    Votes,
+    by_distance,
+    places_of,
+)
+from statcv.models.batched.new_levels import Numbers
 from statcv.threads import shared
 
 SEARCHED = 3e4  # operations that take as long as to search a tree for a point
-SURE = 1e-4  # a variance below this share of that of all records is recomputed
-
-
-@dataclass(frozen=True, eq=False)
-class Scales:
-    """Standard deviations of the columns, of all records and of each training set.
-
-    A column that is constant in a training set has the unit 0 there.
-
-    Attributes
-    ----------
-    centre : numpy.ndarray, shape (p,)
-        The mean of all records.
-    unit : numpy.ndarray, shape (p,)
-        One over the standard deviation of all records.
-    own : numpy.ndarray, shape (fits, p)
-        The units of each fit in those of all records.
-    """
-
-    centre: Matrix
-    unit: Matrix
-    own: Matrix
-
-    @classmethod
-    def of(cls, records: TrainingSet, folds: Folds) -> Scales:
-        """Compute them for each fit, from sums over all records and those left out."""
-        X = records.without_intercept
-        n, p = X.shape
-        weights = np.ones(n) if records.weights is None else records.weights
-        centre = np.average(X, axis=0, weights=weights)
-        unit = inverse_spread(X, weights)
-        Z = (X - centre) * unit
-        variance = np.empty((len(folds), p))
-        for block in folds.blocks(n, 2 * p + 1):
-            sums = block.sums(weights, np.hstack([np.ones((n, 1)), Z, Z**2]))
-            means = sums[:, 1:] / sums[:, :1]
-            variance[block.fits] = means[:, p:] - means[:, :p] ** 2
-        live = unit > 0
-        own = np.ones((len(folds), p))
-        own[:, live] = 1 / np.sqrt(np.maximum(variance[:, live], SURE))
-        doubtful = (variance[:, live] < SURE).any(axis=1)
-        for fit in np.flatnonzero(doubtful).tolist():
-            training = folds.training_set(records, fit)
-            again = inverse_spread(training.without_intercept, training.weights)
-            own[fit, live] = again[live] / unit[live]
-        return cls(centre, unit, own)
-
-    def places(self, X: Matrix) -> Matrix:
-        """Return the covariates in the units of all records."""
-        return np.asarray((X - self.centre) * self.unit)
-
-
-def inverse_spread(X: Matrix, weights: Matrix | None) -> Matrix:
-    """Return one over the weighted standard deviation; 0 for a constant column.
-
-    Examples
-    --------
-    >>> X = np.array([[1.0, 7.0], [2.0, 7.0], [3.0, 9.0]])
-    >>> inverse_spread(X, weights=np.array([1, 1, 0]))
-    array([2., 0.])
-    """
-    if weights is not None:
-        X, weights = X[weights > 0], weights[weights > 0]
-    apart = X - np.average(X, axis=0, weights=weights)
-    spread = np.sqrt(np.average(apart**2, axis=0, weights=weights))
-    varies = X.max(axis=0) > X.min(axis=0)
-    with np.errstate(divide="ignore"):
-        return np.where(varies, 1 / spread, 0.0)
 
 
 # ---- nearest neighbours in all folds, from one search among all records ----
 
-TIE = 1e-10  # relative difference of distances that counts as a tie
 LONGER = 4  # the factor by which a list of neighbours that was too short grows
 SEARCHES = 40  # folds up to which each has a search of its own
 # the share of records held out above which each fold has a search of its own
@@ -330,9 +270,9 @@ class Neighborhood:
         if not trained:
             cell = fits[owners] * len(self.records.X) + record
             times *= 1 - self.out.times(cell) + self.copied.times(cell)
-        votes, furthest = _places(owners, distance, times, self.model.k, len(point))
+        votes, furthest = places_of(owners, distance, times, self.model.k, len(point))
         if self.model.weights == "distance":
-            votes = _by_distance(owners, distance, votes, len(point))
+            votes = by_distance(owners, distance, votes, len(point))
         sure = furthest * (1 + TIE) < reach
         return Votes(owners, record, votes * weights, sure)
 
@@ -376,84 +316,9 @@ def _by_fit(fits: Numbers) -> Iterator[tuple[int, Numbers]]:
             yield int(fits[some[0]]), some
 
 
-@dataclass(frozen=True, eq=False)
-class Votes:
-    """The votes of records for each of several points.
-
-    Attributes
-    ----------
-    owners : numpy.ndarray of int, shape (m,)
-        The point, rising.
-    record : numpy.ndarray of int, shape (m,)
-    votes : numpy.ndarray, shape (m,)
-    sure : numpy.ndarray of bool, shape (points,)
-        Whether no other record can be among the neighbours.
-    """
-
-    owners: Numbers
-    record: Numbers
-    votes: Matrix
-    sure: NDArray[np.bool_]
-
-
-@dataclass(frozen=True, eq=False)
-class Listed:
-    """How often records are listed for fits, by fit × n + record, rising."""
-
-    cells: Numbers
-    counts: Numbers
-
-    @classmethod
-    def of(cls, lists: Ragged, n: int) -> Listed:
-        """Count the records of each list."""
-        return cls(*np.unique(lists.owners * n + lists.values, return_counts=True))
-
-    def times(self, cells: Numbers) -> Numbers:
-        """Return how often each cell is listed."""
-        if not len(self.cells):
-            return np.zeros(len(cells), dtype=np.intp)
-        place = np.searchsorted(self.cells, cells)
-        place[place == len(self.cells)] = 0
-        return np.asarray(self.counts[place] * (self.cells[place] == cells))
-
-
 def _pieces(sizes: NDArray[np.int64], start: int) -> Iterator[slice]:
     """Cut consecutive pairs so that their lists take little memory."""
     part = np.cumsum(sizes) // CELLS
     cuts = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), len(sizes)]
     for first, last in pairwise(cuts):
         yield slice(start + first, start + last)
-
-
-def _places(
-    owners: Numbers, distance: Matrix, times: Numbers, k: int, points: int
-) -> tuple[Matrix, Matrix]:
-    """Give k places to the nearest; those tied for the last ones share them.
-
-    Returns the part of records in the places, and the distance of the last place,
-    infinite where there are too few records.
-    """
-    totals = np.bincount(owners, times, points)
-    before = np.cumsum(totals) - totals
-    rank = np.cumsum(times) - before[owners]
-    nearer = np.bincount(owners, rank < k, points).astype(np.intp)
-    first = np.searchsorted(owners, np.arange(points))
-    enough = totals >= k
-    furthest: Matrix = np.full(points, np.inf)
-    furthest[enough] = distance[(first + nearer)[enough]]
-    inside = distance < (furthest * (1 - TIE))[owners]
-    tied = ~inside & (distance <= (furthest * (1 + TIE))[owners])
-    free = k - np.bincount(owners, times * inside, points)
-    rivals = np.bincount(owners, times * tied, points)
-    part = np.divide(free, rivals, out=np.zeros(points), where=rivals > 0)
-    return np.asarray(times * (inside + tied * part[owners])), furthest
-
-
-def _by_distance(
-    owners: Numbers, distance: Matrix, votes: Matrix, points: int
-) -> Matrix:
-    """Weight votes by one over the distance; where some are 0, these alone count."""
-    same = votes * (distance == 0)
-    some = np.bincount(owners, same, points) > 0
-    far = np.divide(votes, distance, out=np.zeros(len(votes)), where=distance > 0)
-    return np.where(some[owners], same, far)

@@ -16,9 +16,12 @@ from statcv.errors import ModelError
 from statcv.folds import Ragged
 from statcv.formula import Learnt
 from statcv.models.base import Matrix, TrainingSet
-from statcv.models.batched.folds import CELLS, FittedFolds, Folds, Numbers
+from statcv.models.batched.blocks import CELLS
+from statcv.models.batched.fits import FittedFolds
+from statcv.models.batched.folds import Folds
 from statcv.models.batched.neighbors.fits import LONGER, Neighborhood, Vote
 from statcv.models.batched.neighbors.search import Nearby, is_tall
+from statcv.models.batched.new_levels import Numbers
 
 # the relative error by rounding that each term adds to a sum
 NOISE = 16 * float(np.finfo(float).eps)

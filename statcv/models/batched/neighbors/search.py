@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from statcv.folds import Ragged
 from statcv.models.base import Matrix
-from statcv.models.batched.folds import CELLS, Numbers
+from statcv.models.batched.blocks import CELLS
+from statcv.models.batched.new_levels import Numbers
 from statcv.threads import shared
 
 LOW = 6  # columns up to which a tree finds neighbours faster than products do

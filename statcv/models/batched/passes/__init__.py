@@ -9,19 +9,13 @@ optimum they give the difference from precise gradients at a place nearby. Hessi
 many classes are taken ``by_class``.
 """
 
-from statcv.models.batched.passes.families import Numeric, family_of
-from statcv.models.batched.passes.few_fits import (
-    are_few_and_large,
-    fit_by_passes,
-    fit_few,
-)
+from statcv.models.batched.passes.choices import are_few_and_large
+from statcv.models.batched.passes.few_fits import fit_by_passes, fit_few
 from statcv.models.batched.passes.sums import Passes
 
 __all__ = [
-    "Numeric",
     "Passes",
     "are_few_and_large",
-    "family_of",
     "fit_by_passes",
     "fit_few",
 ]

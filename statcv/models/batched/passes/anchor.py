@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
-from statcv.models.batched.passes.quasi_newton import Identity, Until, climb
+from statcv.models.batched.passes.quasi_newton import Until, climb
 from statcv.models.batched.passes.sums import Passes
+from statcv.models.batched.passes.updates import Identity
 
 HEAVY = 64  # coefficients whose products cost more than some gradients
 SAMPLE = 40  # records of the sample for each coefficient
@@ -42,6 +43,7 @@ def find_anchor(passes: Passes) -> Anchor | None:
         return without_search(passes)
     q, n = passes.size, len(passes.X)
     theta = np.zeros((1, q))
+    # a sample has nearly the same optimum, at a fraction of the cost
     size = max(LEAST, SAMPLE * q)
     if n > 4 * size:
         start = find_anchor(passes.sample(size))
@@ -102,6 +104,7 @@ def _by_hessians(passes: Passes, theta: Matrix) -> Anchor | None:
             distance = float(np.sqrt(max((step @ gradient.T).item(), 0.0)))
             if not np.isfinite(distance) or distance > FARTHER * before:
                 return None
+            # the same Hessian serves while steps shrink quickly
             if distance <= near or (number and distance > SLOW * before):
                 break
             theta, before = theta + step, distance

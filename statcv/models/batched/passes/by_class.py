@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
-from statcv.models.batched.passes.quasi_newton import Inverses
+from statcv.models.batched.passes.updates import Inverses
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -10,24 +10,19 @@ from typing import Any
 import numpy as np
 
 from statcv.models.base import Matrix, TrainingSet
-from statcv.models.batched.folds import Numbers
-from statcv.models.batched.gram import grams, of_all_classes, products_of
-from statcv.models.batched.passes.families import Family
+from statcv.models.batched.gram import of_all_classes
+from statcv.models.batched.new_levels import Numbers
+from statcv.models.batched.passes.products import add_products, added, cut
 from statcv.models.batched.passes.triangles import Triangle
+from statcv.models.families import Family, curvature
 from statcv.models.newton import column_units
 from statcv.threads import QUICK, WORTH, product, shared
 
 CACHED = 2**22  # bytes of a block of rows
 LEAST = 1000  # records from which the units of columns are taken
 MANY = 2**14  # values from which a copy of single precision saves time
-FEW = 2**16  # products of two columns at most that are kept for few fits
-MORE = 2**21  # products of two columns at most that are kept for SEVERAL fits
-SEVERAL = 16  # fits from which more products are kept
 HALVED = (1, 3, 5, 7)  # numbers of lists of records whose products are halved
 COSTLY = 1e7  # operations above which products of a list of records may be halved
-NARROW = 64  # columns up to which products may be made once for all pairs of classes
-WIDER = 1.2  # columns for each pair of classes up to which products are made once
-LANES = 8  # rows whose products are computed together
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +52,7 @@ class Passes:
     def of(cls, records: TrainingSet, family: Family, ridge: Matrix) -> Passes:
         """Prepare the sums over all records."""
         X = records.X
+        # a few records show the size of a column
         unit = column_units(X[:: max(1, len(X) // LEAST)])
         return cls(X, records.weights, family, unit, ridge)
 
@@ -78,13 +74,6 @@ class Passes:
     def apart(self) -> Passes:
         """The same sums, as if classes were free and alone."""
         return replace(self, family=self.family.apart)
-
-    def pairs(self, fits: int) -> Matrix | None:
-        """Return products of each record's entries, if that pays for so many fits."""
-        (n, p), many = self.X.shape, fits >= SEVERAL
-        if self.family.basis.shape != (1, 1) or n * p * p > (MORE if many else FEW):
-            return None
-        return products_of(self.X)
 
     @cached_property
     def rounded(self) -> Passes:
@@ -150,13 +139,7 @@ class Passes:
 
     def blocks(self, fits: int) -> list[slice]:
         """Return all rows, some at a time."""
-        if fits not in self._blocks:
-            self._blocks[fits] = _cut(len(self.X), self.block_size(fits))
-        return self._blocks[fits]
-
-    @cached_property
-    def _blocks(self) -> dict[int, list[slice]]:
-        return {}
+        return cut(len(self.X), self.block_size(fits))
 
     def block_size(self, fits: int) -> int:
         """Return the number of rows of a block.
@@ -206,7 +189,8 @@ class Passes:
 
         def most(rows: slice) -> Matrix:
             eta = beta @ self.X[rows].T
-            return self.family.spread(eta.reshape(fits, self.family.width, -1))
+            spread = self.family.spread(eta.reshape(fits, self.family.width, -1))
+            return np.asarray(spread.max(axis=1, initial=0.0))
 
         blocks = self.blocks(fits)
         found = shared(most, blocks, self.cost(fits) / 2 / len(blocks))
@@ -233,7 +217,7 @@ class Passes:
 
         n, p = self.X.shape
         size = -(-n // 2) if n >= 4 * p else n  # so that adding products costs little
-        made = shared(products, _cut(n, size), self._cost_of_products(size))
+        made = shared(products, cut(n, size), self._cost_of_products(size))
         return self._whole(added(made))
 
     def hessians(
@@ -271,6 +255,10 @@ class Passes:
 
         return shared(whole, range(len(lists)), 4.0 * self.size**2)
 
+    def _curvature(self, eta: Matrix) -> Matrix:
+        """Return minus the second derivatives at predictors, each (…, rows)."""
+        return curvature(self.family, self.family.variances(eta[None]))[:, 0]
+
     def _cost_of_products(self, rows: int) -> float:
         return QUICK * rows * len(self.family.pairs) * float(self.X.shape[1]) ** 2
 
@@ -299,20 +287,12 @@ class Passes:
                 X = self.X[some[0] : some[-1] + 1]
             else:
                 X = np.take(self.X, some, axis=0, out=rows, mode="clip")
-            curved = self.family.curvature(beta @ X.T)
+            curved = self._curvature(beta @ X.T)
             if self.weights is not None:
                 curved *= self.weights[some]
             if counts is not None:
                 curved *= counts[start : start + size]
-            if p <= min(WIDER * len(curved), NARROW):
-                sums += grams(curved.astype(X.dtype), products_of(X), p)
-                continue
-            factors = _factors(X, curved, rows)
-            for total, (left, right) in zip(sums, factors, strict=True):
-                if start == 0:
-                    product(left, right, out=total)
-                else:
-                    total += product(left, right)
+            add_products(sums, X, curved, rows)
         return sums
 
     def _whole(self, sums: Matrix) -> Matrix:
@@ -336,7 +316,7 @@ class Passes:
 
         def sums(rows: slice) -> Matrix:
             X = self.X[rows]
-            curved = self.family.curvature(beta @ X.T)[own]
+            curved = self._curvature(beta @ X.T)[own]
             if self.weights is not None:
                 curved *= self.weights[rows]
             return product(curved, X**2)
@@ -353,15 +333,12 @@ class Passes:
     ) -> tuple[Triangle | None, ...]:
         """Return the triangles of Hessians with the penalty; None for one without.
 
-        They are computed in single precision if that saves time and costs few digits.
-
-        Parameters
-        ----------
-        hessians : callable
-            Function that computes them from these sums, or those of single precision.
+        They are computed in single precision if that saves time and costs few digits,
+        by a function of these sums, or of those of single precision.
         """
         found: tuple[Triangle | None, ...] = ()
         for passes in self.precisions:
+            # single precision first; a doubtful factor is computed again
             made = hessians(passes)
             found = tuple(shared(passes.decomposed, made, self.size**3 / 10))
             if None not in found:
@@ -378,50 +355,3 @@ class Passes:
     def precisions(self) -> tuple[Passes, ...]:
         """The quickest way to the sums, then the most precise."""
         return (self,) if self.rounded is self else (self.rounded, self)
-
-
-def _cut(n: int, size: int) -> list[slice]:
-    """Return n rows in stretches of one size, but the last."""
-    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
-
-
-def padded(few: Matrix) -> Matrix:
-    """Return rows followed by some of zeros, where products are quicker with them.
-
-    Products take longer for five to seven rows than for eight, and for two, three and
-    nine to eleven than for as many as fours.
-    """
-    short = -len(few) % LANES
-    if short >= LANES // 2:
-        short -= LANES // 2
-    if not short or len(few) < 2:
-        return few
-    return np.concatenate([few, np.zeros((short, few.shape[1]), few.dtype)])
-
-
-def added(parts: Iterable[Matrix]) -> Matrix:
-    """Add arrays in their order, in the place of the first."""
-    rest = iter(parts)
-    total = next(rest)
-    for one in rest:
-        total += one
-    return total
-
-
-def _factors(
-    X: Matrix, curved: Matrix, room: Matrix
-) -> Iterator[tuple[Matrix, Matrix]]:
-    """Yield two factors of the weighted products of rows, for each two classes.
-
-    ``room`` is for one of them, and may be that of the rows themselves.
-    """
-    if len(curved) == 1 and (curved >= 0).all():
-        np.multiply(X, np.sqrt(curved[0])[:, None], out=room, casting="same_kind")
-        yield room.T, room  # half the work of two different matrices
-        return
-    for own in curved:
-        if (own >= 0).all():
-            rows = X * np.sqrt(own).astype(X.dtype, copy=False)[:, None]
-            yield rows.T, rows
-        else:
-            yield X.T * own.astype(X.dtype, copy=False), X

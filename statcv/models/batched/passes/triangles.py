@@ -38,6 +38,7 @@ class Triangle:
         diagonal = matrix.diagonal()
         if not (diagonal > 0).all():
             return None
+        # a unit diagonal, so that the least pivot tells of dependence alone
         scale = np.sqrt(diagonal)
         scaled = np.divide(matrix, scale, order="C")
         scaled /= scale[:, None].astype(matrix.dtype)
@@ -81,6 +82,7 @@ class Triangle:
     @property
     def size(self) -> float:
         """The norm of the inverse of the scaled matrix."""
+        # the Frobenius norm bounds the largest eigenvalue
         half = np.linalg.inv(np.tril(self.lower).astype(float))
         return float(np.linalg.norm(half.T @ half))
 

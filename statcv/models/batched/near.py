@@ -1,0 +1,132 @@
+"""Fits of two or more classes in folds that are near the fit to all records.
+
+In coordinates where the Hessian of the fit to all records is the identity, that of a
+fold is the identity minus the records that it leaves out. Steps by this fixed matrix,
+with the exact gradient of each fold, take two matrix products for all folds of a block.
+Folds that do not converge get their own Hessian, and finally a fit of their own, which
+also judges separation.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.models.base import Matrix, RidgeModel, TrainingSet
+from statcv.models.batched.blocks import Block
+from statcv.models.batched.centre import Centre, Penalties, find_centre
+from statcv.models.batched.chord import Precision, settle
+from statcv.models.batched.fits import FoldFits
+from statcv.models.batched.folds import Folds
+from statcv.models.batched.passes import fit_by_passes
+from statcv.models.batched.separate import refit
+from statcv.models.families import free_classes, width_of
+from statcv.models.spread import diagonal
+
+
+def fit_class_folds(
+    model: RidgeModel, records: TrainingSet, folds: Folds, own: Matrix | None = None
+) -> FoldFits:
+    """Fit two or more classes in every fold, as :class:`~statcv.models.Logit` would.
+
+    Parameters
+    ----------
+    model : Logit
+    records : TrainingSet
+        All records; ``y`` may have one row for each of several outcomes, which
+        ``folds.outcome`` selects.
+    folds : Folds
+    own : numpy.ndarray, shape (fits, p), optional
+        Strength of the ridge on each column in each fit, if fits have their own.
+
+    Returns
+    -------
+    FoldFits
+        Coefficients of the free classes, class by class.
+
+    Examples
+    --------
+    >>> from statcv.models import Logit
+    >>> X = np.column_stack([np.ones(6), [0.0, 1, 2, 3, 4, 5]])
+    >>> y = np.array([0, 1, 0, 0, 1, 1])
+    >>> records = TrainingSet(X, y, "binary", 2, ("one", "x"), 0, None, seed=0)
+    >>> fits = fit_class_folds(Logit(C=1.0), records, Folds.leaving_out([[0], [5]]))
+    >>> fits.coefficients.round(3)
+    array([[-0.475,  0.299],
+           [-1.022,  0.299]])
+    """
+    if own is not None:
+        fits = sure_fits(
+            records, folds, model.ridge(records), partial(diagonal, own), own
+        )
+        return fits.refit(model, records, folds)
+    return refit(sure_fits(records, folds, model.ridge(records)), model, records, folds)
+
+
+def sure_fits(
+    records: TrainingSet,
+    folds: Folds,
+    ridge: Matrix,
+    penalties: Penalties | None = None,
+    own: Matrix | None = None,
+) -> FoldFits:
+    """Return the fits that are beyond doubt; the others have not converged.
+
+    Parameters
+    ----------
+    records, folds
+        As in :func:`fit_class_folds`.
+    ridge : numpy.ndarray, shape (p,)
+        Strength of the penalty on each column.
+    penalties : callable, optional
+        Function of the numbers of m fits that returns the matrix of the ridge of each,
+        shape (m, p, p), if fits have their own; these are about the same as ``ridge``.
+    own : numpy.ndarray, shape (fits, p), optional
+        The same as strengths, if they are that.
+    """
+    free = free_classes(ridge, width_of(records))
+    fits = FoldFits.empty(len(folds), len(free) * records.X.shape[1])
+    made = None
+    if penalties is None or own is not None:
+        made = fit_by_passes(records, folds, ridge, own)
+    if made is not None:
+        fits.coefficients[:] = made[0][:, free].reshape(len(folds), -1)
+        fits.converged[:] = made[1]
+    centre = None if made is not None else find_centre(records, ridge)
+    if centre is not None:
+        n, columns = centre.X.shape
+        for block in folds.blocks(n, columns, each=n * centre.family.width):
+            theta, sure = _fit_block(centre, block, penalties)
+            beta = centre.beta(theta)[:, free]
+            fits.coefficients[block.fits] = beta.reshape(len(block), -1)
+            fits.converged[block.fits] = sure
+    empty = folds.empty_columns(records.X, records.weights)
+    if empty is not None:
+        fits.coefficients[np.tile(empty, len(free))] = 0.0
+    return fits
+
+
+def _fit_block(
+    centre: Centre, block: Block, penalties: Penalties | None
+) -> tuple[Matrix, NDArray[np.bool_]]:
+    """Return the coordinates of each fit, and whether they are beyond doubt."""
+    problem, precision = centre.problem(block, penalties), precision_of(centre)
+    if block.few(centre.X.shape[1]):
+        theta, gradient = centre.start(problem)
+        inverse = centre.few_hessian(block)
+        theta, sure, _ = settle(problem, theta, precision, gradient, inverse)
+        return theta, sure
+    theta, sure = np.empty((len(block), len(centre.theta))), np.zeros(len(block), bool)
+    for some in problem.batches(~sure):
+        part = problem if len(some) == len(block) else problem.part(some)
+        at, gradient = centre.start(part)
+        made = settle(part, at, precision, gradient, centre.hessians(part))
+        theta[some], sure[some], _ = made
+    return theta, sure
+
+
+def precision_of(centre: Centre) -> Precision:
+    """Return of which size steps from the centre are negligible."""
+    return Precision(centre.reach, centre.noise, centre.scale)

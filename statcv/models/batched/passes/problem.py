@@ -1,0 +1,215 @@
+"""The optimisation problem of a few fits, near the optimum of all records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.models.base import Matrix
+from statcv.models.batched.new_levels import Numbers
+from statcv.models.batched.passes.by_class import ByClass
+from statcv.models.batched.passes.products import padded
+from statcv.models.batched.passes.sources import Origin
+from statcv.models.batched.passes.sums import Passes
+from statcv.models.batched.passes.triangles import Triangles
+from statcv.models.families import (
+    Family,
+)
+from statcv.threads import product, shared
+
+
+@dataclass(frozen=True, eq=False)
+class FewFits:
+    """The optimisation problem of a few fits, near the optimum of all records.
+
+    Coordinates are those in which the Hessian there has a unit diagonal.
+
+    Attributes
+    ----------
+    passes : Passes
+        All records.
+    scale : numpy.ndarray, shape (q,)
+        What divides coordinates to become those of the passes.
+    reach : float
+        The most that a step of length 1 moves a linear predictor.
+    changed : tuple of numpy.ndarray of int
+        For each fit the records that do not occur exactly once, rising.
+    times : tuple of numpy.ndarray, or None
+        How often each of them occurs; None if never.
+    often : numpy.ndarray, shape (m, n)
+        How often each fit trains on each record, or its weight beyond the record's own.
+    weighted : bool
+        Whether there are such weights.
+    penalty : numpy.ndarray, shape (q,) or (m, q)
+        The ridge on the coordinates of the passes, of each fit if they have their own;
+        Hessians have that of all records.
+    origin : Origin or None
+        A place nearby. Gradients are computed by what differs from those there, to
+        which rows of single precision suffice.
+    """
+
+    passes: Passes
+    scale: Matrix
+    reach: float
+    changed: tuple[Numbers, ...]
+    times: tuple[Matrix, ...] | None
+    often: Matrix
+    weighted: bool
+    penalty: Matrix
+    origin: Origin | None = None
+
+    def __len__(self) -> int:
+        return len(self.changed)
+
+    def part(self, chosen: NDArray[Any]) -> FewFits:
+        """Return the problem of some of the fits; this one, without a copy, of all."""
+        some, times = np.arange(len(self))[chosen], self.times
+        if len(some) == len(self):
+            return self
+        return replace(
+            self,
+            changed=tuple(self.changed[one] for one in some),
+            times=None if times is None else tuple(times[one] for one in some),
+            often=self.often[chosen],
+            penalty=self.penalty if self.penalty.ndim == 1 else self.penalty[chosen],
+            origin=None if self.origin is None else self.origin.part(chosen),
+        )
+
+    def rounded(self) -> FewFits | None:
+        """Return the problem with rows of single precision, if that saves time."""
+        rounded = self.passes.rounded
+        return None if rounded is self.passes else replace(self, passes=rounded)
+
+    def around(self, theta: Matrix, gradient: Matrix) -> FewFits:
+        """Return the problem near a place whose gradients are known."""
+        passes, fits = self.passes, len(self)
+        beta = passes.coefficients(theta / self.scale)
+        state = np.empty((fits, passes.family.width, len(passes.X)), beta.dtype)
+
+        def put(rows: slice) -> None:
+            eta = (beta @ passes.X[rows].T).reshape(fits, passes.family.width, -1)
+            with np.errstate(over="ignore"):
+                state[:, :, rows] = passes.family.state(eta, rows)
+
+        blocks = passes.blocks(fits)
+        shared(put, blocks, passes.cost(fits) / 2 / len(blocks))
+        return replace(self, origin=Origin(theta, gradient, state))
+
+    def error(self, theta: Matrix) -> Matrix:
+        """Return that rounding costs nothing, as places are near enough."""
+        return np.zeros(len(theta))
+
+    def gradient(self, theta: Matrix) -> Matrix:
+        """Return the gradient of each fit's log-likelihood, minus the penalty's.
+
+        Where all fits are at the same place, that takes half the time.
+        """
+        passes, fits, origin = self.passes, len(self), self.origin
+        if origin is not None:
+            there = (theta - origin.theta) / self.scale
+        else:
+            # at one place the residuals of all fits are the same
+            alike = (theta[:, 0] == theta[0, 0]).all() and (theta == theta[0]).all()
+            there = (theta[:1] if alike else theta) / self.scale
+        beta = padded(passes.coefficients(there))
+        used, width = len(there) * passes.family.width, passes.family.width
+
+        def sums(rows: slice) -> Matrix:
+            X = passes.X[rows]
+            eta = beta @ X.T
+            by_fit = eta[:used].reshape(len(there), width, len(X))
+            with np.errstate(over="ignore", invalid="ignore"):
+                if origin is None:
+                    passes.family.pull(by_fit, rows)
+                else:
+                    passes.family.change(by_fit, origin.state[:, :, rows], rows)
+            if passes.weights is not None:
+                by_fit *= passes.weights[rows]
+            if len(there) < fits:
+                eta = padded(by_fit.repeat(fits, axis=0).reshape(-1, len(X)))
+                by_fit = eta[: fits * width].reshape(fits, width, len(X))
+            by_fit *= self.often[:, None, rows]
+            return product(eta, X)
+
+        total = passes.summed(fits, sums)[: fits * width]
+        gradient = (passes.gathered(total) - there * self.penalty) / self.scale
+        return np.asarray(gradient if origin is None else origin.gradient + gradient)
+
+    @property
+    def family(self) -> Family:
+        """The log-likelihood."""
+        return self.passes.family
+
+    def seems_moderate(self, theta: Matrix) -> NDArray[np.bool_]:
+        """Return that all fits need a look at the records."""
+        return np.zeros(len(theta), dtype=bool)
+
+    def spread(self, theta: Matrix) -> Matrix:
+        """Return the largest spread of linear predictors of each fit, (fits,)."""
+        return self.passes.spread(theta / self.scale)
+
+    def steepness(self, theta: Matrix) -> tuple[Matrix, Matrix]:
+        """Return the total weight, and a bound on x H⁻¹ x, of each fit, (fits,)."""
+        passes = self.passes
+        total = len(passes.X) if passes.weights is None else passes.weights.sum()
+        norm = self.own_hessians(theta).norm
+        return np.full(len(self), float(total)), norm * self.reach**2
+
+    def fold_hessians(self, theta: Matrix) -> Triangles:
+        """Return the inverse Hessian of each fit at coordinates of all, (1, q)."""
+        there = theta / self.scale
+        if self.weighted:
+            return self.own_hessians(np.tile(theta, (len(self), 1)))
+
+        less = None
+        if self.times is not None:
+            less = [1 - times for times in self.times]
+
+        def hessians(passes: Passes) -> list[Matrix]:
+            parts = passes.hessians(there, self.changed, less)
+            # each record is held out once, so that the parts add up to all
+            total = reduce(np.add, parts) if self.divided else passes.hessian(there)
+            return [total - part for part in parts]
+
+        return Triangles(self.passes.triangles(hessians), self.scale)
+
+    def own_hessians(self, theta: Matrix) -> Triangles:
+        """Return the inverse Hessian of each fit at its coordinates, shape (m, q)."""
+        there = theta / self.scale
+        found = self.passes.triangles(lambda sums: sums.hessians(there, *self._trained))
+        return Triangles(found, self.scale)
+
+    def class_hessians(self, theta: Matrix) -> ByClass:
+        """Return what :meth:`own_hessians` does, but for what ties the classes."""
+        fits, basis, p = len(self), self.passes.family.basis, self.passes.X.shape[1]
+        by_free = (theta / self.scale).reshape(fits, -1, p)
+        places = np.matmul(basis, by_free).reshape(fits, -1)
+
+        def of_each(sums: Passes) -> list[Matrix]:
+            made = sums.apart.hessians(places, *self._trained)
+            return [one for by_class in made for one in by_class]
+
+        each = Triangles(self.passes.triangles(of_each), np.ones(p))
+        return ByClass(each, basis, fits, self.scale)
+
+    @cached_property
+    def _trained(self) -> tuple[list[Numbers], list[Matrix]]:
+        """The training records of each fit, and how often they count."""
+        lists = [np.flatnonzero(often) for often in self.often]
+        often = [often[own] for often, own in zip(self.often, lists, strict=True)]
+        return lists, often
+
+    @property
+    def divided(self) -> bool:
+        """Whether each record is held out by just one fit."""
+        n = len(self.passes.X)
+        if self.times is not None or sum(map(len, self.changed)) != n:
+            return False
+        seen = np.zeros(n, dtype=bool)
+        for own in self.changed:
+            seen[own] = True
+        return bool(seen.all())

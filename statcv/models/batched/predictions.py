@@ -1,0 +1,165 @@
+"""Predictions of folds by the linear predictors of their fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.models.base import Matrix, TrainingSet
+from statcv.models.batched.fits import FittedFolds, FoldFits
+from statcv.models.batched.folds import Folds
+from statcv.models.batched.new_levels import Numbers
+from statcv.models.families import class_names, free_classes, width_of
+from statcv.models.likelihood import LinearFits
+
+# consecutive records of one fit, on average, from which it predicts them together
+RUN = 256
+AT_ONCE = 2**17  # values of records multiplied at once, which stay in the cache
+# pairs of fit and record for each wanted one up to which all pairs are computed
+DENSE = 16
+# cells of a design matrix up to which all pairs are computed despite long runs
+CACHED = 2**19
+
+
+@dataclass(frozen=True, eq=False)
+class LearntCoefficients:
+    """Coefficients with NaN for columns without training rows, found when read.
+
+    Attributes
+    ----------
+    beta : numpy.ndarray, shape (fits, k p)
+        Coefficients of each column, for one class after the other if there are several.
+    X : numpy.ndarray, shape (n, p)
+    folds : Folds
+    """
+
+    beta: Matrix
+    X: Matrix
+    folds: Folds
+
+    def __len__(self) -> int:
+        return len(self.beta)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return np.asarray, (np.asarray(self),)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return the coefficients."""
+        empty = self.folds.empty_columns(self.X, None)
+        if empty is None:
+            return np.asarray(self.beta, dtype=dtype)
+        every = np.tile(empty, self.beta.shape[1] // max(self.X.shape[1], 1))
+        return np.asarray(np.where(every, np.nan, self.beta), dtype=dtype)
+
+
+def names_of(records: TrainingSet, ridge: Matrix) -> tuple[str, ...]:
+    """Return the names of the coefficients, of each class that has some."""
+    if width_of(records) == 1:
+        return records.names
+    return class_names(records.names, free_classes(ridge, width_of(records)))
+
+
+def every_class(coefficients: Matrix, records: TrainingSet, ridge: Matrix) -> Matrix:
+    """Return the coefficients of all linear predictors, shape (fits, K, p).
+
+    Parameters
+    ----------
+    coefficients : numpy.ndarray, shape (fits, free × p)
+        Those that are free, class by class.
+    records : TrainingSet
+    ridge : numpy.ndarray, shape (p,) or (fits, p)
+    """
+    free = free_classes(ridge, width_of(records))
+    p = coefficients.shape[1] // len(free)
+    by_class = coefficients.reshape(len(coefficients), len(free), p)
+    if width_of(records) == 1:
+        return by_class
+    made = np.zeros((len(by_class), width_of(records), by_class.shape[2]))
+    made[:, free] = by_class
+    return made
+
+
+def by_linear_predictor(
+    fits: FoldFits,
+    records: TrainingSet,
+    folds: Folds,
+    mean: Callable[[Matrix], Matrix],
+    penalty: Matrix,
+) -> FittedFolds:
+    """Predict by a function of the linear predictors.
+
+    Parameters
+    ----------
+    fits : FoldFits
+    records : TrainingSet
+    folds : Folds
+    mean : callable
+        Function from linear predictors, (m,) or (m, classes) for more than two, to
+        predictions.
+    penalty : numpy.ndarray, shape (p,) or (fits, p)
+        Strength of the ridge on each column.
+    """
+    X, beta = records.X, every_class(fits.coefficients, records, penalty)
+    fitted, classes, p = beta.shape
+
+    def linear(eta: Matrix) -> Matrix:
+        return mean(eta[..., 0] if classes == 1 else eta)
+
+    def predict(rows: Numbers, numbers: Numbers) -> Matrix:
+        eta = [predictors(beta[:, k], X, rows, numbers) for k in range(classes)]
+        return mean(eta[0] if classes == 1 else np.stack(eta, axis=1))
+
+    def at(X: Matrix, numbers: Numbers) -> Matrix:
+        return linear(np.einsum("mp,mkp->mk", X, beta[numbers]))
+
+    def everywhere() -> Matrix:
+        eta = (beta.reshape(-1, p) @ X.T).reshape(fitted, classes, -1)
+        if classes == 1:
+            return mean(eta[:, 0])
+        made = mean(eta.swapaxes(1, 2).reshape(-1, classes))
+        return made.reshape(fitted, -1, classes)
+
+    columns = beta[:, 0] if classes == 1 else beta.transpose(0, 2, 1)
+    return FittedFolds(
+        LearntCoefficients(fits.coefficients, X, folds),
+        names_of(records, penalty),
+        fits.converged,
+        fits.separated,
+        predict,
+        linear=LinearFits(columns, np.broadcast_to(penalty, columns.shape[:2])),
+        everywhere=everywhere,
+        at=at,
+    )
+
+
+def predictors(beta: Matrix, X: Matrix, rows: Numbers, numbers: Numbers) -> Matrix:
+    """Return the linear predictor of each of some rows in a fit of its own.
+
+    Parameters
+    ----------
+    beta : numpy.ndarray, shape (fits, p)
+        Coefficients.
+    X : numpy.ndarray, shape (n, p)
+    rows, numbers : numpy.ndarray of int, shape (m,)
+        The row, and the fit, of each.
+    """
+    # long runs of one fit are products; short ones are summed row by row
+    cuts = np.flatnonzero(np.diff(numbers)) + 1
+    short = len(cuts) * RUN > len(rows)
+    if (short or X.size <= CACHED) and len(beta) * len(X) <= DENSE * len(rows):
+        return np.asarray((beta @ X.T)[numbers, rows])
+    if short:
+        return np.asarray(np.einsum("ij,ij->i", X[rows], beta[numbers]))
+    eta, bounds = np.empty(len(rows)), [0, *cuts.tolist(), len(rows)]
+    size = max(1, AT_ONCE // X.shape[1])
+    for begin, end in pairwise(bounds):
+        for start in range(begin, end, size):
+            some = slice(start, min(start + size, end))
+            own = np.take(X, rows[some], axis=0, mode="clip")  # quicker than X[...]
+            eta[some] = own @ beta[numbers[start]]
+    return eta

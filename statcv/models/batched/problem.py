@@ -1,0 +1,212 @@
+"""Several fits of K linear predictors as one optimisation problem.
+
+K is 1 for two classes and for a number, and the number of classes otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.models.base import Matrix
+from statcv.models.batched.blocks import CELLS, Block
+from statcv.models.batched.downdate import Whole, symmetric_inverse
+from statcv.models.batched.gram import information_of, of_all_classes
+from statcv.models.batched.new_levels import Numbers
+from statcv.models.families import EVERY, Family, curvature
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The log-likelihoods of some fits, less the penalty.
+
+    Attributes
+    ----------
+    X : numpy.ndarray, shape (n, p), or (m, n, p)
+        The records; of each fit, if fits have matrices of their own.
+    turn : numpy.ndarray, shape (q, free, p), or None
+        From q coordinates to the coefficients that are free; None if these are the
+        coordinates.
+    family : Family
+        The outcomes.
+    block : Block
+        How often each fit trains on each record.
+    weights : numpy.ndarray, shape (n,), or None
+        Weights of the records in every fit; None if all are 1.
+    ridge : numpy.ndarray, or None
+        The penalty on the coordinates: its strengths, shape (q,), or its matrix, shape
+        (q, q), or (m, q, q) if fits have their own.
+    surely : callable or None
+        Function of fits and of coordinates that tells, without a look at the records,
+        which fits are not separated.
+    """
+
+    X: Matrix
+    turn: Matrix | None
+    family: Family
+    block: Block
+    weights: Matrix | None
+    ridge: Matrix | None
+    surely: Callable[[Block, Matrix], NDArray[np.bool_]] | None = None
+
+    def __len__(self) -> int:
+        return len(self.block)
+
+    def part(self, chosen: NDArray[Any]) -> Problem:
+        """Return the problem of some of the fits."""
+        ridge = self.ridge
+        return replace(
+            self,
+            X=self.X if self.X.ndim == 2 else self.X[chosen],
+            family=self.family.chosen(chosen),
+            block=self.block.part(chosen),
+            ridge=ridge[chosen] if ridge is not None and ridge.ndim == 3 else ridge,
+        )
+
+    def batches(self, chosen: NDArray[np.bool_]) -> list[Numbers]:
+        """Cut some of the fits into batches whose Hessians have bounded memory."""
+        places = np.flatnonzero(chosen)
+        each = self.X.shape[-1] * int(self.family.basis.shape[1])
+        size = max(1, 4 * CELLS // max(each**2, 1))
+        return [places[i : i + size] for i in range(0, len(places), size)]
+
+    def linear(self, theta: Matrix) -> Matrix:
+        """Return the linear predictors of all records, shape (m, K, n)."""
+        basis, p = self.family.basis, self.X.shape[-1]
+        free = theta
+        if self.turn is not None:
+            free = theta @ self.turn.reshape(len(self.turn), -1)
+        beta = free.reshape(len(theta), basis.shape[1], p)
+        if basis.shape != (1, 1):
+            beta = np.matmul(basis, beta)
+        if self.X.ndim == 3:
+            return np.asarray(np.matmul(beta, self.X.swapaxes(1, 2)))
+        flat = beta.reshape(beta.shape[0] * beta.shape[1], p)
+        return (flat @ self.X.T).reshape(*beta.shape[:2], len(self.X))
+
+    def gradient(self, theta: Matrix) -> Matrix:
+        """Return the gradient of each log-likelihood, less the penalty's, (m, q)."""
+        return self.gradient_of(self.linear(theta), theta)
+
+    def gradient_of(self, eta: Matrix, theta: Matrix) -> Matrix:
+        """Return the gradients at linear predictors, in whose place residuals are put.
+
+        They are sums of residuals times records, in the coordinates.
+        """
+        # a residual near 0 keeps its digits, as exp overflows to 0 at worst
+        with np.errstate(over="ignore"):
+            self.family.pull(eta, EVERY)
+        self._weigh(eta)
+        if self.X.ndim == 3:
+            return self.turned(np.matmul(eta, self.X)) - self._penalty(theta)
+        sums = eta.reshape(-1, eta.shape[2]) @ self.X
+        sums = sums.reshape(*eta.shape[:2], self.X.shape[1])
+        return self.turned(sums) - self._penalty(theta)
+
+    def turned(self, sums: Matrix) -> Matrix:
+        """Return derivatives by coefficients, shape (m, K, p), by coordinates."""
+        basis = self.family.basis
+        if basis.shape != (1, 1):
+            sums = np.matmul(basis.T, sums)
+        free = sums.reshape(len(sums), sums.shape[1] * sums.shape[2])
+        if self.turn is None:
+            return free
+        return np.asarray(free @ self.turn.reshape(len(self.turn), -1).T)
+
+    def _weigh(self, values: Matrix) -> None:
+        """Multiply values of all records, shape (m, K, n), by their weights."""
+        if self.weights is not None:
+            values *= self.weights
+        for k in range(values.shape[1]):
+            self.block.multiply(values[:, k])
+
+    def _penalty(self, theta: Matrix) -> Matrix | float:
+        if self.ridge is None:
+            return 0.0
+        if self.ridge.ndim == 1:
+            return theta * self.ridge
+        if self.ridge.ndim == 2:
+            return theta @ self.ridge
+        return np.asarray(np.matmul(theta[:, None], self.ridge)[:, 0])
+
+    def hessian(self, variances: Matrix) -> Matrix:
+        """Return the Hessians by variances of the records, with the penalty, (m, q, q).
+
+        Parameters
+        ----------
+        variances : numpy.ndarray, shape (directions, m, n)
+            Those of the family, which are multiplied by the weights in place.
+        """
+        self._weigh(variances.swapaxes(0, 1))
+        curved = curvature(self.family, variances)
+        if self.X.ndim == 3:
+            rows = self.X.swapaxes(1, 2)
+            each = [np.matmul(rows * own[:, None], self.X) for own in curved]
+        else:
+            # X'WX for each two predictors, with the weights of each fit
+            each = [information_of(self.X, own) for own in curved]
+        made = of_all_classes(each, int(self.family.basis.shape[1]))
+        if self.turn is not None:
+            flat = self.turn.reshape(len(self.turn), -1)
+            made = flat @ made @ flat.T
+        if self.ridge is not None:
+            made = made + (np.diag(self.ridge) if self.ridge.ndim == 1 else self.ridge)
+        return np.asarray(made)
+
+    def own_hessian(self, theta: Matrix) -> tuple[Matrix, Whole]:
+        """Return the gradient and the inverse Hessian of each fit at theta."""
+        eta = self.linear(theta)
+        inverse = self.inverse_hessian(self.family.variances(eta))
+        return self.gradient_of(eta, theta), inverse
+
+    def inverse_hessian(self, variances: Matrix) -> Whole:
+        """Return the inverses of what :meth:`hessian` returns."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            return Whole(symmetric_inverse(self.hessian(variances)))
+
+    def furthest(self, step: Matrix) -> Matrix:
+        """Return by how much a step moves some linear predictor at most, (m,)."""
+        return np.asarray(np.abs(self.linear(step)).max(axis=(1, 2), initial=0.0))
+
+    def trained(self) -> Matrix:
+        """Return the weight of each record in each fit, shape (m, n)."""
+        made = np.ones((len(self), self.block.n))
+        self._weigh(made[:, None])
+        return made
+
+    # ---- what the judge of separation asks ----
+
+    def seems_moderate(self, theta: Matrix) -> NDArray[np.bool_]:
+        """Return which fits need no look at the records, shape (m,)."""
+        if self.surely is None:
+            return np.zeros(len(theta), dtype=bool)
+        return self.surely(self.block, theta)
+
+    def spread(self, theta: Matrix) -> Matrix:
+        """Return the largest spread of the predictors of a training record, (m,)."""
+        spread = self.family.spread(self.linear(theta))
+        most = np.where(self.trained() > 0, spread, 0.0).max(axis=1, initial=0.0)
+        return np.asarray(most)
+
+    def steepness(self, theta: Matrix) -> tuple[Matrix, Matrix]:
+        """Return total weights, and the most that x H⁻¹ x is for a record x, (m,).
+
+        It is infinite for a Hessian H that has no inverse to speak of.
+        """
+        weights, inverse = self.trained(), self.own_hessian(theta)[1]
+        furthest = np.zeros(len(self))
+        basis, p = self.family.basis, self.X.shape[-1]
+        turn = np.eye(theta.shape[1]) if self.turn is None else self.turn
+        turn = turn.reshape(theta.shape[1], -1, p)
+        for along in basis:
+            rows = self.X @ np.einsum("c,qcp->pq", along, turn)
+            # x H⁻¹ x: by how much a step of unit decrement can move a predictor
+            squares = ((rows @ inverse.matrices) * rows).sum(axis=2)
+            squares = np.where(weights > 0, squares, 0.0).max(axis=1)
+            furthest = np.maximum(furthest, squares)
+        furthest = np.where(inverse.usable, furthest, np.inf)
+        return weights.sum(axis=1), furthest
