@@ -85,10 +85,7 @@ from statcv.metrics.probabilities.grouped import (
     calibration_groups,
     spiegelhalter_test,
 )
-from statcv.metrics.probabilities.paired_slope import (
-    log_odds_difference,
-    slope_of_pairs,
-)
+from statcv.metrics.probabilities.paired_slope import slope_of_pairs
 from statcv.metrics.probabilities.smooth import CalibrationCurve, calibration_curve
 from statcv.metrics.registry import METRICS, is_listed
 
@@ -143,7 +140,6 @@ __all__ = [
     "get_metric",
     "is_listed",
     "log_loss",
-    "log_odds_difference",
     "mae",
     "make_metric",
     "matthews",

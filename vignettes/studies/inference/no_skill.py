@@ -9,10 +9,11 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import logit
 
 from statcv.errors import StatcvWarning
 from statcv.inference import Estimate, wald_test
-from statcv.metrics import calibration_slope, log_odds_difference, slope_of_pairs
+from statcv.metrics import calibration_slope, slope_of_pairs
 from statcv.results import CVResult
 from studies.inference.draws import LEVEL, SCHEMES, Answer, Draw, Method
 
@@ -188,7 +189,7 @@ def paired_slope(result: CVResult) -> float:
     pairs = result.pairs
     sign = 2 * pairs["observed"].to_numpy(dtype=float) - 1
     mine, partner = pairs["predicted"].to_numpy(), pairs["predicted_partner"].to_numpy()
-    return slope_of_pairs(sign * log_odds_difference(mine, partner))
+    return slope_of_pairs(sign * (logit(mine) - logit(partner)))
 
 
 def harrell_slope(result: CVResult, data: pd.DataFrame) -> float:
