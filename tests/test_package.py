@@ -58,7 +58,7 @@ def test_no_name_of_a_room_is_also_a_module_there():
 # ---- a room is entered by its own door ----
 
 WITH_DOORS = {"datasets", "engine", "folds", "formula", "models"}
-WITH_DOORS |= {"inference", "metrics"}
+WITH_DOORS |= {"inference", "metrics", "sensitivity"}
 SUB_ROOMS = {
     "statcv.datasets.ehr",
     "statcv.datasets.irae",

@@ -9,7 +9,7 @@ import pytest
 
 from statcv import cv
 from statcv.models import Linear, Logit
-from statcv.threads import allow_threads, product, shared, usual_threads
+from statcv.numeric.threads import allow_threads, product, shared, usual_threads
 
 PLENTY = 1e9  # operations
 

@@ -19,10 +19,8 @@ from statcv.engine.parallel import (
 from statcv.engine.per_fit import FoldFit, Moments, prediction_moments, read_fits
 from statcv.engine.permuted import OutcomePermutations, run_if_able, run_permuted
 from statcv.engine.predictions import Held, Part, plain
-from statcv.engine.reference import Reference
 from statcv.engine.resampled import ResampledFits, run_resampled
 from statcv.engine.run import quiet_fits, run, run_quietly
-from statcv.engine.sensitivity import Sensitivity
 from statcv.engine.setup import Setup, fit_all
 from statcv.engine.tasks import TASKS, cut
 from statcv.engine.versions import PACKAGES, installed
@@ -35,9 +33,7 @@ __all__ = [
     "Moments",
     "OutcomePermutations",
     "Part",
-    "Reference",
     "ResampledFits",
-    "Sensitivity",
     "Setup",
     "check_jobs",
     "check_training_sets",

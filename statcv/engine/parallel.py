@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from statcv.arguments import MAX_JOBS, check_whole
 from statcv.engine.setup import Setup
 from statcv.errors import ArgumentError, FitError
-from statcv.threads import allow_threads, usual_threads
+from statcv.numeric.threads import allow_threads, usual_threads
 
 
 def progress_bar(total: int, progress: bool | None, unit: str = "fold") -> Any:

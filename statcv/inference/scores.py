@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine import Held, Sensitivity, threads_after_fits
+from statcv.engine import Held, threads_after_fits
 from statcv.folds import FoldPlan
 from statcv.folds.audit import training_means
 from statcv.inference.by_record import mean_by
@@ -20,6 +20,7 @@ from statcv.inference.clusters import clusters_of, count_split
 from statcv.inference.kept_values import KeptValues
 from statcv.inference.left_out import LeftOut
 from statcv.metrics import METRICS, Metric, ranked_higher
+from statcv.sensitivity import Sensitivity
 
 Floats = NDArray[np.float64]
 T = TypeVar("T")

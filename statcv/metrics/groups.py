@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from statcv.metrics.inputs import Bools, Floats, Ints
-from statcv.threads import RECORD, shared
+from statcv.numeric.threads import RECORD, shared
 
 LONG = 2**12  # records of a group, on average
 

@@ -355,3 +355,13 @@ class WrappedFit:
     def decide(self, X: Matrix) -> Matrix | None:
         """Return the classes that the fit itself predicts, or None."""
         return decisions_of(self.fit, X)
+
+
+def positive_weights(
+    training: TrainingSet,
+) -> tuple[NDArray[np.intp] | slice, Matrix]:
+    """Return which rows have a weight above zero, and their weights."""
+    if training.weights is None:
+        return slice(None), np.ones(len(training.X))
+    used = np.flatnonzero(training.weights > 0)
+    return used, training.weights[used]

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.base import Matrix, Model, TrainingSet
+from statcv.models.base import Matrix, Model, TrainingSet, positive_weights
 from statcv.models.batched.blocks import Block
 from statcv.models.batched.chord import ACCURACY, STEPS
 from statcv.models.batched.downdate import Whole, inverted
 from statcv.models.batched.fits import FoldFits
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.gram import information_of, quadratic_of
-from statcv.models.newton import Optimum, column_units, minimise, positive_weights
+from statcv.numeric.gram import column_units, information_of, quadratic_of
+from statcv.numeric.newton import Optimum, minimise
 
 CONVEX = 1e-3  # the least eigenvalue of a Hessian, beside the information, to be used
 

@@ -21,6 +21,7 @@ from statcv.models.base import (
     Model,
     PlainFit,
     TrainingSet,
+    positive_weights,
     refuse_kind,
     refuse_missing,
 )
@@ -32,11 +33,11 @@ from statcv.models.batched.own_matrices import GROWTH, Regression, fit_own_folds
 from statcv.models.batched.passes import Passes, are_few_and_large, fit_few
 from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.batched.row_space import with_smaller
-from statcv.models.cholesky import solve_well
 from statcv.models.families import Numeric
 from statcv.models.likelihood import Gaussian, LinearFits
-from statcv.models.newton import column_units, positive_weights
-from statcv.threads import shared
+from statcv.numeric.gram import column_units
+from statcv.numeric.inverses import solve_well
+from statcv.numeric.threads import shared
 
 CONDITION = 1e6  # the largest condition number of the matrix of all records
 

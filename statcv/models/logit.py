@@ -27,12 +27,13 @@ from statcv.models.batched.own_matrices import Regression, fit_own_folds
 from statcv.models.batched.predictions import by_linear_predictor, names_of
 from statcv.models.batched.row_space import in_row_space, row_space, with_smaller
 from statcv.models.batched.separate import fit_alone
-from statcv.models.families import expit, free_classes, softmax, width_of
+from statcv.models.families import free_classes, width_of
 from statcv.models.firth import fit_firth, fit_firth_folds, sure_firth_fits
 from statcv.models.flic import correct_intercepts
 from statcv.models.likelihood import Bernoulli, LinearFits
-from statcv.models.newton import Optimum
 from statcv.models.spread import fold_variances, variances
+from statcv.numeric.logistic import expit, softmax
+from statcv.numeric.newton import Optimum
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from statcv.arguments import (
     is_list,
     resolve_seed,
 )
-from statcv.engine import Held, Sensitivity, Setup
+from statcv.engine import Held, Setup
 from statcv.errors import ArgumentTypeError, CoefficientError, NotTunedError
 from statcv.folds import FoldPlan
 from statcv.folds.audit import Audit, mean_model_auroc
@@ -64,6 +64,7 @@ from statcv.results.refits import FullModel, Refits, Running
 from statcv.results.skill import test_of_skill
 from statcv.results.summary import Summary
 from statcv.results.text import rows_in_words, short_text, summarise, with_optimism
+from statcv.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
     from statcv.results.drop1 import Drop1

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeRegressor
 
 import statcv as scv
-from statcv.engine import Sensitivity, Setup, run
+from statcv.engine import Setup, run
 from statcv.engine.per_fit import prediction_moments
 from statcv.engine.permuted import OutcomePermutations, run_permuted
 from statcv.engine.resampled import run_resampled
@@ -22,6 +22,7 @@ from statcv.formula import make_design
 from statcv.models import Linear, Logit, Neighbors, resolve_model
 from statcv.models.batched import own_matrices
 from statcv.models.thresholds import Thresholded
+from statcv.sensitivity import Sensitivity
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::statcv.errors.FoldWarning"),

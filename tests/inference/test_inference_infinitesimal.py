@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from statsmodels.stats.proportion import proportion_confint
 
 import statcv as scv
-from statcv.engine import Sensitivity, Setup, run
+from statcv.engine import Setup, run
 from statcv.errors import CostWarning
 from statcv.folds import make_plan
 from statcv.formula import make_design
@@ -28,6 +28,7 @@ from statcv.inference.intervals.scales import wilson_limits
 from statcv.metrics import METRICS
 from statcv.metrics.discrimination import concordance_counts
 from statcv.models import Linear, Logit, Statsmodels, resolve_model
+from statcv.sensitivity import Sensitivity
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::statcv.errors.FoldWarning",

@@ -53,7 +53,7 @@ def test_variances_of_predictions_in_bins_are_those_of_sorted_ones(monkeypatch):
 
 
 def test_the_number_of_threads_changes_no_digit_after_the_fits(monkeypatch):
-    monkeypatch.setattr("statcv.threads.WORTH", 1.0)
+    monkeypatch.setattr("statcv.numeric.threads.WORTH", 1.0)
 
     def table(threads):
         monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
@@ -65,7 +65,7 @@ def test_the_number_of_threads_changes_no_digit_after_the_fits(monkeypatch):
 
 
 def test_the_number_of_threads_changes_no_digit_of_many_columns(monkeypatch):
-    monkeypatch.setattr("statcv.threads.WORTH", 1.0)
+    monkeypatch.setattr("statcv.numeric.threads.WORTH", 1.0)
     rng = np.random.default_rng(2)
     X = rng.normal(size=(110, 90))
     y = np.digitize(X[:, 0] + rng.logistic(size=110), [-0.8, 0.8])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg.lapack import dpotrf, spotrf
 
-from statcv.models.cholesky import decompose, invert
+from statcv.numeric.inverses import decompose, invert
 
 
 def definite(size: int, kind: type) -> np.ndarray:

@@ -9,7 +9,7 @@ import pytest
 PAGES = """
 import resource, sys
 import numpy as np
-from statcv.models.memory import keep_memory
+from statcv.numeric.memory import keep_memory
 
 if sys.argv[1] == "kept":
     keep_memory()

@@ -21,7 +21,7 @@ from statcv.models.batched import (
     find_centre,
     fit_class_folds,
 )
-from statcv.models.families import softmax
+from statcv.numeric.logistic import softmax
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::statcv.errors.DistributionalBiasWarning"

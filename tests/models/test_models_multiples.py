@@ -22,7 +22,7 @@ from statcv.models.batched.multiples import fits as multiples
 from statcv.models.batched.multiples.by_records import ByRecords
 from statcv.models.batched.multiples.fits import fit_by_multiples
 from statcv.models.batched.multiples.span import Span
-from statcv.threads import allow_threads
+from statcv.numeric.threads import allow_threads
 
 SCHEMES = {
     "fifths": {"scheme": "stratified_kfold", "k": 5},

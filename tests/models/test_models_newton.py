@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from statcv.models.batched import inverse_gram
-from statcv.models.cholesky import solve_well
-from statcv.models.newton import column_units, minimise
+from statcv.numeric.gram import column_units
+from statcv.numeric.inverses import solve_well
+from statcv.numeric.newton import minimise
 
 
 @dataclass

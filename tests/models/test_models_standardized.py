@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import statcv as scv
-from statcv.engine import Sensitivity, Setup, run
+from statcv.engine import Setup, run
 from statcv.errors import ModelError
 from statcv.folds import make_plan
 from statcv.formula import make_design
@@ -18,6 +18,7 @@ from statcv.models import Logit, TrainingSet
 from statcv.models.batched import Folds, fit_all_folds
 from statcv.models.spread import fold_variances, variances
 from statcv.models.tuning.candidates import fit_candidates
+from statcv.sensitivity import Sensitivity
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::statcv.errors.FoldWarning"),
@@ -186,7 +187,7 @@ def test_units_of_columns_do_not_matter():
 
 def test_the_influence_takes_standard_deviations_as_given(monkeypatch):
     """A strong ridge, whose strengths would else change much with each record."""
-    monkeypatch.setattr("statcv.engine.reference.MAX_LEVERAGE", 0.0)  # derivatives
+    monkeypatch.setattr("statcv.sensitivity.reference.MAX_LEVERAGE", 0.0)  # derivatives
     setup = setup_of("two", "loocv", C=0.05)
     held = run(setup.design, setup.plan, setup.model, seed=1)
     reference = Sensitivity.of(setup, held).reference

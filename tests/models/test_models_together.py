@@ -5,7 +5,7 @@ import pytest
 
 from statcv.models import Logit, TrainingSet
 from statcv.models.batched import FoldFits, Folds, refit
-from statcv.models.families import expit
+from statcv.numeric.logistic import expit
 
 
 def drawn(n, p, strength, seed, weights=False):

@@ -26,7 +26,7 @@ from statcv.inference.estimates.values import (
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric, is_listed
 from statcv.metrics.influence.derivative import Placements
-from statcv.threads import RECORD, shared
+from statcv.numeric.threads import RECORD, shared
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine import Reference
 from statcv.inference.scores import Scores
+from statcv.sensitivity import Reference
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]

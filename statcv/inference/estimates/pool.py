@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine import Sensitivity
 from statcv.inference.by_record import mean_by
 from statcv.inference.estimates.units import Units
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 from statcv.metrics.discrimination.order import in_rising_order
 from statcv.metrics.influence.derivative import Derivative
-from statcv.threads import RECORD, shared
+from statcv.numeric.threads import RECORD, shared
+from statcv.sensitivity import Sensitivity
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]

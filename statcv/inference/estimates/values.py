@@ -17,7 +17,7 @@ from statcv.inference.estimates.pairs import paired_values
 from statcv.inference.estimates.slopes import paired_slopes
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
-from statcv.threads import RECORD, shared
+from statcv.numeric.threads import RECORD, shared
 
 Floats = NDArray[np.float64]
 

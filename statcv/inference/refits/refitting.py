@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import PAIR_SAMPLE
-from statcv.engine import Held, Sensitivity, Setup, progress_bar, run_quietly
+from statcv.engine import Held, Setup, progress_bar, run_quietly
 from statcv.errors import ConvergenceWarning, SchemeError, warn
 from statcv.folds import FoldPlan, choose_splits, count_fits, delete_records
 from statcv.inference.estimates.values import values_by_repeat, values_by_split
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 from statcv.models.thresholds import NAME, deciding
+from statcv.sensitivity import Sensitivity
 
 Numbers = NDArray[np.intp]
 

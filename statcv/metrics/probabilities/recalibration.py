@@ -26,7 +26,7 @@ from statcv.metrics.probabilities.logistic import (
 from statcv.metrics.records import (
     improper,
 )
-from statcv.threads import RECORD, shared
+from statcv.numeric.threads import RECORD, shared
 
 _FIRST = 2**10  # records that are looked at first
 _SAME = 1e-12  # logits nearer than this, relative to the largest, are equal

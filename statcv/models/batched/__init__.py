@@ -38,7 +38,6 @@ from statcv.models.batched.fits import (
     fit_all_folds,
 )
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.gram import information_of, of_all_classes, quadratic_of
 from statcv.models.batched.near import fit_class_folds, sure_fits
 from statcv.models.batched.permuted import permuted_folds
 from statcv.models.batched.predictions import by_linear_predictor
@@ -46,6 +45,7 @@ from statcv.models.batched.problem import Problem
 from statcv.models.batched.row_space import Expanded
 from statcv.models.batched.separate import fit_alone, inverse_gram, refit
 from statcv.models.batched.separation import not_separated
+from statcv.numeric.gram import information_of, of_all_classes, quadratic_of
 
 __all__ = [
     "CELLS",

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.blocks import Block
 from statcv.models.batched.downdate import Downdate, Whole, downdated, squares_of
-from statcv.models.batched.gram import information_of, of_all_classes
 from statcv.models.batched.new_levels import Numbers
 from statcv.models.batched.problem import Problem
 from statcv.models.batched.row_space import spares_the_intercept_only
 from statcv.models.batched.separate import fit_alone
 from statcv.models.families import Family, curvature, family_of
-from statcv.models.newton import column_units
+from statcv.numeric.gram import column_units, information_of, of_all_classes
 
 NEWTON_STEPS = 30
 CLOSE = 1e-3  # the decrement of the last step, which leaves about its square

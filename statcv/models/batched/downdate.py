@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
 from statcv.models.batched.blocks import Block
-from statcv.models.batched.gram import information_of
-from statcv.models.cholesky import invert
-from statcv.threads import shared
+from statcv.numeric.gram import information_of
+from statcv.numeric.inverses import invert
+from statcv.numeric.threads import shared
 
 LARGE = 100  # columns of matrices that are inverted one by one
 SINGULAR = 1e8  # an inverse Hessian that is larger is treated as missing

@@ -14,8 +14,8 @@ from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.folds import FEWEST, ROWS, Folds
 from statcv.models.batched.new_levels import Numbers
 from statcv.models.likelihood import LinearFits
-from statcv.models.memory import keep_memory
-from statcv.threads import RECORD, shared
+from statcv.numeric.memory import keep_memory
+from statcv.numeric.threads import RECORD, shared
 
 
 class FoldsModel(Model, Protocol):

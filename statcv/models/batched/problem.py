@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix
 from statcv.models.batched.blocks import CELLS, Block
 from statcv.models.batched.downdate import Whole, symmetric_inverse
-from statcv.models.batched.gram import information_of, of_all_classes
 from statcv.models.batched.new_levels import Numbers
 from statcv.models.families import EVERY, Family, curvature
+from statcv.numeric.gram import information_of, of_all_classes
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,8 +22,8 @@ from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.predictions import LearntCoefficients
 from statcv.models.likelihood import LinearFits
-from statcv.models.newton import Optimum
-from statcv.threads import WORTH, ranges, shared
+from statcv.numeric.newton import Optimum
+from statcv.numeric.threads import WORTH, ranges, shared
 
 # the largest error of linear predictors from rounding of products of records
 ROUNDING = 1e-9

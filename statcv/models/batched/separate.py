@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.base import Matrix, RidgeModel, TrainingSet
+from statcv.models.base import Matrix, RidgeModel, TrainingSet, positive_weights
 from statcv.models.batched.blocks import Block
 from statcv.models.batched.fits import FoldFits
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.problem import Problem
-from statcv.models.cholesky import solve_well
 from statcv.models.families import EXTREME, family_of, free_classes, width_of
-from statcv.models.newton import Optimum, column_units, minimise, positive_weights
+from statcv.numeric.gram import column_units
+from statcv.numeric.inverses import solve_well
+from statcv.numeric.newton import Optimum, minimise
 
 BLOCK = 4  # values of the rows of a block of fits, in units of CELLS
 CHUNK = 256  # records whose rows are decomposed at once

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
 from statcv.models.families import Family
-from statcv.models.newton import is_steep
+from statcv.numeric.newton import is_steep
 
 P = TypeVar("P", bound="Judged")
 

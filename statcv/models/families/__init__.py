@@ -14,7 +14,6 @@ from statcv.models.families.classes import (
     class_names,
     contrasts,
     free_classes,
-    softmax,
 )
 from statcv.models.families.family import (
     EVERY,
@@ -23,7 +22,7 @@ from statcv.models.families.family import (
     longest_row,
     negligible,
 )
-from statcv.models.families.single import Numeric, TwoClasses, expit
+from statcv.models.families.single import Numeric, TwoClasses
 
 __all__ = [
     "EVERY",
@@ -35,12 +34,10 @@ __all__ = [
     "class_names",
     "contrasts",
     "curvature",
-    "expit",
     "family_of",
     "free_classes",
     "longest_row",
     "negligible",
-    "softmax",
     "width_of",
 ]
 

@@ -11,14 +11,9 @@ from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
 from statcv.models.families.family import EVERY, Family, growth
+from statcv.numeric.logistic import softmax
 
 EXTREME = 1e-9  # the distance from 0 or 1 below which a probability is extreme
-
-
-def softmax(eta: Matrix, axis: int = 1) -> Matrix:
-    """Return the class probabilities of linear predictors."""
-    raised = np.exp(eta - eta.max(axis=axis, keepdims=True))
-    return np.asarray(raised / raised.sum(axis=axis, keepdims=True))
 
 
 @dataclass(frozen=True, eq=False)

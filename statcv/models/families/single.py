@@ -9,12 +9,7 @@ import numpy as np
 
 from statcv.models.base import Matrix
 from statcv.models.families.family import EVERY, Family, growth
-
-
-def expit(eta: Matrix) -> Matrix:
-    """Return 1 / (1 + exp(−eta)) without overflow."""
-    small = np.exp(-np.abs(eta))
-    return np.where(eta >= 0, 1.0, small) / (1.0 + small)
+from statcv.numeric.logistic import expit
 
 
 @dataclass(frozen=True, eq=False)

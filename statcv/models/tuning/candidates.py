@@ -12,8 +12,8 @@ from statcv.models.batched.fits import FittedFolds, fit_all_folds, with_new_leve
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.batched.row_space import row_space
-from statcv.models.families import expit
 from statcv.models.tuning.logit_path import fit_logit_path, is_quicker_by_itself
+from statcv.numeric.logistic import expit
 
 
 def fit_candidates(

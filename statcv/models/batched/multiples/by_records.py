@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix
 from statcv.models.batched.multiples.span import Span
 from statcv.models.batched.new_levels import Numbers
-from statcv.models.cholesky import decompose, multiply_by_inverse
-from statcv.threads import shared
+from statcv.numeric.inverses import decompose, multiply_by_inverse
+from statcv.numeric.threads import shared
 
 # the share of the ridge that is added to all variances, which hardly changes steps
 SHARE = 1 / 32

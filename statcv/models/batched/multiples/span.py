@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.passes.products import added, padded
-from statcv.threads import QUICK, product, ranges, shared
+from statcv.numeric.threads import QUICK, product, ranges, shared
 
 EPS = float(np.finfo(np.float32).eps)
 PARTS = 2  # parts of columns, or of rows, that threads share

@@ -41,7 +41,7 @@ from statcv.models.batched.neighbors.votes import (
     places_of,
 )
 from statcv.models.batched.new_levels import Numbers
-from statcv.threads import shared
+from statcv.numeric.threads import shared
 
 SEARCHED = 3e4  # operations that take as long as to search a tree for a point
 

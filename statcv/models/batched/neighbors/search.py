@@ -15,7 +15,7 @@ from statcv.folds import Ragged
 from statcv.models.base import Matrix
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.new_levels import Numbers
-from statcv.threads import shared
+from statcv.numeric.threads import shared
 
 LOW = 6  # columns up to which a tree finds neighbours faster than products do
 FEW = 64  # neighbours up to which a tree finds them faster

@@ -19,7 +19,7 @@ from statcv.models.batched.passes.triangles import Triangles
 from statcv.models.families import (
     Family,
 )
-from statcv.threads import product, shared
+from statcv.numeric.threads import product, shared
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from statcv.models.base import Matrix
-from statcv.models.batched.gram import grams, products_of
-from statcv.threads import product
+from statcv.numeric.gram import grams, products_of
+from statcv.numeric.threads import product
 
 NARROW = 64  # columns up to which products may be made once for all pairs of classes
 WIDER = 1.2  # columns for each pair of classes up to which products are made once

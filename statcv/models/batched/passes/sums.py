@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from statcv.models.base import Matrix, TrainingSet
-from statcv.models.batched.gram import of_all_classes
 from statcv.models.batched.new_levels import Numbers
 from statcv.models.batched.passes.products import add_products, added, cut
 from statcv.models.batched.passes.triangles import Triangle
 from statcv.models.families import Family, curvature
-from statcv.models.newton import column_units
-from statcv.threads import QUICK, WORTH, product, shared
+from statcv.numeric.gram import column_units, of_all_classes
+from statcv.numeric.threads import QUICK, WORTH, product, shared
 
 CACHED = 2**22  # bytes of a block of rows
 LEAST = 1000  # records from which the units of columns are taken

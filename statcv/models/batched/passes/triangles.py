@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
-from statcv.models.cholesky import SLOW, decompose, multiply_by_inverse
-from statcv.threads import shared
+from statcv.numeric.inverses import SLOW, decompose, multiply_by_inverse
+from statcv.numeric.threads import shared
 
 CONDITION = 1e10  # the largest condition number of a Hessian
 SINGLE = 1e3  # one with which its products may be of single precision

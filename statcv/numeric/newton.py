@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.base import Matrix, TrainingSet
+Matrix = NDArray[np.float64]
 
 MAX_ITERATIONS = 200
 MAX_HALVINGS = 10
@@ -224,23 +224,3 @@ def is_steep(
     # Cauchy-Schwarz: a move δ of a predictor gains δ²/(2 x H⁻¹ x) or more
     least = (MOVING / 2) ** 2 / (2 * (TOLERANCE + FLOOR) * np.log(classes))
     return np.asarray(total * furthest < least)
-
-
-def column_units(X: Matrix) -> NDArray[np.float64]:
-    """Return for each column the power of two by which to divide it.
-
-    Columns of very different size would cost digits, and least squares would treat the
-    small ones as linearly dependent.
-    """
-    largest = np.maximum(X.max(axis=0, initial=0.0), -X.min(axis=0, initial=0.0))
-    return np.asarray(np.exp2(np.rint(np.log2(np.where(largest > 0, largest, 1.0)))))
-
-
-def positive_weights(
-    training: TrainingSet,
-) -> tuple[NDArray[np.intp] | slice, Matrix]:
-    """Return which rows have a weight above zero, and their weights."""
-    if training.weights is None:
-        return slice(None), np.ones(len(training.X))
-    used = np.flatnonzero(training.weights > 0)
-    return used, training.weights[used]

@@ -14,14 +14,15 @@ from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import statcv as scv
-from statcv.engine import Sensitivity, Setup, fit_all, run
+from statcv.engine import Setup, fit_all, run
 from statcv.engine.checkpoint import from_bytes, to_bytes
-from statcv.engine.information import inverted
 from statcv.engine.tasks import fit_one_by_one
 from statcv.folds import Bags, make_plan
 from statcv.formula import make_design
 from statcv.models import Linear, Logit, Statsmodels, resolve_model
 from statcv.models.likelihood import ARRAYS, Bernoulli, joined_fits
+from statcv.numeric.inverses import inverted
+from statcv.sensitivity import Sensitivity
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::statcv.errors.FoldWarning",
@@ -225,7 +226,7 @@ def test_few_and_many_changes_of_a_training_set_move_predictions_alike(monkeypat
     reference = sensitivity_of(setup, held).reference
     change = np.random.default_rng(1).exponential(size=(5, N)) - 1
     few = reference.shifts(change, held.fit, held.row)
-    monkeypatch.setattr("statcv.engine.reference.MAX_CHANGES", 0)
+    monkeypatch.setattr("statcv.sensitivity.reference.MAX_CHANGES", 0)
     many = reference.shifts(change, held.fit, held.row)
     np.testing.assert_allclose(few, many, rtol=1e-10, atol=1e-13)
 

@@ -8,8 +8,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.base import Matrix
-from statcv.threads import product, shared
+from statcv.numeric.threads import product, shared
+
+Matrix = NDArray[np.float64]
 
 FEW = 2  # sets of weights up to which pairs of columns need not be listed
 MANY = 64  # columns beyond which there are too many pairs of columns to list
@@ -213,3 +214,13 @@ def _places(q: int) -> NDArray[np.intp]:
     first, second = np.triu_indices(q)
     place[first, second] = place[second, first] = np.arange(len(first))
     return place
+
+
+def column_units(X: Matrix) -> NDArray[np.float64]:
+    """Return for each column the power of two by which to divide it.
+
+    Columns of very different size would cost digits, and least squares would treat the
+    small ones as linearly dependent.
+    """
+    largest = np.maximum(X.max(axis=0, initial=0.0), -X.min(axis=0, initial=0.0))
+    return np.asarray(np.exp2(np.rint(np.log2(np.where(largest > 0, largest, 1.0)))))

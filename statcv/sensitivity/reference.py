@@ -14,9 +14,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine.information import inverted
 from statcv.models.batched import Folds, information_of, of_all_classes
 from statcv.models.likelihood import Likelihood
+from statcv.numeric.inverses import inverted
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]

@@ -16,7 +16,8 @@ from importlib import import_module
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.base import Matrix
+Matrix = NDArray[np.float64]
+
 
 LETTERS = {letter: ctypes.c_char(letter.encode()) for letter in "LNT"}
 LOWER, PLAIN, TRANSPOSED = map(ctypes.addressof, LETTERS.values())  # L of a transpose
@@ -26,6 +27,8 @@ ROUTINES = {  # the module of each routine, and its number of arguments
     "trsv": ("cython_blas", 8),
 }
 CONDITION = 1e6  # about the largest condition number of a matrix solved as it is
+LEAST = 1e-150  # information on a coefficient; with less it is not determined
+TINY = 1e-12  # added to an information matrix whose diagonal is 1
 SLOW = 8  # operations that take as long as one with a number of a factor
 
 
@@ -180,3 +183,28 @@ def _routine(name: str, kind: str) -> Callable[..., None]:
     find = ctypes.PYFUNCTYPE(address, held, text)(("PyCapsule_GetPointer", python))
     routine = ctypes.CFUNCTYPE(None, *[address] * arguments)
     return routine(find(capsule, name_of(capsule)))
+
+
+def inverted(matrix: Matrix, penalty: Matrix) -> Matrix:
+    """Return the inverse of a penalised matrix, with 0 for what is not determined.
+
+    Parameters
+    ----------
+    matrix : numpy.ndarray, shape (p, p)
+        Symmetric, without negative eigenvalues.
+    penalty : numpy.ndarray, shape (p,)
+        What is added to the diagonal; infinite for an unknown that is 0.
+
+    Examples
+    --------
+    >>> inverted(np.array([[2.0, 0.0], [0.0, 1.0]]), np.array([2.0, np.inf]))
+    array([[0.25, 0.  ],
+           [0.  , 0.  ]])
+    """
+    used = np.isfinite(penalty)
+    diagonal = np.diag(matrix) + np.where(used, penalty, 0.0)
+    used &= diagonal > LEAST  # such as where fitted probabilities are 0 and 1
+    root = np.where(used, np.sqrt(np.where(used, diagonal, 1.0)), np.inf)
+    scaled = matrix / root / root[:, None]
+    np.fill_diagonal(scaled, 1 + TINY)
+    return np.asarray(np.linalg.inv(scaled) / root / root[:, None])

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine.predictions import Held
-from statcv.engine.reference import Reference
-from statcv.engine.rows import BasisRows
-from statcv.engine.setup import Setup
+from statcv.engine import Held, Setup
 from statcv.formula import Learnt
 from statcv.models.batched import CELLS
 from statcv.models.likelihood import Likelihood, LinearFits
 from statcv.models.thresholds import training_times
+from statcv.sensitivity.reference import Reference
+from statcv.sensitivity.rows import BasisRows
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]

@@ -1,0 +1,1 @@
+"""Computation beneath the statistics: products, inverses, Newton's steps, threads."""

@@ -1,0 +1,6 @@
+"""How the fits of a plan, and what they predict, change with their training records."""
+
+from statcv.sensitivity.fits import Sensitivity
+from statcv.sensitivity.reference import Reference
+
+__all__ = ["Reference", "Sensitivity"]
