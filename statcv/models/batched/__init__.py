@@ -10,7 +10,8 @@ far they are from each other::
     │  yes .................... passes: quasi-Newton steps, with sums over the records
     │                           where they are, from the fit to all records
     │  no ..................... near: steps from the fit to all records by one matrix
-    │                           for each fold, minus the few records that it leaves out
+    │                           for each fold, minus the few records that it leaves out;
+    │                           of many records by their power series
     is a fold still in doubt: not at an optimum, or perhaps separated?
     │  yes .................... separate: Newton's method from 0; a fit alone is a
     │                           batch of one

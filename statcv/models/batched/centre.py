@@ -157,7 +157,7 @@ class Centre:
         # what a fold leaves out is taken from the sum over all records
         sums = [block.sums(own[..., k, :], rows) for k in range(own.shape[-2])]
         made = problem.turned(np.stack(sums, axis=1))
-        return theta, made - problem._penalty(theta)
+        return theta, made - problem.penalty(theta)
 
     @cached_property
     def _rows(self) -> Matrix:

@@ -22,6 +22,7 @@ from statcv.models.batched.fits import FoldFits
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.passes import fit_by_passes
 from statcv.models.batched.separate import refit
+from statcv.models.batched.series import Series, settle_by_series
 from statcv.models.families import free_classes, width_of
 from statcv.models.spread import diagonal
 
@@ -97,8 +98,10 @@ def sure_fits(
     centre = None if made is not None else find_centre(records, ridge)
     if centre is not None:
         n, columns = centre.X.shape
-        for block in folds.blocks(n, columns, each=n * centre.family.width):
-            theta, sure = _fit_block(centre, block, penalties)
+        series = Series.around(centre, folds)
+        each = n * centre.family.width if series is None else len(series.cubic)
+        for block in folds.blocks(n, columns, each=each):
+            theta, sure = _fit_block(centre, series, block, penalties)
             beta = centre.beta(theta)[:, free]
             fits.coefficients[block.fits] = beta.reshape(len(block), -1)
             fits.converged[block.fits] = sure
@@ -109,13 +112,15 @@ def sure_fits(
 
 
 def _fit_block(
-    centre: Centre, block: Block, penalties: Penalties | None
+    centre: Centre, series: Series | None, block: Block, penalties: Penalties | None
 ) -> tuple[Matrix, NDArray[np.bool_]]:
     """Return the coordinates of each fit, and whether they are beyond doubt."""
     problem, precision = centre.problem(block, penalties), precision_of(centre)
     if block.few(centre.X.shape[1]):
-        theta, gradient = centre.start(problem)
         inverse = centre.few_hessian(block)
+        if series is not None:
+            return settle_by_series(series, problem, precision, inverse)
+        theta, gradient = centre.start(problem)
         theta, sure, _ = settle(problem, theta, precision, gradient, inverse)
         return theta, sure
     theta, sure = np.empty((len(block), len(centre.theta))), np.zeros(len(block), bool)

@@ -102,10 +102,10 @@ class Problem:
             self.family.pull(eta, EVERY)
         self._weigh(eta)
         if self.X.ndim == 3:
-            return self.turned(np.matmul(eta, self.X)) - self._penalty(theta)
+            return self.turned(np.matmul(eta, self.X)) - self.penalty(theta)
         sums = eta.reshape(-1, eta.shape[2]) @ self.X
         sums = sums.reshape(*eta.shape[:2], self.X.shape[1])
-        return self.turned(sums) - self._penalty(theta)
+        return self.turned(sums) - self.penalty(theta)
 
     def turned(self, sums: Matrix) -> Matrix:
         """Return derivatives by coefficients, shape (m, K, p), by coordinates."""
@@ -124,7 +124,8 @@ class Problem:
         for k in range(values.shape[1]):
             self.block.multiply(values[:, k])
 
-    def _penalty(self, theta: Matrix) -> Matrix | float:
+    def penalty(self, theta: Matrix) -> Matrix | float:
+        """Return the gradient of the penalty, shape (m, q)."""
         if self.ridge is None:
             return 0.0
         if self.ridge.ndim == 1:
