@@ -16,7 +16,7 @@ from statcv.engine.parallel import (
     returns_as_they_end,
     threads_after_fits,
 )
-from statcv.engine.per_fit import FoldFit, Moments, prediction_moments, read_fits
+from statcv.engine.per_fit import FoldFit, read_fits
 from statcv.engine.permuted import OutcomePermutations, run_if_able, run_permuted
 from statcv.engine.predictions import Held, Part, plain
 from statcv.engine.resampled import ResampledFits, run_resampled
@@ -30,7 +30,6 @@ __all__ = [
     "TASKS",
     "FoldFit",
     "Held",
-    "Moments",
     "OutcomePermutations",
     "Part",
     "ResampledFits",
@@ -46,7 +45,6 @@ __all__ = [
     "one_thread",
     "own_threads",
     "plain",
-    "prediction_moments",
     "progress_bar",
     "quiet_fits",
     "read_fits",

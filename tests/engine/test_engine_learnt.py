@@ -11,7 +11,6 @@ from sklearn.tree import DecisionTreeRegressor
 
 import statcv as scv
 from statcv.engine import Setup, run
-from statcv.engine.per_fit import prediction_moments
 from statcv.engine.permuted import OutcomePermutations, run_permuted
 from statcv.engine.resampled import run_resampled
 from statcv.engine.setup import LearntByPatsy, training_sets
@@ -343,19 +342,6 @@ def test_equal_records_are_neighbours_of_the_same_distance(votes):
     others = data["two"].groupby(np.arange(len(data)) % 17).transform("sum")
     expected = (others - data["two"]) / 2
     np.testing.assert_allclose(result.held.predicted, expected, atol=1e-12)
-
-
-@pytest.mark.parametrize("training", [False, True])
-def test_moments_of_predictions_are_those_of_each_fit(training):
-    setup = setup_of(Linear(), "number", LONG, "kfold", k=4)
-    found = prediction_moments(setup, training=training)
-    for fit in range(4):
-        rows = setup.plan.train(fit)
-        fitted, every = setup.design.fold(rows, np.arange(N))
-        records = replace(setup.records, X=fitted, y=setup.design.y[rows])
-        values = Linear().fit(records).predict(fitted if training else every)
-        assert found.mean[fit] == pytest.approx(values.mean(), abs=1e-7)
-        assert found.sd[fit] == pytest.approx(values.std(), abs=1e-7)
 
 
 def test_a_training_set_in_which_a_term_fails_is_named():

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine import Held, Moments, prediction_moments
+from statcv.engine import Held
 from statcv.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -27,6 +27,7 @@ from statcv.models import Capabilities, Fit, Model, TrainingSet
 from statcv.models.thresholds import NAME, Thresholded
 from statcv.results import Call, CVResult
 from statcv.words import plural
+from studies.moments import Moments, prediction_moments
 
 Floats = NDArray[np.float64]
 
