@@ -30,6 +30,7 @@ from statcv.models.sklearn_traits import (
     twin,
     weight_name_of,
 )
+from statcv.models.thread_warnings import passed_on
 from statcv.words import plural
 
 
@@ -261,9 +262,9 @@ class SklearnFit:
         """Return probabilities, decision values or means."""
         X = without_column(X, self.training.intercept)
         if not self.classifies:
-            return np.asarray(self.estimator.predict(X), dtype=float).reshape(len(X))
+            return np.asarray(self._asked("predict", X), dtype=float).reshape(len(X))
         if self._has_probabilities:
-            given = self._probable(np.asarray(self.estimator.predict_proba(X), float))
+            given = self._probable(np.asarray(self._asked("predict_proba", X), float))
             shares = np.zeros((len(X), self.training.n_classes))
             shares[:, np.asarray(self.estimator.classes_, dtype=int)] = given
             return shares[:, 1] if self.training.kind == "binary" else shares
@@ -273,9 +274,12 @@ class SklearnFit:
                 "outcome of more than two classes needs."
             )
         if hasattr(self.estimator, "decision_function"):
-            return np.asarray(self.estimator.decision_function(X)).reshape(len(X))
+            return np.asarray(self._asked("decision_function", X)).reshape(len(X))
         # bare classes, as scores that are positive where they speak for class 1
-        return np.asarray(self.estimator.predict(X), dtype=float).reshape(len(X)) - 0.5
+        return np.asarray(self._asked("predict", X), dtype=float).reshape(len(X)) - 0.5
+
+    def _asked(self, method: str, X: Matrix) -> Any:
+        return passed_on(getattr(self.estimator, method), X)
 
     def _probable(self, given: Matrix) -> Matrix:
         """Return the probabilities without rounding noise; refuse other numbers."""
@@ -306,7 +310,7 @@ class SklearnFit:
         if not (self.classifies and hasattr(self.estimator, "predict")):
             return None
         X = without_column(X, self.training.intercept)
-        given = np.ravel(self.estimator.predict(X))
+        given = np.ravel(self._asked("predict", X))
         codes = range(self.training.n_classes)
         odd = [value for value in given.tolist() if value not in codes]
         if odd:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import re
-import warnings
 from typing import Any
 
 from numpy.typing import NDArray
@@ -15,7 +14,7 @@ from statcv.models.base import (
 )
 from statcv.models.boosted_fit import has_plain_trees, without_functions
 from statcv.models.sklearn_linear import last_step
-from statcv.models.thread_warnings import heeded
+from statcv.models.thread_warnings import heeded, show
 
 # classes of scikit-learn from which estimators that predict by neighbours derive
 NEAR = {"KNeighborsMixin", "RadiusNeighborsMixin"}
@@ -81,9 +80,7 @@ def heeding(fit: Any, X: Matrix, y: NDArray[Any]) -> bool:
         if issubclass(warning.category, ConvergenceWarning):
             converged = False
         else:
-            warnings.warn_explicit(
-                warning.message, warning.category, warning.filename, warning.lineno
-            )
+            show(warning)
     return converged
 
 

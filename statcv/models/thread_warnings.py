@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -37,6 +37,25 @@ def heeded() -> Iterator[list[warnings.WarningMessage]]:
     finally:
         _own.given = before
         _leave()
+
+
+def passed_on(call: Callable[[Any], Any], given: Any) -> Any:
+    """Return what a call returns, and show its warnings after it.
+
+    scikit-learn catches warnings where it checks its input, so that predictions in one
+    thread would put back what warnings do while a fit in another collects its own.
+    """
+    with heeded() as found:
+        made = call(given)
+    for warning in found:
+        show(warning)
+    return made
+
+
+def show(warning: warnings.WarningMessage) -> None:
+    """Show a collected warning as if it were given now."""
+    where = warning.filename, warning.lineno
+    warnings.warn_explicit(warning.message, warning.category, *where)
 
 
 def _enter() -> None:

@@ -1,6 +1,7 @@
 """Plans of several sites, joined into one plan of their stacked records."""
 
 import io
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -84,8 +85,9 @@ def test_fold_j_of_the_whole_is_fold_j_of_each_site(seed, scheme, how, stratify)
             seed=seed,
             **({"k": 3} if folds else {"repeats": 4}),
         )
-    except SchemeError as error:  # The hash leaves a fold of a site empty by chance.
-        if "would be empty" not in str(error):
+    except SchemeError as error:
+        # by chance the hash leaves a fold of a site empty, or has a class in one fold
+        if not re.search("would be empty|trains without any", str(error)):
             raise
         reject()
     joined = FoldPlan.concat(plans)

@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from statcv import cv, threads
+from statcv import cv
 from statcv.errors import DistributionalBiasWarning, FoldWarning, ModelError
 from statcv.folds import make_plan
 from statcv.folds.ragged import Ragged
@@ -24,6 +24,7 @@ from statcv.models.batched import Folds
 from statcv.models.batched.neighbors import fits as neighbors_folds
 from statcv.models.batched.neighbors import search as neighbors_search
 from statcv.models.batched.neighbors.search import nearby
+from statcv.numeric import threads
 
 SCHEMES = {
     "loocv": {},
