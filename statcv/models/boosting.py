@@ -69,6 +69,7 @@ def set_aside(training: TrainingSet, share: float) -> NDArray[np.bool_]:
         own = rng.permutation(np.flatnonzero(common == kind))
         before = np.cumsum(sizes[own]) - sizes[own]
         if len(own):
+            # as many strata as come nearest to the share, and never all of the class
             number = np.abs(before - share * sizes[own].sum()).argmin()
             drawn[own[:number]] = True
     aside = np.zeros(n, dtype=bool)
@@ -216,6 +217,7 @@ class XGBoost:
                 } | {"validation": rest}
             booster, log = self._boost(part, rounds, first, patience)
             refuse_no_number(log["validation"], rest)
+            # the round with the best value of the last metric, counted from 0
             rounds = booster.best_iteration + 1
             chosen = {"rounds": rounds}
             if again:

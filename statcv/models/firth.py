@@ -59,8 +59,10 @@ def orthonormal(X: Matrix, weights: Matrix) -> Matrix:
     """
     unit = column_units(X)
     rows = X / unit * np.sqrt(weights)[:, None]
+    # R has the singular values of the rows, and is much smaller
     R = np.linalg.qr(rows, mode="r")
     _, size, turn = np.linalg.svd(R, full_matrices=False)
+    # a smaller singular value may be due to rounding alone
     kept = size > np.finfo(float).eps * max(rows.shape) * size.max(initial=0.0)
     return np.asarray(turn[kept].T / size[kept] / unit[:, None])
 
@@ -113,14 +115,17 @@ class _Firth:
         return np.asarray((beta @ self.Z.T)[:, None])
 
     def loss(self, eta: Matrix, beta: Matrix) -> Matrix:
+        # log(1 + exp(-eta)) and log(1 + exp(eta)) without overflow
         positive, negative = np.logaddexp(0.0, -eta[0, 0]), np.logaddexp(0.0, eta[0, 0])
         fit = self.weights @ (self.y * positive + (1 - self.y) * negative)
         with np.errstate(divide="ignore"):
+            # ½ log det R'R is the sum of the logarithms of the pivots
             half = np.log(np.abs(self.at(eta).R.diagonal())).sum()
         return np.array([fit - half])
 
     def gradient(self, eta: Matrix, beta: Matrix) -> Matrix:
         place, eta = self.at(eta), eta[0, 0]
+        # 1 - p and p, each from its own logarithm, keep their digits near 0
         short = self.y * np.exp(-np.logaddexp(0.0, eta))
         beyond = (1 - self.y) * np.exp(-np.logaddexp(0.0, -eta))
         # the score of the penalty draws fitted probabilities towards one half
@@ -132,6 +137,7 @@ class _Firth:
         # in coordinates in which the information is the identity
         hessian = np.eye(gradient.shape[1]) - place.excess
         values, turn = np.linalg.eigh(hessian)
+        # far from its maximum the penalised likelihood need not be concave
         if not (values > CONVEX).all():
             return self.cautious(eta, gradient)
         white = place.whitened(gradient[0])
@@ -180,6 +186,7 @@ class Place:
     @property
     def leverages(self) -> Matrix:
         """The leverage of each record."""
+        # hat values, the diagonal of the projection QQ' on the weighted columns
         return np.asarray(np.einsum("ij,ij->i", self.Q, self.Q))
 
     @property
@@ -189,6 +196,8 @@ class Place:
         rows = np.linalg.solve(self.R.T, self.Z.T).T
         share = self.leverages * (self.tanh**2 - 2 * self.variance)
         made = (rows.T * share) @ rows
+        # tr(I⁻¹ I_j I⁻¹ I_k), with I_j the derivative of the information I by
+        # coordinate j, as a sum over the columns of Q
         for column in self.Q.T:
             third = (rows.T * (self.tanh * column)) @ self.Q
             made -= third @ third.T
@@ -245,6 +254,7 @@ def sure_firth_fits(records: TrainingSet, folds: Folds) -> FoldFits:
     used = weights > 0
     basis = orthonormal(X[used], weights[used])
     Z = X @ basis
+    # fits to several outcomes all start from the fit to the mean outcome
     mean = y if y.ndim == 1 else y.mean(axis=0)
     theta, converged = maximise(Z[used], mean[used], weights[used])
     if converged and len(theta):
@@ -291,6 +301,7 @@ class _Problem:
         tanh = np.tanh(theta @ self.Z.T / 2)
         counts = np.tile(self.weights, (len(theta), 1))
         self.block.multiply(counts)
+        # p = (1 + tanh(eta / 2)) / 2, so that p (1 - p) = (1 - tanh²) / 4
         variance = counts * (1 - tanh**2) / 4
         information = information_of(self.Z, variance)
         inverse = Whole(inverted(information))
@@ -311,6 +322,7 @@ def _iterate(problem: _Problem, theta: Matrix) -> tuple[Matrix, NDArray[np.bool_
         with np.errstate(invalid="ignore", over="ignore"):  # without an inverse
             step, usable = problem.step(theta)
             size = np.sqrt(np.einsum("bp,bp->b", step, step)) * reach
+            # with a fixed curvature of the penalty convergence is linear
             rate = np.where(before < np.inf, size / before, 1.0)
         close = (size * rate <= ACCURACY) & (rate <= 1) & usable
         go = ~close & (rate <= 1) & usable

@@ -39,8 +39,10 @@ def intercept_shifts(eta: Matrix, y: Matrix, counts: Matrix) -> Matrix:
     total = np.maximum(counts.sum(axis=1), 1e-300)
     for _ in range(ITERATIONS):
         tanh = np.tanh((eta + shift[:, None]) / 2)
+        # Newton's step: events that predictions lack, over their variance
         short = events - (counts * (1 + tanh)).sum(axis=1) / 2
         variance = (counts * (1 - tanh**2)).sum(axis=1) / 4
+        # far out on the logistic curve a Newton step would overshoot, or divide by 0
         step = np.clip(short / np.maximum(variance, 1e-12 * total), -1.0, 1.0)
         shift += step
         if (np.abs(step) <= MOVED).all():

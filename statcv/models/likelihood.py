@@ -68,6 +68,7 @@ class Bernoulli:
 
     def link(self, mean: Floats) -> Floats:
         """Return the log-odds, or the logarithms of several probabilities."""
+        # predictions of exactly 0 or 1 have infinite log-odds
         p = np.clip(mean, EDGE, 1 - EDGE)
         return np.asarray(np.log(p) - (np.log1p(-p) if mean.ndim == 1 else 0.0))
 
@@ -87,9 +88,11 @@ class Bernoulli:
             observed = y[..., None] == np.arange(eta.shape[-1])
             return np.asarray(observed - softmax(eta, axis=-1))
         if ((y == 0) | (y == 1)).all():
+            # the probability of the other class keeps its digits near 0
             sign = 2.0 * y - 1
             with np.errstate(over="ignore"):
                 return np.asarray(sign / (1 + np.exp(sign * eta)))
+        # y (1 - p) - (1 - y) p, in which 1 - p keeps its digits near 0 as well
         return np.asarray(y * expit(-eta) - (1 - y) * expit(eta))
 
     def curvature(self, y: NDArray[Any], eta: Floats) -> Floats:
@@ -98,6 +101,7 @@ class Bernoulli:
 
         if eta.ndim > y.ndim:
             return np.asarray(softmax(eta, axis=-1))
+        # p (1 - p) is even in the predictor, so that exp need not overflow
         odds = np.exp(-np.abs(eta))
         return np.asarray(odds / (1 + odds) ** 2)
 
@@ -167,6 +171,8 @@ class Generalized:
         link, mean = self.family.link, self.family.link.inverse(eta)
         variance, steep = self.family.variance(mean), link.deriv(mean)
         bend = self.family.variance.deriv(mean) * steep + variance * link.deriv2(mean)
+        # the expected information; with a link that is not canonical the observed one
+        # depends on the outcome as well
         factor = 1 / (variance * steep**2)
         return np.asarray(factor * (1 + (y - mean) * bend / (variance * steep)))
 
@@ -249,6 +255,7 @@ class LinearFits:
         return LinearFits(**kept, rows=given.rows)
 
 
+# what changes nothing in a fit: no fill of missing values, class weights of 1
 NEUTRAL = {"filled": np.nan, "class_weights": 1.0, "balanced": False}
 
 

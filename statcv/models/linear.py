@@ -106,6 +106,7 @@ def sure_linear_fits(records: TrainingSet, folds: Folds) -> FoldFits:
             with np.errstate(invalid="ignore"):
                 # one step is exact, since the Hessian is the same everywhere
                 moved = theta[own] + inverse.times(gradient)
+            # an inverse that is so large has lost the digits of the fold's information
             sure = inverse.norm <= GROWTH
             beta = np.linalg.solve(R, moved[sure].T).T / unit
             fits.coefficients[np.ix_(block.fits[sure], live)] = beta
@@ -122,6 +123,7 @@ def _fit_large(
     records: TrainingSet, folds: Folds
 ) -> tuple[Matrix, NDArray[np.bool_]] | None:
     """Return coefficients of a few large folds, and which are beyond doubt."""
+    # what is negligible is stated for outcomes of size 1
     size = float(np.abs(records.y).max(initial=0.0)) or 1.0
     family = Numeric(records.y / size)
     passes = Passes.of(records, family, np.zeros(records.X.shape[1]))
@@ -256,7 +258,10 @@ def _least_norm(training: TrainingSet) -> Matrix:
     X, y, place = training.X[used], training.y[used].astype(float), training.intercept
     mean, products = weights / weights.sum(), X @ X.T
     if place is not None:
+        # products of the columns besides the intercept, which adds 1 to each
         products -= 1.0
+    # the intercept has no part in the norm if the multiples add up to 0, for which the
+    # solution for ones is subtracted from that for y
     right = np.column_stack([y, np.ones(len(X))])
     solved, well = solve_well(products[None], right[None])
     if well[0]:
@@ -273,6 +278,7 @@ def _least_norm(training: TrainingSet) -> Matrix:
         beta = np.linalg.lstsq(centred * root[:, None], lacking * root, rcond=None)[0]
     if place is not None:
         beta[place] = 0.0
+        # with an intercept, residuals have a weighted mean of 0
         beta[place] = mean @ (y - X @ beta)
     return np.asarray(beta)
 

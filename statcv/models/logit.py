@@ -212,8 +212,10 @@ class Logit:
 
     def ridge(self, training: TrainingSet) -> Matrix:
         """Return the strength of the penalty on each column, shape (p,)."""
+        # C × loss + ½ Σ β² has its optimum where loss + Σ β² / 2C has it
         ridge = np.full(training.X.shape[1], 0.0 if self.C is None else 1 / self.C)
         if self.standardize and self.penalised:
+            # the square of sd × β, the coefficient of the column over its sd
             ridge *= variances(training.X, training.weights)
         if training.intercept is not None:
             ridge[training.intercept] = 0.0

@@ -143,6 +143,7 @@ class NeighborsFit:
         """Return means or shares; NaN where a covariate is missing."""
         records = self.fitted.records
         X = without_column(X, records.intercept)
+        # a record that lacks a covariate has no distance from others
         known = np.isfinite(X).all(axis=1)
         rows = np.flatnonzero(known)
         found = self.fitted.predict(X, rows, np.zeros(len(rows), dtype=np.intp))

@@ -105,10 +105,12 @@ def linear_of(estimator: Any, training: TrainingSet) -> LinearFits | None:
     one = len(coef) == 1
     beta = (coef * scale).T
     with np.errstate(divide="ignore"):
+        # β = γ × scale, so that αγ² = (α / scale²) β²; infinite for a scale of 0
         penalty = _ridge(last) / scale**2
     constant = intercept + shift
     place, penalty_there, missing = training.intercept, 0.0, filled
     if not last.fit_intercept:
+        # an intercept that is not fitted is 0, as under an infinite penalty
         constant, penalty_there = np.zeros(len(coef)), math.inf
     if place is not None:
         beta = _inserted(beta, place, constant)
@@ -183,6 +185,7 @@ def _ridge(model: Any) -> float:
 def _affine(estimator: Any, columns: int) -> tuple[Floats, Floats, Floats | None]:
     """Return shift and scale of each column, and what replaces a missing value."""
     steps = [step for step in _steps(estimator) if step not in (None, "passthrough")]
+    # an affine map is known by what it makes of 0 and 1; NaN shows the value filled in
     rows = np.array([[0.0], [1.0], [np.nan]]).repeat(columns, axis=1)
     for step in steps:
         rows = _transformed(step, rows)
@@ -190,6 +193,7 @@ def _affine(estimator: Any, columns: int) -> tuple[Floats, Floats, Floats | None
     if np.isnan(rows[2]).all():
         return offset, scale, None
     with np.errstate(divide="ignore", invalid="ignore"):
+        # a column that is scaled to nothing may have any value
         filled = np.where(scale != 0, (rows[2] - offset) / scale, 0.0)
     return offset, scale, filled
 
@@ -224,6 +228,7 @@ def balanced_weights(training: TrainingSet) -> Floats:
     counted = "sample_weight" in inspect.signature(compute_class_weight).parameters
     weights = training.weights if counted else None
     totals = np.bincount(training.y, weights, training.n_classes)
+    # the same total weight for every class, and a mean weight of 1 over all records
     return np.asarray(totals.sum() / (training.n_classes * totals))
 
 

@@ -209,6 +209,7 @@ class Statsmodels:
         if not known or len(parameters) != training.X.shape[1]:
             return None
         if parameters.ndim == 2:  # a column for each class after the first
+            # the first class is the reference of MNLogit
             parameters = np.column_stack([np.zeros(len(parameters)), parameters])
         if self.family.__name__ == "MNLogit" and training.kind == "binary":
             parameters = parameters[:, 1]

@@ -98,6 +98,7 @@ def _check_same(again: Statsmodels, fitted: Any, weights: Any) -> None:
     try:
         before = np.asarray(fitted.predict(), dtype=float)
         after = again.fit(training).predict(training.X)
+        # iterations of another start end at other last digits
         same = bool(np.abs(after - before).max() <= SAME * np.ptp(before) + 1e-8)
     except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
         raise ModelError(

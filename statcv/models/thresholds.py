@@ -56,6 +56,7 @@ def deciding(decisions: Matrix) -> Matrix:
         Whether class 1, or each of several classes, is predicted, as 1 and 0; or the
         share of fits that predict it.
     """
+    # no prediction is as large, and the mean has the sign of the majority
     return FAR * ((0.5 if decisions.ndim == 1 else 0.0) - decisions)
 
 
@@ -154,6 +155,7 @@ def best_thresholds(
     cut = np.where(values == 0, 0.0, cut)  # no probability is below 0
     usable = present & (values > following)  # ties are not split
     usable[:, 0] = True  # nothing is above 1
+    # cuts whose scores differ by rounding alone are equally good
     score = np.where(usable, round_significant(score), -np.inf)
     best = usable & (score == score.max(axis=1, keepdims=True))
     off = np.where(best, np.abs(cut - 0.5), np.inf)
@@ -173,11 +175,13 @@ def _cumulated(
     The first value is above all predictions that count, so that no such record is
     positive. Also return whether each value belongs to a record that counts.
     """
+    # one sort gives the true and false positives of all cuts, as in a ROC curve
     order = np.argsort(-predicted, axis=1, kind="stable")
     values = np.take_along_axis(round_significant(predicted), order, axis=1)
     count = np.take_along_axis(weights, order, axis=1)
     positive = np.take_along_axis(y == 1, order, axis=1)
     highest = np.where(count > 0, values, -np.inf).max(axis=1, keepdims=True)
+    # probabilities do not exceed 1, and scores have no bound
     above = np.where(highest < 1, 1.0, highest + 1)
     none = np.zeros((len(values), 1))
     return (
@@ -193,6 +197,7 @@ def _next_present(values: Matrix, present: NDArray[np.bool_]) -> Matrix:
     lowest = np.where(present, values, np.inf).min(axis=1, keepdims=True)
     below = np.where(lowest > 0, 0.0, lowest - 1)
     held = np.where(present, values, -np.inf)
+    # a running maximum from the lowest value on skips records that do not count
     after = np.maximum.accumulate(held[:, ::-1], axis=1)[:, ::-1]
     following = np.concatenate([after[:, 1:], below], axis=1)
     return np.asarray(np.maximum(following, below))

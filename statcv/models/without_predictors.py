@@ -162,6 +162,7 @@ def _class_weights(model: Model, totals: Matrix) -> Matrix:
         of_class = [float(wanted.get(code, 1.0)) for code in range(totals.shape[1])]
         return np.broadcast_to(of_class, totals.shape)
     if isinstance(wanted, str):  # "balanced"
+        # classes get equal totals; a common factor cancels in the shares
         return np.asarray(1 / np.maximum(totals, 1e-300))
     return np.ones_like(totals)
 

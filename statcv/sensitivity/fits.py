@@ -80,6 +80,7 @@ class Sensitivity:
             mean = (weights * eta).sum(axis=1) / total
             away = eta - mean[:, None]
             spread = np.sqrt((weights * away**2).sum(axis=1) / total)
+            # predictors that differ by rounding alone are equal, and stay 0
             known = spread > SAME * np.abs(eta).max(axis=1)
             rate = np.divide(1.0, spread, out=np.zeros_like(spread), where=known)
             owner = np.searchsorted(numbers, fit[some])
@@ -98,10 +99,12 @@ class Sensitivity:
         n = len(records.y)
         given = np.ones(n) if records.weights is None else records.weights.astype(float)
         if self.fits.class_weights is not None:
+            # class weights act on the likelihood as weights of the records do
             given = given * self.fits.class_weights[0][records.y]
         beta, penalty = self._coefficients(first)[0], self._penalties(first)[0]
         rows = self._rows(first, np.arange(n))
         trained = training_times(records, setup.folds, first)[0].astype(float)
+        # where the total weight of a class is fixed, one record gains what others lose
         by_class, strata = None, plan.strata
         if self.fits.balanced is not None:
             by_class = records.y.astype(np.intp)
@@ -130,6 +133,7 @@ class Sensitivity:
     def _penalties(self, numbers: Numbers) -> Floats:
         penalty = self.fits.penalty[numbers]
         if self.fits.constant is not None:
+            # the intercept that the model adds has no ridge
             penalty = np.column_stack([penalty, np.zeros(len(penalty))])
         return penalty
 

@@ -99,20 +99,24 @@ class Reference:
         pull, curved = _slopes(likelihood, y, start, given)
         inverse = _inverse(X, curved * times[:, None], penalty)
         influence = _solved(inverse, X, pull)
+        # the gradient of the fit is 0: only changes of its weights make the step
         step = np.einsum("j,jcp->cp", times - trained, influence)
         eta = start + X @ step.T
         pull, curved = _slopes(likelihood, y, eta, given)
         inverse = _inverse(X, curved * times[:, None], penalty)
         weight = curved if curved.shape[1] == 1 else given[:, None]
         if curved.shape[1] == 1:
+            # without a record of leverage h, Newton's step is 1 / (1 - h) times as long
             leverage = np.einsum("np,pq,nq->n", X, inverse, X) * (curved[:, 0] * times)
             if clusters is not None:
                 leverage = _of_clusters(X, leverage, clusters)
+            # a leverage near 1 would make the step of a single record boundless
             pull = pull / (1 - np.clip(leverage, 0, MAX_LEVERAGE))[:, None]
         influence = _solved(inverse, X, pull)
         if by_class is not None:  # a record takes weight from others of its class
             for code in np.unique(by_class):
                 own = by_class == code
+                # as the total is fixed, all records of the class lose what one gains
                 share = given[own] / max(given[own] @ times[own], LEAST)
                 total = np.einsum("j,jcp->cp", times[own], influence[own])
                 influence[own] -= share[:, None, None] * total
@@ -164,6 +168,7 @@ class Reference:
             at = np.where(known, lists.starts[fit] + place, 0)
             moved = lists.values[at]
             rate = np.einsum("kp,kcp->kc", own, self.influence[moved])
+            # first order in the weight: -1 for a record left out, 1 for a repeat
             rate *= ((times[at] - 1.0) * known)[:, None]
             made += change[:, moved, None] * rate
         return np.asarray(made * self._scale[fit, None])
@@ -213,6 +218,7 @@ class Reference:
         else:
             each = range(len(self.folds))
             own = np.array([self.curvature @ self._times(one) for one in each])
+        # ratios of summed curvatures stand for those of information matrices
         mean = float(self.curvature @ self.times)
         found = np.divide(mean, own, out=np.ones(len(own)), where=own > 0)
         return np.asarray(found)
@@ -223,10 +229,12 @@ def _of_clusters(X: Floats, leverage: Floats, clusters: Numbers) -> Floats:
 
     Equal rows have the leverage of all of them together.
     """
+    # equal rows have one projection in common, and different rows hardly ever do
     key = np.round(X @ np.cos(np.arange(X.shape[1])), DECIMALS)
     distinct = np.unique(
         np.stack([clusters, np.unique(key, return_inverse=True)[1]]), axis=1
     )
+    # a cluster spans as many directions as different rows, or all columns
     rank = np.minimum(np.bincount(distinct[0]), X.shape[1])
     return np.asarray((np.bincount(clusters, leverage) / np.maximum(rank, 1))[clusters])
 
@@ -236,6 +244,7 @@ def _mean_times(folds: Folds, n: int) -> Floats:
     lists, times = folds.changes
     mean = 1 + np.bincount(lists.values, times - 1.0, n) / max(len(folds), 1)
     if folds.weights is not None:
+        # a sample of the fits is enough for the mean of their weights
         some = np.unique(np.linspace(0, len(folds) - 1, SOME_FITS).astype(np.intp))
         mean = mean * folds.weights(some).mean(axis=0)
     return np.asarray(mean)
@@ -253,6 +262,7 @@ def _slopes(
         return pull * given[:, None], curved * given[:, None]
     pull = likelihood.residual(y, eta[:, 0]) * given
     curved = likelihood.curvature(y, eta[:, 0]) * given
+    # the observed information of a link that is not canonical may be negative
     return pull[:, None], np.maximum(curved, 0.0)[:, None]
 
 
@@ -262,6 +272,7 @@ def _inverse(X: Floats, curved: Floats, penalty: Floats) -> Floats:
     if classes == 1:
         return inverted(information_of(X, curved.T)[0], penalty)
     total = np.maximum(curved.sum(axis=1), LEAST)
+    # diag(p) - pp', times the weight of the record, to which its classes add up
     pairs = [
         curved[:, a] * ((a == b) - curved[:, b] / total)
         for a, b in zip(*np.triu_indices(classes), strict=True)
@@ -291,6 +302,7 @@ def _fewer_columns(X: Floats, penalty: Floats) -> tuple[Floats, Floats]:
     if np.count_nonzero(penalised) <= len(X):
         return X, penalty
     shrunk = X[:, penalised] / np.sqrt(penalty[penalised])
+    # XΛ⁻¹X' = UDU': columns UD^½ with a ridge of 1 have the same products
     values, vectors = np.linalg.eigh(shrunk @ shrunk.T)
     kept = values > values[-1] * len(X) * np.finfo(float).eps
     few = vectors[:, kept] * np.sqrt(values[kept])

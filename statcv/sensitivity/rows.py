@@ -41,5 +41,6 @@ class BasisRows:
     def along(self, vectors: Floats) -> Floats:
         """Return products of all rows and a vector of each fit, (m, n) of (m, p)."""
         if self.own is not None:
+            # (BA)v = B(Av), so that the matrix of no fit is made
             vectors = np.einsum("mrp,mp->mr", self.own, vectors)
         return np.asarray(vectors @ self.basis.T)

@@ -86,6 +86,7 @@ class Block:
             changed = values[self.rows]
         else:
             changed = np.take_along_axis(values, self.rows, axis=1)
+        # the product over all records serves every fit; padding weighs 0
         lost = np.einsum("bm,bmp->bp", changed * self.less, Z[self.rows])
         return np.asarray(values @ Z - lost, dtype=float)
 
@@ -131,4 +132,5 @@ class Block:
 
 def few(width: int, p: int) -> bool:
     """Return whether so many changed records are few, compared with p columns."""
+    # Woodbury inverts a matrix of this width: beyond p / 2 that saves little
     return width <= max(p // 2, 4)

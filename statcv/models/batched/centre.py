@@ -85,6 +85,7 @@ class Centre:
 
         A ridge bounds a fit to all classes, whichever records it has.
         """
+        # each predictor changes by this at most, a difference by twice as much
         moved = np.sqrt(squares_of(theta - self.theta)) * self.reach
         sure = np.asarray(self.spread + 2 * moved < self.family.moderate)
         if bounded:
@@ -126,6 +127,7 @@ class Centre:
     @cached_property
     def noise(self) -> float:
         """The length of steps that rounding makes, of the sums above all."""
+        # rounding errors add up at random, as the root of their number
         least = 1e-15 * float(np.sqrt(len(self.theta) * len(self.X))) * self.scale
         if self.turn is None:
             return least
@@ -133,6 +135,7 @@ class Centre:
         sizes: Any = np.abs(first)
         sums = (sizes * self.weights) @ np.abs(self.X)
         every = np.abs(np.einsum("kc,qcp->qkp", self.family.basis, self.turn))
+        # rounding changes a number by about 5e-17 of its size on average
         rounded = 5e-17 * np.linalg.norm(every.reshape(len(every), -1) @ sums.ravel())
         return max(least, float(rounded))
 
@@ -230,6 +233,7 @@ def find_centre(
         return None
     unit = column_units(X[:, live])
     X = (X if len(live) == X.shape[1] else X[:, live]) / unit
+    # β of a column is β × unit of the scaled one, so that λβ² is (λ / unit²)(β × unit)²
     strengths = ridge[live] / unit**2
     start, free = np.zeros((int(family.basis.shape[1]), len(live))), None
     if near is not None:
@@ -241,6 +245,7 @@ def find_centre(
         alone = fit_alone(records, ridge)
         if alone.converged and not alone.separated:
             beta = alone.beta.reshape(len(ridge), -1)[live].T * unit
+            # the pseudoinverse takes coefficients of classes to those that are free
             inverse = np.linalg.pinv(family.basis)
             free = _newton(X, family, weights, strengths, inverse @ beta)
     if free is None:
@@ -321,9 +326,11 @@ def _inverse_root(matrix: Matrix) -> Matrix | None:
     if failed:
         return None
     norm = float(np.abs(matrix).sum(axis=0).max())
+    # LAPACK estimates the reciprocal of the condition number from the factor alone
     closeness, _ = lapack.dpocon(factor, norm)
     if not closeness * GOOD > 1:
         return None
+    # H = U'U with an upper triangle U, so that U⁻¹U⁻ᵀ is its inverse
     return np.asarray(lapack.dtrtri(factor)[0])
 
 

@@ -140,6 +140,7 @@ def approach(
     """
     usable = inverse.norm <= SINGULAR
     step = inverse.times(gradient)
+    # Cauchy-Schwarz: a predictor moves by at most reach times the length of a step
     far = usable & (squares_of(step) * precision.reach**2 > FAR**2)
     short, ahead = far, None
     if far.any():
@@ -239,6 +240,7 @@ def follow(
         rate = size / before
         # a rate may be small by chance, where a step was right in one direction only
         close = (size * np.maximum(rate, slower) <= enough) | (size <= noise)
+        # a step that is not finite has a rate of NaN, which ends the fit as well
         halt = going & (close | ~(rate <= 1))
         theta = theta + step
         steps.append(step)
@@ -273,6 +275,8 @@ def _updated(step: Matrix, steps: list[Matrix], squares: list[Matrix]) -> Matrix
     """Apply Broyden's updates, each given by a step and the one after it."""
     for (earlier, later), square in zip(pairwise(steps), squares, strict=False):
         step += later * (np.einsum("bp,bp->b", earlier, step) / square)[:, None]
+    # Sherman-Morrison: the latest update involves the step that it leads to, for which
+    # it is solved (Kelley 1995, chapter 7)
     along = np.einsum("bp,bp->b", steps[-1], step) / squares[-1]
     step /= (1 - along)[:, None]
     return step

@@ -99,6 +99,7 @@ class Downdate:
 
     def times(self, vectors: Matrix) -> Matrix:
         """Multiply vectors, shape (m, p), each by its matrix."""
+        # I + Z'CZ is never made: its product takes 2 × width × p operations, not p²
         within = np.einsum("bmp,bp->bm", self.rows, vectors)
         within = np.einsum("bmk,bk->bm", self.core, within)
         return np.asarray(vectors + np.einsum("bm,bmp->bp", within, self.rows))
@@ -165,6 +166,7 @@ def inverted(matrices: Matrix) -> Matrix:
     except np.linalg.LinAlgError:
         if len(matrices) == 1:
             return np.full_like(matrices, np.nan)
+        # a single singular matrix makes numpy refuse all of them
         return np.concatenate([inverted(one[None]) for one in matrices])
 
 
@@ -195,6 +197,7 @@ def squares_of(rows: Matrix) -> Matrix:
 
 def _size(matrices: Matrix) -> Matrix:
     """Frobenius norm, infinite where a matrix is not positive on its diagonal."""
+    # the Frobenius norm bounds the largest eigenvalue; one that is NaN bounds nothing
     positive = (np.einsum("bii->bi", matrices) > 0).all(axis=1)
     squares = np.einsum("bij,bij->b", matrices, matrices)
     return np.where(positive & np.isfinite(squares), np.sqrt(squares), np.inf)

@@ -210,6 +210,7 @@ class Folds:
             cell = lists.owners[place] * len(some) + column
             count = np.bincount(cell, minlength=len(self) * len(some))
             lost = count.reshape(len(self), len(some))
+            # a column is empty in a fit that lacks all weighted rows where it is not 0
             empty[:, some] = lost == np.count_nonzero(used, axis=0)
         return empty if empty.any() else None
 
@@ -236,6 +237,7 @@ class Folds:
         out = self.out.owners * n + self.out.values
         copied = self.copied.owners * n + self.copied.values
         cells, place = np.unique(np.concatenate([out, copied]), return_inverse=True)
+        # once, and once more for each repeat; once less if it is left out
         times = np.bincount(place[len(out) :], minlength=len(cells)) + 1
         times[place[: len(out)]] -= 1
         sizes = np.bincount(cells // n, minlength=len(self))
@@ -263,6 +265,7 @@ class Folds:
         start = 0
         while start < len(order):
             width = max(int(sizes[order[start]]), 1)
+            # weights may differ in every record, and leave no short list of changes
             dense = self.weights is not None or not few(width, p)
             own = width * p if few(width, p) else p * p
             kept = max(each, n if dense else 1, own)
@@ -301,5 +304,6 @@ def _rare_columns(X: Matrix, weights: Matrix | None, most: int) -> Numbers:
         if weights is not None:
             used &= weights[rows, None] > 0
         count += len(used) if used.all() else np.count_nonzero(used, axis=0)
+        # no fit lacks enough records to empty a column that is not 0 in more of them
         rare, count = rare[count <= most], count[count <= most]
     return rare

@@ -105,6 +105,7 @@ def sure_fits(
             beta = centre.beta(theta)[:, free]
             fits.coefficients[block.fits] = beta.reshape(len(block), -1)
             fits.converged[block.fits] = sure
+    # a column that is 0 in all training rows has no estimate; 0 leaves it out
     empty = folds.empty_columns(records.X, records.weights)
     if empty is not None:
         fits.coefficients[np.tile(empty, len(free))] = 0.0

@@ -57,6 +57,7 @@ class NewLevels:
             place = np.flatnonzero((some[own] & used)[lists.values])
             cell = lists.owners[place] * size + own[lists.values[place]]
             cells, lost = np.unique(cell, return_counts=True)
+            # a fit lacks a level if it leaves out as many records as have it
             cells = cells[lost == total[cells % size]]
             # levels without weight
             without = np.unique(own[(own >= 0) & (total[own] == 0)])

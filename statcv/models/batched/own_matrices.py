@@ -162,6 +162,7 @@ def _in_basis(
         penalties = turned.__getitem__
     made = regression.in_basis(basis, chosen, about, penalties)
     within = made.coefficients.reshape(len(some), -1, p)
+    # γ = A⁻¹β: back from the basis to the columns of each fold
     back = np.matmul(within, inverse.transpose(0, 2, 1))
     fits.coefficients[some] = back.reshape(len(some), -1)
     fits.converged[some] = made.converged

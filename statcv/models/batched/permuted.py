@@ -48,6 +48,7 @@ def permuted_folds(folds: Folds, times: int, places: Numbers | None = None) -> F
         if places is None:
             return given
         moved = np.empty_like(given)
+        # the weight of a record goes to the one that takes its place
         np.put_along_axis(moved, places[fits // each], given, axis=1)
         return moved
 

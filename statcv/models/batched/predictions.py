@@ -80,6 +80,7 @@ def every_class(coefficients: Matrix, records: TrainingSet, ridge: Matrix) -> Ma
     if width_of(records) == 1:
         return by_class
     made = np.zeros((len(by_class), width_of(records), by_class.shape[2]))
+    # without a penalty the first class is the reference, with coefficients of 0
     made[:, free] = by_class
     return made
 

@@ -112,6 +112,7 @@ class Problem:
         basis = self.family.basis
         if basis.shape != (1, 1):
             sums = np.matmul(basis.T, sums)
+        # the chain rule: the transpose of the map from coordinates to coefficients
         free = sums.reshape(len(sums), sums.shape[1] * sums.shape[2])
         if self.turn is None:
             return free

@@ -77,6 +77,8 @@ class RowSpace:
         multiples = self.multiples(solved.beta[first:].T)
         beta = (multiples @ X[self.order[: self.rows.shape[1]]]).T
         if self.scale is not None:
+            # one division for the scaled records that are summed, one for the units of
+            # the result
             square = self.scale**2
             beta = beta / (square if beta.ndim == 1 else square[:, None])
         if place is not None:
@@ -96,6 +98,7 @@ class RowSpace:
         eta = flat @ self.records.X[some].T
         if place is not None:
             eta -= flat[:, [place]]
+        # as many independent records as directions determine coefficients
         theta: Any = np.linalg.solve(self.rows[some], eta.T).T
         if place is not None:
             theta = np.column_stack([flat[:, place], theta])
@@ -218,6 +221,7 @@ def row_space(records: TrainingSet, ridge: Matrix) -> RowSpace | None:
         return None
     least, most = float(penalised.min()), float(penalised.max())
     if most > least:
+        # columns over the roots of their strengths have a ridge in common
         scale = np.sqrt(ridge / most)
         if place is not None:
             scale[place] = 1.0
@@ -262,8 +266,10 @@ def _by_products(
     # XX' holds all that ridge fits of many columns depend on
     products = np.sum(shared(of_some, parts, cost / len(parts)), axis=0)
     if place is not None:
+        # the intercept has no ridge, and is not among the columns that are rotated
         products -= np.outer(X[:, place], X[:, place])
     longest = float(products.diagonal().max())
+    # LL' = XX': the rows of L are the records in an orthonormal basis of what they span
     factor, pivots, rank, _ = lapack.dpstrf(products, lower=1)
     rows, order = np.empty((len(X), rank)), pivots - 1
     rows[order] = np.tril(factor)[:, :rank]
@@ -283,6 +289,7 @@ def _by_blocks(X: Matrix, place: int | None) -> tuple[Matrix, NDArray[np.intp]]:
         some = X[:, start : start + WIDE * n]
         if place is not None and start <= place < start + some.shape[1]:
             some = np.delete(some, place - start, axis=1)
+        # R'R is then XX' over all columns so far, without a product of records
         stacked = np.vstack([triangle, some.T])
         triangle = np.asarray(np.linalg.qr(stacked, mode="r"))
     # pivots end where the rest is rounding

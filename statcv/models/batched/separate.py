@@ -102,6 +102,7 @@ class Penalised:
         """Return whether fitted probabilities come near 0 or 1, shape (m,)."""
         family = self.problem.family
         if family.width == 1:
+            # the least probability of a class, by the record with the largest predictor
             small = np.exp(-self.furthest(eta))
             return np.asarray(small / (1 + small) < EXTREME)
         used = (self.problem.trained() > 0)[:, None]

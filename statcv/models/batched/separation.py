@@ -48,6 +48,7 @@ def not_separated(problem: Judged, theta: Matrix) -> NDArray[np.bool_]:
         The optima.
     """
     moderate = problem.family.moderate
+    # least squares has an optimum whatever the outcomes are
     if moderate == np.inf:
         return np.ones(len(theta), dtype=bool)
     sure = problem.seems_moderate(theta)

@@ -53,6 +53,7 @@ class Series:
     def around(cls, centre: Centre, folds: Folds) -> Series | None:
         """Sum the terms over the records; None if that does not pay or is not exact."""
         n, q = centre.X.shape
+        # there are as many monomials of third degree in q coordinates
         terms = comb(q + 2, 3)
         pays = MIN_RECORDS_PER_TERM * terms <= n and terms <= len(folds)
         one = isinstance(centre.family, TwoClasses) and folds.outcome is None
@@ -123,6 +124,7 @@ class NearCentre:
     def gradient(self, theta: Matrix) -> Matrix:
         """Return the gradient of each log-likelihood, less the penalty's, (m, q)."""
         rows, y, less = self._changed
+        # what the records left out add to the gradient, without the series
         pulled = less * y * expit(-y * np.einsum("bmp,bp->bm", rows, theta))
         every = self.series.gradient(theta - self.series.centre.theta)
         every -= np.einsum("bm,bmp->bp", pulled, rows)
@@ -167,6 +169,7 @@ def _products(rows: Matrix) -> tuple[Matrix, Matrix]:
     """Return the products of two entries of each row, and of three, in rising order."""
     q = rows.shape[1]
     two = np.hstack([rows[:, a : a + 1] * rows[:, a:] for a in range(q)])
+    # products of two entries from the a-th on stand from this place on
     from_a = np.cumsum([0, *range(q, 1, -1)]).tolist()
     three = [rows[:, a : a + 1] * two[:, start:] for a, start in enumerate(from_a)]
     return two, np.hstack(three)
@@ -174,6 +177,7 @@ def _products(rows: Matrix) -> tuple[Matrix, Matrix]:
 
 def _orders(q: int, factors: int) -> Matrix:
     """Return in how many orders the factors of each product can be written."""
+    # multinomial coefficients: x²y, for example, can be written in 3 orders, xyz in 6
     orders = {2: {1: 1, 2: 2}, 3: {1: 1, 2: 3, 3: 6}}[factors]
     products = combinations_with_replacement(range(q), factors)
     return np.array([orders[len(set(one))] for one in products], dtype=float)

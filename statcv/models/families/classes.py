@@ -67,6 +67,7 @@ class Classes(Family):
     @property
     def moderate(self) -> float:
         """A difference of linear predictors at which no probability is near 0."""
+        # a probability is at least exp(-spread) / K, here e times what is extreme
         return float(-np.log(EXTREME * self.width) - 1)
 
     def mean(self, eta: Matrix) -> Matrix:
@@ -76,6 +77,7 @@ class Classes(Family):
     def loss(self, eta: Matrix) -> Matrix:
         """Return minus the log-likelihoods."""
         top = eta.max(axis=1)
+        # log-sum-exp less the largest predictor, so that no exponential overflows
         total = np.log(np.exp(eta - top[:, None]).sum(axis=1))
         return np.asarray(total + top - eta.reshape(-1)[self._observed(eta, EVERY)])
 
@@ -112,6 +114,8 @@ class Classes(Family):
 
     def change(self, moved: Matrix, state: Matrix, rows: slice) -> None:
         """Put changes of residuals in the place of those of linear predictors."""
+        # p (1 + g) / (1 + mean g) are the new probabilities, with g = exp(move) - 1;
+        # differences by this formula have as many digits as the moves
         grown = growth(moved)
         mean = (state * grown).sum(axis=1, keepdims=True)
         np.subtract(mean, grown, out=moved)
@@ -154,6 +158,7 @@ def contrasts(ridge: Matrix, classes: int) -> Matrix:
     identity = np.eye(classes)[:, 1:]
     if not (ridge > 0).any():
         return identity
+    # orthonormal sum-to-zero contrasts: the ridge on them is that on the classes
     columns = np.column_stack([np.ones(classes), identity])
     return np.asarray(np.linalg.qr(columns)[0][:, 1:], dtype=float)
 

@@ -25,6 +25,7 @@ class TwoClasses(Family):
     @property
     def moderate(self) -> float:
         """Linear predictors that are all smaller are those of no separation."""
+        # the least probability is then 3e-7
         return 15.0
 
     @property
@@ -55,6 +56,7 @@ class TwoClasses(Family):
         digits near 0.
         """
         sign = self.y[..., rows]
+        # y / (1 + exp(y eta)): an exponential that overflows gives 0, as it should
         eta *= sign
         np.exp(eta, out=eta)
         eta += 1
@@ -71,6 +73,8 @@ class TwoClasses(Family):
         """Put changes of residuals in the place of those of linear predictors."""
         sign = self.y[..., rows]
         moved *= -sign
+        # q' - q = q (1 - q) g / (1 + q g), with g = exp(-y × move) - 1 and q the
+        # probability of the class that was not observed
         grown = growth(moved)
         np.multiply(state, grown, out=moved)
         moved += 1
@@ -86,11 +90,13 @@ class TwoClasses(Family):
 
     def cautious(self, eta: Matrix) -> Matrix:
         """Bound the loss of records on the wrong side as Jaakkola & Jordan (2000)."""
+        # tanh(x) / x is 1 at so small an x, where 0 would divide by 0
         half = np.maximum(np.abs(eta) / 2, 1e-8)
         # the curvature of a parabola above the loss that touches it here
         bound = (np.tanh(half) / (4 * half)).swapaxes(0, 1)
         wrong = (self.y * eta < 0).swapaxes(0, 1)
         made = np.where(wrong, bound, self.variances(eta))
+        # a variance that underflows to 0 would leave a Hessian of zeros
         return np.asarray(np.maximum(made, 1e-300))
 
     def spread(self, eta: Matrix) -> Matrix:

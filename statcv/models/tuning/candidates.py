@@ -63,6 +63,7 @@ def _ridge_path(
         return
     path = fit_logit_path(Cs, records, folds, spread)
     for C, fits in zip(Cs, path, strict=True):
+        # a ridge of 1 / C on scaled columns is one of variance / C as they are
         penalty = Logit(C).ridge(records) if spread is None else spread / C
         fitted = by_linear_predictor(fits, records, folds, expit, penalty)
         yield with_new_levels(fitted, records, folds) or fitted

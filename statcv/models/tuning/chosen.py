@@ -48,6 +48,7 @@ def _edges(
     found = []
     for word, edge in (("smallest", min(numbers)), ("largest", max(numbers))):
         times = int((chosen == edge).sum())
+        # there is no smaller count, so that the grid cannot be extended there
         least = word == "smallest" and isinstance(edge, int) and edge <= 1
         if times > OFTEN * len(chosen) and math.isfinite(edge) and not least:
             sentence = (

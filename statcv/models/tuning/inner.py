@@ -117,6 +117,7 @@ class InnerScheme:
     def fits(self, n: int) -> int:
         """Return the number of fits on n records."""
         if SCHEMES[self.name].holds_out_pairs:
+            # pairs are most in number if both classes have half of the records
             return n * n // 4
         return self.repeats * (n if self.k is None else min(self.k, n))
 

@@ -112,6 +112,7 @@ def _centres(models: list[Logit], records: TrainingSet) -> dict[int, Centre]:
     """Fit all records with each penalty, the strongest first, if possible."""
     centres: dict[int, Centre] = {}
     near = None
+    # under the strongest penalty 0 is a near start, and each optimum is near the next
     for number in np.argsort([_strength(model) for model in models], kind="stable"):
         centre = find_centre(records, models[number].ridge(records), near)
         if centre is not None:
@@ -178,7 +179,10 @@ def _ahead(places: list[float], place: float) -> Matrix:
             apart = known[:, None] - known
             ratio = (place - known) / apart
             np.fill_diagonal(ratio, 1.0)
+            # Lagrange's polynomials at the place: the product of (x - xⱼ) / (xᵢ - xⱼ)
+            # over j ≠ i
             weights: Matrix = ratio.prod(axis=1)
+        # errors of the values are multiplied by this sum at most
         if np.abs(weights).sum() <= DARING:
             return weights
     return np.ones(1)
@@ -191,6 +195,7 @@ def _share(centre: Centre, block: Block) -> OneInverse:
     # folds lose about the same share of the information
     hessian = share * np.eye(len(centre.theta))
     if centre.ridge is not None:
+        # the identity has the ridge in it, of which folds lose nothing
         hessian += (1 - share) * centre.ridge
     inverse = inverted(hessian[None])[0]
     return OneInverse(inverse, np.full(len(block), np.linalg.norm(inverse)))

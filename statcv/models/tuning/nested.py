@@ -153,6 +153,7 @@ def _joined(
             copied.append(Ragged.empty(plan.n_fits))
             continue
         for fit in range(plan.n_fits):
+            # repeats of the outer and of the inner training set multiply
             times = np.bincount(own[plan.train(fit)], minlength=n)
             again = np.flatnonzero(times > 1)
             out.append(Ragged.of([np.flatnonzero(times == 0)]))

@@ -121,6 +121,7 @@ def _read(search: Any, fit: Any) -> TunedFit:
     metric = search.refit if isinstance(search.refit, str) else "score"
     splits = search.n_splits_
     path["score"] = results[f"mean_test_{metric}"]
+    # scikit-learn divides squares by k: √(k - 1) makes it the standard error
     path["se"] = np.asarray(results[f"std_test_{metric}"]) / np.sqrt(max(splits - 1, 1))
     return TunedFit(fit, values, float(search.best_score_), path)
 

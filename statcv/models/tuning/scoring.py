@@ -106,6 +106,7 @@ class Scorer:
         assert self.metric.casewise is not None
         losses = self.metric.casewise(self.nested.y, read)
         place, owner, times = self._records
+        # repeats hold a record out several times, whose mean loss counts as one
         losses = np.bincount(place, losses) / times
         count = np.bincount(owner)
         mean = np.bincount(owner, losses) / count
@@ -140,6 +141,7 @@ class Scorer:
             baseline = None
             if self.metric.uses_baseline:
                 baseline = self.nested.baseline[self.nested.fit[own]]
+            # ranks of equal outcomes say nothing, and the metric is NaN there
             undefined = self.metric.rank and len(np.unique(y)) < 2
             values.append(np.nan if undefined else self.metric(y, read[own], baseline))
         return np.array(values, dtype=float)
@@ -149,6 +151,7 @@ class Scorer:
         won = ranked_higher(read[positive], read[negative])
         fit = self.nested.fit[positive]
         fits, place = np.unique(fit, return_inverse=True)
+        # pairs left out by one fit depend on each other, so that fits are what varies
         shares = np.bincount(place, won) / np.bincount(place)
         owner = np.searchsorted(self.nested.first, fits, side="right") - 1
         of_pair = owner[place]
@@ -181,6 +184,7 @@ class Scorer:
 
 def _error(values: Matrix) -> float:
     defined = values[~np.isnan(values)]
+    # a single fold shows no variation between folds
     if len(defined) < 2:
         return np.nan
     return float(defined.std(ddof=1) / np.sqrt(len(defined)))
@@ -222,7 +226,10 @@ def choose(scores: Matrix, errors: Matrix, metric: Metric, rule: str) -> Numbers
             "predictions inside a training set do not admit it. A model without "
             "probabilities is tuned by metric='auroc' or 'accuracy'."
         )
+    # scores that differ by rounding alone are equal
     slack = EQUAL * np.maximum(np.abs(least), EQUAL)
     if rule == "one_se":
+        # the one-standard-error rule; an unknown standard error leaves the best score
         slack = slack + np.nan_to_num(errors[best, sets])
+    # candidates come from the simplest on, of which the first is taken
     return np.asarray((losses <= least + slack).argmax(axis=0))

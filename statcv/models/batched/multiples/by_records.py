@@ -60,13 +60,16 @@ class Roots:
             What is added to variances.
         """
         fits, pairs, n = curved.shape
+        # pairs = c (c + 1) / 2, and the root of c² + c lies below c + 1
         free = int(np.sqrt(2 * pairs))
         first, second = np.triu_indices(free)
         whole = np.empty((fits, n, free, free))
         by_record = curved.swapaxes(1, 2)
         whole[:, :, first, second] = whole[:, :, second, first] = by_record
         variances = np.einsum("...cc->...c", whole)
+        # a record with a variance near 0 would have an inverse root without bound
         variances += least
+        # records held out get any matrix that has a root, which is 0 from there on
         whole[~trained] = np.eye(free)
         lower = np.sqrt(whole) if free == 1 else np.linalg.cholesky(whole)
         inverse = 1 / lower if free == 1 else np.linalg.inv(lower)
@@ -212,6 +215,7 @@ class ByRecords:
 
         def put(fit: int) -> None:
             own = self.roots.records[fit]
+            # the triangle is that of a fit's training records alone
             few: Any = turned[fit].take(own, axis=1).astype(np.float32)
             multiply_by_inverse(self.factors[fit], few.reshape(-1))
             made[fit][:, own] = few

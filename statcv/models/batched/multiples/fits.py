@@ -218,6 +218,7 @@ def _fit(
     classes = np.arange(records.n_classes) == records.y[:, None]
     width, free = family.basis.shape
     fits = FoldFits.empty(len(folds), width * p)
+    # products of the records, and factors of each class or of all together
     each = n**2 * (1 + (width if apart else free**2))
     for block in folds.blocks(n, p, each=each, larger=LARGER):
         often = np.tile(weights, (len(block), 1))
@@ -225,6 +226,7 @@ def _fit(
         span = of_all if ridge.ndim == 1 else Span.of(records, ridge[block.fits])
         if span is None or (span.spread > EVEN and p < n):
             break
+        # no ridge bounds the intercept of a class without training records
         if not (often @ classes > 0).all():
             continue
         place, done = _settle(Multiples(span, family, often, apart))

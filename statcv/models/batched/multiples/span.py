@@ -87,10 +87,13 @@ class Span:
         rounding = EPS * np.sqrt(squares / n)
         if not rounding / 2 <= DIGITS:
             return None
+        # Σλ² / Σλ is a typical eigenvalue; times the largest variance of an outcome,
+        # 1/4, plus the ridge it is that of the Hessian
         size = squares / max(own, EPS) / 4 + 1
         for one in products:
             one /= np.float32(size)
         total = n if records.weights is None else float(records.weights.sum())
+        # without effects the intercept's information is total / 4: 1 in this unit
         unit = 2 / float(np.sqrt(total))
         error = 4 * rounding / np.sqrt(n) / size
         # 1 if all directions have as much variance, n if there is one
@@ -187,9 +190,11 @@ class Span:
 
         cost = 2.0 * self.X.size * len(few) / PARTS
         beta = added(shared(sums, self._parts, cost))[: len(multiples)]
+        # sums of centred records: the means enter times the sum of multiples
         beta -= np.outer(multiples[:, :n].sum(axis=1), self.middle)
         made = beta.reshape(*by_class.shape[:2], p) * self.square[:, None]
         if self.place is not None:
+            # centring changes the intercept by the product of means and coefficients
             made[:, :, self.place] = self.unit * by_class[:, :, n] - made @ self.middle
         return made
 

@@ -233,6 +233,7 @@ class Neighborhood:
     def enough(self) -> int:
         """Guess how long lists must be so that the fits leave k in nearly all."""
         share = len(self.folds.out.values) / (len(self.folds) * len(self.records.X))
+        # two standard deviations of the number of near records that a fit holds out
         spare = 2 * np.sqrt((self.model.k + 2) * share)
         return int(np.ceil((self.model.k + 2 + spare) / (1 - min(share, 0.9))))
 
@@ -263,6 +264,7 @@ class Neighborhood:
             order = nearest_first(owners, distance)
             neighbor, distance = neighbor[order], distance[order]
             least = units.min(axis=1, initial=1)
+            # in units of a fit, distances are at least its least unit times as long
             reach = np.where(np.isinf(reach), np.inf, np.minimum(reach, 1e300) * least)
         record = self.live[neighbor]
         weights = self._weights(fits, owners, record)
@@ -273,6 +275,7 @@ class Neighborhood:
         votes, furthest = places_of(owners, distance, times, self.model.k, len(point))
         if self.model.weights == "distance":
             votes = by_distance(owners, distance, votes, len(point))
+        # no record outside the list is as near as the last place, not even by a tie
         sure = furthest * (1 + TIE) < reach
         return Votes(owners, record, votes * weights, sure)
 

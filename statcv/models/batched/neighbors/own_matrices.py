@@ -157,6 +157,7 @@ def inverse_spreads(column: Matrix, weights: Matrix) -> Matrix:
     away = column - mean[:, None]
     spread = np.sqrt(np.einsum("mn,mn->m", weights, away**2) / total)
     used = weights > 0
+    # rounding may give a constant column a spread above 0, but not a range
     low = column.min(axis=1, where=used, initial=np.inf)
     high = column.max(axis=1, where=used, initial=-np.inf)
     with np.errstate(divide="ignore"):
@@ -173,6 +174,7 @@ def _distances(places: Matrix, noise: Matrix, own: Numbers, rows: Numbers) -> Ma
         step = column[own]
         step -= column[own, rows][:, None]
         np.abs(step, out=step)
+        # rounding could distinguish equal records, and break their ties
         step[step <= least[own][:, None]] = 0.0
         step *= step
         square += step
@@ -187,6 +189,7 @@ def _nearest(apart: Matrix, least: int) -> Nearby:
         apart = np.take_along_axis(apart, some, axis=1)
         order = np.argsort(apart, axis=1, kind="stable")
         near = np.take_along_axis(some, order, axis=1)
+        # a record as near as the last one may be missing from the list
         reach = apart.max(axis=1)
     else:
         order = near = np.argsort(apart, axis=1, kind="stable")

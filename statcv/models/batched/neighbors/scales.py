@@ -40,6 +40,7 @@ class Scales:
         whole, each = variances(X, weights, 0.0), fold_variances(bare, folds, 0.0)
         unit = np.divide(1, np.sqrt(whole), out=np.zeros_like(whole), where=whole > 0)
         own = np.sqrt(np.divide(whole, each, out=np.zeros_like(each), where=each > 0))
+        # a column that is constant everywhere is 0 in all places, whatever its unit
         own[:, whole == 0] = 1.0
         return cls(centre, unit, own)
 

@@ -174,6 +174,7 @@ def distances(
 
 def nearest_first(owners: Numbers, distances: Matrix) -> Numbers:
     """Return the order by owner and then by distance, as a lexsort would."""
+    # a stable sort by owner keeps the order by distance
     order = np.argsort(distances)
     return order[np.argsort(owners[order], kind="stable")]
 
@@ -203,6 +204,7 @@ def _tree(records: Matrix, least: int) -> Find:
     def find(points: Matrix) -> Found:
         far, near = tree.query(points, k=ranks)
         owners = np.repeat(np.arange(len(points)), least)
+        # records as near as the last one may be missing, and lie beyond the reach
         return owners, order[near.ravel()], far[:, -1] * (1 - 1e-9)
 
     return find
@@ -231,6 +233,7 @@ class Products:
         centre = records.mean(axis=0)
         shifted, asked = records - centre, points - centre
         largest = max(np.abs(shifted).max(initial=0), np.abs(asked).max(initial=0))
+        # in this unit no square overflows in single precision
         unit = float(largest) or 1.0
         shifted /= unit
         square = np.einsum("ij,ij->i", shifted, shifted)
@@ -265,17 +268,21 @@ class Products:
                 return owners, np.tile(every, m), np.full(m, np.inf)
             point = (some - self.centre) / self.unit
             own = np.einsum("ij,ij->i", point, point)
+            # |x − q|² − |q|² is the product of (q, 1) with (−2x, |x|²)
             point = np.column_stack([point, np.ones(m)])
             for kind in (np.float32, np.float64):
                 columns: Any = self.single if kind is np.float32 else self.across
                 gap: Any = point.astype(kind) @ columns
                 bound = _bound(gap, least).astype(float) + own
+                # a bound on the relative rounding error of a sum of so many products
                 lost = 8 * (len(point.T) + 8) * float(np.finfo(kind).eps)
                 tiny = len(point.T) * float(np.finfo(kind).tiny)
                 reach = (np.maximum(bound, 0) + lost * own + tiny) / (1 - lost)
                 limit = reach + lost * (own + reach) + tiny - own
+                # rounding to the precision of the products must not lower the limit
                 limit = np.nextafter(limit.astype(kind), kind(np.inf))
                 cells = np.flatnonzero(gap <= limit[:, None])
+                # more candidates: single precision does not distinguish the records
                 if len(cells) <= MANY * least * m:
                     break
             owners, near = np.divmod(cells, n)
@@ -290,5 +297,6 @@ def _bound(gap: Matrix, least: int) -> Matrix:
     groups = max(GROUPS * least, min(WIDE, n // SEVERAL))
     if n >= 2 * groups:
         whole = gap[:, : n // groups * groups]
+        # minima of different groups are different records within the bound
         gap = whole.reshape(len(gap), -1, groups).min(axis=1)
     return np.asarray(np.partition(gap, least - 1, axis=1)[:, least - 1])

@@ -66,6 +66,7 @@ def places_of(
     totals = np.bincount(owners, times, points)
     before = np.cumsum(totals) - totals
     rank = np.cumsum(times) - before[owners]
+    # the last place is that of the first record with which k or more are counted
     nearer = np.bincount(owners, rank < k, points).astype(np.intp)
     first = np.searchsorted(owners, np.arange(points))
     enough = totals >= k
@@ -73,6 +74,7 @@ def places_of(
     furthest[enough] = distance[(first + nearer)[enough]]
     inside = distance < (furthest * (1 - TIE))[owners]
     tied = ~inside & (distance <= (furthest * (1 + TIE))[owners])
+    # places that nearer records leave, in equal parts for those tied for them
     free = k - np.bincount(owners, times * inside, points)
     rivals = np.bincount(owners, times * tied, points)
     part = np.divide(free, rivals, out=np.zeros(points), where=rivals > 0)

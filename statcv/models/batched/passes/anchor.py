@@ -75,6 +75,7 @@ def _by_gradients(passes: Passes, theta: Matrix) -> Anchor | None:
 
 def _near(passes: Passes) -> float:
     """Return a distance, in standard errors, that is near, as folds are farther."""
+    # the distance between optima of two samples grows as the root of their coordinates
     return float(max(NEAR, NEAR * np.sqrt(passes.size) / 3))
 
 

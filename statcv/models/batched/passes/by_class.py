@@ -51,6 +51,7 @@ class ByClass:
     @cached_property
     def _turn(self) -> Matrix:
         """What turns gradients by the free into those by the classes."""
+        # the least gradient by classes that has the given derivatives by what is free
         return np.asarray(np.linalg.pinv(self.basis).T)
 
     @property

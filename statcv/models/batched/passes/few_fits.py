@@ -82,6 +82,7 @@ def fit_few(
     reach = quick.longest(quick.unit * least) * longest_row(passes.family)
     coefficients = np.empty((len(folds), width, p))
     sure = np.empty(len(folds), dtype=bool)
+    # residuals of all these fits are in memory at once
     most = int(np.clip(ROOM // len(passes.X), 1, MOST))
     for start in range(0, len(folds), most):
         some = np.arange(start, min(start + most, len(folds)))

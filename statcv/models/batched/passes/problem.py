@@ -136,6 +136,7 @@ class FewFits:
             return product(eta, X)
 
         total = passes.summed(fits, sums)[: fits * width]
+        # an origin's gradient has the penalty there, so that only the move is penalised
         gradient = (passes.gathered(total) - there * self.penalty) / self.scale
         return np.asarray(gradient if origin is None else origin.gradient + gradient)
 
@@ -156,6 +157,7 @@ class FewFits:
         """Return the total weight, and a bound on x H⁻¹ x, of each fit, (fits,)."""
         passes = self.passes
         total = len(passes.X) if passes.weights is None else passes.weights.sum()
+        # x H⁻¹ x is at most the squared length of x times the largest eigenvalue of H⁻¹
         norm = self.own_hessians(theta).norm
         return np.full(len(self), float(total)), norm * self.reach**2
 

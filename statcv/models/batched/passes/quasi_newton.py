@@ -118,6 +118,7 @@ def climb(
         idle = (rate > STALLED) & (slower > STALLED)
         renews = number > SEEN and not (crude or source.precise)
         if renews and _are_short(size[going], q):
+            # the geometric mean of two rates, as single ones vary by direction
             pace = np.sqrt(rate * slower)[going]
             if _steps_left(size[going], pace, enough) > until.cost + NEWTON:
                 break
@@ -161,6 +162,7 @@ def _are_short(size: Matrix, coordinates: int) -> bool:
 def _steps_left(size: Matrix, rate: Matrix, enough: float) -> float:
     """Return about how many steps the slowest fit has to go, from a size and rate."""
     rate = np.clip(rate, 1e-3, 0.95)
+    # size × rateᵗ = enough, solved for the number t of steps
     steps = np.log(enough / size) / np.log(rate) * BROYDEN
     return float(steps.max(initial=0.0))
 
@@ -174,6 +176,7 @@ def _ahead(
 ) -> tuple[Matrix, Matrix]:
     """Return steps that do not go too far, and the gradients at their ends."""
     ahead = problem.gradient(theta + step)
+    # the half of the strong Wolfe condition that excludes steps that are too long
     far = going & ~(dot(ahead, step) >= -OVERSHOT * rises)
     if not far.any():
         return step, ahead

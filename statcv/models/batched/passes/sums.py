@@ -114,6 +114,7 @@ class Passes:
             X=np.ascontiguousarray(self.X[some]),
             weights=None if self.weights is None else self.weights[some],
             family=self.family.part(some),
+            # the ridge then has the same share in the information as with all records
             ridge=self.ridge / step,
         )
 
@@ -299,6 +300,7 @@ class Passes:
 
         Without products for two different classes, return one matrix for each class.
         """
+        # units divide the products, which spares a scaled copy of the records
         if (self.unit != 1).any():
             sums /= np.multiply.outer(self.unit, self.unit).astype(sums.dtype)
         if len(sums) == 1:

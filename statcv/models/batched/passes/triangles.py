@@ -38,13 +38,14 @@ class Triangle:
         diagonal = matrix.diagonal()
         if not (diagonal > 0).all():
             return None
-        # a unit diagonal, so that the least pivot tells of dependence alone
+        # a unit diagonal, so that the least pivot shows dependence alone
         scale = np.sqrt(diagonal)
         scaled = np.divide(matrix, scale, order="C")
         scaled /= scale[:, None].astype(matrix.dtype)
         definite = decompose(scaled)
         # the transpose is lower triangular, in the order of Fortran
         triangle = cls(scaled.T, np.asarray(scale, dtype=float))
+        # 1 over the least squared pivot is at most the condition number
         limit = SINGLE if matrix.dtype == np.float32 else CONDITION
         return triangle if definite and triangle.least * limit > 1 else None
 
@@ -147,6 +148,7 @@ class Triangles:
             [
                 np.inf
                 if one is None
+                # the norm of DA⁻¹D is at most max(D)² times that of A⁻¹
                 else one.size * float((self.scale / one.scale).max() ** 2)
                 for one in self.triangles
             ]

@@ -102,7 +102,7 @@ class Memory:
     def add(self, step: Matrix, taken: Matrix) -> None:
         """Remember a step; one that took nothing has no effect."""
         product = dot(taken, step)[:, None]
-        # a step along which the gradient did not fall tells nothing of curvature
+        # a step along which the gradient did not fall shows no curvature
         scale = np.where(product > 0, 1 / np.sqrt(product), 0.0)
         self.latest = step * scale, taken * scale, scale
 
@@ -134,6 +134,7 @@ class Memory:
 
     def _grow(self, step: Matrix, taken: Matrix, turned: Matrix) -> None:
         if self.count == REMEMBERED:
+            # the oldest step is forgotten, as it shows curvature that is farther away
             self.steps[:, :, :-1] = self.steps[:, :, 1:]
             self.taken[:, :-1] = self.taken[:, 1:]
             self.squares[:, :, :-1, :-1] = self.squares[:, :, 1:, 1:]
