@@ -9,7 +9,7 @@ from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.folds import Folds
 
 MOVED = 1e-12  # a change of an intercept that is negligible
-ITERATIONS = 60  # steps at most of the correction of intercepts
+MAX_ITERATIONS = 60  # steps at most of the correction of intercepts
 
 
 def intercept_shifts(eta: Matrix, y: Matrix, counts: Matrix) -> Matrix:
@@ -37,7 +37,7 @@ def intercept_shifts(eta: Matrix, y: Matrix, counts: Matrix) -> Matrix:
     """
     shift, events = np.zeros(len(eta)), (counts * y).sum(axis=1)
     total = np.maximum(counts.sum(axis=1), 1e-300)
-    for _ in range(ITERATIONS):
+    for _ in range(MAX_ITERATIONS):
         tanh = np.tanh((eta + shift[:, None]) / 2)
         # Newton's step: events that predictions lack, over their variance
         short = events - (counts * (1 + tanh)).sum(axis=1) / 2

@@ -21,11 +21,11 @@ from statcv.numeric.inverses import inverted
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
-LEAST = 1e-300  # the least total weight of a class by which sums are divided
+MIN_TOTAL = 1e-300  # the least total weight of a class by which sums are divided
 # the largest leverage: a step without a record is at most five times as long
 MAX_LEVERAGE = 0.8
 DECIMALS = 9  # decimals to which combinations of the columns of equal rows agree
-SOME_FITS = 32  # fits at most whose weights are averaged
+MAX_AVERAGED = 32  # fits at most whose weights are averaged
 MAX_CHANGES = 32  # records that a fit lacks or repeats, for which each is looked up
 
 
@@ -117,7 +117,7 @@ class Reference:
             for code in np.unique(by_class):
                 own = by_class == code
                 # as the total is fixed, all records of the class lose what one gains
-                share = given[own] / max(given[own] @ times[own], LEAST)
+                share = given[own] / max(given[own] @ times[own], MIN_TOTAL)
                 total = np.einsum("j,jcp->cp", times[own], influence[own])
                 influence[own] -= share[:, None, None] * total
         return cls(X, eta, influence, weight[:, 0], times, folds, likelihood)
@@ -245,7 +245,7 @@ def _mean_times(folds: Folds, n: int) -> Floats:
     mean = 1 + np.bincount(lists.values, times - 1.0, n) / max(len(folds), 1)
     if folds.weights is not None:
         # a sample of the fits is enough for the mean of their weights
-        some = np.unique(np.linspace(0, len(folds) - 1, SOME_FITS).astype(np.intp))
+        some = np.unique(np.linspace(0, len(folds) - 1, MAX_AVERAGED).astype(np.intp))
         mean = mean * folds.weights(some).mean(axis=0)
     return np.asarray(mean)
 
@@ -271,7 +271,7 @@ def _inverse(X: Floats, curved: Floats, penalty: Floats) -> Floats:
     classes = curved.shape[1]
     if classes == 1:
         return inverted(information_of(X, curved.T)[0], penalty)
-    total = np.maximum(curved.sum(axis=1), LEAST)
+    total = np.maximum(curved.sum(axis=1), MIN_TOTAL)
     # diag(p) - pp', times the weight of the record, to which its classes add up
     pairs = [
         curved[:, a] * ((a == b) - curved[:, b] / total)

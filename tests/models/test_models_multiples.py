@@ -127,7 +127,7 @@ def test_fits_are_those_of_each_training_set(
     if standardize:  # penalties differ
         ridge *= records.X.var(axis=0).clip(min=0.1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(multiples, "TIED", np.inf if tied else -np.inf)
+        patch.setattr(multiples, "MIN_STEPS_SAVED", np.inf if tied else -np.inf)
         made = fitted(records, folds, ridge)
     if made is None:  # where rounding would cost digits
         with np.errstate(over="ignore"):

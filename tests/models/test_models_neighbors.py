@@ -121,7 +121,8 @@ def assert_the_same(model, records, folds, rows, fits, atol=1e-10):
     + [(name, "continuous") for name in ("loocv", "tenths", "bootstrap")],
 )
 def test_all_folds_are_like_one_by_one_and_like_the_long_way(monkeypatch, scheme, kind):
-    monkeypatch.setattr(neighbors_search, "TALL", 0)  # a tree is used where p is low
+    # a tree is used where p is low
+    monkeypatch.setattr(neighbors_search, "MIN_TREE_RECORDS", 0)
     for number, model in enumerate(MODELS):
         for whole, p in ((False, 3), (True, 3), (False, 9), (True, 8)):
             records = sample(number, 50, p, kind, whole)
@@ -278,7 +279,7 @@ def test_a_constant_column_far_from_0_has_no_spread_by_rounding():
 @pytest.mark.parametrize("scheme", ["loocv", "rloocv weighted", "halves", "bootstrap"])
 @pytest.mark.parametrize("p", [2, 9])
 def test_predictions_do_not_depend_on_blocks(monkeypatch, scheme, p):
-    monkeypatch.setattr(neighbors_search, "TALL", 0)
+    monkeypatch.setattr(neighbors_search, "MIN_TREE_RECORDS", 0)
     records = sample(8, 60, p, "multiclass", whole=True)
     plan = plan_of(scheme, records)
     folds, (rows, fits) = Folds.of(plan), held_out(plan)
@@ -298,7 +299,7 @@ def test_predictions_do_not_depend_on_blocks(monkeypatch, scheme, p):
 @pytest.mark.parametrize("scheme", ["loocv", "rloocv weighted", "halves", "tenths"])
 @pytest.mark.parametrize("p", [2, 9])
 def test_predictions_do_not_depend_on_threads(monkeypatch, scheme, p):
-    monkeypatch.setattr(neighbors_search, "TALL", 0)
+    monkeypatch.setattr(neighbors_search, "MIN_TREE_RECORDS", 0)
     monkeypatch.setattr(neighbors_search, "CELLS", 2**9)  # several blocks
     monkeypatch.setattr(threads, "WORTH", 1.0)
     records = sample(3, 90, p, "binary", whole=True)
@@ -324,7 +325,7 @@ def test_large_folds_are_searched_one_by_one(monkeypatch, kind, whole, weighted,
     folds, (rows, fits) = Folds.of(plan), held_out(plan)
     apart = model.fit_folds(records, folds).predict(rows, fits)
     assert_the_same(model, records, folds, rows, fits)
-    monkeypatch.setattr(neighbors_folds, "SEARCHES", 0)
+    monkeypatch.setattr(neighbors_folds, "MAX_SEARCHES", 0)
     lists = model.fit_folds(records, folds).predict(rows, fits)
     np.testing.assert_allclose(apart, lists, atol=1e-12)
 
@@ -355,7 +356,7 @@ def test_lists_hold_everyone_within_reach_and_enough(seed, n, p, least, spread, 
     records, points = records * spread, points * spread
     with pytest.MonkeyPatch.context() as patch:
         # a tree or products are used
-        patch.setattr(neighbors_search, "TALL", seed % 100)
+        patch.setattr(neighbors_search, "MIN_TREE_RECORDS", seed % 100)
         lists = list(nearby(records, points, min(least, n)))
     assert sum(len(near.reach) for near in lists) == 7
     for near in lists:

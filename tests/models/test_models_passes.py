@@ -27,7 +27,7 @@ from statcv.models.batched.passes import (
 )
 from statcv.models.batched.passes import problem as large
 from statcv.models.batched.passes.by_class import ByClass
-from statcv.models.batched.passes.quasi_newton import STEPS, Until, climb
+from statcv.models.batched.passes.quasi_newton import MAX_STEPS, Until, climb
 from statcv.models.batched.passes.updates import Identity
 from statcv.models.families import Numeric, contrasts, family_of
 from statcv.models.linear import fit_linear_folds
@@ -48,7 +48,7 @@ SCHEMES = {
 def _small_folds_too():
     """Let passes fit folds that are small, so that tests take little time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(choices, "SMALL", 2**11)
+        patch.setattr(choices, "MAX_CELLS_SMALL", 2**11)
         yield
 
 
@@ -124,7 +124,7 @@ def test_large_folds_are_fitted_as_each(kind, C, seed, scheme, p, weighted, roun
     passes = passes_of(records, model)
     with pytest.MonkeyPatch.context() as patch:
         if rounded:
-            patch.setattr(sums, "MANY", 1)
+            patch.setattr(sums, "MIN_CELLS_ROUNDED", 1)
         made, sure = fit_few(passes, folds)
         assert (passes.rounded is passes) != rounded
     assert sure.all()
@@ -160,7 +160,7 @@ def test_blocks_of_rows_and_a_sample_first_change_nothing(monkeypatch, kind):
 
     whole = fitted()
     monkeypatch.setattr(sums, "CACHED", 1)
-    monkeypatch.setattr(anchor, "LEAST", 200)
+    monkeypatch.setattr(anchor, "MIN_SAMPLE", 200)
     monkeypatch.setattr(anchor, "SAMPLE", 20)
     np.testing.assert_allclose(fitted(), whole, atol=1e-10)
 
@@ -260,9 +260,9 @@ def test_gradients_nearby_are_precise(kind, weighted):
     np.testing.assert_allclose(part, near.gradient(moved)[chosen], atol=1e-9)
 
 
-@pytest.mark.parametrize("many", [1, sums.MANY])
+@pytest.mark.parametrize("many", [1, sums.MIN_CELLS_ROUNDED])
 def test_columns_of_very_different_size_and_offset(monkeypatch, many):
-    monkeypatch.setattr(sums, "MANY", many)
+    monkeypatch.setattr(sums, "MIN_CELLS_ROUNDED", many)
     records = sample(8, 1000, 5)
     X = records.X.copy()
     X[:, 1] = 2000 + X[:, 1]
@@ -384,11 +384,11 @@ def test_many_classes_are_fitted_as_each_without_what_ties_them(
     folds, model = folds_of(scheme, records, seed), Logit(C=C)
     passes = passes_of(records, model)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(choices, "SOME", -np.inf)
-        patch.setattr(choices, "FURTHER", -np.inf)
+        patch.setattr(choices, "STEPS_IF_PLENTY", -np.inf)
+        patch.setattr(choices, "STEPS_IF_FEWER", -np.inf)
         patch.setattr(few_fits, "are_far", lambda *_: True)
         if rounded:
-            patch.setattr(sums, "MANY", 1)
+            patch.setattr(sums, "MIN_CELLS_ROUNDED", 1)
         made, sure = fit_few(passes, folds)
     assert sure.all()
     some = np.array([0, len(folds) - 1])
@@ -460,7 +460,7 @@ class Quadratics:
 
 @given(seed=st.integers(0, 10**6), q=st.integers(1, 8))
 def test_climbing_quadratics_reaches_their_optima(seed, q):
-    assert STEPS >= 20
+    assert MAX_STEPS >= 20
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(3, 40 * q, q))
     matrices = np.einsum("mnp,mnq->mpq", rows, rows) / (40 * q)
@@ -510,7 +510,7 @@ def test_slow_steps_end_for_other_hessians(monkeypatch):
     taken = passes[0]
     assert sure.all()
     assert largest_difference(made[:, 0], model, records, folds) < 1e-8
-    monkeypatch.setattr(few_fits, "ANEW", 0)
+    monkeypatch.setattr(few_fits, "MAX_RENEWALS", 0)
     _, sure = fit_by_passes(records, folds, model.ridge(records))
     assert sure.all()
     assert taken < 0.8 * (passes[0] - taken)

@@ -20,10 +20,10 @@ from statcv.models.batched.separate import fit_alone
 from statcv.models.families import Family, curvature, family_of
 from statcv.numeric.gram import column_units, information_of, of_all_classes
 
-NEWTON_STEPS = 30
+MAX_NEWTON_STEPS = 30
 CLOSE = 1e-3  # the decrement of the last step, which leaves about its square
-CONDITION = 1e10  # the largest condition number of the Hessian
-GOOD = 1e4  # the largest condition number that costs no relevant digits
+MAX_CONDITION = 1e10  # the largest condition number of the Hessian
+GOOD_CONDITION = 1e4  # the largest condition number that costs no relevant digits
 
 Penalties = Callable[[NDArray[np.intp]], Matrix]  # from fits to matrices, (m, p, p)
 
@@ -292,7 +292,7 @@ def _whitening(
     """
     whiten = np.eye(len(hessian))
     along, tiled = family.directions, np.tile(strengths, family.basis.shape[1])
-    for condition in (CONDITION, GOOD):
+    for condition in (MAX_CONDITION, GOOD_CONDITION):
         size = np.sqrt(hessian.diagonal())
         if not (size > 0).all():  # probabilities of 0 and 1 wherever a column is not 0
             return None
@@ -304,7 +304,7 @@ def _whitening(
         if not values[0] * condition > values[-1]:
             return None
         whiten = whiten @ (vectors / np.sqrt(values) / size[:, None])
-        if values[0] * GOOD > values[-1]:
+        if values[0] * GOOD_CONDITION > values[-1]:
             break
         # the records in the new coordinates, in each direction
         turn = whiten.reshape(along.shape[1], X.shape[1], -1)
@@ -328,7 +328,7 @@ def _inverse_root(matrix: Matrix) -> Matrix | None:
     norm = float(np.abs(matrix).sum(axis=0).max())
     # LAPACK estimates the reciprocal of the condition number from the factor alone
     closeness, _ = lapack.dpocon(factor, norm)
-    if not closeness * GOOD > 1:
+    if not closeness * GOOD_CONDITION > 1:
         return None
     # H = U'U with an upper triangle U, so that U⁻¹U⁻ᵀ is its inverse
     return np.asarray(lapack.dtrtri(factor)[0])
@@ -341,7 +341,7 @@ def _newton(
     from scipy.linalg import lapack
 
     before, basis, targets = np.inf, family.basis, family.targets
-    for _ in range(NEWTON_STEPS):
+    for _ in range(MAX_NEWTON_STEPS):
         # Fisher scoring on the mean outcome, which is any outcome if there is one
         eta = basis @ free @ X.T
         pulled = (targets - family.mean(eta)) * weights

@@ -23,10 +23,12 @@ ACCURACY = 4e-11  # the error of linear predictors: 1e-11 in probabilities
 STEPS = 30  # steps at most that a fit makes by one matrix
 CROWDED = 0.7  # the share of unfinished fits below which finished ones are removed
 
-HESSIANS = 8  # own Hessians at most of a fit without a ridge, under separation too
-BOUNDED = 40  # own Hessians at most of a fit with a ridge, which has an optimum
-FAR = 1.0  # a step that moves a linear predictor by more is checked first
-SECANTS = 10  # secants at most by which a step farther than FAR is shortened
+MAX_HESSIANS = 8  # own Hessians at most of a fit without a ridge, under separation too
+# own Hessians at most of a fit with a ridge, which has an optimum
+MAX_HESSIANS_BOUNDED = 40
+MAX_UNCHECKED = 1.0  # a step that moves a linear predictor by more is checked first
+# secants at most by which a step farther than MAX_UNCHECKED is shortened
+MAX_SECANTS = 10
 
 P = TypeVar("P", bound="Steps")
 
@@ -101,7 +103,7 @@ def settle(
         if inverse is not None and gradient is not None:
             theta, done, steps = approach(problem, theta, gradient, inverse, precision)
         # fits that are far get the Hessian of where they are, as in Newton's method
-        for _ in range(HESSIANS if problem.ridge is None else BOUNDED):
+        for _ in range(MAX_HESSIANS if problem.ridge is None else MAX_HESSIANS_BOUNDED):
             if done.all():
                 break
             for left in problem.batches(~done):
@@ -141,7 +143,7 @@ def approach(
     usable = inverse.norm <= SINGULAR
     step = inverse.times(gradient)
     # Cauchy-Schwarz: a predictor moves by at most reach times the length of a step
-    far = usable & (squares_of(step) * precision.reach**2 > FAR**2)
+    far = usable & (squares_of(step) * precision.reach**2 > MAX_UNCHECKED**2)
     short, ahead = far, None
     if far.any():
         short, ahead = shortened(problem, theta, gradient, step, far)
@@ -171,9 +173,9 @@ def shortened(
     """
     left, short = np.flatnonzero(far), np.zeros(len(step), dtype=bool)
     some = problem if len(left) == len(step) else problem.part(left)
-    left = left[some.furthest(step[left]) > FAR]
+    left = left[some.furthest(step[left]) > MAX_UNCHECKED]
     found: Matrix | None = None
-    for _ in range(SECANTS):
+    for _ in range(MAX_SECANTS):
         if not len(left):
             break
         every = len(left) == len(step)

@@ -14,7 +14,7 @@ from statcv.numeric.gram import information_of
 from statcv.numeric.inverses import invert
 from statcv.numeric.threads import shared
 
-LARGE = 100  # columns of matrices that are inverted one by one
+MIN_COLUMNS_ALONE = 100  # columns of matrices that are inverted one by one
 SINGULAR = 1e8  # an inverse Hessian that is larger is treated as missing
 
 
@@ -175,7 +175,11 @@ def symmetric_inverse(matrices: Matrix) -> Matrix:
 
     Large ones are inverted by Cholesky's decomposition, which takes half the work.
     """
-    return inverted(matrices) if matrices.shape[-1] < LARGE else _one_by_one(matrices)
+    return (
+        inverted(matrices)
+        if matrices.shape[-1] < MIN_COLUMNS_ALONE
+        else _one_by_one(matrices)
+    )
 
 
 def _one_by_one(matrices: Matrix) -> Matrix:

@@ -14,7 +14,8 @@ from statcv.models.base import Matrix
 
 SHORT = 0.01  # numbers whose exponential needs few terms in single precision
 ALIGNED = 8  # directions, of which one may be that of a record, about
-FAR = 32  # times the negligible error of a record that a step may end short, at most
+# times the negligible error of a record that a step may end short, at most
+MAX_SHORTFALL = 32
 EVERY = slice(None)
 ONE = np.ones((1, 1))  # the basis of a single linear predictor
 
@@ -168,7 +169,7 @@ def negligible(family: Family, coordinates: int) -> float:
 
     Of many directions, that in which it ends short is hardly that of a record.
     """
-    return family.accuracy * float(np.clip(coordinates / ALIGNED, 1, FAR))
+    return family.accuracy * float(np.clip(coordinates / ALIGNED, 1, MAX_SHORTFALL))
 
 
 def longest_row(family: Family) -> float:

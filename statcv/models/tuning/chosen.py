@@ -11,9 +11,9 @@ from statcv.errors import TuningWarning, warn
 from statcv.models.tuning.grid import is_number
 from statcv.models.tuning.tuned import Tuned
 
-OFTEN = 0.25  # the share of fits above which an edge is worth a warning
-SHOWN = 4  # values that a sentence names
-MANY = 20  # numbers beyond which a sentence gives their range
+MAX_AT_EDGE = 0.25  # the share of fits above which an edge is worth a warning
+MAX_SHOWN = 4  # values that a sentence names
+MAX_DIFFERENT = 20  # numbers beyond which a sentence gives their range
 
 
 def warn_of_edges(model: Tuned, chosen: pd.DataFrame) -> None:
@@ -50,7 +50,7 @@ def _edges(
         times = int((chosen == edge).sum())
         # there is no smaller count, so that the grid cannot be extended there
         least = word == "smallest" and isinstance(edge, int) and edge <= 1
-        if times > OFTEN * len(chosen) and math.isfinite(edge) and not least:
+        if times > MAX_AT_EDGE * len(chosen) and math.isfinite(edge) and not least:
             sentence = (
                 f"{name} = {edge:g}, the {word} of the grid, was chosen in {times} of "
                 f"{len(chosen)} fits"
@@ -73,16 +73,16 @@ def choices(chosen: pd.DataFrame) -> str:
 
 def _often(name: str, column: pd.Series[Any]) -> str:
     numbers = pd.api.types.is_float_dtype(column)
-    if numbers and column.nunique() > MANY:
+    if numbers and column.nunique() > MAX_DIFFERENT:
         return (
             f"{name} from {column.min():.3g} to {column.max():.3g}, median "
             f"{column.median():.3g}"
         )
     counts = column.map(_text).value_counts(sort=False)
     counts = counts.sort_values(ascending=False, kind="stable")
-    shown = [f"{value} in {times}" for value, times in counts.items()][:SHOWN]
+    shown = [f"{value} in {times}" for value, times in counts.items()][:MAX_SHOWN]
     shown[0] += f" of {len(column)} fits"
-    more = ", …" if len(counts) > SHOWN else ""
+    more = ", …" if len(counts) > MAX_SHOWN else ""
     return f"{name} = {', '.join(shown)}{more}"
 
 

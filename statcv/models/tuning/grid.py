@@ -17,7 +17,7 @@ from statcv.models import Model, Sklearn, XGBoost
 from statcv.models.resolve import UserModel
 
 SIMPLER = {"C": 1, "max_depth": 1, "alpha": -1, "k": -1, "n_neighbors": -1}
-SHOWN = 12  # names of hyperparameters that an error lists
+MAX_SHOWN = 12  # names of hyperparameters that an error lists
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +149,9 @@ def _check_names(model: Model, names: tuple[str, ...]) -> None:
         )
     unknown = [name for name in names if name not in known]
     if unknown:
-        listed = ", ".join(known[:SHOWN]) + (", …" if len(known) > SHOWN else "")
+        listed = ", ".join(known[:MAX_SHOWN]) + (
+            ", …" if len(known) > MAX_SHOWN else ""
+        )
         raise ArgumentError(
             f"{model.label} has no hyperparameter {unknown[0]!r}; it has {listed}."
             + suggestion(unknown[0], known)

@@ -26,13 +26,13 @@ from statcv.models.batched.separate import refit
 from statcv.models.logit import Logit
 from statcv.models.spread import diagonal
 
-PATIENCE = 20  # steps by a shared Hessian, beyond which each fold has its own
+MAX_STEPS_SHARED = 20  # steps by a shared Hessian, beyond which each fold has its own
 KNOTS = 3  # penalties from which the next coefficients are foreseen
-DARING = 8.0  # the largest sum of absolute weights in a forecast of coefficients
-LARGE = 2**17  # values of records above which each penalty is as quick by itself
-# values above which each penalty is as quick with more than SEVERAL columns
-SMALLER = 2**15
-SEVERAL = 150  # columns above which SMALLER takes the place of LARGE
+MAX_WEIGHT = 8.0  # the largest sum of absolute weights in a forecast of coefficients
+MAX_CELLS = 2**17  # values of records above which each penalty is as quick by itself
+# values above which each penalty is as quick with more than MAX_COLUMNS columns
+MAX_CELLS_WIDE = 2**15
+MAX_COLUMNS = 150  # columns above which MAX_CELLS_WIDE takes the place of MAX_CELLS
 
 
 def fit_logit_path(
@@ -104,7 +104,7 @@ def is_quicker_by_itself(folds: Folds, shape: tuple[int, ...]) -> bool:
     whose optima are far from those of all records.
     """
     size, columns = shape[0] * shape[1], shape[1]
-    large = size > LARGE or (columns > SEVERAL and size > SMALLER)
+    large = size > MAX_CELLS or (columns > MAX_COLUMNS and size > MAX_CELLS_WIDE)
     return large and are_few_and_large(folds, shape, classes=2)
 
 
@@ -154,7 +154,7 @@ def _along(
             inverse = centre.few_hessian(block) if few else _share(centre, block)
         precision = precision_of(centre)
         found, sure, steps = settle(problem, theta, precision, gradient, inverse)
-        shared = shared and steps <= PATIENCE
+        shared = shared and steps <= MAX_STEPS_SHARED
         theta = np.where(sure[:, None], found, theta)
         places = [*places, place][-KNOTS:]
         moves = [*moves, (theta - centre.theta) @ centre.back[:, 0]][-KNOTS:]
@@ -183,7 +183,7 @@ def _ahead(places: list[float], place: float) -> Matrix:
             # over j ≠ i
             weights: Matrix = ratio.prod(axis=1)
         # errors of the values are multiplied by this sum at most
-        if np.abs(weights).sum() <= DARING:
+        if np.abs(weights).sum() <= MAX_WEIGHT:
             return weights
     return np.ones(1)
 

@@ -16,23 +16,24 @@ from statcv.models.batched.multiples.by_records import ByRecords
 from statcv.models.batched.multiples.span import Span
 from statcv.models.batched.passes import are_few_and_large
 from statcv.models.batched.passes.by_class import ByClass
-from statcv.models.batched.passes.few_fits import ANEW
+from statcv.models.batched.passes.few_fits import MAX_RENEWALS
 from statcv.models.batched.passes.quasi_newton import Until, climb
 from statcv.models.batched.passes.sources import Origin
 from statcv.models.batched.passes.updates import REMEMBERED, Identity, Inverses
 from statcv.models.batched.row_space import spares_the_intercept_only
 from statcv.models.families import Family, curvature, family_of, longest_row, negligible
 
-TALL = 1.2  # training records for each column beyond which columns are as quick
+# training records for each column beyond which columns are as quick
+MAX_RECORDS_EACH = 1.2
 # times the usual size that a block of fits has: 256 MB of matrices
 LARGER = 2**8
-HESSIANS = 8  # own Hessians at most of a fold
+MAX_HESSIANS = 8  # own Hessians at most of a fold
 # the spread of eigenvalues up to which steps may start without Hessians; if it is
 # larger, columns of different size slow the steps unless they are many
-EVEN = 60
+MAX_SPREAD = 60
 LONG = 70  # records whose Hessian, in two classes, takes as long as one step
 # steps that Hessians must save to be made without what ties the classes
-TIED = 65
+MIN_STEPS_SAVED = 65
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +225,7 @@ def _fit(
         often = np.tile(weights, (len(block), 1))
         block.multiply(often)
         span = of_all if ridge.ndim == 1 else Span.of(records, ridge[block.fits])
-        if span is None or (span.spread > EVEN and p < n):
+        if span is None or (span.spread > MAX_SPREAD and p < n):
             break
         # no ridge bounds the intercept of a class without training records
         if not (often @ classes > 0).all():
@@ -241,7 +242,7 @@ def _fit(
 
 def _are_apart(family: Family, n: int) -> bool:
     """Return whether it saves time to leave out of Hessians what ties classes."""
-    return _cost_of_hessians(family, n) - n * family.width / LONG > TIED
+    return _cost_of_hessians(family, n) - n * family.width / LONG > MIN_STEPS_SAVED
 
 
 def _cost_of_hessians(family: Family, n: int) -> float:
@@ -253,7 +254,7 @@ def _are_spanned(records: TrainingSet, folds: Folds, ridge: Matrix) -> bool:
     """Return whether multiples make all optima, and are not many more than columns."""
     n, p = records.X.shape
     spared = spares_the_intercept_only(records, ridge)
-    return folds.largest(n) <= TALL * p and spared
+    return folds.largest(n) <= MAX_RECORDS_EACH * p and spared
 
 
 def _suits(records: TrainingSet, folds: Folds, ridge: Matrix) -> bool:
@@ -271,10 +272,10 @@ def _settle(problem: Multiples) -> tuple[Matrix, NDArray[np.bool_]]:
     near = Until(enough, noise=1e-15 * float(np.sqrt(n * q)), most=REMEMBERED)
     place, done = np.zeros((fits, 2 * q)), np.zeros(fits, dtype=bool)
     inverse: Inverses | None = None
-    if span.spread <= EVEN:
+    if span.spread <= MAX_SPREAD:
         inverse = Identity(grows=True, basis=span)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        for number in range(1 + (ANEW if problem.apart else HESSIANS)):
+        for number in range(1 + (MAX_RENEWALS if problem.apart else MAX_HESSIANS)):
             left = np.flatnonzero(~done)
             rest, at = problem.part(left), place[left]
             if inverse is None:
@@ -282,7 +283,7 @@ def _settle(problem: Multiples) -> tuple[Matrix, NDArray[np.bool_]]:
             if inverse is None:
                 break
             rough = rest.rounded()
-            renews = number < ANEW and not problem.apart
+            renews = number < MAX_RENEWALS and not problem.apart
             cost = _cost_of_hessians(family, n) if renews else np.inf
             until, gradient = replace(near, cost=cost), rough.gradient(at)
             place[left], done[left] = climb(rest, at, gradient, inverse, until, rough)

@@ -17,7 +17,7 @@ PARTS = 2  # parts of columns, or of rows, that threads share
 CELLS = 2**16  # values of records that are rounded at once
 # columns whose rounded copy is kept at once, or as many as records if that is more
 COLUMNS = 2**12
-DIGITS = 0.1  # the share of the ridge that rounding of Hessians may be, at most
+MAX_ROUNDING = 0.1  # the share of the ridge that rounding of Hessians may be, at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,7 @@ class Span:
         own = min(float(one.diagonal().sum(dtype=float)) for one in products)
         # errors of products of single precision, as they add up at random
         rounding = EPS * np.sqrt(squares / n)
-        if not rounding / 2 <= DIGITS:
+        if not rounding / 2 <= MAX_ROUNDING:
             return None
         # Σλ² / Σλ is a typical eigenvalue; times the largest variance of an outcome,
         # 1/4, plus the ridge it is that of the Hessian

@@ -49,7 +49,7 @@ SEARCHED = 3e4  # operations that take as long as to search a tree for a point
 # ---- nearest neighbours in all folds, from one search among all records ----
 
 LONGER = 4  # the factor by which a list of neighbours that was too short grows
-SEARCHES = 40  # folds up to which each has a search of its own
+MAX_SEARCHES = 40  # folds up to which each has a search of its own
 # the share of records held out above which each fold has a search of its own
 SHARE = 0.04
 
@@ -178,7 +178,7 @@ class Neighborhood:
         if len(folds.copied.values) or folds.weights or folds.outcome is not None:
             return False
         share = len(folds.out.values) / max(len(folds) * n, 1)
-        return 1 < len(folds) <= SEARCHES and share > SHARE
+        return 1 < len(folds) <= MAX_SEARCHES and share > SHARE
 
     @property
     def _by_trees(self) -> bool:

@@ -17,17 +17,21 @@ from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.new_levels import Numbers
 from statcv.numeric.threads import shared
 
-LOW = 6  # columns up to which a tree finds neighbours faster than products do
-FEW = 64  # neighbours up to which a tree finds them faster
-LEAF = 32  # records at most that the tree does not divide
-TALL = 2000  # records from which a tree finds neighbours faster
-GROUPS = 8  # groups of records, at least, for each neighbour
-WIDE = 2**9  # groups of records, quick to search, that are made for few neighbours
-SEVERAL = 8  # records at least in each of the groups that are made for few neighbours
+# columns up to which a tree finds neighbours faster than products do
+MAX_TREE_COLUMNS = 6
+MAX_TREE_NEIGHBORS = 64  # neighbours up to which a tree finds them faster
+MAX_LEAF_RECORDS = 32  # records at most that the tree does not divide
+MIN_TREE_RECORDS = 2000  # records from which a tree finds neighbours faster
+MIN_GROUPS_EACH = 8  # groups of records, at least, for each neighbour
+# groups of records, quick to search, that are made for few neighbours
+QUICK_GROUPS = 2**9
+# records at least in each of the groups that are made for few neighbours
+MIN_GROUP_RECORDS = 8
 IN_CACHE = 2**15  # coordinates that stay in the cache
 TOGETHER = 16  # blocks of points that threads share
 COMPARED = 10.0  # operations that take as long as to compare a product with others
-MANY = 4  # times as many candidates as neighbours, where single precision fails
+# times as many candidates as neighbours, where single precision fails
+MAX_CANDIDATES = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,12 +130,17 @@ def _found(
 
 def by_tree(n: int, p: int, least: int) -> bool:
     """Return whether a tree of n records and p columns finds neighbours faster."""
-    return p <= LOW and least <= FEW and least < n and is_tall(n)
+    return (
+        p <= MAX_TREE_COLUMNS
+        and least <= MAX_TREE_NEIGHBORS
+        and least < n
+        and is_tall(n)
+    )
 
 
 def is_tall(n: int) -> bool:
     """Return whether there are so many records that a search for them pays."""
-    return n >= TALL
+    return n >= MIN_TREE_RECORDS
 
 
 def rows_at_once(n: int) -> int:
@@ -198,7 +207,7 @@ def _tree(records: Matrix, least: int) -> Find:
 
     # many may have equal values; records that lie together are kept together
     order = cKDTree(records, balanced_tree=False).indices
-    tree = cKDTree(records[order], leafsize=LEAF, balanced_tree=False)
+    tree = cKDTree(records[order], leafsize=MAX_LEAF_RECORDS, balanced_tree=False)
     ranks = np.arange(1, least + 1)
 
     def find(points: Matrix) -> Found:
@@ -283,7 +292,7 @@ class Products:
                 limit = np.nextafter(limit.astype(kind), kind(np.inf))
                 cells = np.flatnonzero(gap <= limit[:, None])
                 # more candidates: single precision does not distinguish the records
-                if len(cells) <= MANY * least * m:
+                if len(cells) <= MAX_CANDIDATES * least * m:
                     break
             owners, near = np.divmod(cells, n)
             return owners, every[near], np.sqrt(reach) * self.unit
@@ -294,7 +303,7 @@ class Products:
 def _bound(gap: Matrix, least: int) -> Matrix:
     """Return for each row a value that at least so many do not exceed."""
     n = gap.shape[1]
-    groups = max(GROUPS * least, min(WIDE, n // SEVERAL))
+    groups = max(MIN_GROUPS_EACH * least, min(QUICK_GROUPS, n // MIN_GROUP_RECORDS))
     if n >= 2 * groups:
         whole = gap[:, : n // groups * groups]
         # minima of different groups are different records within the bound

@@ -15,11 +15,11 @@ from statcv.models.batched.passes.updates import Identity
 
 HEAVY = 64  # coefficients whose products cost more than some gradients
 SAMPLE = 40  # records of the sample for each coefficient
-LEAST = 2000  # records of the sample at least
-NEWTON_STEPS = 30
+MIN_SAMPLE = 2000  # records of the sample at least
+MAX_NEWTON_STEPS = 30
 NEAR = 0.3  # the distance from the optimum of all records, in standard errors
 SLOW = 0.3  # a rate of convergence that is worth another Hessian
-FARTHER = 4.0  # a growth of the distance after which there may be no optimum
+MAX_GROWTH = 4.0  # a growth of the distance after which there may be no optimum
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ def find_anchor(passes: Passes) -> Anchor | None:
     q, n = passes.size, len(passes.X)
     theta = np.zeros((1, q))
     # a sample has nearly the same optimum, at a fraction of the cost
-    size = max(LEAST, SAMPLE * q)
+    size = max(MIN_SAMPLE, SAMPLE * q)
     if n > 4 * size:
         start = find_anchor(passes.sample(size))
         theta = theta if start is None else start.theta
@@ -95,15 +95,15 @@ class _Every:
 
 def _by_hessians(passes: Passes, theta: Matrix) -> Anchor | None:
     before, near = np.inf, _near(passes)
-    for _ in range(NEWTON_STEPS):
+    for _ in range(MAX_NEWTON_STEPS):
         triangle = passes.triangle(theta)
         if triangle is None:
             return None
         gradient = passes.gradient(theta)
-        for number in range(NEWTON_STEPS):
+        for number in range(MAX_NEWTON_STEPS):
             step = triangle.solve(gradient)
             distance = float(np.sqrt(max((step @ gradient.T).item(), 0.0)))
-            if not np.isfinite(distance) or distance > FARTHER * before:
+            if not np.isfinite(distance) or distance > MAX_GROWTH * before:
                 return None
             # the same Hessian serves while steps shrink quickly
             if distance <= near or (number and distance > SLOW * before):

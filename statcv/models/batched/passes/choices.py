@@ -9,12 +9,12 @@ from statcv.models.batched.folds import Folds
 from statcv.models.batched.passes.problem import FewFits
 from statcv.models.batched.passes.sums import Passes
 
-SEVERAL_FITS = 40  # fits up to which passes are quicker if records are not small
+MAX_FITS = 40  # fits up to which passes are quicker if records are not small
 # values of all records above which passes may be quicker for any number of fits
-LARGE = 2**18
+MIN_CELLS_OF_MANY = 2**18
 # values that a fit leaves out above which its optimum is far from that of all records
-CHANGED = 3500
-SMALL = 2**15  # values of all records up to which other ways are as quick
+MAX_CELLS_CHANGED = 3500
+MAX_CELLS_SMALL = 2**15  # values of all records up to which other ways are as quick
 # operations of Hessians that take as long as one of a pass, whose matrices are narrow
 DENSE = 4
 RESIDUAL = 45  # operations of a pass that take as long as the residual of a record
@@ -22,11 +22,11 @@ RESIDUAL = 45  # operations of a pass that take as long as the residual of a rec
 ALONE = 3.2
 # the share of the information from which a ridge gives folds enough in common
 STRONG = 0.05
-FEW_ROWS = 250  # records from which the information is estimated
+SAMPLE_ROWS = 250  # records from which the information is estimated
 # additional steps without what ties classes, about, with PLENTY of records
-SOME = 15
+STEPS_IF_PLENTY = 15
 # additional steps without what ties classes, about, with fewer records than PLENTY
-FURTHER = 45
+STEPS_IF_FEWER = 45
 PLENTY = 1.5  # records for each coefficient that are plenty
 
 
@@ -41,10 +41,10 @@ def are_few_and_large(folds: Folds, shape: tuple[int, ...], classes: int = 0) ->
     if folds.outcome is not None or not p or few(least, 1):
         return False
     size = n * p * (classes**2 if classes > 2 else 1)
-    if len(folds) > SEVERAL_FITS:
-        far = least * p * (classes - 1) > CHANGED
-        return far or (size > LARGE and not few(least, p))
-    return size > SMALL
+    if len(folds) > MAX_FITS:
+        far = least * p * (classes - 1) > MAX_CELLS_CHANGED
+        return far or (size > MIN_CELLS_OF_MANY and not few(least, p))
+    return size > MAX_CELLS_SMALL
 
 
 def are_far(passes: Passes, folds: Folds) -> bool:
@@ -63,7 +63,7 @@ def are_far(passes: Passes, folds: Folds) -> bool:
         return True
     if passes.rounded is passes:
         return False
-    rows = passes.X[:: max(1, len(passes.X) // FEW_ROWS)]
+    rows = passes.X[:: max(1, len(passes.X) // SAMPLE_ROWS)]
     # that of a record is at most a quarter of its squares
     information = np.einsum("ij,ij->j", rows, rows) / 4 * (len(passes.X) / len(rows))
     return float(np.mean(passes.ridge < STRONG * information)) > 0.5
@@ -72,7 +72,9 @@ def are_far(passes: Passes, folds: Folds) -> bool:
 def are_apart(problem: FewFits) -> bool:
     """Return whether it saves time to leave out of Hessians what ties classes."""
     enough = PLENTY * problem.passes.size * len(problem)
-    more = SOME if np.count_nonzero(problem.often) >= enough else FURTHER
+    more = (
+        STEPS_IF_PLENTY if np.count_nonzero(problem.often) >= enough else STEPS_IF_FEWER
+    )
     return cost_of_hessians(problem) - cost_of_hessians(problem, apart=True) > more
 
 

@@ -19,7 +19,7 @@ from statcv.models.batched.passes.choices import (
     cost_of_hessians,
 )
 from statcv.models.batched.passes.problem import FewFits
-from statcv.models.batched.passes.quasi_newton import STEPS, Until, climb
+from statcv.models.batched.passes.quasi_newton import MAX_STEPS, Until, climb
 from statcv.models.batched.passes.sources import NEARBY
 from statcv.models.batched.passes.sums import Passes
 from statcv.models.batched.passes.updates import REMEMBERED, Identity, Inverses
@@ -30,12 +30,12 @@ from statcv.models.families import (
     negligible,
 )
 
-MOST = 256  # fits at most whose gradients are summed at once
-ROOM = 2**26  # records times fits, at most, whose gradients are summed at once
-HESSIANS = 20  # own Hessians at most of a fold
-ANEW = 2  # new Hessians that may replace others before steps with those end
+MAX_FITS = 256  # fits at most whose gradients are summed at once
+MAX_CELLS = 2**26  # records times fits, at most, whose gradients are summed at once
+MAX_HESSIANS = 20  # own Hessians at most of a fold
+MAX_RENEWALS = 2  # new Hessians that may replace others before steps with those end
 # the share of its length to which a short way must fall with each new Hessian
-GAIN = 0.5
+MAX_SHARE_LEFT = 0.5
 
 
 def fit_by_passes(
@@ -83,7 +83,7 @@ def fit_few(
     coefficients = np.empty((len(folds), width, p))
     sure = np.empty(len(folds), dtype=bool)
     # residuals of all these fits are in memory at once
-    most = int(np.clip(ROOM // len(passes.X), 1, MOST))
+    most = int(np.clip(MAX_CELLS // len(passes.X), 1, MAX_FITS))
     for start in range(0, len(folds), most):
         some = np.arange(start, min(start + most, len(folds)))
         penalty = passes.penalty if own is None else passes.penalties(own[some])
@@ -130,26 +130,28 @@ def _settle(
     inverse = Identity(grows=True) if far else problem.fold_hessians(start)
     before, hope = np.full(len(problem), np.inf), ~done
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        for number in range(1 + HESSIANS):
+        for number in range(1 + MAX_HESSIANS):
             left = np.flatnonzero(hope)
             if not len(left):
                 break
             rest, at = problem.part(left), theta[left]
-            apart = number < ANEW and are_apart(rest)
+            apart = number < MAX_RENEWALS and are_apart(rest)
             if inverse is None:
                 inverse = rest.class_hessians(at) if apart else rest.own_hessians(at)
             rough = rest.rounded() if inverse.single else None
             gradient = (rough or rest).gradient(at)
             # new Hessians without what ties classes make steps little better
-            renews = number < ANEW and not apart
+            renews = number < MAX_RENEWALS and not apart
             cost = cost_of_hessians(rest) if renews else np.inf
-            most = REMEMBERED if rough or apart else STEPS
+            most = REMEMBERED if rough or apart else MAX_STEPS
             until = replace(near, cost=cost, most=most)
             theta[left], done[left] = climb(rest, at, gradient, inverse, until, rough)
             moved = np.sqrt(((theta[left] - at) ** 2).sum(axis=1))
             # a fit that no longer moves is done with, converged or not
-            nearer = (moved > NEARBY * np.sqrt(q)) | (moved < GAIN * before[left])
-            hope[left] = ~done[left] & (moved > 0) & (nearer | (number < ANEW))
+            nearer = (moved > NEARBY * np.sqrt(q)) | (
+                moved < MAX_SHARE_LEFT * before[left]
+            )
+            hope[left] = ~done[left] & (moved > 0) & (nearer | (number < MAX_RENEWALS))
             before[left], inverse = moved, None
         if done.any() and not problem.passes.bounded:
             done[done] = not_separated(problem.part(done), theta[done])

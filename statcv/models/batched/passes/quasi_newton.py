@@ -27,8 +27,8 @@ from statcv.models.batched.passes.sources import (
 )
 from statcv.models.batched.passes.updates import Identity, Inverses, Memory, dot
 
-STEPS = 20  # steps at most with one approximate inverse, unless others cost more
-SHORTENED = 12  # times that a step is shortened, at most
+MAX_STEPS = 20  # steps at most with one approximate inverse, unless others cost more
+MAX_SHORTENINGS = 12  # times that a step is shortened, at most
 OVERSHOT = 0.9  # the steepest fall at the end of a step, of the rise at its beginning
 SHORT = 0.05  # a step in each direction after which Hessians serve for the rest
 SEEN = 3  # steps after which the rate of the latest two predicts later ones
@@ -57,7 +57,7 @@ class Until:
     enough: float
     noise: float = 0.0
     cost: float = np.inf
-    most: int = STEPS
+    most: int = MAX_STEPS
 
 
 def climb(
@@ -181,7 +181,7 @@ def _ahead(
     if not far.any():
         return step, ahead
     length = np.ones(len(step))
-    for _ in range(SHORTENED):
+    for _ in range(MAX_SHORTENINGS):
         if not far.any():
             break
         some = np.flatnonzero(far)

@@ -13,9 +13,10 @@ from statcv.models.base import Matrix
 ROUGH = 1e-5  # the distance that gradients of single precision leave, in each direction
 DIGITS = 1e-3  # the share of a distance at which its digits may be used up
 STALLED = 0.5  # the ratio of two steps in turn above which steps may lack digits
-IDLE = 2  # steps from a place after which idle ones may lack digits
+MIN_STEPS_IDLE = 2  # steps from a place after which idle ones may lack digits
 NEARBY = 0.01  # a distance in each direction at which idle steps lack digits
-GAIN = 0.1  # the least that a place for precise gradients shortens the distance
+# the share of a distance, at most, that another place for precise gradients leaves
+MAX_SHARE_LEFT = 0.1
 P = TypeVar("P", bound="Gradients")
 
 
@@ -116,7 +117,7 @@ class GradientSource:
         """
         if self.rough is None:
             return False
-        idle = idle & (self.steps >= IDLE)
+        idle = idle & (self.steps >= MIN_STEPS_IDLE)
         if self.near is not None:
             idle |= (rate > STALLED) & (size <= DIGITS * self.farthest)
             return bool(idle.any())
@@ -135,7 +136,8 @@ class GradientSource:
         if not anew or self.rough is None:
             return
         most = float(size.max())
-        if self.near is not None and most > GAIN * self.farthest:  # too few digits
+        # few digits are left where another place hardly shortened the distance
+        if self.near is not None and most > MAX_SHARE_LEFT * self.farthest:
             self.rough = self.near = None
         else:
             self.near = self.rough.around(theta, gradient)

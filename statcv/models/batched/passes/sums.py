@@ -18,8 +18,8 @@ from statcv.numeric.gram import column_units, of_all_classes
 from statcv.numeric.threads import QUICK, WORTH, product, shared
 
 CACHED = 2**22  # bytes of a block of rows
-LEAST = 1000  # records from which the units of columns are taken
-MANY = 2**14  # values from which a copy of single precision saves time
+UNIT_RECORDS = 1000  # records from which the units of columns are taken
+MIN_CELLS_ROUNDED = 2**14  # values from which a copy of single precision saves time
 HALVED = (1, 3, 5, 7)  # numbers of lists of records whose products are halved
 COSTLY = 1e7  # operations above which products of a list of records may be halved
 
@@ -52,7 +52,7 @@ class Passes:
         """Prepare the sums over all records."""
         X = records.X
         # a few records show the size of a column
-        unit = column_units(X[:: max(1, len(X) // LEAST)])
+        unit = column_units(X[:: max(1, len(X) // UNIT_RECORDS)])
         return cls(X, records.weights, family, unit, ridge)
 
     @property
@@ -80,7 +80,10 @@ class Passes:
 
         They take less than half the time, and have seven digits.
         """
-        if self.X.size * self.family.width < MANY or self.X.dtype == np.float32:
+        if (
+            self.X.size * self.family.width < MIN_CELLS_ROUNDED
+            or self.X.dtype == np.float32
+        ):
             return self
         X: Any = np.empty(self.X.shape, dtype=np.float32)
         inverse, blocks = 1 / self.unit, self.blocks(1)

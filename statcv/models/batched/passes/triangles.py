@@ -13,9 +13,9 @@ from statcv.models.base import Matrix
 from statcv.numeric.inverses import SLOW, decompose, multiply_by_inverse
 from statcv.numeric.threads import shared
 
-CONDITION = 1e10  # the largest condition number of a Hessian
-SINGLE = 1e3  # one with which its products may be of single precision
-LARGE = 600  # coordinates for which threads share the equations of triangles
+MAX_CONDITION = 1e10  # the largest condition number of a Hessian
+MAX_CONDITION_SINGLE = 1e3  # the largest one for products of single precision
+MIN_SIZE_SHARED = 600  # coordinates for which threads share the equations of triangles
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class Triangle:
         # the transpose is lower triangular, in the order of Fortran
         triangle = cls(scaled.T, np.asarray(scale, dtype=float))
         # 1 over the least squared pivot is at most the condition number
-        limit = SINGLE if matrix.dtype == np.float32 else CONDITION
+        limit = MAX_CONDITION_SINGLE if matrix.dtype == np.float32 else MAX_CONDITION
         return triangle if definite and triangle.least * limit > 1 else None
 
     @property
@@ -66,7 +66,7 @@ class Triangle:
     def times_scaled(self, vector: Matrix) -> Matrix:
         """Multiply a vector by the inverse of the scaled matrix, in its precision."""
         right = vector.astype(self.lower.dtype)
-        if len(right) >= LARGE:
+        if len(right) >= MIN_SIZE_SHARED:
             multiply_by_inverse(self.lower.T, right)
             return right
         half = self._by_vector(self.lower, right, lower=1, overwrite_x=1)
@@ -113,7 +113,7 @@ class Triangles:
                 made[fit] = triangle.times_scaled(made[fit])
 
         q = len(self.scale)
-        shared(put, range(len(made)), SLOW * q**2 if q >= LARGE else 0.0)
+        shared(put, range(len(made)), SLOW * q**2 if q >= MIN_SIZE_SHARED else 0.0)
         made *= self._units
         return made
 
