@@ -32,7 +32,7 @@ from statcv.inference.paired.records import name_results
 from statcv.metrics import Metric
 from statcv.results.comparison.comparison import Comparison, make_comparison
 from statcv.results.result import CVResult
-from statcv.verbs.cv import CV_NAMES, CVCall
+from statcv.verbs.cv_call import CV_NAMES, CVCall
 
 Scope = Mapping[str, Any]
 
