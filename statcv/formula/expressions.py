@@ -9,7 +9,6 @@ the mean and the standard deviation of ``scale``.
 from __future__ import annotations
 
 import ast
-from collections import ChainMap
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -165,8 +164,7 @@ class Learner:
     def _function(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Name):
             return self.functions.get(node.id)
-        code = compile(ast.fix_missing_locations(ast.Expression(node)), "", "eval")
-        return eval(code, {"__builtins__": {}}, dict(self.functions))
+        return _evaluated(node, self.functions)
 
     def _fixed(self, node: ast.expr) -> Columns | float:
         """Return the columns of an expression that learns nothing."""
@@ -175,10 +173,7 @@ class Learner:
         if key not in self._known:
             found: Any = self.columns.get(key) if name is not None else None
             if found is None:
-                whole = ast.fix_missing_locations(ast.Expression(node))
-                names = ChainMap(dict(self.columns), dict(self.functions))
-                code = compile(whole, "", "eval")
-                found = eval(code, {"__builtins__": {}}, names)
+                found = _evaluated(node, {**self.functions, **self.columns})
             if isinstance(found, int | float) and not isinstance(found, bool):
                 return float(found)
             values = np.asarray(found)
@@ -347,6 +342,11 @@ def _called(node: ast.AST) -> tuple[str, ...]:
         for one in ast.walk(node)
         if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)
     )
+
+
+def _evaluated(node: ast.expr, names: Mapping[str, Any]) -> Any:
+    code = compile(ast.fix_missing_locations(ast.Expression(node)), "", "eval")
+    return eval(code, {"__builtins__": {}}, dict(names))
 
 
 def _literal(node: ast.expr) -> Any:

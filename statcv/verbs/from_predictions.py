@@ -193,7 +193,9 @@ class PredictionsCall:
             )
         seed = resolve_seed(self.seed)
         places, labels = _places(frame, self.row)
-        repeats = _codes(frame, self.repeat)
+        repeats = np.zeros(len(frame), dtype=np.intp)
+        if self.repeat is not None:
+            repeats = numbered(frame[self.repeat])[0]
         first = np.unique(places, return_index=True)[1]
         records = frame.iloc[first].set_axis(labels)
         _check_constant(frame, records, places, self.observed)
@@ -244,12 +246,6 @@ def _places(
         return np.arange(len(frame)), frame.index
     codes, labels = numbered(frame[row])
     return codes, pd.Index(labels)
-
-
-def _codes(frame: pd.DataFrame, column: str | None) -> NDArray[np.intp]:
-    if column is None:
-        return np.zeros(len(frame), dtype=np.intp)
-    return numbered(frame[column])[0]
 
 
 def _check_constant(

@@ -22,7 +22,7 @@ from statcv.folds.audit.training_sets import (
 from statcv.folds.plan import FoldPlan
 from statcv.folds.response import Response
 from statcv.metrics import auroc_by_weight
-from statcv.metrics.discrimination.precision_recall import auprc_of_counts
+from statcv.metrics.discrimination.precision_recall import PrMethod, auprc_of_counts
 
 BIASED = 0.05  # distance of the mean model's auROC from 0.5 that is not reported
 GIVES_AWAY = -0.9  # correlation at which a training mean gives the held-out value away
@@ -75,9 +75,9 @@ def mean_model_auroc(
     if plan.fits.tournament:  # a pair is compared within its own fit: always a tie
         return 0.5
     if weights is None or plan.rebalanced:
-        return _over(plan, _sums(plan, y), training_means(plan, y), _auroc)
+        return _over(plan, plan.tests.sums(y), training_means(plan, y), _auroc)
     means = plan.training_means(weights * y) / plan.training_means(weights)
-    return _over(plan, _sums(plan, y), plan.fits.mean_by_split(means), _auroc)
+    return _over(plan, plan.tests.sums(y), plan.fits.mean_by_split(means), _auroc)
 
 
 def _over(
@@ -99,11 +99,6 @@ def _over(
         values.append(metric(score[some], positive[some], negative[some]))
     defined = [value for value in values if not np.isnan(value)]
     return float(np.mean(defined)) if defined else np.nan
-
-
-def _sums(plan: FoldPlan, values: NDArray[Any]) -> Floats:
-    """Return the sum of the values of the records that each split holds out."""
-    return plan.tests.sums(values)
 
 
 def _auroc(score: Floats, positive: Floats, negative: Floats) -> float:
@@ -141,7 +136,7 @@ def label_correlation(plan: FoldPlan, values: NDArray[Any]) -> float:
     mean = plan.fits.mean_by_split(fit_means(plan, values))
     known = np.isfinite(mean) & (plan.tests.sizes > 0)
     mean, size = mean[known], plan.tests.sizes[known].astype(np.float64)
-    total, squares = (_sums(plan, one)[known] for one in (values, values**2))
+    total, squares = (plan.tests.sums(one)[known] for one in (values, values**2))
     repeat = plan.fits.repeat_of[known]
 
     def summed(numbers: Floats) -> Floats:
@@ -194,30 +189,22 @@ def _negative_mean(plan: FoldPlan, response: Response) -> list[Finding]:
     """Score the training mean with the opposite sign, as a model without predictors."""
     y = response.codes
     fits = plan.fits
-    mean, ones = training_means(plan, y), _sums(plan, y)
+    mean, ones = training_means(plan, y), plan.tests.sums(y)
     score = np.zeros(plan.n_splits) if fits.tournament else -mean
     held = np.bincount(fits.repeat_of, plan.tests.sizes, plan.repeats)
     positive = np.bincount(fits.repeat_of, ones, plan.repeats)
     shares = positive[positive > 0] / held[positive > 0]
     share = float(shares.mean()) if len(shares) else np.nan
     area = 0.5 if fits.tournament else 1 - _over(plan, ones, mean, _auroc)
+
+    def curve(method: PrMethod) -> float:
+        return _over(plan, ones, score, partial(auprc_of_counts, method=method))
+
     found = []
     for check, metric, value, chance in (
         ("auroc", "auROC", area, 0.5),
-        (
-            "auprc",
-            "average precision",
-            _over(
-                plan, ones, score, partial(auprc_of_counts, method="average_precision")
-            ),
-            share,
-        ),
-        (
-            "auprc_trapezoid",
-            "auPR by trapezoids",
-            _over(plan, ones, score, partial(auprc_of_counts, method="trapezoid")),
-            (1 + share) / 2,
-        ),
+        ("auprc", "average precision", curve("average_precision"), share),
+        ("auprc_trapezoid", "auPR by trapezoids", curve("trapezoid"), (1 + share) / 2),
     ):
         itself = f", the mean itself {fixed(1 - value, 3)}" if check == "auroc" else ""
         said = (

@@ -82,14 +82,13 @@ def warn_of_near_values(texts: Sequence[str], label: str) -> None:
     """
     alike: dict[tuple[str | Decimal, ...], list[str]] = {}
     for text in texts:
-        alike.setdefault(_bare(text), []).append(text)
+        alike.setdefault(tuple(map(_bare, text.split(SEPARATOR))), []).append(text)
     groups = [group for group in alike.values() if len(group) > 1]
     if not groups:
         return
     count = sum(map(len, groups))
-    shown = listed(
-        [" and ".join(repr(_shown(text)) for text in group) for group in groups], most=3
-    )
+    joined = [[text.replace(SEPARATOR, " + ") for text in group] for group in groups]
+    shown = listed([" and ".join(map(repr, group)) for group in joined], most=3)
     warn(
         f"{count} of {len(texts)} distinct values of {label} differ from another only "
         "in case, blanks or leading zeros, in how a number is written or in the time "
@@ -99,12 +98,8 @@ def warn_of_near_values(texts: Sequence[str], label: str) -> None:
     )
 
 
-def _bare(text: str) -> tuple[str | Decimal, ...]:
-    """Return the parts of a value, without what :func:`warn_of_near_values` ignores."""
-    return tuple(map(_bare_part, text.split(SEPARATOR)))
-
-
-def _bare_part(text: str) -> str | Decimal:
+def _bare(text: str) -> str | Decimal:
+    """Return a part of a value, without what :func:`warn_of_near_values` ignores."""
     bare = "".join(text.casefold().split())
     if bare[:1].isalpha():
         return bare.removesuffix(".0")
@@ -112,10 +107,6 @@ def _bare_part(text: str) -> str | Decimal:
         return Decimal(bare)
     dated = DATED.match(bare)
     return dated[0] if dated else bare.lstrip("0").removesuffix(".0")
-
-
-def _shown(text: str) -> str:
-    return text.replace(SEPARATOR, " + ")
 
 
 def warn_of_identifier(frame: pd.DataFrame, column: str) -> None:
