@@ -222,7 +222,7 @@ class FoldPlan(Splits):
 
     @classmethod
     def from_frame(cls, frame: Any, n: int | None = None) -> FoldPlan:
-        """Make a plan from such a table; see :func:`statcv.folds.frame.from_frame`.
+        """Make a plan of such a table; see :func:`statcv.folds.from_table.from_frame`.
 
         Examples
         --------
@@ -233,7 +233,7 @@ class FoldPlan(Splits):
         >>> again.fingerprint == plan.fingerprint
         True
         """
-        from statcv.folds.frame import from_frame
+        from statcv.folds.from_table import from_frame
 
         return from_frame(frame, n)
 

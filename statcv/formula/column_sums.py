@@ -1,8 +1,10 @@
-"""Columns as sums of products of known columns, and their sums and products."""
+"""Columns as sums of products of known columns, their sums, products and lines."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,3 +54,35 @@ def side_by_side(
         raise NotKnownError
     one, other = (part * width if len(part) == 1 else part for part in (one, other))
     return list(zip(one, other, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A column that is ``shift + slope * x``.
+
+    Attributes
+    ----------
+    monomial : tuple
+        The columns whose product is x, by ``ColumnSource`` and place in it.
+    x : numpy.ndarray, shape (n,)
+    slope, shift : float or numpy.ndarray, shape (fits,)
+    """
+
+    monomial: Monomial
+    x: Floats
+    slope: Floats | float
+    shift: Floats | float
+
+    def rising(self) -> Line:
+        """Return the line, or raise NotKnownError if it falls in some training set."""
+        if not np.all(np.asarray(self.slope) > 0):
+            raise NotKnownError
+        return self
+
+    def back(self, values: Any, fits: int) -> Floats:
+        """Return the x of values of the column, shape (fits, k)."""
+        given = np.atleast_1d(np.asarray(values, dtype=float))[None]
+        if given.ndim > 2:
+            raise NotKnownError
+        shift, slope = (np.reshape(one, (-1, 1)) for one in (self.shift, self.slope))
+        return np.broadcast_to((given - shift) / slope, (fits, given.shape[1]))

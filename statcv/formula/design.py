@@ -218,11 +218,7 @@ def make_design(
 
 
 def _complete_rows(
-    outcome: Series,
-    columns: Series,
-    n: int,
-    formula: Formula,
-    na_action: str,
+    outcome: Series, columns: Series, n: int, formula: Formula, na_action: str
 ) -> tuple[NDArray[np.intp], dict[str, int]]:
     incomplete = np.zeros(n, dtype=bool)
     missing = _mark_missing(outcome, incomplete)

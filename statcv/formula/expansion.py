@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from statcv.formula.limits import (
-    MAX_INTERACTIONS,
-    check_count,
-)
+from statcv.formula.limits import MAX_INTERACTIONS, check_count
 from statcv.formula.quoting import column_of, quoted
 
 DOT = "ꓸ"  # stands in for '.' while patsy reads: one sign, so carets keep their place

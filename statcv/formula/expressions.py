@@ -9,9 +9,7 @@ the mean and the standard deviation of ``scale``.
 from __future__ import annotations
 
 import ast
-from collections import ChainMap
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -32,6 +30,7 @@ from statcv.formula.column_sums import (
     ONE,
     Column,
     Columns,
+    Line,
     Monomial,
     NotKnownError,
     negative,
@@ -157,8 +156,6 @@ class Learner:
         return known(self, *given, **named)
 
     def _argument(self, node: ast.expr) -> Any:
-        if isinstance(node, ast.Name | ast.Call):
-            return self._value(node)
         try:
             return ast.literal_eval(node)
         except ValueError:
@@ -167,8 +164,7 @@ class Learner:
     def _function(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Name):
             return self.functions.get(node.id)
-        code = compile(ast.fix_missing_locations(ast.Expression(node)), "", "eval")
-        return eval(code, {"__builtins__": {}}, dict(self.functions))
+        return _evaluated(node, self.functions)
 
     def _fixed(self, node: ast.expr) -> Columns | float:
         """Return the columns of an expression that learns nothing."""
@@ -177,10 +173,7 @@ class Learner:
         if key not in self._known:
             found: Any = self.columns.get(key) if name is not None else None
             if found is None:
-                whole = ast.fix_missing_locations(ast.Expression(node))
-                names = ChainMap(dict(self.columns), dict(self.functions))
-                code = compile(whole, "", "eval")
-                found = eval(code, {"__builtins__": {}}, names)
+                found = _evaluated(node, {**self.functions, **self.columns})
             if isinstance(found, int | float) and not isinstance(found, bool):
                 return float(found)
             values = np.asarray(found)
@@ -202,10 +195,6 @@ class Learner:
                 raise NotKnownError
             self._known[key] = self._append(ColumnSource.of(values))
         return self._known[key]
-
-    def _only(self, number: int) -> Floats:
-        """Return the only column of a source that all training sets share."""
-        return self.sources[number].values[:, 0]
 
     def _append(self, source: ColumnSource) -> int:
         self.sources.append(source)
@@ -296,7 +285,8 @@ class Learner:
         before, now, left = np.zeros(n), np.full(n, 1 / np.sqrt(n)), 1.0
         for key in keys:
             if key in self._left:
-                left, after = self._left[key], self._only(self._known[key])
+                left = self._left[key]
+                after = self.sources[self._known[key]].values[:, 0]
             else:
                 after = z * now
                 whole = after @ after
@@ -328,38 +318,6 @@ class Learner:
         return mean, squares
 
 
-@dataclass(frozen=True, eq=False)
-class Line:
-    """A column that is ``shift + slope * x``.
-
-    Attributes
-    ----------
-    monomial : tuple
-        The columns whose product is x, by ``ColumnSource`` and place in it.
-    x : numpy.ndarray, shape (n,)
-    slope, shift : float or numpy.ndarray, shape (fits,)
-    """
-
-    monomial: Monomial
-    x: Floats
-    slope: Floats | float
-    shift: Floats | float
-
-    def rising(self) -> Line:
-        """Return the line, or raise NotKnownError if it falls in some training set."""
-        if not np.all(np.asarray(self.slope) > 0):
-            raise NotKnownError
-        return self
-
-    def back(self, values: Any, fits: int) -> Floats:
-        """Return the x of values of the column, shape (fits, k)."""
-        given = np.atleast_1d(np.asarray(values, dtype=float))[None]
-        if given.ndim > 2:
-            raise NotKnownError
-        shift, slope = (np.reshape(one, (-1, 1)) for one in (self.shift, self.slope))
-        return np.broadcast_to((given - shift) / slope, (fits, given.shape[1]))
-
-
 @lru_cache(maxsize=256)
 def parsed(python: str) -> ast.expr:
     """Return the tree of an expression, which nobody changes."""
@@ -384,6 +342,11 @@ def _called(node: ast.AST) -> tuple[str, ...]:
         for one in ast.walk(node)
         if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)
     )
+
+
+def _evaluated(node: ast.expr, names: Mapping[str, Any]) -> Any:
+    code = compile(ast.fix_missing_locations(ast.Expression(node)), "", "eval")
+    return eval(code, {"__builtins__": {}}, dict(names))
 
 
 def _literal(node: ast.expr) -> Any:

@@ -8,11 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import (
-    DataError,
-    FrameError,
-    MissingPackageError,
-)
+from statcv.errors import DataError, FrameError, MissingPackageError
 
 
 def as_frame(data: object) -> pd.DataFrame:

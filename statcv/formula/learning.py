@@ -10,8 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.formula.column_sums import ONE, Column, Columns, NotKnownError, plus, times
-from statcv.formula.expressions import Learner, Line
+from statcv.formula.column_sums import (
+    ONE,
+    Column,
+    Columns,
+    Line,
+    NotKnownError,
+    plus,
+    times,
+)
+from statcv.formula.expressions import Learner
 from statcv.formula.functions import Bs, Poly, Standardize
 from statcv.formula.log_ratios import Clr
 from statcv.formula.splines import b_splines, cubic_splines

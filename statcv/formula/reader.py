@@ -32,12 +32,7 @@ from statcv.formula.scope import (
     of_r,
     transforms,
 )
-from statcv.formula.selection import (
-    SELECTOR,
-    labels_of_parts,
-    outside_a_call,
-    spread,
-)
+from statcv.formula.selection import SELECTOR, labels_of_parts, outside_a_call, spread
 
 _READ = (
     *(ast.Expression, ast.Name, ast.Constant, ast.Load, ast.Call, ast.keyword),

@@ -9,7 +9,7 @@ columns is computed here, without patsy.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property, partial
 from typing import Any
 
@@ -115,15 +115,9 @@ class Terms:
         if self.is_plain:
             return ()
         if self._prepared is not None:
-            codes = self._prepared.learning
-            learning = [self.formula.factors[code].columns for code in codes]
-            return tuple(dict.fromkeys(c for columns in learning for c in columns))
-        learning = [
-            self.formula.factors[factor.code].columns
-            for factor, info in self._whole.factor_infos.items()
-            if info.state["transforms"]
-        ]
-        return tuple(dict.fromkeys(c for columns in learning for c in columns))
+            return self._columns_in(self._prepared.learning)
+        infos = self._whole.factor_infos.items()
+        return self._columns_in(f.code for f, one in infos if one.state["transforms"])
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -141,33 +135,32 @@ class Terms:
         return name
 
     @cached_property
-    def _slices(self) -> dict[tuple[str, ...], slice]:
-        """Position of each term in patsy, which sorts factors before numbers."""
-        slices = self._layout.term_slices
-        return {tuple(f.code for f in term.factors): s for term, s in slices.items()}
+    def _places(self) -> dict[tuple[str, ...], range]:
+        """Patsy's numbers of a term's columns; it sorts factors before numbers."""
+        return {
+            tuple(factor.code for factor in term.factors): range(own.start, own.stop)
+            for term, own in self._layout.term_slices.items()
+        }
 
     @cached_property
     def _order(self) -> list[int]:
         """Patsy's numbers of the columns, in the order of the formula."""
-        terms = [self._slices[term] for term in self.formula.terms]
-        return [j for where in terms for j in range(where.start, where.stop)]
+        return [j for term in self.formula.terms for j in self._places[term]]
 
     @cached_property
     def _origins(self) -> list[tuple[str, ...]]:
         """The term of each column of the matrix."""
         if self.is_plain:
             return list(self.formula.terms)
-        sizes = [
-            self._slices[t].stop - self._slices[t].start for t in self.formula.terms
-        ]
-        return [
-            t for t, n in zip(self.formula.terms, sizes, strict=True) for _ in range(n)
-        ]
+        return [term for term in self.formula.terms for _ in self._places[term]]
 
     def columns_of(self, j: int) -> tuple[str, ...]:
         """Return the columns of the data that column ``j`` of the matrix uses."""
-        factors = [self.formula.factors[code] for code in self._origins[j]]
-        return tuple(dict.fromkeys(c for factor in factors for c in factor.columns))
+        return self._columns_in(self._origins[j])
+
+    def _columns_in(self, codes: Iterable[str]) -> tuple[str, ...]:
+        columns = [self.formula.factors[code].columns for code in codes]
+        return tuple(dict.fromkeys(name for names in columns for name in names))
 
     def learn(self, rows: NDArray[np.intp]) -> Any:
         """Return what the terms learn on ``rows``, for :meth:`matrix`."""
@@ -273,11 +266,8 @@ class Terms:
             codes = np.stack([found[factor][0] for factor in term])
             sizes = [len(found[factor][1]) for factor in term]
             whole = codes[:, (codes >= 0).all(axis=0)]
-            cells = np.stack(
-                np.unravel_index(
-                    np.unique(np.ravel_multi_index(tuple(whole), sizes)), sizes
-                )
-            )
+            occurring = np.unique(np.ravel_multi_index(tuple(whole), sizes))
+            cells = np.stack(np.unravel_index(occurring, sizes))
             each = [
                 np.array(found[f][1], dtype=str)[c]
                 for f, c in zip(term, cells, strict=True)

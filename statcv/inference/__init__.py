@@ -7,12 +7,7 @@ from statcv.inference.estimates.bootstrap_632 import (
     bootstrap_estimate,
     join_values,
 )
-from statcv.inference.estimates.estimate import (
-    BOOTSTRAPS,
-    HOWS,
-    Estimate,
-    resolve_how,
-)
+from statcv.inference.estimates.estimate import BOOTSTRAPS, HOWS, Estimate, resolve_how
 from statcv.inference.estimates.estimate import estimate as make_estimate
 from statcv.inference.estimates.estimate import estimates as make_estimates
 from statcv.inference.estimates.groups import among, group_estimates, joined_groups
@@ -44,11 +39,7 @@ from statcv.inference.operating_characteristics import (
 from statcv.inference.readable import Readable, metric_of
 from statcv.inference.scores import Scores
 from statcv.inference.tests.htest import HTest
-from statcv.inference.tests.no_skill import (
-    permutation_test,
-    plain_t_test,
-    wald_test,
-)
+from statcv.inference.tests.no_skill import permutation_test, plain_t_test, wald_test
 from statcv.inference.tests.null_bias import NullBias
 from statcv.inference.tests.permutation import permuted_values
 from statcv.inference.tests.replicates import t_test

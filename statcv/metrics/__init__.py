@@ -5,10 +5,7 @@ point to the positive class. An undefined metric is NaN without a warning; the c
 who knows the fold, counts such cases.
 """
 
-from statcv.metrics.areas.contrast_test import (
-    DeLongContrast,
-    delong_contrast,
-)
+from statcv.metrics.areas.contrast_test import DeLongContrast, delong_contrast
 from statcv.metrics.areas.delong_test import DeLongTest, delong_test
 from statcv.metrics.areas.placements import DeLong, delong, delong_covariance
 from statcv.metrics.classification.classwise import (

@@ -94,7 +94,8 @@ def _metric(
 ) -> Metric:
     higher = more.pop("higher", False)
     if "derive" not in more:
-        more |= listed_influence(name)
+        mean = more.get("casewise")
+        more |= influence_on_mean(mean) if mean else listed_influence(name)
     return Metric(name, label, function, higher, frozenset(outcomes), **more)
 
 
@@ -122,15 +123,9 @@ def _of_risks(name: str, label: str, function: Function, **more: Any) -> Metric:
 
 
 def _mean_loss(
-    name: str,
-    label: str,
-    function: Function,
-    casewise: Callable[..., Floats],
-    *outcomes: str,
-    **more: Any,
+    name: str, label: str, function: Function, *outcomes: str, **more: Any
 ) -> Metric:
-    more |= {"casewise": casewise, "perfect": 0.0, **influence_on_mean(casewise)}
-    return _metric(name, label, function, *outcomes, **more)
+    return _metric(name, label, function, *outcomes, perfect=0.0, **more)
 
 
 def _explained(
@@ -164,7 +159,7 @@ def _f1_micro(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
     return f1(y, p, threshold, average="micro")
 
 
-_MSE = _mean_loss("mse", "MSE", mse, casewise_mse, "continuous")
+_MSE = _mean_loss("mse", "MSE", mse, "continuous", casewise=casewise_mse)
 _ALL = (
     _ranks(
         "auroc",
@@ -201,8 +196,8 @@ _ALL = (
         "brier",
         "Brier score",
         brier,
-        casewise_brier,
         *_CLASSES,
+        casewise=casewise_brier,
         reads="probabilities",
         limits=_of_brier,
     ),
@@ -210,8 +205,8 @@ _ALL = (
         "log_loss",
         "log-loss",
         log_loss,
-        casewise_log_loss,
         *_CLASSES,
+        casewise=casewise_log_loss,
         reads="probabilities",
     ),
     _explained(
@@ -266,7 +261,6 @@ _ALL = (
         casewise=casewise_net_benefit,
         takes_threshold=True,
         limits=(-math.inf, 1.0),
-        **influence_on_mean(casewise_net_benefit),
     ),
     _of_classes(
         "accuracy",
@@ -300,11 +294,7 @@ _ALL = (
     _of_classes("f1", "F1", f1, f1_of, "binary"),
     _of_classes("f1_macro", "macro F1", _f1_macro, f1_macro_of),
     _of_classes(
-        "f1_micro",
-        "micro F1",
-        _f1_micro,
-        accuracy_of,
-        casewise=casewise_accuracy,
+        "f1_micro", "micro F1", _f1_micro, accuracy_of, casewise=casewise_accuracy
     ),
     _of_classes(
         "matthews",
@@ -332,15 +322,10 @@ _ALL = (
         perfect=0.0,
         **influence_on_mean(casewise_mse, root=True),
     ),
-    _mean_loss("mae", "MAE", mae, casewise_mae, "continuous"),
+    _mean_loss("mae", "MAE", mae, "continuous", casewise=casewise_mae),
     _MSE,
     _explained(
-        "r2",
-        "R²",
-        r2,
-        "continuous",
-        limits=(-math.inf, 1.0),
-        by_group=r2_by_group,
+        "r2", "R²", r2, "continuous", limits=(-math.inf, 1.0), by_group=r2_by_group
     ),
     _explained(
         "r2_training",

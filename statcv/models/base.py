@@ -304,17 +304,9 @@ def decisions_of(fit: Fit, X: Matrix) -> Matrix | None:
     return None if decide is None else decide(X)
 
 
-# ---- a fit inside another one, which adds the choices on its training set ----
-
-
 @dataclass(frozen=True, eq=False)
 class WrappedFit:
-    """A fit that wraps another one and adds the hyperparameters chosen.
-
-    Attributes
-    ----------
-    fit : Fit
-    """
+    """A fit that wraps another one and adds the hyperparameters chosen."""
 
     fit: Fit
 
@@ -357,9 +349,7 @@ class WrappedFit:
         return decisions_of(self.fit, X)
 
 
-def positive_weights(
-    training: TrainingSet,
-) -> tuple[NDArray[np.intp] | slice, Matrix]:
+def positive_weights(training: TrainingSet) -> tuple[NDArray[np.intp] | slice, Matrix]:
     """Return which rows have a weight above zero, and their weights."""
     if training.weights is None:
         return slice(None), np.ones(len(training.X))

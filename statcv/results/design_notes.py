@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from statcv.inference import (
-    Readable,
-)
+from statcv.inference import Readable
 from statcv.models import Logit
 from statcv.words import plural
 

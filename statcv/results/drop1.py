@@ -17,10 +17,7 @@ from statcv.errors import (
 )
 from statcv.formula import as_frame
 from statcv.metrics import Metric
-from statcv.results.comparison.comparison import (
-    Comparison,
-    make_comparison,
-)
+from statcv.results.comparison.comparison import Comparison, make_comparison
 from statcv.results.comparison.likelihood_ratio import ANOTHER_QUESTION, LikelihoodRatio
 from statcv.results.comparison.null import null_result
 from statcv.results.comparison.text import summarise_comparison

@@ -20,12 +20,7 @@ from statcv.sites.quantiles import (
 from statcv.sites.records import site_folds
 from statcv.sites.result import SitesResult
 from statcv.sites.running import run
-from statcv.sites.shared import (
-    SharedPatients,
-    ask_buckets,
-    shared_of,
-    shared_patients,
-)
+from statcv.sites.shared import SharedPatients, ask_buckets, shared_of, shared_patients
 from statcv.sites.site import Site
 from statcv.sites.tables import from_sums
 from statcv.sites.transports import Directory, InProcess, NVFlare

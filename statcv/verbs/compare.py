@@ -32,11 +32,12 @@ from statcv.inference.paired.records import name_results
 from statcv.metrics import Metric
 from statcv.results.comparison.comparison import Comparison, make_comparison
 from statcv.results.result import CVResult
-from statcv.verbs.cv import CV_NAMES, CVCall
+from statcv.verbs.cv_call import CV_NAMES, CVCall
 
 Scope = Mapping[str, Any]
 
 OWN_NAMES = ("metric", "level", "how", "test", "adjust", "reference", "n_permutations")
+MISTAKABLE = ("metric", "how", "test", "adjust", "reference", "level", "seed")
 
 
 def compare(
@@ -157,15 +158,9 @@ def compare(
     """
     scope = caller_scope()
     results, named = _unpacked(results, named)
-    own = {
-        "metric": metric,
-        "how": how,
-        "test": test,
-        "adjust": adjust,
-        "reference": reference,
-    }
-    _refuse_taken_names({**own, "level": level, "seed": seed}, named)
-    check_types(compare, locals())
+    given = locals()
+    _refuse_taken_names({name: given[name] for name in MISTAKABLE}, named)
+    check_types(compare, given)
     refuse_words_of_compare(named, (*compare.__annotations__, *CV_NAMES))
     call = {name: value for name, value in named.items() if name in CV_NAMES}
     given = {name: value for name, value in named.items() if name not in call}
@@ -240,10 +235,7 @@ def _unpacked(
             )
         if name in named or name in OWN_NAMES:
             of = "compare" if name in OWN_NAMES else "cv"
-            raise ArgumentError(
-                f"{name}= is an argument of {of}(), so that no result can be called "
-                f"{name!r}; give it another name, such as {name}_."
-            )
+            raise _taken(name, of, f"{name}_")
     return (), {**many[0], **named}
 
 
@@ -252,19 +244,19 @@ def _unpacked(
 
 def _refuse_taken_names(own: Mapping[str, Any], named: Mapping[str, Any]) -> None:
     """Refuse results that have the name of an argument."""
-    for name, value in own.items():
-        if isinstance(value, CVResult) or (isinstance(value, str) and "~" in value):
-            raise ArgumentError(
-                f"{name}= is an argument of compare(), so that no result can be "
-                f"called {name!r}; give it another name, such as {name}_=."
-            )
-    for name, value in named.items():
-        formula = isinstance(value, str) and "~" in value
-        if name in CV_NAMES and (isinstance(value, CVResult) or formula):
-            raise ArgumentError(
-                f"{name}= is an argument of cv(), so that no result can be called "
-                f"{name!r}; give it another name, such as {name}_=."
-            )
+    of_cv = {name: value for name, value in named.items() if name in CV_NAMES}
+    for of, given in (("compare", own), ("cv", of_cv)):
+        for name, value in given.items():
+            formula = isinstance(value, str) and "~" in value
+            if formula or isinstance(value, CVResult):
+                raise _taken(name, of, f"{name}_=")
+
+
+def _taken(name: str, of: str, other: str) -> ArgumentError:
+    return ArgumentError(
+        f"{name}= is an argument of {of}(), so that no result can be called {name!r}; "
+        f"give it another name, such as {other}."
+    )
 
 
 def _check_formulas(

@@ -18,11 +18,7 @@ from statcv.arguments import (
     resolve_seed,
 )
 from statcv.engine import progress_bar
-from statcv.errors import (
-    ArgumentTypeError,
-    MissingDataWarning,
-    warn,
-)
+from statcv.errors import ArgumentTypeError, MissingDataWarning, warn
 from statcv.folds import by_hash, by_quantile
 from statcv.folds.strata import Key
 from statcv.formula import as_frame, caller_scope, counted, make_design, row_weights

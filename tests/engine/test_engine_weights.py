@@ -13,7 +13,7 @@ from statcv.engine import Setup
 from statcv.engine.tasks import fit_one_by_one, fit_together
 from statcv.errors import OutcomeError, SchemeError
 from statcv.folds import Bags, make_plan
-from statcv.folds.audit.audit import mean_model_auroc
+from statcv.folds.audit import mean_model_auroc
 from statcv.folds.user_folds import assemble
 from statcv.formula import make_design
 from statcv.models import Logit, Mean, TrainingSet

@@ -19,8 +19,12 @@ from sklearn.model_selection import LeavePOut, ShuffleSplit, TimeSeriesSplit
 from statcv import by_quantile, by_value, cv
 from statcv.errors import ArgumentError, DataError, FrameError
 from statcv.folds import Bags, FoldPlan, make_plan
-from statcv.folds.audit.audit import label_correlation, mean_model_auroc, training_means
 from statcv.folds.audit.folds import between_folds, unlike_classes
+from statcv.folds.audit.training_mean import (
+    label_correlation,
+    mean_model_auroc,
+    training_means,
+)
 from statcv.folds.audit.training_sets import fit_means
 from statcv.folds.rebalance.balance import balance
 from statcv.folds.response import Response

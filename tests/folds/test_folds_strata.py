@@ -23,8 +23,8 @@ from statcv.errors import (
     SchemeError,
 )
 from statcv.folds import SCHEMES, make_plan
-from statcv.folds.strata import by_quantile as cuts
-from statcv.folds.strata.by_quantile import even_cuts
+from statcv.folds.strata import equal_counts as cuts
+from statcv.folds.strata import even_cuts
 from statcv.folds.strata.hashing import assign, balanced_folds, keyed_digest, keyed_fold
 from statcv.folds.strata.resolve import (
     ByHash,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from statcv.errors import ArgumentError
 from statcv.folds import make_plan, theory
-from statcv.folds.audit.audit import mean_model_auroc, training_means
+from statcv.folds.audit import mean_model_auroc, training_means
 from statcv.folds.user_folds import assemble
 
 pytestmark = pytest.mark.filterwarnings("ignore::statcv.errors.FoldWarning")

@@ -11,7 +11,7 @@ import pytest
 
 import statcv as scv
 from statcv.errors import FoldWarning
-from statcv.folds.strata.identifiers import sign_of_identifier
+from statcv.folds.strata.meant_otherwise import sign_of_identifier
 
 RIDGE = scv.models.Logit(C=1.0)
 

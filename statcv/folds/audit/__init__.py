@@ -1,10 +1,11 @@
 """What a plan leaks, and duplicated records."""
 
-from statcv.folds.audit.audit import BIASED, mean_model_auroc, training_means
-from statcv.folds.audit.duplicated import opposite_twins, trained_on_equal
+from statcv.folds.audit.duplicated import trained_on_equal
 from statcv.folds.audit.duplicates import chosen_columns, equal_records
 from statcv.folds.audit.findings import Audit
 from statcv.folds.audit.folds import UNLIKE, between_folds
+from statcv.folds.audit.training_mean import BIASED, mean_model_auroc, training_means
+from statcv.folds.audit.twins import opposite_twins
 
 __all__ = [
     "BIASED",

@@ -19,10 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import (
-    ArgumentError,
-    DataError,
-)
+from statcv.errors import ArgumentError, DataError
 from statcv.folds.audit.duplicates import (
     Codes,
     Columns,

@@ -13,6 +13,7 @@ from statcv.errors import ArgumentError, SchemeError, suggestion
 from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance import subsample as draw
+from statcv.folds.rebalance.bagging import bags
 from statcv.folds.rebalance.nearest_mean import nearest_mean
 from statcv.folds.rebalance.weighting import (
     ClassWeights,
@@ -132,17 +133,7 @@ def balance(plan: FoldPlan, how: str | Bags, seed: int) -> FoldPlan:
             copies = draw.upsample(codes, classes, *lists, rng, levels, most)
             parts.append((none, copies, ones))
         elif isinstance(how, Bags):
-            parts.append(
-                draw.bags(
-                    codes,
-                    classes,
-                    *lists,
-                    rng,
-                    how.count,
-                    levels,
-                    least,
-                )
-            )
+            parts.append(bags(codes, classes, *lists, rng, how.count, levels, least))
     return _with_fits(
         plan,
         name,

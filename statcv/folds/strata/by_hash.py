@@ -10,12 +10,7 @@ import numpy as np
 import pandas as pd
 
 from statcv.arguments import check_types
-from statcv.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    DataError,
-    SchemeError,
-)
+from statcv.errors import ArgumentError, ArgumentTypeError, DataError, SchemeError
 from statcv.folds.strata.hashing import (
     FROM_ENVIRONMENT,
     Digests,
@@ -26,7 +21,7 @@ from statcv.folds.strata.hashing import (
     even_thresholds,
     keyed_digest,
 )
-from statcv.folds.strata.identifiers import warn_of_near_values
+from statcv.folds.strata.meant_otherwise import warn_of_near_values
 from statcv.folds.strata.stratifier import (
     Codes,
     Cut,

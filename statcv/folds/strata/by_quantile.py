@@ -11,120 +11,15 @@ from numpy.typing import NDArray
 
 from statcv.arguments import MAX_BINS, check_types, check_whole
 from statcv.errors import ArgumentError, ArgumentTypeError, DataError, FoldWarning, warn
+from statcv.folds.strata.equal_counts import even_cuts
 from statcv.folds.strata.hashing import check_k, keyed_digest
-from statcv.folds.strata.identifiers import warn_of_identifier, written
-from statcv.folds.strata.stratifier import (
-    Codes,
-    Cut,
-    Stratifier,
-    check_units,
-    columns_of,
-    is_truth,
-)
-from statcv.folds.strata.thresholds import EXACT, Thresholds, as_text
-from statcv.formula import why_text
+from statcv.folds.strata.meant_otherwise import warn_of_identifier
+from statcv.folds.strata.numbers_and_dates import as_floats
+from statcv.folds.strata.stratifier import Codes, Cut, Stratifier, check_units
+from statcv.folds.strata.thresholds import Thresholds, as_text
 from statcv.words import plural
 
-Positions = NDArray[np.int64]
-_EXACT: Final = 1500  # values up to which every choice is compared
 ALIKE: Final = 20  # bins or values per fold that make folds nearly alike
-_NEVER: Final = np.int64(2**62)
-
-
-def even_cuts(counts: Any, bins: int) -> Positions:
-    """Return where to cut distinct values, in order, into bins of about equal count.
-
-    The sum of squared bin sizes is least, and so is their variance: sizes differ by at
-    most one if possible. No bin is empty. Every choice of cuts is compared (dynamic
-    programming) for up to some thousand values; with more, cuts near those of
-    successively finer grids.
-
-    Parameters
-    ----------
-    counts : array-like of int
-        Number of records with each distinct value, rising; at least ``bins`` values.
-    bins : int
-
-    Returns
-    -------
-    numpy.ndarray of int64, shape (bins - 1,)
-        The number of values below each cut.
-
-    Examples
-    --------
-    >>> even_cuts([40, 15, 15, 15, 15], bins=3)
-    array([1, 3])
-    """
-    below = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-    values = len(below) - 1
-    if values <= _EXACT and bins * values * values <= 10**8:
-        return _least_squares(below, [np.arange(1, values)] * (bins - 1))
-    return _coarse_to_fine(below, bins)
-
-
-def _least_squares(below: Positions, places: list[Positions]) -> Positions:
-    """Choose one place for each cut, rising, with the least sum of squared sizes."""
-    before, cost = np.array([0]), np.array([0], dtype=np.int64)
-    back = []
-    for here in [*places, np.array([len(below) - 1])]:
-        sizes = below[here][:, None] - below[before]
-        total = np.where(here[:, None] > before, cost + sizes * sizes, _NEVER)
-        best = total.argmin(axis=1)
-        back.append(best)
-        before, cost = here, np.minimum(total[np.arange(len(here)), best], _NEVER)
-    cuts = np.empty(len(places), dtype=np.int64)
-    at = back[-1][0]
-    for j in range(len(places) - 1, -1, -1):
-        cuts[j], at = places[j][at], back[j][at]
-    return cuts
-
-
-def _coarse_to_fine(below: Positions, bins: int) -> Positions:
-    """Choose cuts on a coarse grid, then near them on finer ones.
-
-    The excess of a heavy value over a bin's share says nothing about where the others
-    should be cut, so the grid runs over counts capped at that share.
-    """
-    counts = np.diff(below)
-    share = _share(counts, bins)
-    mass = np.concatenate([[0.0], np.cumsum(np.minimum(counts, share))])
-    last = len(below) - 1
-    places = []
-    for j in range(1, bins):
-        near = (j + np.arange(-64, 65) / 4) * share
-        right = np.searchsorted(mass, near)
-        # room for the cuts before and after
-        places.append(np.unique(np.clip([right - 1, right], j, last - (bins - j))))
-    cuts = _least_squares(below, places)
-    step, least = share / 4, _squares(below, cuts)
-    while True:
-        step = step / 8
-        near = mass[cuts][:, None] + np.arange(-16, 17) * step
-        beside = cuts[:, None] + np.arange(-8, 9)
-        both = np.hstack([np.searchsorted(mass, near), beside])
-        edge = np.arange(1, bins)[:, None]
-        both = np.clip(both, edge, last - (bins - edge))
-        cuts = _least_squares(below, [np.unique(row) for row in both])
-        before, least = least, _squares(below, cuts)
-        if step <= 1 and least == before:
-            return cuts
-
-
-def _squares(below: Positions, cuts: Positions) -> int:
-    sizes = np.diff(below[np.concatenate([[0], cuts, [len(below) - 1]])])
-    return int((sizes * sizes).sum())
-
-
-def _share(counts: Positions, bins: int) -> float:
-    """Return the size of a bin if heavier values have bins of their own."""
-    heaviest = np.sort(counts)[::-1]
-    rest = counts.sum() - np.concatenate([[0], np.cumsum(heaviest[: bins - 1])])
-    shares = rest / (bins - np.arange(bins))
-    fits = heaviest[:bins] <= shares
-    return float(shares[fits.argmax()] if fits.any() else shares[-1])
-
-
-# ---- bins of about equal count, on thresholds that can be reused ----
 
 
 def by_quantile(column: str, per_fold: int = 1, thresholds: Any = None) -> ByQuantile:
@@ -235,7 +130,7 @@ class ByQuantile(Stratifier):
 
     def values(self, frame: pd.DataFrame) -> Codes:
         """Return codes of equal numbers, rising with them."""
-        numbers, _ = _numbers(frame, self.columns[0])
+        numbers, _ = as_floats(frame, self.columns[0])
         return np.unique(numbers, return_inverse=True)[1].astype(np.intp)
 
     def warn(self, frame: pd.DataFrame, named: bool = False) -> None:
@@ -249,7 +144,7 @@ class ByQuantile(Stratifier):
         k = check_k(k)
         if self.agreed is not None:
             return self._cut_at(self.agreed, frame, k, seed, repeat)
-        numbers, dates = _numbers(frame, self.columns[0])
+        numbers, dates = as_floats(frame, self.columns[0])
         distinct, counts = np.unique(numbers, return_counts=True)
         check_units(counts, k, self.label, lambda i: _shown(distinct[i], dates))
         bins = min(self.per_fold * k, len(distinct))
@@ -372,7 +267,7 @@ class QuantileCut(Cut):
 
     def of(self, frame: pd.DataFrame) -> Codes:
         """Return the bin of each record."""
-        numbers, dates = _numbers(frame, self.columns[0])
+        numbers, dates = as_floats(frame, self.columns[0])
         if dates != self.at.dates:
             kinds = ("numbers", "dates")
             raise DataError(
@@ -389,63 +284,6 @@ class QuantileCut(Cut):
             if not self.fixed:
                 return f"{bins}, allocated to {k} folds"
         return f"{bins}, one a fold" if self.fixed else f"{bins} allocated to {k} folds"
-
-
-def _numbers(frame: pd.DataFrame, name: str) -> tuple[NDArray[np.float64], bool]:
-    """Return a column as floats, and whether it holds dates."""
-    column = columns_of(frame, [name])[name]
-    if is_truth(column):
-        raise DataError(
-            f"column {name!r} holds truth values, which have no quantiles; "
-            f"by_value({name!r}) keeps each of the two whole."
-        )
-    if is_numeric(column):
-        _refuse_long(column, name)
-        if isinstance(column.dtype, np.dtype) and column.dtype == object:
-            column = column.astype(float)
-        floats = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        return np.asarray(floats + 0.0), False
-    if _is_date(column):
-        days, codes = written(column)
-        numbers = np.array(days, dtype="datetime64[D]").astype(np.int64)
-        return numbers.astype(float)[codes], True
-    raise DataError(
-        f"column {name!r} is {column.dtype}, and only numbers and dates have "
-        f"quantiles; use by_hash({name!r}) or by_value({name!r})."
-        + why_text(column, name)
-    )
-
-
-def _refuse_long(column: pd.Series[Any], name: str) -> None:
-    """Refuse integers that floats cannot distinguish."""
-    if pd.api.types.infer_dtype(column) != "integer" or not len(column):
-        return
-    if max(int(column.max()), -int(column.min())) > EXACT:
-        raise DataError(
-            f"column {name!r} holds integers above 2**53, which have no exact "
-            "quantiles and look like identifiers; "
-            f"by_hash({name!r}) or by_value({name!r}) keeps equal ones together."
-        )
-
-
-def is_numeric(column: pd.Series[Any]) -> bool:
-    """Whether a column holds numbers, also as objects, but not truth values."""
-    if column.dtype == object:
-        numbers = ("integer", "floating", "mixed-integer-float", "decimal")
-        return pd.api.types.infer_dtype(column) in numbers
-    types = pd.api.types
-    return (
-        types.is_numeric_dtype(column)
-        and not types.is_bool_dtype(column)
-        and not types.is_complex_dtype(column)
-    )
-
-
-def _is_date(column: pd.Series[Any]) -> bool:
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        return False
-    dates = ("date", "datetime", "datetime64")
-    return column.dtype.kind == "M" or pd.api.types.infer_dtype(column) in dates
 
 
 def _midway(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,12 +14,8 @@ from statcv.errors import ArgumentTypeError
 from statcv.folds.strata.by_hash import ByHash, HashCut, HeldKey, by_hash
 from statcv.folds.strata.by_quantile import ByQuantile, QuantileCut, by_quantile
 from statcv.folds.strata.hashing import check_k
-from statcv.folds.strata.identifiers import (
-    INTEGERS,
-    SEPARATOR,
-    warn_of_near_values,
-    warn_of_no_repeats,
-)
+from statcv.folds.strata.identifiers import INTEGERS, SEPARATOR
+from statcv.folds.strata.meant_otherwise import warn_of_near_values, warn_of_no_repeats
 from statcv.folds.strata.stratifier import (
     Codes,
     Cut,

@@ -6,10 +6,12 @@ from statcv.folds.theory.composition import (
     cv_mean_variance,
     largest_k,
     majority_flip_probability,
-    negative_mean_auroc,
     no_positive_probability,
-    rlpocv_training_counts,
     stratified_quotas,
+)
+from statcv.folds.theory.leave_p_out import (
+    negative_mean_auroc,
+    rlpocv_training_counts,
     training_mean_correlation,
 )
 from statcv.folds.theory.pooled import pooled_null_auroc

@@ -1,23 +1,21 @@
 """Closed forms for the composition of folds, and for variance and bias of estimates.
 
 Counts go in, an exact number comes out; nothing is drawn at random. *The chapter*
-is on stratified k-fold cross-validation, *Austin* is Austin, Pe'er & Korem (2024).
-Leaving p out makes n // p folds; the sizes of folds differ by one at most.
+is on stratified k-fold cross-validation; the sizes of folds differ by one at most.
 """
 
 from __future__ import annotations
 
-import math
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from statcv.arguments import is_whole, one_of
+from statcv.arguments import one_of
 from statcv.errors import ArgumentError
+from statcv.folds.theory.counts import choosing, number, positive_counts, whole
 
 Allocation = Literal["random", "binomial", "stratified"]
-LeavePOut = Literal["lpocv", "stratified_lpocv", "rlpocv"]
 
 
 def no_positive_probability(n: int, positives: int, fold_size: int) -> float:
@@ -42,8 +40,8 @@ def no_positive_probability(n: int, positives: int, fold_size: int) -> float:
     >>> f"{no_positive_probability(20_000, 200, 2_000):.1e}"
     '6.3e-10'
     """
-    n = _whole("n", n, 1)
-    sizes = _whole("positives", positives, 0, n), _whole("fold_size", fold_size, 0, n)
+    n = whole("n", n, 1)
+    sizes = whole("positives", positives, 0, n), whole("fold_size", fold_size, 0, n)
     if sum(sizes) > n:
         return 0.0
     return float(np.exp(np.log1p(-max(sizes) / (n - np.arange(min(sizes)))).sum()))
@@ -78,8 +76,8 @@ def class_share_variance(
     [0.001151, 0.001314, 1.1e-05]
     """
     one_of(allocation, get_args(Allocation), "allocation")
-    n = _whole("n", n, 2)
-    k, count = _whole("k", k, 2, n), _whole("class_count", class_count, 0, n)
+    n = whole("n", n, 2)
+    k, count = whole("k", k, 2, n), whole("class_count", class_count, 0, n)
     if allocation == "stratified":
         return count % k * (k - count % k) / n**2
     spread = count * (n - count) / n**2
@@ -118,8 +116,8 @@ def stratified_quotas(class_counts: ArrayLike, k: int) -> NDArray[np.intp]:
     >>> stratified_quotas([23, 7, 3], k=3).tolist()
     [[8, 2, 1], [8, 2, 1], [7, 3, 1]]
     """
-    counts = _class_counts(class_counts)
-    k = _whole("k", k, 2, int(counts.sum()))
+    counts = positive_counts(class_counts)
+    k = whole("k", k, 2, int(counts.sum()))
     place = (np.arange(k)[:, None] - (np.cumsum(counts) - counts)) % k
     quotas: NDArray[np.intp] = counts // k + (place < counts % k)
     return quotas
@@ -147,7 +145,7 @@ def largest_k(class_counts: ArrayLike) -> int:
     >>> largest_k([23, 7, 3])
     3
     """
-    return int(_class_counts(class_counts).min())
+    return int(positive_counts(class_counts).min())
 
 
 def balanced_error_bias(k: int, minority: int, error_0: float, error_1: float) -> float:
@@ -173,8 +171,8 @@ def balanced_error_bias(k: int, minority: int, error_0: float, error_1: float) -
     >>> round(balanced_error_bias(10, 6, error_0=0.1, error_1=0.4), 9)
     -0.06
     """
-    lacking = max(0, _whole("k", k, 2) - _whole("minority", minority, 1))
-    gap = _number("error_0", error_0, 0, 1) - _number("error_1", error_1, 0, 1)
+    lacking = max(0, whole("k", k, 2) - whole("minority", minority, 1))
+    gap = number("error_0", error_0, 0, 1) - number("error_1", error_1, 0, 1)
     return lacking / (2 * int(k)) * gap
 
 
@@ -200,8 +198,8 @@ def cv_mean_variance(fold_variance: float, k: int, rho: float) -> float:
     >>> round(cv_mean_variance(0.01, k=10, rho=0.5), 9)
     0.0055
     """
-    rho = _number("rho", rho, -1 / (_whole("k", k, 2) - 1), 1)
-    mean_variance = _number("fold_variance", fold_variance, 0, np.inf) / k
+    rho = number("rho", rho, -1 / (whole("k", k, 2) - 1), 1)
+    mean_variance = number("fold_variance", fold_variance, 0, np.inf) / k
     return max(0.0, mean_variance * (1 + (k - 1) * rho))
 
 
@@ -231,166 +229,12 @@ def majority_flip_probability(
     >>> [round(majority_flip_probability(100, 51, 90, w), 4) for w in (0, 1)]
     [0.1758, 0.3963]
     """
-    n, t = _whole("n", n, 1), _whole("train_size", train_size, 1, n)
-    positives = _whole("positives", positives, 0, n)
+    n, t = whole("n", n, 1), whole("train_size", train_size, 1, n)
+    positives = whole("positives", positives, 0, n)
     smaller = min(positives, n - positives)
     if 2 * smaller == n:
         raise ArgumentError(f"{positives} of {n} records: neither class is larger.")
     x = np.arange(max(0, t - n + smaller), min(smaller, t) + 1)
-    pmf = _choosing((smaller, x), (n - smaller, t - x))
-    weight = (2 * x > t) + _number("ties", ties, 0, 1) * (2 * x == t)
+    pmf = choosing((smaller, x), (n - smaller, t - x))
+    weight = (2 * x > t) + number("ties", ties, 0, 1) * (2 * x == t)
     return min(1.0, float(pmf @ weight))
-
-
-def negative_mean_auroc(
-    n: int, positives: int, p: int, scheme: LeavePOut = "lpocv"
-) -> float:
-    """Return the expected pooled auROC of the negative training mean.
-
-    Austin, Figs. 1c and S2b; what exceeds ½ is distributional bias. A positive in a
-    fold of s with x positives wins over a negative in a fold of t with y where its
-    training mean is lower, (n₁ − x)/(n − s) < (n₁ − y)/(n − t); equal is half won.
-    Random folds: P(x, y) = C(s, x) C(t, y) C(n − s − t, n₁ − x − y) / C(n, n₁); the
-    area is the sum of E[x (t − y) won] / (n₁ (n − n₁)) over pairs of folds, each
-    with itself too. Stratified: that sum over `stratified_quotas`. Rebalanced: ½.
-
-    Parameters
-    ----------
-    n, positives, p : int
-        All records, the positive ones n₁, and those held out at a time.
-    scheme : {"lpocv", "stratified_lpocv", "rlpocv"}
-        Random folds, classes spread evenly, or that with training sets rebalanced.
-
-    Raises
-    ------
-    ArgumentError
-        If a class is empty, p exceeds n/2, or rebalancing empties a class.
-
-    Examples
-    --------
-    >>> [round(negative_mean_auroc(100, ones, p=4), 4) for ones in (10, 50)]
-    [0.8801, 0.764]
-    """
-    one_of(scheme, get_args(LeavePOut), "scheme")
-    n = _whole("n", n, 2)
-    positives = _whole("positives", positives, 1, n - 1)
-    counts = [positives, n - positives]
-    k = n // _whole("p", p, 1, n // 2)
-    if scheme == "rlpocv":
-        rlpocv_training_counts(counts, p)  # refuses invalid arguments
-        return 0.5
-
-    def won(x: Any, s: Any, y: Any, t: Any) -> Any:
-        lead = (positives - y) * (n - s) - (positives - x) * (n - t)
-        return x * (t - y) * (1 + np.sign(lead)) / 2
-
-    if scheme == "stratified_lpocv":
-        kinds, f = np.unique(stratified_quotas(counts, k), axis=0, return_counts=True)
-        x, s = kinds[:, 0], kinds.sum(axis=1)
-        return float(f @ won(x[:, None], s[:, None], x, s) @ f) / math.prod(counts)
-    sizes, folds = np.unique(stratified_quotas([n], k), return_counts=True)
-    area = float(folds @ (sizes * (sizes - 1))) / (2 * n * (n - 1))  # within a fold
-    for s, many in zip(sizes, folds, strict=True):
-        for t, others in zip(sizes, folds - (sizes == s), strict=True):
-            if others:
-                x, y = _likely(s, positives / n)[:, None], _likely(t, positives / n)
-                pmf = _choosing((s, x), (t, y), (n - s - t, positives - x - y))
-                mean = float(np.sum(pmf * won(x, s, y, t)))
-                area += float(many * others) * mean / math.prod(counts)
-    return min(1.0, area)
-
-
-def rlpocv_training_counts(class_counts: ArrayLike, p: int) -> tuple[int, ...]:
-    """Return the class totals of every training set of rebalanced leave-p-out.
-
-    n_c − ⌈n_c/G⌉ with G = n // p folds: some fold must hold ⌈n_c/G⌉ of class c, and
-    spread evenly none holds more. Austin, Supplementary Note 1, has T − p + F // G
-    and F − p + T // G, which is the same wherever p divides n = T + F.
-
-    Parameters
-    ----------
-    class_counts : array_like of int, shape (classes,)
-        Records of each class, at least one.
-    p : int
-        Records held out at a time.
-
-    Raises
-    ------
-    ArgumentError
-        If a count or p is out of range, or a class would be empty.
-
-    Examples
-    --------
-    >>> rlpocv_training_counts([50, 50], p=5), rlpocv_training_counts([10, 1000], p=2)
-    ((47, 47), (9, 998))
-    """
-    counts = _class_counts(class_counts)
-    n = int(counts.sum())
-    left = counts - -(-counts // (n // _whole("p", p, 1, n // 2)))
-    if not left.all():
-        raise ArgumentError(f"p={p} leaves none of a class of {counts.min()} to train.")
-    return tuple(left.tolist())
-
-
-def training_mean_correlation(n: int, p: int) -> float:
-    """Return the correlation of records' outcomes with their training means.
-
-    −√((n − p)/(p(n − 1))) over random folds of any outcome; its square is the mean
-    of r². Austin, Fig. 1a: −1 at p = 1. With the held-out *mean* it is −1 at every
-    p, since training mean × (n − p) = total − p × held-out mean.
-
-    Parameters
-    ----------
-    n, p : int
-        All records, and those held out at a time.
-
-    Raises
-    ------
-    ArgumentError
-        If p exceeds n/2 or does not divide n.
-
-    Examples
-    --------
-    >>> training_mean_correlation(100, 1), round(training_mean_correlation(100, 4), 4)
-    (-1.0, -0.4924)
-    """
-    n = _whole("n", n, 2)
-    p = _whole("p", p, 1, n // 2)
-    if n % p:
-        raise ArgumentError(f"p={p} does not divide n={n}: folds must be of one size.")
-    return -math.sqrt((n - p) / (p * (n - 1)))
-
-
-def _whole(name: str, value: Any, low: int, high: float = math.inf) -> int:
-    if not is_whole(value):
-        raise ArgumentError(f"{name} must be an integer, not {value!r}.")
-    return int(_number(name, value, low, high))
-
-
-def _number(name: str, value: Any, low: float, high: float) -> float:
-    real = isinstance(value, (int, float, np.integer, np.floating))
-    if not (real and low <= value <= high and value < math.inf):
-        raise ArgumentError(f"{name}={value!r} is out of range: {low} to {high}.")
-    return float(value)
-
-
-def _class_counts(class_counts: ArrayLike) -> NDArray[np.intp]:
-    counts = np.asarray(class_counts)
-    if counts.ndim != 1 or counts.dtype.kind not in "iu" or min(counts, default=0) < 1:
-        raise ArgumentError(f"class_counts={class_counts!r} are not counts from 1 on.")
-    return counts.astype(np.intp)
-
-
-def _likely(size: int, share: float) -> NDArray[np.intp]:
-    """Return the counts in a fold beyond which less than 1e-21 lies (Hoeffding)."""
-    ends = size * share + np.array([-5, 5]) * math.sqrt(size)
-    return np.arange(max(0, math.floor(ends[0])), min(size, math.ceil(ends[1])) + 1)
-
-
-def _choosing(*choices: tuple[int, NDArray[np.intp]]) -> Any:
-    """Return probabilities proportional to the product of C(n, k); 0 if impossible."""
-    from scipy.special import gammaln
-
-    logs = sum(-gammaln(k + 1) - gammaln(n - k + 1) for n, k in choices)
-    weights = np.exp(logs - np.max(logs))
-    return weights / weights.sum()

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from statcv.errors import MetricError, suggestion
-from statcv.inference.intervals.infinitesimal import (
-    know_variations,
-)
+from statcv.inference.intervals.infinitesimal import know_variations
 from statcv.inference.intervals.methods import INTERVALS, why_no_resampling
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric

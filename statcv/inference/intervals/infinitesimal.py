@@ -13,11 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from statcv.inference.estimates.influences import (
-    Influences,
-    influences,
-    influences_on,
-)
+from statcv.inference.estimates.influences import Influences, influences, influences_on
 from statcv.inference.estimates.pair_variation import pair_variation
 from statcv.inference.estimates.pairs import NO_PAIRS, is_mirrored
 from statcv.inference.intervals.at_boundary import at_end

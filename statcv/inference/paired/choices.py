@@ -8,18 +8,8 @@ from functools import partial
 
 import numpy as np
 
-from statcv.arguments import (
-    MAX_RESAMPLES,
-    check_level,
-    check_whole,
-    one_of,
-)
-from statcv.errors import (
-    ArgumentError,
-    ComparisonError,
-    MetricError,
-    suggestion,
-)
+from statcv.arguments import MAX_RESAMPLES, check_level, check_whole, one_of
+from statcv.errors import ArgumentError, ComparisonError, MetricError, suggestion
 from statcv.inference.estimates.estimate import HOWS
 from statcv.inference.intervals.infinitesimal import (
     corrected_serves,

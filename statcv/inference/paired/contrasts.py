@@ -17,12 +17,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.arguments import (
-    PERMUTATION,
-)
-from statcv.errors import (
-    MetricError,
-)
+from statcv.arguments import PERMUTATION
+from statcv.errors import MetricError
 from statcv.inference.estimates.draws import Draws
 from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.estimates.estimate import estimate as make_estimate
@@ -30,9 +26,7 @@ from statcv.inference.estimates.influences import Influences, influences_on
 from statcv.inference.estimates.losses import share_by_record
 from statcv.inference.estimates.pair_variation import variation_of_difference
 from statcv.inference.estimates.values import values_by_split
-from statcv.inference.intervals.infinitesimal import (
-    shared_training,
-)
+from statcv.inference.intervals.infinitesimal import shared_training
 from statcv.inference.paired.adjusted import ADJUSTED, adjusted
 from statcv.inference.paired.caveats import (
     caveat,
@@ -42,10 +36,7 @@ from statcv.inference.paired.caveats import (
     undefined_caveats,
 )
 from statcv.inference.paired.delong import paired_delong
-from statcv.inference.paired.methods import (
-    BY_INFLUENCE,
-    PairedMethod,
-)
+from statcv.inference.paired.methods import BY_INFLUENCE, PairedMethod
 from statcv.inference.paired.paired_test import PairedTest
 from statcv.inference.paired.records import NULL, SharedRecords, against_null
 from statcv.inference.paired.tests import (

@@ -8,11 +8,7 @@ from statcv.inference.refits.nested_folds import (
     nested_tests,
     new_divisions,
 )
-from statcv.inference.refits.refitting import (
-    fixed_threshold,
-    mean_values,
-    scores_of,
-)
+from statcv.inference.refits.refitting import fixed_threshold, mean_values, scores_of
 
 __all__ = [
     "FOLDED",

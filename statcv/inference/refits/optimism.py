@@ -16,24 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.arguments import (
-    MAX_RESAMPLES,
-    check_level,
-    check_whole,
-    one_of,
-)
-from statcv.engine import (
-    TASKS,
-    Setup,
-    cut,
-    do_tasks,
-    progress_bar,
-    quiet_fits,
-)
-from statcv.errors import (
-    UndefinedMetricWarning,
-    warn,
-)
+from statcv.arguments import MAX_RESAMPLES, check_level, check_whole, one_of
+from statcv.engine import TASKS, Setup, cut, do_tasks, progress_bar, quiet_fits
+from statcv.errors import UndefinedMetricWarning, warn
 from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.intervals.interval import Interval
 from statcv.inference.intervals.scales import SCALES, scale_of

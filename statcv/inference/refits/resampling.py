@@ -10,19 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from statcv.arguments import (
-    RESAMPLE,
-)
-from statcv.engine import (
-    ResampledFits,
-    Setup,
-    cut,
-    fit_all,
-    run_resampled,
-)
-from statcv.errors import (
-    ArgumentError,
-)
+from statcv.arguments import RESAMPLE
+from statcv.engine import ResampledFits, Setup, cut, fit_all, run_resampled
+from statcv.errors import ArgumentError
 from statcv.inference.clusters import clusters_of
 from statcv.metrics import Metric, auroc_by_weight
 from statcv.models import Fit

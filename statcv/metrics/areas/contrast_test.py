@@ -11,12 +11,7 @@ from numpy.typing import ArrayLike
 from statcv.errors import MetricError
 from statcv.metrics.areas.counts import placements
 from statcv.metrics.areas.delong_test import SAME_EVERYWHERE, warn_degenerate
-from statcv.metrics.inputs import (
-    Floats,
-    binary_outcome,
-    real_array,
-    score_rows,
-)
+from statcv.metrics.inputs import Floats, binary_outcome, real_array, score_rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,7 @@ from statcv.arguments import check_level, check_types
 from statcv.errors import DegenerateVarianceWarning, MetricError, warn
 from statcv.metrics.areas.counts import PlacementCounts, placements
 from statcv.metrics.areas.placements import symmetric_limits
-from statcv.metrics.inputs import (
-    binary_scores,
-)
+from statcv.metrics.inputs import binary_scores
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,7 @@ import math
 
 import numpy as np
 
-from statcv.metrics.inputs import (
-    Bools,
-    Ints,
-)
+from statcv.metrics.inputs import Bools, Ints
 
 FEWEST = 2  # fewest pairs for limits; chance ranks a single one correctly in half
 

@@ -26,11 +26,7 @@ from statcv.metrics.inputs import (
     same_length,
     vector,
 )
-from statcv.metrics.records import (
-    binary_probabilities,
-    clusters_of,
-    improper,
-)
+from statcv.metrics.records import binary_probabilities, clusters_of, improper
 from statcv.words import plural
 
 

@@ -7,14 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from statcv.metrics.discrimination.rounding import round_significant
-from statcv.metrics.inputs import (
-    Bools,
-    Floats,
-    Ints,
-)
-from statcv.metrics.records import (
-    sum_of_squares,
-)
+from statcv.metrics.inputs import Bools, Floats, Ints
+from statcv.metrics.records import sum_of_squares
 
 _NOTHING = 1e-14  # a standard error below this share of the values is rounding
 

@@ -15,19 +15,8 @@ from statcv.errors import MetricError
 from statcv.metrics.areas.counts import shortage
 from statcv.metrics.discrimination.by_value import precision_on_the_way
 from statcv.metrics.discrimination.curves import sensitivity_at, sweep
-from statcv.metrics.inputs import (
-    Bools,
-    Floats,
-    binary_scores,
-    cluster_codes,
-    one_of,
-)
-from statcv.metrics.records import (
-    Falling,
-    drawn_times,
-    number_of_draws,
-    shares_at,
-)
+from statcv.metrics.inputs import Bools, Floats, binary_scores, cluster_codes, one_of
+from statcv.metrics.records import Falling, drawn_times, number_of_draws, shares_at
 
 UNMOVED = (
     "the curve is the same in all bootstrap samples: the band has no width and does "

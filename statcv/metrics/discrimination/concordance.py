@@ -14,13 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statcv.metrics.discrimination.rounding import round_significant
-from statcv.metrics.inputs import (
-    Floats,
-    Ints,
-    group_numbers,
-    same_length,
-    vector,
-)
+from statcv.metrics.inputs import Floats, Ints, group_numbers, same_length, vector
 
 
 def concordance(y: ArrayLike, yhat: ArrayLike, *, tie_tol: float = 1e-12) -> float:

@@ -10,17 +10,8 @@ from statcv.errors import MetricError
 from statcv.metrics.areas.counts import shortage
 from statcv.metrics.discrimination.bands import CurveBand, band_of_samples
 from statcv.metrics.discrimination.curves import sensitivity_at, sweep
-from statcv.metrics.inputs import (
-    Floats,
-    binary_scores,
-    cluster_codes,
-)
-from statcv.metrics.records import (
-    Falling,
-    drawn_times,
-    number_of_draws,
-    shares_at,
-)
+from statcv.metrics.inputs import Floats, binary_scores, cluster_codes
+from statcv.metrics.records import Falling, drawn_times, number_of_draws, shares_at
 
 _SAME = "the difference is the same in all bootstrap samples: the band has no width"
 

@@ -19,11 +19,7 @@ from statcv.errors import MetricError
 from statcv.metrics.areas.counts import shortage
 from statcv.metrics.discrimination.bands import CurveBand, band_of_samples
 from statcv.metrics.inputs import Floats, Ints, cluster_codes, vector
-from statcv.metrics.records import (
-    drawn_times,
-    number_of_draws,
-    shares_at,
-)
+from statcv.metrics.records import drawn_times, number_of_draws, shares_at
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,11 +14,7 @@ from statcv.arguments import check_level
 from statcv.errors import MetricError
 from statcv.metrics.areas.placements import normal_quantile
 from statcv.metrics.inputs import Bools, Floats, Ints, one_of
-from statcv.metrics.probabilities.logistic import (
-    LogisticFit,
-    fit_logistic,
-    sandwich,
-)
+from statcv.metrics.probabilities.logistic import LogisticFit, fit_logistic, sandwich
 from statcv.metrics.probabilities.recalibration import (
     columns_of,
     intercept_fit,

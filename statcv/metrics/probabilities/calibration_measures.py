@@ -9,19 +9,13 @@ from numpy.typing import ArrayLike
 
 from statcv.metrics.groups import in_one_group, of_each_group, sums_by_group
 from statcv.metrics.inputs import Bools, Floats, Ints
-from statcv.metrics.probabilities.logistic import (
-    FLAT,
-)
+from statcv.metrics.probabilities.logistic import FLAT
 from statcv.metrics.probabilities.recalibration import (
     logit_of,
     probability_of,
     recalibration,
 )
-from statcv.metrics.records import (
-    binary_probabilities,
-    improper_groups,
-    share_of_sums,
-)
+from statcv.metrics.records import binary_probabilities, improper_groups, share_of_sums
 
 _FEW = 64  # records of a group, on average, that is fitted together with others
 

@@ -7,11 +7,7 @@ from numpy.typing import ArrayLike
 
 from statcv.metrics.groups import in_one_group, sums_by_group
 from statcv.metrics.inputs import Bools, Floats
-from statcv.metrics.records import (
-    binary_probabilities,
-    improper_groups,
-    share_of_sums,
-)
+from statcv.metrics.records import binary_probabilities, improper_groups, share_of_sums
 
 
 def discrimination_slope(y: ArrayLike, p: ArrayLike) -> float:

@@ -23,9 +23,7 @@ from statcv.metrics.probabilities.logistic import (
     fit_logistic,
     no_fit,
 )
-from statcv.metrics.records import (
-    improper,
-)
+from statcv.metrics.records import improper
 from statcv.numeric.threads import RECORD, shared
 
 _FIRST = 2**10  # records that are looked at first

@@ -18,12 +18,7 @@ from statcv.folds.audit import chosen_columns, equal_records
 from statcv.folds.request import FoldArguments, Holdout
 from statcv.folds.strata import count_missing
 from statcv.formula import Design
-from statcv.inference import (
-    Scores,
-    record_influence,
-    sums_by_cluster,
-    values_by_split,
-)
+from statcv.inference import Scores, record_influence, sums_by_cluster, values_by_split
 from statcv.inference.estimates.losses import casewise_by_record
 from statcv.inference.estimates.values import values_by_repeat
 from statcv.metrics import Metric

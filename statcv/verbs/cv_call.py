@@ -1,0 +1,293 @@
+"""The arguments of a cross-validation, which can be run, and run again."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Any, ClassVar
+
+from statcv.arguments import check_types, one_of, refuse_unknown, resolve_seed
+from statcv.engine import (
+    Setup,
+    kept_seed,
+    omit_new_levels,
+    own_threads,
+    refuse_new_levels,
+    run,
+)
+from statcv.errors import (
+    ArgumentTypeError,
+    CollinearityWarning,
+    FoldWarning,
+    FormulaError,
+    SchemeError,
+    noted_warnings,
+    warn,
+)
+from statcv.folds import FoldPlan
+from statcv.folds.request import FoldArguments, Holdout
+from statcv.formula import (
+    Design,
+    Formula,
+    as_frame,
+    dependent_columns,
+    in_words,
+    make_design,
+    row_weights,
+    updated_formula,
+)
+from statcv.models import Model, resolve_model, unwrap_result
+from statcv.models.likelihood import Gaussian
+from statcv.models.thresholds import with_threshold
+from statcv.models.tuning import (
+    Tuned,
+    model_to_tune,
+    parts_with_folds,
+    tuned_model,
+    warn_of_edges,
+)
+from statcv.results.bias_warning import warn_of_bias
+from statcv.results.call import choose_metrics, with_warnings
+from statcv.results.result import CVResult
+from statcv.verbs.argument_types import (
+    DataLike,
+    FormulaLike,
+    MetricsLike,
+    MissingAction,
+    ModelLike,
+    NewLevelsAction,
+    PathLike,
+    RebalanceLike,
+    SchemeLike,
+    SeedLike,
+    StratifyLike,
+    ThresholdLike,
+    TuneLike,
+    WeightsLike,
+)
+from statcv.verbs.fold_plan import warn_of_missing
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CVCall:
+    """The arguments of a call of :func:`cv`, with the same names and defaults.
+
+    The call is kept in the result, and can be run again with some arguments changed.
+    """
+
+    formula: FormulaLike
+    data: DataLike | None = None
+    model: ModelLike | None = None
+    tune: TuneLike | None = None
+    scheme: SchemeLike | None = None
+    k: int | None = None
+    p: float | None = None
+    pairs: int | None = None
+    repeats: int | None = None
+    stratify: StratifyLike | None = None
+    rebalance: RebalanceLike | None = None
+    positive: object = None
+    na_action: MissingAction = "drop"
+    new_levels: NewLevelsAction = "mean"
+    metrics: MetricsLike | None = None
+    threshold: ThresholdLike | None = None
+    weights: WeightsLike | None = None
+    seed: SeedLike | None = None
+    n_jobs: int | None = None
+    checkpoint: PathLike | None = None
+    progress: bool | None = None
+    row: ClassVar[None] = None  # every row is a record of its own
+
+    def again(
+        self,
+        formula: Formula,
+        scope: MutableMapping[str, Any],
+        changes: Mapping[str, Any],
+    ) -> CVResult:
+        """Repeat the call with some arguments changed.
+
+        Parameters
+        ----------
+        formula, scope, changes
+            The formula of the result, the names that a new formula may use, and the
+            changed arguments, as in :meth:`statcv.results.call.Call.again`.
+        """
+        unknown = [name for name in changes if name not in CV_NAMES]
+        refuse_unknown("cv", unknown, CV_NAMES)
+        new = dict(changes)
+        if isinstance(new.get("formula"), str):
+            new["formula"] = updated_formula(formula.text, new["formula"])
+        return replace(self, **new).run(ChainMap(scope, dict(formula.functions)))
+
+    def with_mean_model(self) -> CVCall:
+        """Return the same call for the model without predictors."""
+        return replace(self, model="mean", tune=None, threshold=None)
+
+    @property
+    def folds(self) -> FoldArguments:
+        """The arguments that define the folds."""
+        names = (field.name for field in fields(FoldArguments))
+        return FoldArguments(**{name: getattr(self, name) for name in names})
+
+    def unwrapped(self) -> CVCall:
+        """Return the call with data and model taken from a fitted statsmodels result.
+
+        Raises
+        ------
+        ArgumentTypeError
+            If data or model are given as well, or if there are no data at all.
+        """
+        call = self
+        if hasattr(self.formula, "model") and hasattr(self.formula, "params"):
+            if self.data is not None or self.model is not None:
+                raise ArgumentTypeError(
+                    "a fitted result already contains its data and model; omit data "
+                    "and model, or give cv() the formula as text."
+                )
+            formula, data, model, weights = unwrap_result(self.formula)
+            if self.weights is not None:
+                weights = self.weights
+            call = replace(
+                self, formula=formula, data=data, model=model, weights=weights
+            )
+        if call.data is None:
+            raise ArgumentTypeError("cv() needs data: cv('y ~ x', data=df).")
+        rows = len(getattr(call.formula, "shape", ())) == 2
+        if rows and hasattr(call.data, "shape"):
+            raise FormulaError(
+                "cv() takes a formula and a data frame, not arrays of predictors and "
+                "outcome: cv('y ~ .', data=pandas.DataFrame(X).assign(y=y))."
+            )
+        return call
+
+    def run(self, scope: Mapping[str, Any]) -> CVResult:
+        """Cross-validate, with the given scope for names in the formula.
+
+        Raises
+        ------
+        StatcvError
+            If an argument is wrong.
+        """
+        with noted_warnings() as noted, own_threads(self.n_jobs):
+            result = self._run(scope)
+        return with_warnings(result, noted)
+
+    def _run(self, scope: Mapping[str, Any]) -> CVResult:
+        check_types(CVCall, vars(self))
+        one_of(self.new_levels, NEW_LEVELS, "new_levels")
+        given = self.unwrapped()
+        table = as_frame(given.data)
+        kept = None if self.checkpoint is None else kept_seed(self.checkpoint)
+        seed = resolve_seed(kept if self.seed is None else self.seed)
+        holdout = Holdout.read(self.folds, table)
+        weight_column = [given.weights] if isinstance(given.weights, str) else []
+        design = make_design(
+            given.formula,
+            table,
+            scope=scope,
+            positive=self.positive,
+            na_action=self.na_action,
+            not_in_dot=[*weight_column, *holdout.not_in_dot],
+        )
+        weights = None
+        if given.weights is not None:
+            weights = row_weights(given.weights, table, design.kept)
+        outcome = design.outcome
+        learner = resolve_model(model_to_tune(self.tune, given.model), outcome.kind)
+        choose = partial(choose_metrics, self.metrics, outcome)
+        choose()  # refuse unknown names before any fit
+        holdout.warn(design.kept)
+        columns = design.formula.outcome_columns
+        plan = holdout.plan(design.kept, outcome, columns, seed)
+        _check_weights(weights, plan, design)
+        if self.tune is not None:
+            learner = tuned_model(self.tune, learner, outcome, plan)
+        tuned = learner
+        learner, threshold = with_threshold(learner, self.threshold, outcome.kind)
+        omitted = None
+        if self.new_levels == "error":
+            refuse_new_levels(Setup(design, plan, learner, seed, weights))
+        elif self.new_levels == "omit":
+            setup = Setup(design, plan, learner, seed, weights)
+            plan, omitted = omit_new_levels(setup)
+        warn_of_missing(design)
+        _warn_of_dependence(design, tuned)
+        _warn_of_inner_folds(tuned, plan)
+        held = run(
+            design,
+            plan,
+            learner,
+            seed=seed,
+            weights=weights,
+            n_jobs=self.n_jobs,
+            checkpoint=self.checkpoint,
+            progress=self.progress,
+            omitted=omitted,
+        )
+        result = CVResult(
+            design=design,
+            plan=plan,
+            learner=learner,
+            held=held,
+            chosen_metrics=choose(
+                plan.fits.holds_out_pairs, self.threshold, held.probabilities
+            ),
+            weights=weights,
+            seed=seed,
+            threshold=threshold,
+            call=replace(given, seed=seed, checkpoint=None),
+        )
+        warn_of_bias(result)
+        if isinstance(tuned, Tuned) and held.chosen is not None:
+            warn_of_edges(tuned, held.chosen)
+        return result
+
+
+NEW_LEVELS = ("mean", "omit", "error")
+CV_NAMES = tuple(field.name for field in fields(CVCall))
+
+
+def _check_weights(weights: object, plan: FoldPlan, design: Design) -> None:
+    """Refuse weights with rebalanced training sets if the outcome is continuous."""
+    if weights is not None and plan.rebalanced and not design.outcome.levels:
+        raise SchemeError(
+            "weights= cannot be combined with rebalancing for a continuous outcome, "
+            "because the weighted training means would differ; use a scheme without "
+            "rebalancing."
+        )
+
+
+def _warn_of_inner_folds(model: Model, plan: FoldPlan) -> None:
+    """Warn of a scikit-learn model that divides clusters in folds of its own."""
+    if plan.strata is None or not plan.strata.identifies:
+        return
+    if parts := parts_with_folds(model):
+        warn(
+            f"{', '.join(parts)} makes folds of its own inside each training set, "
+            f"which divide {plan.strata.label}. The inner folds of tune= do not.",
+            FoldWarning,
+        )
+
+
+def _warn_of_dependence(design: Design, model: Model) -> None:
+    """Name columns whose coefficients an unpenalised model cannot identify."""
+    if not model.capabilities.needs_full_rank:
+        return
+    columns = design.matrix.shape[1]
+    if columns >= design.n and isinstance(model.capabilities.likelihood, Gaussian):
+        warn(
+            f"{model.label} of {columns} columns on {design.n} records passes through "
+            "every training value; of the many solutions that with the least "
+            "coefficients is taken.",
+            CollinearityWarning,
+        )
+    clauses = dependent_columns(design)
+    if clauses:
+        warn(
+            f"{model.label} cannot determine all coefficients: {in_words(clauses)}. "
+            "Those given are one of many equivalent solutions; omit such columns, or "
+            "penalise, as Logit(C=1.0) does.",
+            CollinearityWarning,
+        )

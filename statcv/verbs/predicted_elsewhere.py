@@ -1,0 +1,201 @@
+"""The outcome and the predictions that other software made, column by column."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.engine import Held
+from statcv.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    ColumnError,
+    DataError,
+    ModelError,
+    PrecisionWarning,
+    suggestion,
+    warn,
+)
+from statcv.folds import FoldPlan
+from statcv.formula import Design, Outcome, make_design, quoted, shown_label, why_text
+from statcv.metrics.classification.classwise import MAX_OUTSIDE, without_noise
+from statcv.models import Capabilities, Fit, TrainingSet
+from statcv.models.thresholds import with_threshold
+from statcv.words import plural
+
+Floats = NDArray[np.float64]
+MAX_PERCENT = 100 + MAX_OUTSIDE
+# largest share of values beyond 0 to 1 that are errors among probabilities, not scores
+MAX_ODD = 0.1
+
+
+@dataclass(frozen=True)
+class OtherSoftware:
+    """A placeholder for the unknown model that made the predictions."""
+
+    label: str = "predictions from other software"
+    capabilities = Capabilities(refits=False)
+
+    def check(self, kind: str) -> None:
+        """Accept every kind of outcome."""
+
+    def fit(self, training: TrainingSet) -> Fit:
+        """Raise an error, because there is no model to fit.
+
+        Raises
+        ------
+        ModelError
+            Always.
+        """
+        raise ModelError(
+            "the predictions come from other software, so that there is no model to "
+            "fit: permutations, the jackknife and the fit on all rows, which need "
+            "refits, are not available."
+        )
+
+
+def check_column(frame: pd.DataFrame, column: Any, name: str) -> None:
+    """Refuse a column that is absent, incomplete or, for predictions, no number."""
+    if not isinstance(column, str) or column not in frame.columns:
+        hint = suggestion(column, frame.columns)
+        raise ColumnError(f"{name}={column!r} is not a column of the data.{hint}")
+    absent = int(frame[column].isna().sum())
+    if absent:
+        raise DataError(
+            f"{name}={column!r} is missing in {absent} of {len(frame)} rows; remove "
+            "those rows from the data."
+        )
+    if name == "predicted" and not pd.api.types.is_numeric_dtype(frame[column].dtype):
+        remedy = why_text(frame[column], column) or (
+            f" pandas.to_numeric(df[{column!r}]) turns text into numbers."
+        )
+        raise DataError(
+            f"predicted={column!r} must be numeric, but its values are of type "
+            f"{frame[column].dtype}, such as {frame[column].iloc[0]!r}.{remedy}"
+        )
+
+
+def design_of(
+    records: pd.DataFrame, observed: str, predicted: Any, positive: object
+) -> Design:
+    """Return the design of the records, whose terms are the predictions."""
+    listed = predicted.values() if isinstance(predicted, Mapping) else predicted
+    columns = [predicted] if isinstance(predicted, str) else list(listed)
+    for column in columns:
+        check_column(records, column, "predicted")
+    right = " + ".join(map(quoted, columns))
+    formula = f"{quoted(observed)} ~ {right}"
+    design = make_design(formula, records, scope={}, positive=positive)
+    if not isinstance(predicted, Mapping) or len(predicted) <= 2:
+        return design
+    levels = list(predicted)  # levels of all classes, also of those without a record
+    with contextlib.suppress(TypeError):  # levels of several types are not sorted
+        levels.sort()
+    values = records[observed].to_numpy(dtype=object)
+    codes = pd.Index(levels, dtype=object).get_indexer(pd.Index(values, dtype=object))
+    if (codes < 0).any():
+        lacking = values[codes < 0][0]
+        raise ArgumentError(f"predicted= does not name a column for {lacking!r}.")
+    classes = Outcome(observed, "multiclass", codes, tuple(levels))
+    return replace(design, outcome=classes)
+
+
+def held_out(
+    frame: pd.DataFrame,
+    predicted: Any,
+    probabilities: bool | None,
+    design: Design,
+    plan: FoldPlan,
+) -> Held:
+    """Read the predictions, one per row, in the order of the plan."""
+    outcome = design.outcome
+    columns = _predicted_columns(predicted, outcome.levels, outcome.kind)
+    for column in columns:
+        check_column(frame, column, "predicted")
+    values = frame[columns].to_numpy(dtype=float)
+    if outcome.kind != "multiclass":
+        values = values[:, 0]
+    if outcome.levels and probabilities is not False:
+        kept, noisy, bad = without_noise(values)
+        low, high = values.min(), values.max()
+        tiny = low < 0 and high <= MAX_OUTSIDE  # scores on a small scale
+        far = low < -MAX_OUTSIDE or high > MAX_PERCENT
+        scores = values.ndim == 1 and (tiny or (far and bad.mean() > MAX_ODD))
+        if bad.any() and (probabilities or not scores):
+            row = int(np.flatnonzero(bad)[0])
+            shown = ", ".join(f"{value:g}" for value in np.ravel(values[row]))
+            raise DataError(
+                f"predicted={predicted!r} is {shown} in row "
+                f"{shown_label(frame.index[row])}. These are not probabilities, which "
+                "lie between 0 and 1 and add up to 1 over all classes. Divide "
+                "percentages by 100; probabilities=False (--scores) treats them as "
+                "scores."
+            )
+        probabilities = bool(probabilities or not (bad.any() or tiny))
+        if probabilities and noisy.any():
+            values, count = kept, plural(int(noisy.sum()), "row")
+            warn(
+                f"the probabilities of {count} are beyond 0 to 1, or do not add up to "
+                "1, by rounding, and were corrected.",
+                PrecisionWarning,
+            )
+    none = np.empty(0, dtype=np.intp)
+    fits = plan.n_fits
+    return Held(
+        fit=plan.tests.owners,
+        row=plan.tests.values.astype(np.intp),
+        predicted=values,
+        partner_fit=none,
+        partner_row=none,
+        partner_predicted=np.empty((0, *values.shape[1:])),
+        converged=np.ones(fits, dtype=bool),
+        separated=np.zeros(fits, dtype=bool),
+        seconds=np.zeros(fits),
+        probabilities=probabilities is not False or not outcome.levels,
+        names=(),
+        learnt=None,
+        absent={},
+    )
+
+
+def threshold_of(given: Any, design: Design, held: Held) -> float | None:
+    """Return the threshold, which nothing chooses where nothing is fitted."""
+    if isinstance(given, str):
+        raise ArgumentTypeError(
+            f"threshold must be a number, not {given!r}: cv() chooses thresholds among "
+            "training records, which predictions from other software do not have."
+        )
+    threshold = with_threshold(OtherSoftware(), given, design.outcome.kind)[1]
+    if threshold is not None and held.probabilities and not 0 <= threshold <= 1:
+        raise ArgumentError(
+            f"threshold={given!r} does not lie between 0 and 1, as the predicted "
+            "probabilities do; a threshold of 20% is threshold=0.2."
+        )
+    return threshold
+
+
+def _predicted_columns(predicted: Any, levels: tuple[Any, ...], kind: str) -> list[str]:
+    if isinstance(predicted, Mapping):
+        lacking = [level for level in levels if level not in predicted]
+        if lacking:
+            raise ArgumentError(
+                f"predicted= does not name a column for {lacking[0]!r}."
+            )
+        predicted = [predicted[level] for level in levels]
+        if kind == "binary":
+            predicted = predicted[1:]
+    columns = [predicted] if isinstance(predicted, str) else list(predicted)
+    wanted = len(levels) if kind == "multiclass" else 1
+    if len(columns) != wanted:
+        raise ArgumentError(
+            f"predicted= names {plural(len(columns), 'column')}, but the outcome, "
+            f"which is {kind}, needs {wanted}"
+            + (f": one for each of {', '.join(map(str, levels))}." if levels else ".")
+        )
+    return columns
