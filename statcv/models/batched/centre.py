@@ -63,9 +63,7 @@ class Centre:
 
     def beta(self, theta: Matrix) -> Matrix:
         """Return the coefficients of each linear predictor, shape (m, K, p)."""
-        free = (theta @ self.back.reshape(len(self.back), -1)).reshape(
-            len(theta), *self.back.shape[1:]
-        )
+        free = np.tensordot(theta, self.back, axes=1)
         return np.asarray(np.matmul(self.family.basis, free))
 
     def problem(self, block: Block, penalties: Penalties | None = None) -> Problem:
@@ -116,8 +114,7 @@ class Centre:
     @cached_property
     def spread(self) -> float:
         """The largest spread of linear predictors of a record."""
-        spread = self.family.spread(self.eta)[0]
-        return float(spread[self.weights > 0].max(initial=0.0))
+        return float(self.family.spread(self.eta)[0][self.weights > 0].max(initial=0.0))
 
     @cached_property
     def reach(self) -> float:
@@ -155,8 +152,9 @@ class Centre:
         """
         block, rows = problem.block, self._rows
         theta = np.tile(self.theta, (len(block), 1))
-        own = self._residuals
-        own = own if block.outcome is None else own[block.outcome]
+        own = (
+            self._residuals if block.outcome is None else self._residuals[block.outcome]
+        )
         # what a fold leaves out is taken from the sum over all records
         sums = [block.sums(own[..., k, :], rows) for k in range(own.shape[-2])]
         made = problem.turned(np.stack(sums, axis=1))
@@ -168,8 +166,7 @@ class Centre:
 
     def hessians(self, problem: Problem) -> Whole:
         """Return the inverse Hessians at the centre of any fits."""
-        every = self.variances.repeat(len(problem), axis=1)
-        return problem.inverse_hessian(every)
+        return problem.inverse_hessian(self.variances.repeat(len(problem), axis=1))
 
     def few_hessian(self, block: Block) -> Downdate:
         """Return the inverse Hessian at the centre of fits that change few records.
@@ -179,7 +176,6 @@ class Centre:
         """
         # a record is left out by many folds, but its root is needed once
         rows, place = np.unique(block.rows, return_inverse=True)
-        place = place.reshape(block.rows.shape)
         roots, free = self._roots(rows), int(self.family.basis.shape[1])
         width = free * block.rows.shape[1]
         few = roots[place].reshape(len(block), width, len(self.theta))
@@ -257,11 +253,10 @@ def find_centre(
     whiten = _whitening(hessian, X, family, variances, strengths)
     if whiten is None:
         return None
-    c = len(free)
-    turn = whiten.T.reshape(-1, c, len(live))
-    back = np.zeros((len(turn), c, len(ridge)))
+    turn = whiten.T.reshape(-1, len(free), len(live))
+    back = np.zeros((len(turn), len(free), len(ridge)))
     back[:, :, live] = turn / unit
-    penalties = whiten * np.sqrt(np.tile(strengths, c))[:, None]
+    penalties = whiten * np.sqrt(np.tile(strengths, len(free)))[:, None]
     return Centre(
         X=X @ whiten if width == 1 else X,
         turn=None if width == 1 else turn,

@@ -50,10 +50,9 @@ class Passes:
     @classmethod
     def of(cls, records: TrainingSet, family: Family, ridge: Matrix) -> Passes:
         """Prepare the sums over all records."""
-        X = records.X
         # a few records show the size of a column
-        unit = column_units(X[:: max(1, len(X) // UNIT_RECORDS)])
-        return cls(X, records.weights, family, unit, ridge)
+        unit = column_units(records.X[:: max(1, len(records.X) // UNIT_RECORDS)])
+        return cls(records.X, records.weights, family, unit, ridge)
 
     @property
     def size(self) -> int:
