@@ -95,6 +95,10 @@ class MissingPackageError(StatcvError, ImportError):
     """An optional package that this call needs is not installed."""
 
 
+class WorkerError(FitError):
+    """The system ended a process in which models were fitted."""
+
+
 class MessageError(StatcvError, ValueError):
     """A message between sites that is forged, damaged, or of another version."""
 

@@ -42,7 +42,6 @@ PLAN += ["na_action", "seed"]
 
 def run_folds(options: argparse.Namespace) -> None:
     """Print a fold plan with its audit, or its folds as SQL."""
-    """Print a fold plan with its audit, or its folds as SQL."""
     from statcv.folds import DEFAULT_K
     from statcv.verbs.fold_plan import fold_plan
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from statcv.arguments import MAX_JOBS, check_whole
 from statcv.engine.setup import Setup
-from statcv.errors import ArgumentError, FitError
+from statcv.errors import ArgumentError, WorkerError
 from statcv.numeric.threads import allow_threads, usual_threads
 
 
@@ -230,7 +230,7 @@ def do_tasks(
 
     Raises
     ------
-    FitError
+    WorkerError
         If the system ends a worker process.
     """
     workers = min(_workers(setup, n_jobs), len(ranges)) if len(ranges) > 1 else 1
@@ -267,7 +267,7 @@ def do_tasks(
                     delayed(_do)(fit, shared, task, here) for task in some
                 )
         except BrokenProcessPool:
-            raise FitError(
+            raise WorkerError(
                 f"the system ended one of {workers} worker processes, most often for "
                 "lack of memory. Use fewer (n_jobs=1 fits in this process); with "
                 "checkpoint='folder' the folds that were finished are kept."

@@ -12,7 +12,7 @@ from statcv.engine.parallel import one_thread, own_threads
 from statcv.engine.predictions import Floats, Held, Part
 from statcv.engine.run import run_quietly
 from statcv.engine.setup import Setup, with_matrices
-from statcv.errors import FitError, MetricError, OutcomeError, SchemeError
+from statcv.errors import FitError, MetricError, OutcomeError, SchemeError, WorkerError
 from statcv.models.batched import fit_all_folds, permuted_folds
 from statcv.models.thresholds import NAME
 
@@ -140,5 +140,7 @@ def run_if_able(setup: Setup, n_jobs: int | None) -> Held | str:
     """Return what the fits predict, or why the outcome cannot be fitted."""
     try:
         return run_quietly(setup, setup.plan, n_jobs)
+    except WorkerError:  # it is not for the outcome that the process ended
+        raise
     except OF_THE_OUTCOME as error:
         return str(error)

@@ -47,6 +47,8 @@ def new_axes(ax: Axes | None) -> Axes:
     if ax is not None:
         if not hasattr(ax, "get_xlim"):
             several = "; give one of them" if is_list(ax) else ""
+            if hasattr(ax, "design") and hasattr(ax, "held"):
+                several = "; this plot draws one result, so call it for each"
             raise ArgumentTypeError(
                 f"ax must be a matplotlib Axes, not {described(ax)}{several}."
             )
@@ -130,14 +132,25 @@ def draw_legend(
     return ax.legend(handles=handles, loc=place, frameon=False, fontsize="small")
 
 
-def require_result(result: object, function: str) -> None:
-    """Check that the argument of a plot is a result.
+def require_result(result: object, function: str, *others: object) -> None:
+    """Check that the argument of a plot is a result, with no result or Axes after it.
 
     Raises
     ------
     ArgumentTypeError
-        If it is not a result.
+        If it is not a result, or one of the others is a result or Axes.
     """
+    for other in others:
+        if hasattr(other, "get_xlim"):
+            raise ArgumentTypeError(
+                f"{function}() draws several plots in a figure of its own; leave the "
+                "Axes out."
+            )
+        if hasattr(other, "design"):
+            raise ArgumentTypeError(
+                f"{function}() draws one result; call it for each, or compare them by "
+                "plot_roc(a, b), plot_calibration(a, b) or plot_decision(a, b)."
+            )
     if not (hasattr(result, "design") and hasattr(result, "held")):
         raise ArgumentTypeError(
             f"{function}() draws a result, which cv() returns, not "

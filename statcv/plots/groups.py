@@ -63,7 +63,7 @@ def plot_groups(
     >>> [label.get_text() for label in lower.get_yticklabels()]
     ['1 minus 0\np = 0.132']
     """
-    require_result(result, "plot_groups")
+    require_result(result, "plot_groups", metric)
     if by is None:
         raise ArgumentError("plot_groups() needs by=, a column or one value per row.")
     import matplotlib.pyplot as plt

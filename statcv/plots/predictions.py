@@ -108,7 +108,7 @@ def plot_predicted(result: Readable, ax: Axes | None = None) -> Axes:
 # ---- the standard panel of a result, like R's ``plot`` of a model ----
 
 
-def plot_panel(result: Readable) -> NDArray[Any]:
+def plot_panel(result: Readable, *others: object) -> NDArray[Any]:
     """Draw ROC and precision-recall curves, predictions by class, and fold balance.
 
     For a continuous outcome the panel consists of predictions against observations, and
@@ -118,6 +118,8 @@ def plot_panel(result: Readable) -> NDArray[Any]:
     ----------
     result : CVResult
         Result for a binary or continuous outcome.
+    *others
+        Refused: the panel draws one result, in a figure of its own.
 
     Returns
     -------
@@ -128,6 +130,8 @@ def plot_panel(result: Readable) -> NDArray[Any]:
     ------
     OutcomeError
         If the outcome has more than two classes.
+    ArgumentTypeError
+        If a second result, or Axes, are given.
 
     Examples
     --------
@@ -137,7 +141,7 @@ def plot_panel(result: Readable) -> NDArray[Any]:
     >>> [ax.get_xlabel() for ax in axes.ravel()[:3]]
     ['1 − specificity', 'recall (sensitivity)', 'observed GRADE']
     """
-    require_result(result, "plot_panel")
+    require_result(result, "plot_panel", *others)
     kind = result.design.outcome.kind
     if kind == "multiclass":
         raise OutcomeError(

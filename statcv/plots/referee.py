@@ -63,7 +63,7 @@ def plot_referee(result: Readable, level: float = 0.95) -> NDArray[Any]:
     >>> scv.plots.plot_referee(res).shape
     (2, 2)
     """
-    require_result(result, "plot_referee")
+    require_result(result, "plot_referee", level)
     import matplotlib.pyplot as plt
 
     records_of(result, "the figure for a referee", probabilities=True)

@@ -26,7 +26,7 @@ from statcv import cv
 from statcv.engine import Setup, parallel, tasks
 from statcv.engine.parallel import LARGE, SharedObject, _limited
 from statcv.engine.tasks import cut, ways
-from statcv.errors import FitError
+from statcv.errors import FitError, WorkerError
 from statcv.folds import make_plan
 from statcv.formula import make_design
 from statcv.models import Logit, Mean, resolve_model
@@ -501,3 +501,5 @@ def test_a_worker_that_is_killed_is_named_with_what_to_do(data):
         cv("y ~ a", data, model=Killed(os.getpid()), k=4, n_jobs=2, seed=1)
     alone = cv("y ~ a", data, model=Killed(os.getpid()), k=4, seed=1)
     assert len(alone.predictions) == len(data)
+    with pytest.raises(WorkerError, match="ended one of 2 worker processes"):
+        alone.test(n_permutations=99, n_jobs=2)

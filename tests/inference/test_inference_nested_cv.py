@@ -157,3 +157,11 @@ def test_unavailable_intervals_have_a_reason():
     alike = setup_of(scv.cv("y ~ told", data, model=Logit(C=1.0), k=3, seed=1))
     same = nested_cv_interval(alike, METRICS["accuracy"], 0.95, repeats=2)
     assert same.assumes == "all records have the same loss"
+
+
+@pytest.mark.filterwarnings("ignore::statcv.errors.UnseenLevelWarning")
+def test_records_that_a_plan_omits_are_not_predicted_at_the_mean_in_silence():
+    data = frame(30).assign(site=["A", *"BC" * 14, "B"])
+    res = scv.cv("z ~ site + a", data, k=5, seed=1, new_levels="omit")
+    found = res.estimate(interval="nested_cv")
+    assert "new_levels='mean'" in str(found)

@@ -390,3 +390,15 @@ def test_an_outcome_without_two_classes_raises_an_error():
             plot(numbers)
         with pytest.raises(OutcomeError, match="'kind' is multiclass"):
             plot(several)
+
+
+@pytest.mark.parametrize("name", ["plot_panel", "plot_referee", "plot_groups"])
+def test_a_figure_of_its_own_takes_one_result_and_no_axes(name):
+    res = scv.cv("GRADE ~ GPA", SPECTOR, k=4, seed=1)
+    draw = getattr(scv.plots, name)
+    with pytest.raises(ArgumentTypeError, match="draws one result; call it for each"):
+        draw(res, res)
+    with pytest.raises(ArgumentTypeError, match="in a figure of its own"):
+        draw(res, mpl.figure.Figure().subplots())
+    with pytest.raises(ArgumentTypeError, match="one result, so call it for each"):
+        scv.plots.plot_risk(res, res)

@@ -75,6 +75,9 @@ def test_the_cost_is_said_before_refits_one_by_one(spector):
     with pytest.warns(CostWarning, match=said):
         warn_of_permutations(slow, 100)
     warn_of_permutations(slow, 30)  # 9 seconds, without the loading
+    two = scv.cv("GRADE ~ GPA", spector, model=LogisticRegression(), k=2, seed=1)
+    held = replace(two.held, seconds=np.array([30.0, 0.01]))
+    warn_of_permutations(replace(two, held=held), 100)  # 2 seconds
 
 
 def test_clusters_that_cannot_change_places_leave_no_test():

@@ -229,6 +229,12 @@ def check_nested(plan: FoldPlan, metric: Metric) -> None:
             "nested cross-validation is for independent records, but this plan keeps "
             f"records with equal values of {plan.strata.label} together."
         )
+    if len(plan.tests.values) < plan.n * plan.repeats:
+        raise SchemeError(
+            "nested cross-validation draws folds of its own, in which every record is "
+            "held out, but this plan omits some; use another interval, or "
+            "new_levels='mean'."
+        )
     if len(plan.labels[0]) < 3:
         raise SchemeError("nested cross-validation needs three folds or more.")
     if plan.n < 2 * len(plan.labels[0]):
