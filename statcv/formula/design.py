@@ -30,6 +30,7 @@ from statcv.formula.frame import (
     plain_column,
     shown_label,
 )
+from statcv.formula.numeric_columns import NumericColumns
 from statcv.formula.outcome import Outcome, read_outcome
 from statcv.formula.parse import Formula, parse_formula
 from statcv.formula.quoting import quoted
@@ -186,15 +187,17 @@ def make_design(
     frame = as_frame(data)
     parsed = parse_formula(formula, frame.columns.tolist(), scope, not_in_dot)
     given = {name: frame[name] for name in parsed.outcome_columns}
-    covariates = {name: frame[name] for name in parsed.columns}
+    numbers = NumericColumns.of(frame, parsed.columns)
+    covariates = {} if numbers else {name: frame[name] for name in parsed.columns}
     kept, missing = _complete_rows(given, covariates, len(frame), parsed, na_action)
     index = frame.index
     if len(kept) < len(frame):
         index = index[kept]
         given = {name: column.iloc[kept] for name, column in given.items()}
         covariates = {name: column.iloc[kept] for name, column in covariates.items()}
-    columns = {name: plain_column(one, name) for name, one in covariates.items()}
-    terms = Terms(parsed, columns, index)
+        numbers = numbers and numbers.chosen(kept)
+    plain = {name: plain_column(one, name) for name, one in covariates.items()}
+    terms = Terms(parsed, numbers or plain, index)
     _refuse_text_numbers(parsed, frame, () if terms.is_plain else parsed.terms)
     outcome = read_outcome(parsed, given, index, positive)
     if not terms.is_plain:  # otherwise the matrix shows it
@@ -247,8 +250,7 @@ def _mark_missing(columns: Series, incomplete: NDArray[np.bool_]) -> dict[str, i
     missing = {}
     for name, column in columns.items():
         absent = is_missing(column)
-        count = int(np.count_nonzero(absent))
-        if count:
+        if count := int(np.count_nonzero(absent)):
             missing[name] = count
             incomplete |= absent
     return missing
@@ -257,8 +259,7 @@ def _mark_missing(columns: Series, incomplete: NDArray[np.bool_]) -> dict[str, i
 def counted(missing: Mapping[str, int]) -> str:
     """Return ``bmi 12, age 9``: the largest counts first, at most five."""
     ranked = sorted(missing.items(), key=lambda item: -item[1])
-    each = [f"{name} {count}" for name, count in ranked]
-    return listed(each, most=5, noun=" columns")
+    return listed([f"{name} {n}" for name, n in ranked], most=5, noun=" columns")
 
 
 def _refuse_text_numbers(

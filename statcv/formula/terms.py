@@ -21,15 +21,13 @@ from statcv.formula.by_row import by_row
 from statcv.formula.frame import is_number
 from statcv.formula.learning import transforms
 from statcv.formula.learnt import Learnt, PreparedTerms
+from statcv.formula.numeric_columns import NumericColumns, multiplied
 from statcv.formula.parse import Formula
 from statcv.formula.permitted import check_rowwise, values_of
 from statcv.formula.scope import evaluating, namespace
 from statcv.formula.training_sets import TrainingSets
 
 Matrix = NDArray[np.float64]
-
-CELLS = 2**16  # numbers of a matrix that are computed or checked at once
-LEAST = 2**11  # fewest rows of a matrix that are computed at once
 
 
 class Terms:
@@ -70,6 +68,8 @@ class Terms:
     def is_plain(self) -> bool:
         """Whether each column of the matrix is a product of numeric columns."""
         formula, columns = self.formula, self.columns
+        if isinstance(columns, NumericColumns):
+            return formula.multiplies
         numeric = (is_number(columns[name].dtype) for name in formula.columns)
         return formula.multiplies and all(numeric)
 
@@ -195,7 +195,7 @@ class Terms:
     def whole_matrix(self) -> Matrix:
         """Return the design matrix of all rows."""
         if self.is_plain:
-            return _multiply(self.formula, self.columns, len(self.index))
+            return multiplied(self.formula, self.columns, len(self.index))
         n = len(self.index)
         ready = self._prepared
         learnt = None if ready is None else ready.whole(self._order)
@@ -209,7 +209,7 @@ class Terms:
         A missing value makes the cells of its terms NaN.
         """
         if self.is_plain:
-            return _multiply(self.formula, frame, len(frame))
+            return multiplied(self.formula, frame, len(frame))
         import patsy
 
         from statcv.formula.patsy_patches import KeepMissing
@@ -334,23 +334,6 @@ class Terms:
             if factor.code in doubtful:
                 evaluate = partial(factor.eval, info.state)
                 check_rowwise(evaluate, self.frame, described.columns, factor.what)
-
-
-def _multiply(
-    formula: Formula, columns: Mapping[str, pd.Series[Any]] | pd.DataFrame, n: int
-) -> Matrix:
-    """Multiply columns, some rows at a time, so that these stay in the cache."""
-    products = formula.products
-    used = {name: columns[name].to_numpy() for names in products for name in names}
-    matrix = np.ones((n, len(products)))
-    rows = max(LEAST, CELLS // max(len(products), 1))
-    for start in range(0, n, rows):
-        some = slice(start, start + rows)
-        for j, (first, *others) in enumerate(filter(None, products), formula.intercept):
-            matrix[some, j] = used[first][some]
-            for name in others:
-                matrix[some, j] *= used[name][some]
-    return matrix
 
 
 def is_finite(matrix: Matrix) -> bool:
