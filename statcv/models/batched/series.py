@@ -24,6 +24,7 @@ from statcv.models.batched.downdate import Downdate, squares_of
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.problem import Problem
 from statcv.models.families import TwoClasses
+from statcv.numeric.gram import information_of
 from statcv.numeric.logistic import expit
 
 MIN_RECORDS_PER_TERM = 4  # records for each cubic term from which the sums pay
@@ -64,7 +65,7 @@ class Series:
         second = centre.weights * v * (1 - 2 * expit(eta)) / 2
         third = centre.weights * v * (1 - 6 * v) / 6
         level = (centre.weights * y * expit(-y * eta)) @ centre.X
-        linear = (centre.X.T * (centre.weights * v)) @ centre.X
+        linear = information_of(centre.X, (centre.weights * v)[None])[0]
         quadratic, cubic = np.zeros((comb(q + 1, 2), q)), np.zeros((terms, q))
         size = max(1, CELLS // terms)
         for some in (slice(start, start + size) for start in range(0, n, size)):
@@ -110,9 +111,7 @@ class NearCentre:
 
     def part(self, chosen: NDArray[Any]) -> NearCentre:
         """Return some of the fits."""
-        made = replace(self, problem=self.problem.part(chosen))
-        made.__dict__["_changed"] = tuple(one[chosen] for one in self._changed)
-        return made
+        return replace(self, problem=self.problem.part(chosen))
 
     @cached_property
     def _changed(self) -> tuple[Matrix, Matrix, Matrix]:
