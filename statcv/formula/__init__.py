@@ -11,12 +11,13 @@ from statcv.formula.frame import (
 )
 from statcv.formula.learnt import Learnt
 from statcv.formula.new_levels import Factors
+from statcv.formula.numeric_columns import is_finite
 from statcv.formula.outcome import Outcome
 from statcv.formula.parse import Formula, parse_formula
 from statcv.formula.quoting import quoted
 from statcv.formula.row_values import row_values, row_weights
 from statcv.formula.scope import caller_scope
-from statcv.formula.terms import Terms, is_finite
+from statcv.formula.terms import Terms
 from statcv.formula.text_numbers import why_text
 from statcv.formula.training_sets import TrainingSets
 from statcv.formula.updating import updated_formula

@@ -30,11 +30,11 @@ from statcv.formula.frame import (
     plain_column,
     shown_label,
 )
-from statcv.formula.numeric_columns import NumericColumns
+from statcv.formula.numeric_columns import NumericColumns, is_finite
 from statcv.formula.outcome import Outcome, read_outcome
 from statcv.formula.parse import Formula, parse_formula
 from statcv.formula.quoting import quoted
-from statcv.formula.terms import Matrix, Terms, is_finite
+from statcv.formula.terms import Matrix, Terms
 from statcv.formula.text_numbers import text_numbers
 from statcv.words import listed
 

@@ -334,10 +334,3 @@ class Terms:
             if factor.code in doubtful:
                 evaluate = partial(factor.eval, info.state)
                 check_rowwise(evaluate, self.frame, described.columns, factor.what)
-
-
-def is_finite(matrix: Matrix) -> bool:
-    """Return whether all cells are finite; they are if their sum is."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        # einsum takes half as long as numpy.sum
-        return bool(np.isfinite(np.einsum("ij->", matrix)) or np.isfinite(matrix).all())
