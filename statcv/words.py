@@ -74,6 +74,15 @@ def p_in_words(p: float, digits: str = ".4f") -> str:
     return "p < 0.0001" if p < 1e-4 else f"p = {p:{digits}}"
 
 
+def with_interval(value: str, lower: str, upper: str) -> str:
+    """Return an estimate with its limits, all rounded already, as papers print it.
+
+    >>> with_interval("0.68", "0.58", "0.77"), with_interval("0.68", "–", "–")
+    ('0.68 (0.58 to 0.77)', '0.68')
+    """
+    return value if lower == upper == "–" else f"{value} ({lower} to {upper})"
+
+
 def stated(label: str, how: str) -> str:
     """Return the label of a metric with the way in which folds are combined.
 
