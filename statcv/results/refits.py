@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.engine import Setup, fit_all
+from statcv.errors import EquationError
 from statcv.formula import Design
 from statcv.inference.refits.jackknife import Kept
 from statcv.inference.tests.permutation import Permuted, warn_of_undefined
@@ -19,6 +21,9 @@ from statcv.metrics import Metric
 from statcv.models import Fit, Model
 from statcv.models.thresholds import Thresholded, threshold_in, threshold_used
 from statcv.results.summary import first_of
+
+if TYPE_CHECKING:
+    from statcv.results.final import Equation
 
 Floats = NDArray[np.float64]
 Wanted = tuple[Metric, str]  # a metric, and the way in which folds are combined
@@ -206,6 +211,58 @@ class FullModel:
         predicted = np.full((len(matrix), *found.shape[1:]), np.nan)
         predicted[complete] = found
         return self.labelled(predicted, labels, "predicted")
+
+    def equation(self, digits: int | None = None) -> Equation:
+        """Return the model as an equation, to print and to write as code.
+
+        Parameters
+        ----------
+        digits : int, optional
+            Significant digits that are printed, from 1 to 17; unless given, the fewest
+            that change no prediction for the rows by 1e-6 (of a number, by 1e-6
+            standard deviations). Code has all digits.
+
+        Raises
+        ------
+        EquationError
+            If the model has no coefficients, or a term cannot be written down.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+        >>> print(res.final.equation(digits=3))
+        logit P(GRADE = 1) =
+            -11.6
+            + 3.06 GPA
+            + 2.34 PSI
+        """
+        from statcv.results.final import equation_of
+
+        if self.coefficients is None or not self._learner.capabilities.likelihood:
+            raise EquationError(
+                f"{self._learner.label} has no coefficients that make an equation; "
+                "a logistic regression, a multinomial one or a linear one has."
+            )
+        coefficients = {str(name): b for name, b in self.coefficients.items()}
+        return equation_of(self._design, coefficients, digits)
+
+    def save(self, path: str | Path) -> None:
+        """Write the equation to a file, as :func:`statcv.load_model` reads it.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, of JSON with all digits.
+
+        Raises
+        ------
+        EquationError
+            As :meth:`equation` raises it.
+        """
+        from statcv.results.final import save_equation
+
+        save_equation(self.equation(), path)
 
     def labelled(
         self, predicted: NDArray[np.float64], labels: pd.Index[Any], name: str

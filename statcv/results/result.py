@@ -1053,6 +1053,11 @@ class CVResult:
 
     # ---- the fit on all rows ----
 
+    @property
+    def final(self) -> FullModel:
+        """The final model, which is the fit to all rows; the same as ``model``."""
+        return self.model
+
     @cached_property
     def model(self) -> FullModel:
         """The model fitted to all rows when first requested; not cross-validated.
