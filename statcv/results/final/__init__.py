@@ -2,6 +2,8 @@
 
 from statcv.results.final.equation import Equation, Part, equation_of
 from statcv.results.final.published import published_model
+from statcv.results.final.shrinkage import shrunk_equation
+from statcv.results.final.validation import validate
 from statcv.results.final.written import (
     WrittenModel,
     load_model,
@@ -16,4 +18,6 @@ __all__ = [
     "load_model",
     "published_model",
     "save_equation",
+    "shrunk_equation",
+    "validate",
 ]

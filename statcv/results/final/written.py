@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -21,7 +21,11 @@ from statcv.results.final.expressions import (
     as_plain,
     from_plain,
 )
+from statcv.results.final.validation import validate
 from statcv.words import joined, listed
+
+if TYPE_CHECKING:
+    from statcv.results.result import CVResult
 
 FORMAT = "statcv equation, version 1"
 KINDS = ("binary", "continuous", "multiclass")
@@ -40,6 +44,11 @@ class WrittenModel:
 
     written: Equation
     label: str = "a saved model"
+
+    @property
+    def described(self) -> str:
+        """How it is called in print."""
+        return self.label
 
     def equation(self) -> Equation:
         """Return the equation."""
@@ -63,6 +72,60 @@ class WrittenModel:
             return pd.Series(predicted, index=frame.index, name="predicted")
         return pd.DataFrame(
             predicted, index=frame.index, columns=list(self.written.levels)
+        )
+
+    def validate(
+        self,
+        new: object,
+        *,
+        outcome: str | None = None,
+        stratify: str | None = None,
+        threshold: float | None = None,
+        metrics: str | Sequence[str] | None = None,
+        seed: int | None = None,
+    ) -> CVResult:
+        """Return the external validation of the model on other records.
+
+        Parameters
+        ----------
+        new : data frame
+            Records with the outcome and the columns of the model. Rows in which one of
+            these is missing are left out, and counted.
+        outcome : str, optional
+            Column of the outcome; that of the model unless given.
+        stratify : str, optional
+            Column whose equal values identify the records of one cluster, such as a
+            patient.
+        threshold : float, optional
+            Probability at which and above which the positive class is predicted.
+        metrics : str or sequence of str, optional
+            Metrics to be estimated, as in :func:`statcv.cv`.
+        seed : int, optional
+            Seed for intervals and tests that use random draws.
+
+        Returns
+        -------
+        CVResult
+            A result as :func:`statcv.from_predictions` returns it, whose intervals
+            count the records of ``new`` alone, since nothing is fitted to them.
+
+        Raises
+        ------
+        ColumnError
+            If a column is missing.
+        DataError
+            If a level is not known, or no row is complete.
+        """
+        known = self.written
+        return validate(
+            self,
+            new,
+            known.outcome if outcome is None else outcome,
+            known.levels[1] if known.kind == "binary" else None,
+            stratify,
+            threshold=threshold,
+            metrics=metrics,
+            seed=seed,
         )
 
     def save(self, path: str | Path) -> None:
