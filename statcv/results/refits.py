@@ -300,7 +300,7 @@ class FullModel:
         >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
         >>> print(res.final.shrunk(0.8).equation().rounded(3))
         logit P(GRADE = 1) =
-            -9.36
+            -9.37
             + 2.45 GPA
             + 1.87 PSI
         """

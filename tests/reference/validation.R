@@ -3,9 +3,8 @@
 #   Rscript tests/reference/validation.R        (from the root of the repository)
 #
 # Writes validation_r.csv: two published models judged on the records of
-# equations_cases.csv by rms::val.prob (slope, Brier score), Hmisc::somers2 (area) and by glm with the
-# linear predictor as an offset (intercept, and the intercept of a recalibrated model).
-# The tests need no R.
+# equations_cases.csv by rms::val.prob (slope, Brier score), Hmisc::somers2 (area), and
+# glm with the linear predictor as an offset (intercept). The tests need no R.
 
 suppressMessages(library(rms))
 people <- read.csv("tests/reference/equations_cases.csv", check.names = FALSE)
