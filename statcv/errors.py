@@ -51,6 +51,10 @@ class ModelError(StatcvError, ValueError):
     """An unknown model, or one that does not fit the outcome or the data."""
 
 
+class EquationError(StatcvError, ValueError):
+    """A model cannot be written as an equation, or a written one cannot be read."""
+
+
 class FitError(StatcvError, RuntimeError):
     """A model failed while it was fitted in a fold."""
 

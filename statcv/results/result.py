@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -1053,6 +1053,11 @@ class CVResult:
 
     # ---- the fit on all rows ----
 
+    @property
+    def final(self) -> FullModel:
+        """The final model, which is the fit to all rows; the same as ``model``."""
+        return self.model
+
     @cached_property
     def model(self) -> FullModel:
         """The model fitted to all rows when first requested; not cross-validated.
@@ -1064,7 +1069,9 @@ class CVResult:
         >>> res.model.coefficients.round(2).to_dict()
         {'Intercept': -11.6, 'GPA': 3.06, 'PSI': 2.34}
         """
-        return FullModel(self.design, self.learner, self.refits.all_rows)
+        slope = partial(self.optimism_corrected, "calibration_slope")
+        fit = self.refits.all_rows
+        return FullModel(self.design, self.learner, fit, self.weights, slope)
 
     def predict(self, new: object = None) -> pd.Series[Any] | pd.DataFrame:
         """Return predictions of the fit on all rows, which are not cross-validated.
