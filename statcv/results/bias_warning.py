@@ -25,6 +25,7 @@ from statcv.words import joined, listed
 Labels = NDArray[Any]
 
 PASSED_ON = {"weight": "weights", "all": "every subsample"}
+MAX_TRAINED = 10_000  # largest sum of training records that are fitted once more
 MOST_IN_PAIRS = 500  # largest number of records of which all pairs are examined
 POINTS = 2000  # number of points that represent the two normal distributions
 
@@ -51,18 +52,21 @@ def _warn_of_ranges(result: CVResult) -> bool:
     """Warn of folds that follow a covariate which is tied to the outcome.
 
     A model that needs the covariate is tested on values on which it was not trained
-    (Bey et al. 2020). Models of which all folds are fitted together are fitted once
-    more on folds of narrower bins; for others only the folds are judged.
+    (Bey et al. 2020). Models of which all folds are fitted together, and those with
+    little to fit, are fitted once more on folds of narrower bins; for others only the
+    folds are judged.
     """
     strata = result.plan.strata
     able = result.learner.capabilities
     if strata is None or not strata.finer or not able.refits:
         return False
     share, p = _tie(result)
-    together = result.refits.setup.fits_together and able.fits_per_training_set <= 1
-    if not p < UNLIKE or not (together or share > MATERIAL):
+    fits = able.fits_per_training_set
+    together = result.refits.setup.fits_together and fits <= 1
+    measured = together or fits * result.plan.n_train.sum() <= MAX_TRAINED
+    if not p < UNLIKE or not (measured or share > MATERIAL):
         return False
-    if together:
+    if measured:
         worse = [
             row
             for row in _on_finer_folds(result)
@@ -81,7 +85,7 @@ def _warn_of_ranges(result: CVResult) -> bool:
         size = "; stratifier_bias() measures by how much"
         if told:
             size = f": {_without(result)} would score {_said(told)}{size}"
-    sure = "are" if together else "are probably"
+    sure = "are" if measured else "are probably"
     cure = "reduces" if strata.finer_per_fold < ALIKE else "removes nearly all of"
     warn(
         f"pessimistic bias: every fold holds out values of {strata.label} on which its "
