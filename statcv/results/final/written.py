@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ from statcv.results.final.expressions import (
     from_plain,
 )
 from statcv.results.final.validation import validate
+from statcv.results.summary import WIDTH
 from statcv.words import joined, listed
 
 if TYPE_CHECKING:
@@ -133,7 +135,7 @@ class WrittenModel:
         save_equation(self.written, path)
 
     def __str__(self) -> str:
-        return f"{self.label}\n\n{self.written}"
+        return f"{textwrap.fill(self.label, WIDTH)}\n\n{self.written}"
 
     __repr__ = __str__
 
