@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +23,7 @@ from statcv.models.thresholds import Thresholded, threshold_in, threshold_used
 from statcv.results.summary import first_of
 
 if TYPE_CHECKING:
-    from statcv.results.final import Equation, WrittenModel
+    from statcv.results.final import Equation, PointScore, WrittenModel
     from statcv.results.result import CVResult
 
 Floats = NDArray[np.float64]
@@ -194,11 +194,9 @@ class FullModel:
         design: Design,
         learner: Model,
         fit: Fit,
-        weights: Floats | None,
-        slope: Callable[..., Any],
+        result: CVResult,
     ) -> None:
-        self._weights = weights
-        self._slope = slope  # corrected for optimism
+        self._result = result
         self._design = design
         self._learner = learner
         self._fit = fit
@@ -263,6 +261,41 @@ class FullModel:
         coefficients = {str(name): b for name, b in self.coefficients.items()}
         return equation_of(self._design, coefficients, digits)
 
+    def points(self, unit: Mapping[str, float]) -> PointScore:
+        """Return the model as integer points (Sullivan et al. 2004).
+
+        Parameters
+        ----------
+        unit : mapping of str to float
+            A numeric column, and the distance that is one point: ``{"age": 5}``.
+
+        Returns
+        -------
+        PointScore
+            The ``table`` of points, the ``risks`` of totals, ``predict(new)``, and the
+            ``cost()`` of rounding, cross-validated with the rounding in every fold.
+
+        Raises
+        ------
+        ModelError
+            If the model is not a logistic regression of two classes, or the unit does
+            not suit it.
+        EquationError
+            If a term is an interaction, a function or a contrast.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+        >>> score = res.final.points({"GPA": 0.5})
+        >>> score.table["points"].tolist()
+        [0, 1, 2, 3, 4, 0, 2]
+        """
+        from statcv.results.final import points_of
+
+        named = {str(name): b for name, b in (self._fit.coefficients or {}).items()}
+        return points_of(self._design, self._learner, named, unit, self._result)
+
     def shrunk(
         self, slope: float | None = None, *, n_boot: int = 200, seed: int | None = None
     ) -> WrittenModel:
@@ -308,8 +341,12 @@ class FullModel:
 
         equation = self.equation()
         if slope is None:
-            slope = float(self._slope(n_boot=n_boot, seed=seed))
-        made = shrunk_equation(equation, slope, self._design, self._weights)
+            found = self._result.optimism_corrected(
+                "calibration_slope", n_boot=n_boot, seed=seed
+            )
+            slope = float(found)
+        weights = self._result.weights
+        made = shrunk_equation(equation, slope, self._design, weights)
         return WrittenModel(made, f"{self.described}, times {slope:.3g}")
 
     def save(self, path: str | Path) -> None:

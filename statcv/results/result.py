@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -1070,9 +1070,7 @@ class CVResult:
         >>> res.model.coefficients.round(2).to_dict()
         {'Intercept': -11.6, 'GPA': 3.06, 'PSI': 2.34}
         """
-        slope = partial(self.optimism_corrected, "calibration_slope")
-        fit = self.refits.all_rows
-        return FullModel(self.design, self.learner, fit, self.weights, slope)
+        return FullModel(self.design, self.learner, self.refits.all_rows, self)
 
     def predict(self, new: object = None) -> pd.Series[Any] | pd.DataFrame:
         """Return predictions of the fit on all rows, which are not cross-validated.
