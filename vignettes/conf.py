@@ -94,7 +94,6 @@ _SECONDS = {
     "gallery": 17,
     "which-scheme": 15,
     "austin2024-simulations": 15,
-    "index": 14,
     "cheatsheet": 14,
     "writing-a-paper": 13,
     "five-hospitals": 12,
