@@ -92,7 +92,6 @@ _SECONDS = {
     "unbiased-at-last": 19,
     "stratified-kfold": 18,
     "gallery": 17,
-    "which-scheme": 15,
     "austin2024-simulations": 15,
     "cheatsheet": 14,
     "writing-a-paper": 13,
