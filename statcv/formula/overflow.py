@@ -30,10 +30,7 @@ def refuse_infinite(columns: Mapping[str, pd.Series[Any]]) -> None:
 
 def refuse_overflow(values: Matrix, named: str) -> None:
     """Check that sums of powers of the values are numbers, apart from NaN and inf."""
-    if not _may_overflow(values):
-        return
-    largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
-    if largest > _largest(len(values)):
+    if largest := _too_large(values):
         raise DataError(
             f"{named} has values up to {largest:.3g}, and sums of their powers exceed "
             "what a number can hold; divide it by a power of ten first, or mark these "
@@ -43,7 +40,7 @@ def refuse_overflow(values: Matrix, named: str) -> None:
 
 def refuse_overflow_of_terms(matrix: Matrix, names: Sequence[str]) -> None:
     """Check that sums of powers of each column of the matrix are numbers."""
-    if _may_overflow(matrix):
+    if _too_large(matrix):
         for name, values in zip(names, matrix.T, strict=True):
             refuse_overflow(values, f"the term {name!r}")
 
@@ -51,23 +48,22 @@ def refuse_overflow_of_terms(matrix: Matrix, names: Sequence[str]) -> None:
 def refuse_learning_overflow(terms: Terms) -> None:
     """Check that no term learns from numbers of which sums of powers overflow."""
     floats = {n: c.to_numpy() for n, c in terms.columns.items() if c.dtype.kind == "f"}
-    large = {name: one for name, one in floats.items() if _may_overflow(one)}
+    large = [name for name, values in floats.items() if _too_large(values)]
     if large:
         with np.errstate(over="ignore", invalid="ignore"):
             learning = terms.learning_columns
-        for name in large.keys() & set(learning):
-            refuse_overflow(large[name], f"column {name!r}")
+        for name in (one for one in large if one in learning):
+            refuse_overflow(floats[name], f"column {name!r}")
 
 
-def _may_overflow(values: Matrix) -> bool:
-    """Return whether a value is NaN, infinite, or too large, by one quick sum."""
+def _too_large(values: Matrix) -> float:
+    """Return the size of the largest finite number if its powers overflow, else 0."""
+    # a variance of squared errors sums fourth powers
+    most = (np.finfo(float).max / max(len(values), 1)) ** 0.25 / 4
     cells = values.reshape(len(values), -1)
     with np.errstate(invalid="ignore", over="ignore"):
-        squares = float(np.einsum("ij,ij->", cells, cells))
-    return not squares <= _largest(len(values)) ** 2
-
-
-def _largest(n: int) -> float:
-    """Return the largest number of which n fourth powers can be summed."""
-    # a variance of squared errors sums fourth powers
-    return float((np.finfo(float).max / max(n, 1)) ** 0.25 / 4)
+        squares = float(np.einsum("ij,ij->", cells, cells))  # one quick sum
+    if squares <= most**2:
+        return 0.0
+    largest = float(np.abs(cells[np.isfinite(cells)]).max(initial=0.0))
+    return largest if largest > most else 0.0

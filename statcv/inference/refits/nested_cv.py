@@ -261,6 +261,8 @@ def _joined(found: list[NestedLosses], k: int, level: float) -> NestedCV:
     found_se = math.sqrt(max(mse, 0.0) * (k - 1) / k)
     # between independent folds and identical folds
     se = max(naive, min(found_se, math.sqrt(k) * naive))
+    if math.isnan(mse):  # a fold has fewer than two records that count
+        se = math.nan
     # extrapolates from training sets of k - 2 and k - 1 folds to all records
     value = nested - (1 + (k - 2) / k) * (nested - cv)
     half = normal_quantile(level) * se
