@@ -164,4 +164,4 @@ def test_records_that_a_plan_omits_are_not_predicted_at_the_mean_in_silence():
     data = frame(30).assign(site=["A", *"BC" * 14, "B"])
     res = scv.cv("z ~ site + a", data, k=5, seed=1, new_levels="omit")
     found = res.estimate(interval="nested_cv")
-    assert "new_levels='mean'" in str(found)
+    assert "new_levels='mean'" in repr(found)
