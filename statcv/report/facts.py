@@ -47,7 +47,7 @@ class Reported(Protocol):
     def method(self) -> PairedMethod:
         """The test."""
 
-    def summary(self) -> Summary:
+    def summary(self, *, notes: bool = False) -> Summary:
         """Return the summary."""
 
     def plot(self, kind: str, ax: Any) -> Any:

@@ -19,6 +19,7 @@ from statcv.folds.theory import pooled_null_auroc
 from statcv.inference.estimates.no_skill import MATERIAL, NoSkill
 from statcv.inference.estimates.values import values_by_repeat
 from statcv.inference.tests.permutation import is_permutable
+from statcv.results.notes import balancing
 from statcv.results.result import CVResult
 from statcv.words import joined, listed
 
@@ -43,7 +44,7 @@ def warn_of_bias(result: CVResult) -> None:
     stated = [row for row in rows if row.told]
     warn(
         f"distributional bias: {_without(result)} would score {_said(stated)}. "
-        f"{_cause(result)}{_advice(result)}.{_of_model(result)}",
+        f"{_cause(result)}{balancing(result)}.{_of_model(result)}",
         DistributionalBiasWarning,
     )
 
@@ -165,27 +166,6 @@ def _cause(result: CVResult) -> str:
         return "The training means of these folds reveal the held-out values"
     of = "means" if kind == "binary" else "class proportions"
     return f"The training {of} of these folds reveal the held-out labels"
-
-
-def _advice(result: CVResult) -> str:
-    """Name the plan that balances the training sets, if there is one."""
-    strata = result.plan.strata
-    if strata is not None and strata.coarse:
-        if strata.finer:
-            return f"; stratify={strata.finer} makes the folds alike"
-        return (
-            f"; {strata.label} has too few values for folds to be alike, and those of "
-            "a covariate with more values are nearly unbiased, by "
-            f"stratify=by_quantile(…, per_fold={ALIKE})"
-        )
-    if result.design.outcome.kind == "continuous":
-        return "; scheme='leave_pair_out' compares only records held out by one fit"
-    if result.plan.rebalanced:
-        return ""
-    scheme = result.plan.made_by
-    alone = scheme is not None and (scheme.leaves_one_out or scheme.holds_out_pairs)
-    remedy = "scheme='rloocv'" if alone else "rebalance='subsample'"
-    return f"; {remedy} balances every training set"
 
 
 def _warn_of_neighbours(result: CVResult) -> None:

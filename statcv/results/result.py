@@ -60,10 +60,11 @@ from statcv.results import groups, permutations, tables
 from statcv.results import tidy as tidying
 from statcv.results.call import Call
 from statcv.results.estimates import jackknife, named_estimate
+from statcv.results.in_words import rows_in_words, short_text
 from statcv.results.refits import FullModel, Refits, Running
 from statcv.results.skill import test_of_skill
 from statcv.results.summary import Summary
-from statcv.results.text import rows_in_words, short_text, summarise, with_optimism
+from statcv.results.text import summarise, with_optimism
 from statcv.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class CVResult:
     >>> import statcv as scv
     >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
     >>> print(res.estimate("auroc"))
-    auROC 0.833 (per fold), 95% interval 0.566 to 0.976 by infinitesimal jackknife
+    auROC 0.833 (95% CI 0.566 to 0.976)
     >>> res.metrics()[["metric", "estimate"]].head(2).round(3)
       metric  estimate
     0  auroc     0.833
@@ -555,7 +556,7 @@ class CVResult:
         >>> import statcv as scv
         >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
         >>> print(res.estimate("auroc"))
-        auROC 0.833 (per fold), 95% interval 0.566 to 0.976 by infinitesimal jackknife
+        auROC 0.833 (95% CI 0.566 to 0.976)
         >>> round(float(res.estimate("brier", how="pooled")), 3)
         0.151
         >>> res.estimate("auroc", interval="influence", level=0.9).interval.name
@@ -1392,6 +1393,8 @@ class CVResult:
         null_bias: int | None = None,
         digits: int | None = None,
         optimism: bool = False,
+        notes: bool = False,
+        coefficients: Literal["final", "folds"] = "final",
     ) -> Summary:
         """Return a summary, which is text in a console and HTML in a notebook.
 
@@ -1413,6 +1416,15 @@ class CVResult:
         optimism : bool, default False
             Whether to add the table of :meth:`optimism_corrected` for all metrics, from
             500 bootstrap samples to which the model is fitted.
+        notes : bool, default False
+            Whether to show all notes, among them the method of each interval and its
+            measured coverage, and how each metric is combined over folds. Unless asked
+            for, there are at most three notes, those that may change a decision.
+        coefficients : {"final", "folds"}, default "final"
+            Coefficients that are shown: those of the fit to all records with their
+            range over folds, or their mean, standard deviation and range over folds.
+            The fit to all records is made for models that maximise a likelihood and
+            fit all folds together.
 
         Examples
         --------
@@ -1426,7 +1438,15 @@ class CVResult:
         """
         check_types(CVResult.summary, locals())
         biases = [] if null_bias is None else permutations.biases_shown(self, null_bias)
-        made = summarise(self, level, monte_carlo_error, biases, digits)
+        made = summarise(
+            self,
+            level,
+            monte_carlo_error,
+            biases,
+            digits,
+            notes=notes,
+            coefficients=coefficients,
+        )
         if not optimism:
             return made
         corrected = self.optimism_corrected(self.chosen_metrics, level=level)

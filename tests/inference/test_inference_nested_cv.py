@@ -192,7 +192,7 @@ def test_nested_folds_treat_new_levels_as_the_folds_of_the_result_do(alone):
         assert np.isnan(nested_cv(pairs, METRICS["mse"], repeats=6).se)
     else:
         strict = scv.cv(**call, new_levels="error")
-        said = str(strict.estimate(interval="nested_cv"))
+        said = repr(strict.estimate(interval="nested_cv"))
         assert "new_levels='error' refuses" in said
         at_mean = scv.cv(**call).refits.setup
         assert nested_cv(at_mean, METRICS["mse"], repeats=6, seed=8).mse != made.mse

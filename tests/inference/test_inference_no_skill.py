@@ -98,7 +98,7 @@ def test_equal_predictors_with_opposite_outcomes_are_named():
     found = res.audit["opposite_twins"]
     assert found.value == 1.0
     assert sorted(found.table["row"]) == sorted(data.index)
-    assert any("same predictors" in note for note in res.summary().notes)
+    assert any("same predictors" in note for note in res.summary(notes=True).notes)
 
 
 @pytest.mark.parametrize("seed", range(8))

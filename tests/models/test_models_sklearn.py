@@ -435,9 +435,9 @@ def test_decisions_of_predict_hold_for_refits_and_are_told(data, tmp_path):
         np.testing.assert_equal(*(np.asarray(one) for one in drawn))
     half = cv("y ~ a", data, model=LogisticRegression(), **given)
     assert float(own.estimate("net_benefit")) == float(half.estimate("net_benefit"))
-    said = " ".join(str(own.summary()).split())
+    said = " ".join(str(own.summary(notes=True)).split())
     assert "Classes are those of the model's predict" in said
-    assert "the model's predict" not in str(half.summary())
+    assert "the model's predict" not in str(half.summary(notes=True))
     given_back = cv("y ~ a", data, model=LOW, threshold=0.5, **given)
     assert float(given_back.estimate()) == float(half.estimate())
 

@@ -253,7 +253,7 @@ def test_markdown_has_its_pictures_beside_it(
     cells = re.findall(r"(?m)^\| RMSE \|(.*)\|$", text)
     shown = numeric[0].summary().shown
     assert [c.strip() for c in cells[0].split("|")][:1] == [
-        next(iter(shown.values())).loc["RMSE", "estimate"]
+        next(iter(shown.values())).loc["RMSE", "estimate (95% CI)"]
     ]
 
 

@@ -37,7 +37,8 @@ Write = Callable[..., str]
 def test_every_number_comes_from_the_result(res: CVResult, html: str) -> None:
     read = check_numbers(html, res)
     assert len(read.said) > 100
-    assert sum(bool(api) for api, _, _ in read.tables) == 2  # metrics, coefficients
+    # metrics, how they are combined over folds, coefficients
+    assert sum(bool(api) for api, _, _ in read.tables) == 3
 
 
 def test_every_number_of_clusters_comes_from_the_result(clustered: Report) -> None:
