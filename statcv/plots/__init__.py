@@ -37,3 +37,8 @@ __all__ = [
     "plot_roc",
     "plot_stratifier_bias",
 ]
+
+
+def __dir__() -> list[str]:
+    """Offer public names alone."""
+    return sorted(__all__)

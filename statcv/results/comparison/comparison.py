@@ -23,13 +23,14 @@ from statcv.results.comparison.null import null_result
 from statcv.results.comparison.text import short_comparison, summarise_comparison
 from statcv.results.refittable import Refittable
 from statcv.results.summary import Summary
+from statcv.tables import Printed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@dataclass(frozen=True, eq=False)
-class CompareCall:
+@dataclass(frozen=True, eq=False, repr=False)
+class CompareCall(Printed):
     """The arguments that made a comparison, so that it can be made again.
 
     Attributes
@@ -190,7 +191,7 @@ class Comparison:
             self.left_out,
             digits,
             notes=notes,
-            further=[str(test) for test in self.likelihood_ratios],
+            further=[one.sentence for one in self.likelihood_ratios],
         )
 
     def report(self, path: str | Path, *, style: str | None = None) -> Path:
