@@ -41,8 +41,8 @@ def fold_plan(
     """Make the folds of a cross-validation without fitting a model.
 
     The plan is the one that :func:`cv` would make with the same arguments. It can be
-    used by ``cv(…, scheme=plan)`` and, in scikit-learn, by
-    ``cross_val_predict(…, cv=plan)``; ``plan.to_frame()`` exports it as a table.
+    used by ``cv(…, scheme=plan)`` and, in scikit-learn, by ``cross_val_predict(…,
+    cv=plan)``; ``plan.to_frame()`` exports it as a table.
 
     Parameters
     ----------
@@ -50,12 +50,11 @@ def fold_plan(
         Name of the outcome, or a whole formula; with a formula, rows with a missing
         covariate are omitted. It is not needed for schemes that do not use the outcome.
     data : data frame
-        Data frame of pandas, polars, pyarrow or DuckDB.
+        Data frame, as in :func:`cv`.
     scheme, k, p, pairs, repeats, stratify, rebalance, positive, na_action, seed
         Definition of the folds, as in :func:`cv`.
     **unknown
-        Not used. An argument name from R or scikit-learn raises an error that gives the
-        name used here.
+        Not used, as in :func:`cv`.
 
     Returns
     -------
