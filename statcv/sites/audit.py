@@ -80,9 +80,6 @@ def verify(
 ) -> Verified:
     """Replay a log on the data of the site, and compare every byte that was sent.
 
-    The messages by which trees are grown go over XGBoost's federated server and are not
-    in the log; whatever follows from the trees is computed again.
-
     Parameters
     ----------
     plan : SitesPlan
@@ -94,6 +91,7 @@ def verify(
         Its name.
     trees : sequence of bytes, optional
         The trees of the site, as ``Site.trees.raw`` has them, if the plan grows trees.
+        How they were grown is not in the log; what follows from them is computed again.
 
     Examples
     --------
@@ -147,8 +145,8 @@ def audit_logs(plan: SitesPlan, logs: Mapping[str, Sequence[Entry]]) -> int:
     Raises
     ------
     SiteError
-        With the first round that was not published as it should be; or if the log of a
-        site is missing or shorter than others.
+        With the first round that was not published as it should be; or if logs are
+        missing or shorter than others.
 
     Examples
     --------

@@ -88,19 +88,10 @@ def sql_sums(
 ) -> str:
     """Return a query for the sums that :func:`statcv.sites.from_sums` reads.
 
-    Its columns are ``what``, ``fold``, ``class``, ``last_bin`` and ``value``. A row
-    ``count`` has the number of records of a fold and a class from the bin after the
-    last row's to ``last_bin``. Rows ``n``, ``observed``, ``predicted``, ``brier`` and
-    ``log_loss`` are sums over a fold; three more, of squares, are over all folds and
-    give standard errors.
-
-    Bins are joined in the query. It goes through the edges from low to high, first
-    those at which decisions are made and then, between those that it kept, the others;
-    an edge is kept if the records since the last kept edge, and those that are still to
-    come, number 0 or at least ``cell``. No other counts are returned, so that no
-    difference of two of them is smaller. A fold with fewer than ``cell`` records of
-    either class is ``withheld``, with its sums. A site answers such a query once: the
-    difference of two answers, by other edges or on changed records, can reveal a
+    Bins of the probability are joined in the query until each count is 0 or at least
+    ``cell``, and no other counts are returned. A fold with fewer than ``cell`` records
+    of either class is ``withheld``, with its sums. A site answers such a query once:
+    the difference of two answers, by other edges or on changed records, can reveal a
     record.
 
     Parameters
@@ -116,13 +107,12 @@ def sql_sums(
     dialect : {"duckdb", "sqlite", "postgresql"}
         Dialect of SQL. SQLite needs its mathematical functions (``ln``).
     fold : str, optional
-        Column with the number of the fold, such as ``sql_fold`` or
-        ``sql_bins`` of ``statcv.folds.strata`` make it. Unless given, the records
-        are counted over all folds; auROC is then pooled, and closer bounded where
-        sites are small, since fewer bins are joined.
+        Column with the number of the fold, such as ``sql_fold`` or ``sql_bins`` of
+        ``statcv.folds.strata`` make it. Unless given, records are counted over all
+        folds; auROC is then pooled, and bounded more closely if sites are small.
     edges : array-like of float, optional
         Rising edges between bins of the probability, equal at all sites; those of
-        :func:`statcv.sites.probability_edges` unless given.
+        ``statcv.sites.probability_edges()`` unless given.
     decisions : sequence of float
         Probabilities at which the net benefit is stated.
     cell : int, default 5
@@ -131,8 +121,9 @@ def sql_sums(
     Returns
     -------
     str
-        A query without parameters. Rows in which anything is missing, or is not an
-        outcome or a probability, are left out; a row ``left_out`` has their number, or
+        A query without parameters, with the columns ``what``, ``fold``, ``class``,
+        ``last_bin`` and ``value``: counts up to ``last_bin``, and sums over a fold.
+        Rows that are not complete are omitted; a row ``left_out`` has their number, or
         nothing if that is small.
 
     Examples
