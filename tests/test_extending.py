@@ -1,4 +1,4 @@
-"""Nothing is left out that goes with a new metric, scheme, model, interval or plot.
+"""Nothing is forgotten that goes with a new metric, scheme, model, interval or plot.
 
 Each of these is an entry of a table. The tests here fail if an entry lacks what belongs
 to it elsewhere; CONTRIBUTING.md shows how each is added.

@@ -16,7 +16,7 @@ from statcv.folds.splits import Rows, Splits
 
 @dataclass(frozen=True, eq=False)
 class PlannedFits:
-    """The training sets of a plan, numbered through, and their held-out records.
+    """The training sets of a plan by number, and their held-out records.
 
     ``plan.fits`` makes it; everything is derived from the plan's lists, in memory
     O(n + dropped).

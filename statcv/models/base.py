@@ -83,7 +83,7 @@ class TrainingSet:
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what can be computed again."""
+        """Omit what can be computed again."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 

@@ -14,7 +14,7 @@ from statcv.models.base import (
 )
 from statcv.models.boosted_fit import has_plain_trees, without_functions
 from statcv.models.sklearn_linear import last_step
-from statcv.models.thread_warnings import heeded, show
+from statcv.models.thread_warnings import collected, show
 
 # classes of scikit-learn from which estimators that predict by neighbours derive
 NEAR = {"KNeighborsMixin", "RadiusNeighborsMixin"}
@@ -73,7 +73,7 @@ def heeding(fit: Any, X: Matrix, y: NDArray[Any]) -> bool:
     """Fit, and return whether it converged; pass all other warnings on."""
     from sklearn.exceptions import ConvergenceWarning
 
-    with heeded() as given:
+    with collected() as given:
         fit(X, y)
     converged = True
     for warning in given:

@@ -29,7 +29,7 @@ class Verified:
         Number of bytes that the log says were sent, and of those that the replay made
         again.
     whole : bool
-        Whether no entry was changed, left out or put in since it was written.
+        Whether no entry was changed, removed or added since it was written.
     trees : bool
         Whether trees were taken as they were kept, since the messages that grew them
         are not in the log.

@@ -168,10 +168,11 @@ def sql_sums(
         "log_loss_squared": "SUM(loss * loss)",
     }
     told = [
-        f"SELECT '{name}', fold, NULL, NULL, {sums[name]} FROM told GROUP BY fold"
+        f"SELECT '{name}', fold, NULL, NULL, {sums[name]} FROM scored GROUP BY fold"
         for name in OF_FOLDS
     ] + [
-        f"SELECT '{name}', NULL, NULL, NULL, {sums[name]} FROM told" for name in OF_SITE
+        f"SELECT '{name}', NULL, NULL, NULL, {sums[name]} FROM scored"
+        for name in OF_SITE
     ]
     union = "\nUNION ALL ".join(told)
     number = agreement_number(at, decisions, cell)
@@ -190,15 +191,15 @@ used AS (
   FROM given WHERE fold IS NOT NULL AND y IN (0, 1) AND p >= 0 AND p <= 1
 ),
 small AS (SELECT fold FROM used GROUP BY fold HAVING {small}),
-told AS MATERIALIZED (
+scored AS MATERIALIZED (
   SELECT fold, y, p,
     -LN(CASE WHEN chance < {_EPSILON!r} THEN {_EPSILON!r} ELSE chance END) AS loss,
     {bin_of} AS bin
   FROM used WHERE fold NOT IN (SELECT fold FROM small)
 ),
 bins(bin) AS (SELECT 0 UNION ALL SELECT bin + 1 FROM bins WHERE bin < {bins - 1}),
-counted AS (SELECT fold, y, bin, COUNT(*) AS n FROM told GROUP BY fold, y, bin),
-classes AS (SELECT DISTINCT fold, y FROM told),
+counted AS (SELECT fold, y, bin, COUNT(*) AS n FROM scored GROUP BY fold, y, bin),
+classes AS (SELECT DISTINCT fold, y FROM scored),
 cells AS MATERIALIZED (
   SELECT g.fold AS fold, g.y AS y, b.bin AS bin,
     CAST(SUM(COALESCE(c.n, 0)) OVER (

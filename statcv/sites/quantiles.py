@@ -270,7 +270,7 @@ def thresholds_of(message: bytes, replies: Sequence[bytes]) -> AgreedThresholds:
     Raises
     ------
     SiteError
-        If too many records have equal values for so many bins.
+        If too many records have equal values for this number of bins.
 
     Examples
     --------

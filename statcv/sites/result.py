@@ -81,7 +81,7 @@ class SitesResult:
         Raises
         ------
         SiteError
-            If there was none, since sites computed their sums by a query.
+            If sites computed their sums by a query.
         """
         return ended_run(self.source)
 
@@ -111,7 +111,7 @@ class SitesResult:
     def sites(self) -> pd.DataFrame:
         """The sites: their records, and the bytes that each has sent.
 
-        A query tells how many rows could not be used; NaN if they are few.
+        A query gives the number of rows that could not be used; NaN if they are few.
         """
         return sites_of(self.source)
 

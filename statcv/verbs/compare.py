@@ -286,7 +286,7 @@ def _on_common_rows(
     """Restrict the data to the rows complete for all formulas.
 
     Weights and folds that are given by row are restricted too. The call is returned
-    with a sentence on the rows that were left out.
+    with a sentence on the rows that were omitted.
     """
     table = as_frame(call.data)
     call = replace(call, data=table)
@@ -307,7 +307,7 @@ def _on_common_rows(
     lost = int(incomplete.sum())
     missing = counted({name: int(c.sum()) for name, c in absent.items() if c.any()})
     warn(
-        f"{lost} of {len(table)} rows were left out: missing {missing}. All formulas "
+        f"{lost} of {len(table)} rows were omitted: missing {missing}. All formulas "
         "are fitted on the rows complete for every one of them.",
         MissingDataWarning,
     )

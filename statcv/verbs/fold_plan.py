@@ -111,11 +111,11 @@ record of the other class dropped; training sets of 10/20 each
 
 
 def warn_of_missing(design: Design) -> None:
-    """Warn of rows that were left out because they are incomplete, with counts."""
+    """Warn of rows that were omitted because they are incomplete, with counts."""
     lost = design.n_given - design.n
     if lost:
         warn(
-            f"{lost} of {design.n_given} rows were left out: missing "
+            f"{lost} of {design.n_given} rows were omitted: missing "
             f"{counted(design.missing)}. na_action='pass' passes missing covariates on "
             "to a pipeline that imputes inside each fold, or to a model that accepts "
             "them.",

@@ -196,7 +196,7 @@ def stratifier_bias(
         plans = {one.name: first_plan(one, setting) for one in found}
     if design.n < design.n_given:
         warn(
-            f"{design.n_given - design.n} of {design.n_given} rows were left out: "
+            f"{design.n_given - design.n} of {design.n_given} rows were omitted: "
             f"missing {counted(design.missing)}.",
             MissingDataWarning,
         )

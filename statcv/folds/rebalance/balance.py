@@ -162,7 +162,7 @@ def _admitted(plan: FoldPlan, how: str) -> Response:
     if plan.fits.holds_out_pairs:
         raise SchemeError(
             f"rebalance={how!r} means nothing for scheme={plan.scheme!r}: only records "
-            "that the same fit left out are compared."
+            "held out by the same fit are compared."
         )
     if not plan.response.by_class and how not in ("subsample", "weight"):
         raise SchemeError(
