@@ -180,7 +180,7 @@ def _hide_signature(app, what, name, obj, options, signature, returned):
 
 # ---- no more words than people read ----
 
-MOST_WORDS = 90_000  # of all pages together, with code and outputs
+MOST_WORDS = 90_000  # on all pages together, with code and outputs
 
 
 def _words_per_page(app, exception):

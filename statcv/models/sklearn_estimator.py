@@ -22,7 +22,7 @@ from statcv.models.likelihood import LinearFits
 from statcv.models.sklearn_linear import last_step, likelihood_of, linear_of
 from statcv.models.sklearn_traits import (
     NEAR,
-    heeding,
+    converges,
     is_compiled,
     is_same_with_any_threads,
     set_parameter,
@@ -146,7 +146,7 @@ class Sklearn:
             keywords[weight_name_of(estimator)] = training.weights
         fit = functools.partial(estimator.fit, **keywords)
         with config_context(skip_parameter_validation=self._was_fitted):
-            converged = heeding(fit, X, training.y)
+            converged = converges(fit, X, training.y)
         self._was_fitted = True
         return SklearnFit(estimator, training, self._classifies, converged)
 

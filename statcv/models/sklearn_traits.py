@@ -69,7 +69,7 @@ def _sets_attributes(kind: type[Any]) -> bool:
     return getattr(kind, "set_params", None) is BaseEstimator.set_params
 
 
-def heeding(fit: Any, X: Matrix, y: NDArray[Any]) -> bool:
+def converges(fit: Any, X: Matrix, y: NDArray[Any]) -> bool:
     """Fit, and return whether it converged; pass all other warnings on."""
     from sklearn.exceptions import ConvergenceWarning
 

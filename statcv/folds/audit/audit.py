@@ -59,7 +59,7 @@ def audit_plan(
 
         - ``never_held_out``: the number of such records.
         - ``fold_sizes``: the difference between the largest and the smallest.
-        - ``largest_stratum``: its records over those of a fold on average.
+        - ``largest_stratum``: its records over the mean size of a fold.
         - ``records_lost``, ``copies``: the mean number of records dropped, and
           repeated, per fit.
         - ``training_counts``: the largest range of a class total over training sets.
