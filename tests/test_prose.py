@@ -37,7 +37,9 @@ ODD = {
     r"those of (a|the|each) fold": "the predictions of a fold",
     r"(at most|at least|more than|out of|in) so many": "a given number of",
     r"numbered through": "numbered",
-    r"evened out": "balanced",
+    r"(evened|evens \w+) out": "balanced, balances",
+    r"(never|may|would) part": "are never split, may be split",
+    r"(come|comes) twice": "occur twice",
 }
 CUT_OFF = {
     r"^ {4,}Of (the|a|an|what|how|which|each|every|all)\b": "say what it is",

@@ -91,7 +91,7 @@ def weight_name_of(estimator: Any) -> str:
 
     last = estimator.steps[-1] if isinstance(estimator, Pipeline) else ("", estimator)
     if not has_fit_parameter(last[1], "sample_weight"):
-        if not last[0] and hasattr(estimator, "estimator"):  # a search hands them on
+        if not last[0] and hasattr(estimator, "estimator"):  # a search passes them on
             return weight_name_of(estimator.estimator)
         raise ModelError(f"{type(last[1]).__name__} takes no weights.")
     return f"{last[0]}__sample_weight" if last[0] else "sample_weight"

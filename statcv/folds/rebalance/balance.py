@@ -157,7 +157,7 @@ def _admitted(plan: FoldPlan, how: str) -> Response:
     if plan.copied.sizes.any() and not (how == "weight" and by_class):
         raise SchemeError(
             f"rebalance={how!r} means nothing for bootstrap samples, which repeat "
-            "records; only 'weight' evens them out, and classes only."
+            "records; only 'weight' balances them, and classes only."
         )
     if plan.fits.holds_out_pairs:
         raise SchemeError(

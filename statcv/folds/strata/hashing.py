@@ -167,7 +167,7 @@ def even_thresholds(digests: Digests, k: int) -> Digests:
     if len(distinct) < k:
         raise SchemeError(
             f"{len(distinct)} distinct values cannot fill k={k} folds, since equal "
-            "values never part; use a smaller k."
+            "values are never split; use a smaller k."
         )
     below = np.concatenate([[0], np.cumsum(counts)]) * k
     shares = np.arange(1, k) * len(digests)
