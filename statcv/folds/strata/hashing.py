@@ -104,7 +104,8 @@ def keyed_fold(values: Any, k: int, key: Key | None = FROM_ENVIRONMENT) -> Folds
     """Return the fold of each value, from 0: its digest modulo ``k``.
 
     It depends on value, ``k`` and key alone, so that later records, or those of other
-    sites, do not change it. Sizes are random; those of :func:`balanced_folds` are not.
+    sites, do not change it. Sizes are random; those of
+    ``balanced_folds`` are not.
 
     Parameters
     ----------
@@ -140,7 +141,7 @@ def balanced_folds(
 ) -> tuple[Folds, Digests]:
     """Return folds of about equal size, and the k - 1 thresholds between them.
 
-    Arguments are those of :func:`keyed_fold`. A threshold lies midway between two
+    Arguments are those of ``keyed_fold``. A threshold lies midway between two
     distinct digests and belongs to the fold above: sizes differ by one at most if
     values are distinct. ``assign(digests, thresholds)`` allocates other digests.
 

@@ -115,7 +115,7 @@ def sql_fold(
     """Return an SQL expression for the fold of each row, by a keyed hash.
 
     The expression holds no key: two parameters, the ``pads(key)`` of
-    ``statcv.folds.strata.hashing``, are bound to it. The column may hold text, or
+    ``statcv.folds.strata``, are bound to it. The column may hold text, or
     integers of an integer type. NULL stays NULL.
 
     Parameters
@@ -130,7 +130,7 @@ def sql_fold(
         ``%(opad)s`` of psycopg 3. A server that logs statements logs parameters too,
         unless ``log_parameter_max_length`` is 0.
     thresholds : array-like of int, optional
-        The k - 1 thresholds of :func:`statcv.folds.strata.hashing.balanced_folds`,
+        The k - 1 thresholds of :func:`statcv.folds.strata.balanced_folds`,
         which are not secret. The fold is then the interval in which the digest lies.
 
     Raises
