@@ -23,12 +23,13 @@ class TrainingSet:
     Attributes
     ----------
     X : numpy.ndarray, shape (n, p)
-        The design matrix, intercept included where the formula has one.
+        The design matrix, with the intercept if the formula has one.
     y : numpy.ndarray, shape (n,)
-        0/1 with 1 positive, class codes, or numbers.
+        The outcome: 0/1 with 1 positive, class codes, or numbers.
     kind : {"binary", "multiclass", "continuous"}
+        The kind of outcome.
     n_classes : int
-        0 for a continuous outcome.
+        Number of classes; 0 for a continuous outcome.
     names : tuple of str
         The columns of ``X``.
     intercept : int or None
@@ -38,11 +39,10 @@ class TrainingSet:
     seed : int
         Seed for models that draw random numbers, different in each fold.
     strata : numpy.ndarray of int, or None
-        Strata of the records, shape (n,), which are not split if a model divides its
-        training set further.
+        Clusters of the records, shape (n,), which a model does not split if it divides
+        its training set further.
     factors : Factors or None
-        The categorical factors of the formula, if any: a record whose level a training
-        set lacks is predicted with the mean of the levels seen.
+        The categorical factors of the formula, if any.
 
     Examples
     --------

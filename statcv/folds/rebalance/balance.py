@@ -36,6 +36,7 @@ class Bags:
     Parameters
     ----------
     count : int, default 10
+        Number of bags.
 
     Raises
     ------
