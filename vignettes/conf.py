@@ -162,13 +162,13 @@ if root := os.environ.get("STATCV_DOCS_ROOT"):
 # Made by the verbs, never by hand: their fields are not how a user makes them.
 _NOT_MADE_BY_HAND = {
     "statcv.results.comparison.comparison.Comparison",
-    "statcv.results.refits.FullModel",
     "statcv.inference.Estimate",
+    "statcv.inference.HTest",
     "statcv.results.result.CVResult",
+    "statcv.results.stratifier_bias.bias.StratifierBias",
     "statcv.results.summary.Summary",
     "statcv.folds.FoldPlan",
-    "statcv.folds.Scheme",
-    "statcv.metrics.Metric",
+    "statcv.sites.result.SitesResult",
 }
 
 
