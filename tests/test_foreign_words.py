@@ -225,7 +225,7 @@ def test_update_takes_a_formula_by_position(result):
 def test_predict_without_new_rows_gives_fitted_values(data):
     gaps = data.set_index(data.index + 100).copy()
     gaps.loc[103, "x"] = np.nan
-    with pytest.warns(scv.errors.StatcvWarning, match="left out"):
+    with pytest.warns(scv.errors.StatcvWarning, match="omitted"):
         result = scv.cv("y ~ x", gaps, k=4, seed=1)
     fitted = result.predict()
     assert fitted.name == "fitted"

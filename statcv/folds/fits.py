@@ -17,7 +17,7 @@ from statcv.tables import Printed
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PlannedFits(Printed):
-    """The training sets of a plan, numbered through, and their held-out records.
+    """The training sets of a plan, by number, and their held-out records.
 
     ``plan.fits`` makes it; everything is derived from the plan's lists, in memory
     O(n + dropped).

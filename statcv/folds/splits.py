@@ -78,7 +78,7 @@ rebalance, strata
         """The training sets by number, as engine and inference read them."""
         from statcv.folds.fits import PlannedFits
 
-        # of a copy of the lists, so that a plan does not keep itself alive
+        # the lists are passed on, since a reference to the plan would keep it alive
         lists = {one.name: getattr(self, one.name) for one in fields(Splits)}
         return PlannedFits(Splits(**lists))
 

@@ -245,7 +245,7 @@ def _complete_rows(
     if incomplete.all():
         raise DataError(
             f"no row is complete: every one of {n} lacks something "
-            f"({counted(missing)}); na_action='pass' hands missing covariates on to "
+            f"({counted(missing)}); na_action='pass' passes missing covariates on to "
             "a pipeline that imputes."
         )
     return np.flatnonzero(~incomplete), missing

@@ -177,7 +177,7 @@ class Metric(Printed):
     def pools_splits(self) -> bool:
         """Whether overlapping splits are pooled, and folds always are.
 
-        The area under the precision-recall curve and measures of calibration are no
+        The area under the precision-recall curve and measures of calibration are not
         means over records or pairs, and have little meaning in a small fold.
         """
         of_all = self.rank and self.pairs is None and self.no_skill is None

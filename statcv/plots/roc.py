@@ -56,7 +56,7 @@ def plot_roc(
 
     Under ``"leave_pair_out"`` only records held out by the same fit are compared, and a
     record has no score of its own. The curve is then the distribution function of the
-    placement values (:func:`statcv.metrics.paired_roc`), where the placement value of
+    placement values (``statcv.metrics.paired_roc``), where the placement value of
     a positive record is the share of its pairs in which the negative record ranks
     higher; the area under the curve is the headline. Under
     ``"tournament_leave_pair_out"`` the score of a record is the share of all its pairs

@@ -310,7 +310,7 @@ def _per_column(res: Cited) -> Prose:
 
 def _missing(res: Cited) -> Prose:
     design, api = res.thing.design, f"{res.api}.design"
-    what = "are further rows of a record" if is_given(res.thing) else "left out"
+    what = "are further rows of a record" if is_given(res.thing) else "omitted"
     lost = count(design.n_given - design.n, f"{api}.n_given - {api}.n")
     words = prose(
         f"{{lost}} of {{res.design.n_given:d}} rows {what}", lost=lost, res=res

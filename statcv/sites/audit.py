@@ -30,7 +30,7 @@ class Verified:
         Number of bytes that the log says were sent, and of those that the replay made
         again.
     whole : bool
-        Whether no entry was changed, left out or put in since it was written.
+        Whether no entry was changed, removed or added since it was written.
     trees : bool
         Whether trees were taken as they were kept, since the messages that grew them
         are not in the log.
@@ -86,9 +86,6 @@ def verify(
 ) -> Verified:
     """Replay a log on the data of the site, and compare every byte that was sent.
 
-    The messages by which trees are grown go over XGBoost's federated server and are not
-    in the log; whatever follows from the trees is computed again.
-
     Parameters
     ----------
     plan : SitesPlan
@@ -100,6 +97,7 @@ def verify(
         Its name.
     trees : sequence of bytes, optional
         The trees of the site, as ``Site.trees.raw`` has them, if the plan grows trees.
+        How they were grown is not in the log; what follows from them is computed again.
 
     Examples
     --------
@@ -153,8 +151,8 @@ def audit_logs(plan: SitesPlan, logs: Mapping[str, Sequence[Entry]]) -> int:
     Raises
     ------
     SiteError
-        With the first round that was not published as it should be; or if the log of a
-        site is missing or shorter than others.
+        With the first round that was not published as it should be; or if logs are
+        missing or shorter than others.
 
     Examples
     --------

@@ -115,9 +115,6 @@ def _nearly_constant(records: SiteRecords) -> Iterator[str]:
 def disclosure_sheet(plan: SitesPlan) -> pd.DataFrame:
     """Return every number that will leave a site, one row per array.
 
-    The rows ``histograms`` of trees go to XGBoost's federated server, which is not part
-    of this package: no rule guards them, and no log has them.
-
     Parameters
     ----------
     plan : SitesPlan
@@ -125,9 +122,10 @@ def disclosure_sheet(plan: SitesPlan) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns ``round``, ``array`` (its name in a message), ``what``, ``shape`` (of
-        the most that is sent), ``numbers``, ``smallest_cell`` (the least number of
-        records behind a number) and ``times`` (how often it is sent, at most).
+        Columns ``round``, ``array`` (its name in a message), ``what``, ``shape``,
+        ``numbers``, ``smallest_cell`` (the least number of records behind a number) and
+        ``times`` (how often it is sent, at most). The rows ``histograms`` of trees go
+        to XGBoost's server, outside of any rule or log of this package.
 
     Examples
     --------

@@ -109,8 +109,8 @@ class Forests(Printed):
     ----------
     plan : SitesPlan
     raw : tuple of bytes
-        Those of each fold, and of all records at the end; the coordinator has the last
-        alone.
+        The trees of each fold, and at the end of all records; the coordinator has only
+        the last.
 
     Examples
     --------

@@ -115,7 +115,7 @@ class Message(Printed):
 
 
 def too_long(size: int) -> str:
-    """Return why a message of so many bytes is refused."""
+    """Return why a message of this many bytes is refused."""
     return f"a message of {size} bytes is longer than the limit of {MAX_MESSAGE_BYTES}."
 
 

@@ -84,8 +84,7 @@ def shared_patients(
 ) -> SharedPatients:
     """Estimate how many patients each two of the sites share.
 
-    The sites are in this process, for teaching. Other transports carry the messages of
-    :func:`ask_buckets` and :func:`count_buckets` to :func:`shared_of`.
+    The sites are in this process, for teaching.
 
     Parameters
     ----------
@@ -95,11 +94,12 @@ def shared_patients(
         Columns that identify a patient, or the stratifier of the folds with its key.
     key : bytes or str, optional
         The key of the sites; what the environment variable ``STATCV_KEY`` holds unless
-        given.
+        given. The coordinator must not have it.
     cell : int, default 5
         Least number of patients in a bucket of a site.
     tables : int, default 1
-        Number of independent hashes by which each site counts.
+        Number of independent hashes by which each site counts. More are more precise
+        and disclose more; ``membership`` of the result says how much.
     level : float, default 0.95
 
     Returns
@@ -108,24 +108,12 @@ def shared_patients(
 
     Notes
     -----
-    Counts of two sites in ``m`` buckets have covariance ``shared / m * (1 - 1/m)``. So
-    the estimate is the correlation of the counts times the geometric mean of the
-    numbers of patients, with an interval by Fisher's z, for which a correlation below
-    0, which only chance makes, counts as 0. It is **imprecise**: with few
-    shared patients its standard error is about ``sqrt(n * other / (m * tables))``. It
-    shows a tenth of the patients, and seldom a hundredth.
-
-    More buckets are better, so each site takes the largest power of 2 of which no
-    bucket, in any table, holds fewer than ``cell`` of its patients, which is about one
-    bucket for 15 to 30 patients. Halves of a bucket are buckets of twice as many, so
-    that two sites are compared at the number of the smaller.
-
-    Sums of random signs in buckets, in place of counts, have the same variance, and
-    tell as much of a person. For someone with the key, a person adds 1 to a count whose
-    standard deviation is ``sqrt(n / m)``: variance times what is disclosed is constant,
-    whatever is sent. More tables are more precise and disclose more; ``membership`` of
-    the result says how much. Without the key the counts are those of random sets, and
-    disclose the number of patients alone; so the coordinator must not have it.
+    Counts of two sites in ``m`` buckets have covariance ``shared / m * (1 - 1/m)``. The
+    estimate is the correlation of the counts times the geometric mean of the numbers of
+    patients, with an interval by Fisher's z. It is **imprecise**: its standard error is
+    about ``sqrt(n * other / (m * tables))``. It shows a tenth of the patients, and
+    seldom a hundredth. Each site takes the largest power of 2 of which no bucket holds
+    fewer than ``cell`` patients; two sites are compared at the smaller number.
 
     Examples
     --------

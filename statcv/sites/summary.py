@@ -95,7 +95,7 @@ def _of_query(
     ]
     if lost := sum(1 for number in source.left_out.values() if number != 0):
         notes.append(
-            f"{plural(lost, 'site')} left out rows in which something is missing, "
+            f"{plural(lost, 'site')} omitted rows in which something is missing, "
             "or is not an outcome or a probability."
         )
     return facts, notes

@@ -196,7 +196,7 @@ def test_missing_values_are_noted_or_refused(run: Run, spector: pd.DataFrame) ->
     dropped = run("cv", FORMULA, "holes.csv", "--seed", "1")
     assert dropped.code == 0
     assert "; 2 left out as incomplete" in " ".join(dropped.out.split())
-    assert dropped.err.startswith("note: 2 of 32 rows were left out")
+    assert dropped.err.startswith("note: 2 of 32 rows were omitted")
     assert all(len(line) <= 79 for line in dropped.err.splitlines())
     assert run("cv", FORMULA, "holes.csv", "--na-action", "raise").code == 2
 

@@ -616,7 +616,7 @@ def test_data_are_matched_by_their_labels():
     assert found.rows("duplicates")["row"].str.startswith("r").all()
     for wrong, message in (
         (data[6:], "lacks 1 of the 25 rows of the plan, the first being 'r5'"),
-        (pd.concat([data, data]), "labels come twice"),
+        (pd.concat([data, data]), "labels occur twice"),
     ):
         with pytest.raises(DataError, match=message):
             plan.audit(data=wrong)

@@ -200,7 +200,7 @@ def test_the_sentence_says_the_scheme(given, said) -> None:
 def test_the_data_flow_adds_up(res: CVResult, html: str) -> None:
     rows = {r[0]: r[1] for _, _, t in Page(html).tables for r in t if len(r) == 2}
     assert rows["rows given"] == "32"
-    assert rows["rows left out as incomplete"] == "1"
+    assert rows["rows omitted as incomplete"] == "1"
     assert rows["missing in TUCE"] == "1"
     assert rows["records used"] == "31"
     assert int(rows["GRADE = 0"]) + int(rows["GRADE = 1 (positive)"]) == 31

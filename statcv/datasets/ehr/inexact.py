@@ -29,21 +29,14 @@ class Inexact(Printed):
     missing : float, default 0
         Probability that a covariate of a duplicate is missing, independently of others.
     typos : float, default 0
-        Probability that a duplicate has one typing error in the birth date and
-        one in the identifier. A digit is wrong, or two adjacent ones are swapped, or
-        (in a date) day and month are; the result is another date, from 1930 to 2005,
-        and another identifier, which may be someone else's.
+        Probability that a duplicate has one typing error in the birth date and one in
+        the identifier. The result is another date and another identifier, which may be
+        someone else's.
 
     Raises
     ------
-    ArgumentError
-        If `noise` is negative, or `missing` or `typos` is not a probability.
-    ArgumentTypeError
-        If one is not a number.
-
-    Notes
-    -----
-    The outcome is the same in all duplicates.
+    ArgumentError, ArgumentTypeError
+        If one is out of range or not a number.
 
     Examples
     --------

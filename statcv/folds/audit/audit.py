@@ -48,13 +48,8 @@ def audit_plan(
     data : pandas.DataFrame, optional
         The records, matched by their labels if the plan has them; rows that are not in
         the plan are ignored. Its numeric columns are compared over folds.
-    duplicates : list of labels, or one, or True; optional
-        The columns of ``data`` whose equal values mean the same record; True for all.
-    tolerance : float or mapping of label to float, optional
-        Largest difference between duplicates in numeric columns, 0 by default; see
-        :func:`statcv.folds.audit.duplicates.near_records`.
-    predictors : numpy.ndarray, shape (n, p), optional
-        The design matrix, searched for equal rows with different outcomes.
+    duplicates, tolerance, predictors : optional
+        As in :meth:`statcv.folds.FoldPlan.audit`.
 
     Returns
     -------
@@ -64,7 +59,7 @@ def audit_plan(
 
         - ``never_held_out``: the number of such records.
         - ``fold_sizes``: the difference between the largest and the smallest.
-        - ``largest_stratum``: its records over those of a fold on average.
+        - ``largest_stratum``: its records over the mean size of a fold.
         - ``records_lost``, ``copies``: the mean number of records dropped, and
           repeated, per fit.
         - ``training_counts``: the largest range of a class total over training sets.

@@ -23,8 +23,8 @@ class Scheme(Printed):
     name : str
     sentence : str
         What it does; ``{k}``, ``{p}``, ``{sizes}``, ``{share}``, ``{pairs}`` and
-        ``{unlike}`` stand for the number of folds, the size of a group, asked for and
-        come to, the share held out, which pairs are, and in what their records differ.
+        ``{unlike}`` stand for the number of folds, the size of a group (requested and
+        obtained), the share held out, which pairs are, and how their records differ.
     hold : callable
         (records, k, share or pairs, rng) → who is held out in one repeat.
     splits : {"folds", "groups", "units", "pairs", "shares", "samples"}

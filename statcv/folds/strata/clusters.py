@@ -88,7 +88,7 @@ class Strata(Printed):
             name = self.made_by or "its stratifier"
             raise SchemeError(
                 f"the folds were made by {name} of {self.label}, and only bins of "
-                f"by_quantile can be handed on; say stratify={name}(…) again."
+                f"by_quantile can be passed on; say stratify={name}(…) again."
             )
         per_fold = 1 if first.fixed else max(2, first.units // len(self.labels[0]))
         allocation = tuple(tuple(fold.tolist()) for fold in self.folds)

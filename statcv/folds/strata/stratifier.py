@@ -208,7 +208,7 @@ def check_units(
     if len(counts) < k:
         raise SchemeError(
             f"{label} has {plural(len(counts), 'distinct value')}, which cannot fill "
-            f"k={k} folds, since equal values never part; use a smaller k."
+            f"k={k} folds, since equal values are never split; use a smaller k."
         )
     heavy = int((counts > -(-n // k)).sum())
     if heavy:
@@ -217,7 +217,7 @@ def check_units(
         warn(
             f"{plural(heavy, 'value')} of {label} {'has' if heavy == 1 else 'have'} "
             f"more than 1/{k} of the records: {which} has {counts[largest]} of {n}. "
-            "Equal values never part, so the folds differ in size.",
+            "Equal values are never split, so the folds differ in size.",
             FoldWarning,
         )
 

@@ -284,7 +284,7 @@ def _compared(metric: Metric, how: str, rivals: Rivals) -> NoSkill:
         here = at_all
         if not (_ties_all(metric, how) or constants.same):
             here = _value(metric, under_folds, how)
-        # of small shifts up and down, the one with the larger bias
+        # between small shifts up and down, take the one with the larger bias
         if math.isnan(found) or abs(here - at_all) > abs(found - value):
             found, value = here, at_all
     return NoSkill(metric, how, value, found, perfect, scores.n_held_out)

@@ -1,7 +1,7 @@
 """The calibration curve of the fit to all records, corrected for optimism.
 
 At each probability the curve is treated as a metric is: its value in a bootstrap
-sample, less that of the sample's fit on all records, is an estimate of the optimism.
+sample, minus that of the sample's fit on all records, is an estimate of the optimism.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from statcv.words import percent, plural
 Floats = NDArray[np.float64]
 Smooth = Literal["spline", "loess"]
 
-POINTS = 50  # as in rms::calibrate, which also leaves out the four at each end
+POINTS = 50  # as in rms::calibrate, which also omits the four at each end
 BEYOND = 4
 
 

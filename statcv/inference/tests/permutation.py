@@ -67,7 +67,7 @@ class Permuted(Printed):
         Means over repeats; NaN if the model could not be fitted, for example because a
         training set lacks a class, or if the metric had no value.
     why : str
-        Reason of the first failure to fit the model; empty if there was none.
+        Reason of the first failure to fit the model; empty if all succeeded.
     """
 
     values: Floats

@@ -294,7 +294,7 @@ class Folds(Printed):
 
 
 def _rare_columns(X: Matrix, weights: Matrix | None, most: int) -> Numbers:
-    """Return the columns that are not 0 in so many weighted rows or fewer."""
+    """Return the columns that are not 0 in at most this many weighted rows."""
     rare, count = np.arange(X.shape[1]), np.zeros(X.shape[1], dtype=np.intp)
     start, step = 0, min(ROWS, max(FEWEST, most + 1))  # enough for most columns
     while start < len(X) and len(rare):

@@ -247,21 +247,17 @@ class Comparison:
         kind : str, optional
             ``"roc"``, ``"pr"``, ``"calibration"`` or ``"decision"`` for the curves of
             all results; ``"difference"`` for the first paired difference (``pair=``
-            chooses another) as :func:`statcv.plots.plot_difference` draws it;
-            ``"forest"`` for all differences with their intervals. By default ``"roc"``
-            for two classes, else ``"forest"``.
+            chooses another); ``"forest"`` for all differences with their intervals. By
+            default ``"roc"`` for two classes, else ``"forest"``.
         ax : matplotlib.axes.Axes, optional
             Axes to draw on; new axes unless given.
         **options
-            Options of the chosen plot, such as ``band=``, ``thresholds=``, ``pair=``
-            and ``xlim=``.
+            Options of the chosen plot, such as ``band=`` and ``thresholds=``.
 
         Raises
         ------
-        ArgumentError
-            If there is no such kind.
-        OutcomeError
-            If curves are asked for and the outcome does not have two classes.
+        ArgumentError, OutcomeError
+            If there is no such kind, or curves are asked for without two classes.
 
         Examples
         --------

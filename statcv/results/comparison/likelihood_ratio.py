@@ -18,7 +18,7 @@ from statcv.words import p_in_words
 
 ANOTHER_QUESTION = (
     "It asks whether the added terms are associated with the outcome at all, while the "
-    "difference in performance asks by how much a model fitted to so many records "
+    "difference in performance asks by how much a model fitted to this many records "
     "predicts others better, which can be 0 or negative for terms that are associated"
 )
 
