@@ -161,7 +161,8 @@ class CVResult:
     def refits(self) -> Refits:
         """The additional fits of a result: all rows, jackknives and permutations."""
         setup = Setup(self.design, self.plan, self.learner, self.seed, self.weights)
-        return Refits(setup, self.threshold)
+        rule = getattr(self.call, "new_levels", setup.new_levels)
+        return Refits(replace(setup, new_levels=rule), self.threshold)
 
     # ---- predictions, folds, coefficients ----
 
