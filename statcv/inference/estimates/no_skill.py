@@ -15,16 +15,26 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from statcv.errors import MetricError
 from statcv.inference.estimates.constants import ROUNDING, Constants
-from statcv.inference.estimates.values import values_by_repeat, values_by_split
+from statcv.inference.estimates.values import (
+    readable,
+    values_by_repeat,
+    values_by_split,
+)
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
+
+Floats = NDArray[np.float64]
 
 MATERIAL = 0.1  # share of the way from no skill to perfect that is reported
 ORDERS = 20  # random orders of equal predictions
 ENOUGH = 4000  # predictions that are examined first
+CELLS = (
+    2**18
+)  # largest number of predictions that are ranked at once, in several orders
 
 
 @dataclass(frozen=True)
@@ -250,8 +260,9 @@ def _compared(metric: Metric, how: str, rivals: Rivals) -> NoSkill:
         value = found = _value(order, scores, how)
         if not (_ties_all(metric, how) or constants.same):
             under_folds = rivals.in_pairs[0][1]
-            found = _value(metric, under_folds, how)
-            if not constants.own:
+            if constants.own:
+                found = _value(metric, under_folds, how)
+            else:
                 found = _in_any_order(metric, under_folds)
         return NoSkill(metric, how, value, found, perfect, scores.n_held_out)
     found = value = math.nan
@@ -302,13 +313,33 @@ def _in_any_order(metric: Metric, scores: Scores) -> float:
     small = 0.1 * steps[apart].min(initial=1.0)
     mixed = (~apart & (np.diff(scores.outcome[order]) != 0)).any()
     orders = ORDERS if mixed or scores.overlapping else 1
-    rng = np.random.default_rng(0)
-    moved = (
-        scores.predicted + small * rng.uniform(size=len(order)) for _ in range(orders)
-    )
+    rng, n, values = np.random.default_rng(0), len(order), list[float]()
     how = "per_fold" if scores.apart else "pooled"  # in each repeat by itself
-    values = [_value(metric, scores.predicting(one), how) for one in moved]
+    together = metric.by_group is not None and (scores.apart or not scores.overlapping)
+    step = max(1, CELLS // n) if together else 1
+    for start in range(0, orders, step):
+        count = min(step, orders - start)
+        moved = scores.predicted + small * rng.uniform(size=(count, n))
+        if together:
+            values += _of_orders(metric, scores, moved)
+        else:
+            values.append(_value(metric, scores.predicting(moved[0]), how))
     return float(np.mean(values))
+
+
+def _of_orders(metric: Metric, scores: Scores, moved: Floats) -> list[float]:
+    """Return a rank metric for each row of predictions, as the mean over its groups."""
+    assert metric.by_group is not None
+    group, groups = scores.repeat_number, len(scores.by_repeat)
+    if scores.apart:
+        group, groups = scores.split, scores.n_splits
+    orders = len(moved)
+    # the groups of every order follow those of the one before
+    numbers = (group + groups * np.arange(orders)[:, None]).ravel()
+    y, read = np.tile(scores.outcome, orders), readable(scores, metric, moved.ravel())
+    values = metric.by_group(y, read, numbers, orders * groups)
+    means: list[float] = np.nanmean(values.reshape(orders, groups), axis=1).tolist()
+    return means
 
 
 def _value(metric: Metric, scores: Scores, how: str) -> float:
