@@ -15,19 +15,16 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.errors import MetricError
 from statcv.inference.estimates.constants import ROUNDING, Constants
 from statcv.inference.estimates.values import (
-    readable,
+    beside_itself,
     values_by_repeat,
     values_by_split,
 )
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
-
-Floats = NDArray[np.float64]
 
 MATERIAL = 0.1  # share of the way from no skill to perfect that is reported
 ORDERS = 20  # random orders of equal predictions
@@ -314,32 +311,19 @@ def _in_any_order(metric: Metric, scores: Scores) -> float:
     mixed = (~apart & (np.diff(scores.outcome[order]) != 0)).any()
     orders = ORDERS if mixed or scores.overlapping else 1
     rng, n, values = np.random.default_rng(0), len(order), list[float]()
-    how = "per_fold" if scores.apart else "pooled"  # in each repeat by itself
-    together = metric.by_group is not None and (scores.apart or not scores.overlapping)
-    step = max(1, CELLS // n) if together else 1
+    alone = scores.overlapping and not scores.apart
+    step = 1 if alone else max(1, CELLS // n)
     for start in range(0, orders, step):
         count = min(step, orders - start)
         moved = scores.predicted + small * rng.uniform(size=(count, n))
-        if together:
-            values += _of_orders(metric, scores, moved)
+        several = scores if alone else beside_itself(scores, count)
+        several = several.predicting(moved.ravel())
+        if scores.apart:  # in each split, or repeat, by itself
+            found = values_by_split(several, metric)
         else:
-            values.append(_value(metric, scores.predicting(moved[0]), how))
+            found = values_by_repeat(several, metric, "pooled")
+        values += np.nanmean(found.reshape(count, -1), axis=1).tolist()
     return float(np.mean(values))
-
-
-def _of_orders(metric: Metric, scores: Scores, moved: Floats) -> list[float]:
-    """Return a rank metric for each row of predictions, as the mean over its groups."""
-    assert metric.by_group is not None
-    group, groups = scores.repeat_number, len(scores.by_repeat)
-    if scores.apart:
-        group, groups = scores.split, scores.n_splits
-    orders = len(moved)
-    # the groups of every order follow those of the one before
-    numbers = (group + groups * np.arange(orders)[:, None]).ravel()
-    y, read = np.tile(scores.outcome, orders), readable(scores, metric, moved.ravel())
-    values = metric.by_group(y, read, numbers, orders * groups)
-    means: list[float] = np.nanmean(values.reshape(orders, groups), axis=1).tolist()
-    return means
 
 
 def _value(metric: Metric, scores: Scores, how: str) -> float:
