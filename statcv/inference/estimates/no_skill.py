@@ -311,7 +311,7 @@ def _in_any_order(metric: Metric, scores: Scores) -> float:
     mixed = (~apart & (np.diff(scores.outcome[order]) != 0)).any()
     orders = ORDERS if mixed or scores.overlapping else 1
     rng, n, values = np.random.default_rng(0), len(order), list[float]()
-    alone = scores.overlapping and not scores.apart
+    alone = orders == 1 or (scores.overlapping and not scores.apart)
     step = 1 if alone else max(1, CELLS // n)
     for start in range(0, orders, step):
         count = min(step, orders - start)
