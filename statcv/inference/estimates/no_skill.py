@@ -129,7 +129,7 @@ def no_skill(rivals: Rivals, metrics: Sequence[Metric]) -> tuple[NoSkill, ...]:
         One for each metric, stated as in the headline. The values are NaN for measures
         of calibration, since a constant prediction is calibrated.
     """
-    with warnings.catch_warnings():
+    with rivals.scores.in_threads(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = tuple(_scored(metric, rivals) for metric in metrics)
     rivals.release()
@@ -150,7 +150,7 @@ def is_suspect(rivals: Rivals, metrics: Sequence[Metric]) -> bool:
     some, share = rivals, MATERIAL
     if step > 1:
         some, share = rivals.every(step), MATERIAL / 2
-    with warnings.catch_warnings():
+    with scores.in_threads(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return any(_scored(metric, some).exceeds(share) for metric in able)
 
