@@ -35,6 +35,7 @@ from statcv.inference import (
     resolve_how,
 )
 from statcv.inference.estimates.constants import constants_of
+from statcv.inference.estimates.groups import group_name, groups_of
 from statcv.inference.estimates.mean_model import mean_model_hand_till
 from statcv.inference.estimates.monte_carlo import MonteCarlo, monte_carlo
 from statcv.inference.estimates.no_skill import (
@@ -591,7 +592,7 @@ class CVResult:
         """
         if by is None:
             return tables.metrics_table(self, level)
-        codes, name = groups.groups_of(self, by), groups.group_name(by)
+        codes, name = groups_of(self, by), group_name(by)
         return groups.group_table(self.scores, self.chosen_metrics, codes, name, level)
 
     def compare_groups(
@@ -1492,18 +1493,23 @@ class CVResult:
 
     # ---- pictures ----
 
-    def plot(self) -> NDArray[Any]:
-        """Draw the standard panel: ROC, precision-recall, predictions, fold balance.
+    def plot(self, *, by: Any = None, level: float = 0.95) -> NDArray[Any]:
+        """Draw the four plots that a referee asks for.
 
-        For an external validation with probabilities of two classes it is that of
-        :func:`statcv.plots.plot_referee`. With several classes it has ROC curves and
-        calibration of each class against the others, with a continuous outcome
-        predictions against observations.
+        For two classes these are the ROC curve, calibration, the decision curve and the
+        risks by outcome; :func:`statcv.plots.plot_referee` has those of other outcomes.
+
+        Parameters
+        ----------
+        by : str or array-like, optional
+            Grouping of the records, with one curve per group.
+        level : float, default 0.95
+            Confidence level of the bands and intervals.
 
         Returns
         -------
-        numpy.ndarray of matplotlib Axes
-            The panels.
+        numpy.ndarray of matplotlib Axes, shape (2, 2)
+            The Axes of the four plots.
 
         Examples
         --------
@@ -1513,15 +1519,9 @@ class CVResult:
         >>> axes.shape
         (2, 2)
         """
-        from statcv.plots import plot_panel, plot_referee
-        from statcv.plots.classes import plot_classes
+        from statcv.plots import plot_referee
 
-        if self.design.outcome.kind == "multiclass":
-            return plot_classes(self)
-        binary = self.design.outcome.kind == "binary"
-        if binary and self.scores.external and self.scores.probabilities:
-            return plot_referee(self)
-        return plot_panel(self)
+        return plot_referee(self, by=by, level=level)
 
     # ---- defaults of arguments ----
 

@@ -355,12 +355,16 @@ def test_the_panel_of_several_classes_draws_each_against_the_others(
 ) -> None:
     axes = several[0].plot()
     titles = [ax.get_title() for ax in axes.flat]
-    assert titles[:4] == [
-        "ROC curves, each class against the others",
-        *[f"Calibration, y = {level} against the others" for level in "abc"],
+    assert titles == [
+        "ROC, each class against the others",
+        "Calibration, each class against the others",
+        "Records by observed and predicted class",
+        "Risks by outcome",
     ]
     assert len(axes[0, 0].get_legend().get_texts()) == 3
-    assert not axes.flat[5].axison
+    counts = [int(text.get_text()) for text in axes[1, 0].texts]
+    assert len(counts) == 9
+    assert sum(counts) == several[0].scores.n_held_out
     plt.close(axes[0, 0].figure)
 
 
