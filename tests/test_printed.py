@@ -9,7 +9,7 @@ import inspect
 import pickle
 import pkgutil
 import re
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from importlib import import_module
 from types import SimpleNamespace
@@ -200,7 +200,6 @@ OBJECTS = {
     "FullModel": lambda m: m.res.model,
     "HTest": lambda m: m.res.test(),
     "Held": lambda m: m.res.held,
-    "Inexact": lambda m: Inexact(),
     "Interval": lambda m: m.res.estimate().interval,
     "IntervalMethod": lambda m: inference.INTERVALS["delong"],
     "Jackknife": lambda m: m.res.jackknife("brier"),
@@ -217,7 +216,6 @@ OBJECTS = {
     "PairedMethod": lambda m: m.both.method,
     "PairedRoc": lambda m: metrics.paired_roc([1, 1, 2, 2], [3, 4, 3, 4], [1, 1, 0, 1]),
     "PrCurve": lambda m: metrics.pr_curve(CASES, RISKS),
-    "Pseudonyms": lambda m: Pseudonyms(),
     "RandomEffects": lambda m: m.long.update(data=grouped()).heterogeneity(by="g"),
     "RocCurve": lambda m: metrics.roc_curve(CASES, RISKS),
     "Response": lambda m: m.res.plan.response,
@@ -279,6 +277,20 @@ def shared():
 # ---- how it is printed ----
 
 CONSTRUCTED = {"ByHash", "ByQuantile", "ByValue"}  # print as the call of a class
+ARGUMENTS = {
+    "Bags(count=50)": folds.Bags(50),
+    "Inexact(missing=0.1)": Inexact(missing=0.1),
+    "Linear()": scv.models.Linear(),
+    "Logit()": scv.models.Logit(),
+    "Logit(C=1.0)": scv.models.Logit(C=1.0),
+    "Mean()": scv.models.Mean(),
+    "Neighbors(k=3)": scv.models.Neighbors(k=3),
+    "Pseudonyms()": Pseudonyms(),
+    "Trees(cuts={})": sites.Trees(),
+    "Tuning(grid={'C': (1, 10)})": scv.Tuning({"C": [1, 10]}),
+    "NVFlare('run')": sites.NVFlare("run"),
+    "Sites in this process: none yet": sites.InProcess(),
+}
 REPR = re.compile(r"\b[A-Z]\w*\(\w+=")
 
 
@@ -312,6 +324,17 @@ def test_objects_print_in_words(name):
         assert not found or (name in CONSTRUCTED and found == ["repr of a class"])
     if hasattr(thing, "_repr_html_"):
         assert not faults(re.sub(r"<[^>]*>", "\n", thing._repr_html_()), np.inf)
+
+
+def test_long_formulas_are_wrapped():
+    about = " + ".join(f"predictor_{i}" for i in range(40))
+    test = replace(made().res.test("auroc", n_permutations=9, seed=1), about=about)
+    assert not faults(str(test))
+
+
+@pytest.mark.parametrize("text", ARGUMENTS)
+def test_what_is_given_to_a_call_prints_as_its_own_call(text):
+    assert repr(ARGUMENTS[text]) == str(ARGUMENTS[text]) == text
 
 
 def test_estimates_stand_with_their_interval_and_p_values_as_such():
@@ -367,11 +390,24 @@ def test_a_table_is_the_data_frame_in_all_else():
 
 def test_a_table_that_was_changed_in_place_still_prints():
     table = made().res.metrics().reset_index(drop=True)
-    table = Table(table, "Metrics", ["metric", "estimate"])
-    del table["estimate"]
+    limits = {"estimate": ("lower", "upper")}
+    table = Table(table, "Metrics", ["metric", "how", "estimate"], limits=limits)
+    del table["how"], table["lower"]
     table["mine"] = np.arange(len(table))
     assert "Further columns" in str(table)
     assert "mine" in str(table)
+
+
+def test_chosen_numbers_are_not_rounded():
+    frame = pd.DataFrame({"C": [1e-5, 0.1, 100.0], "score": [0.61, 0.62, 0.63]})
+    text = str(Table(frame, "Chosen", exact=("C",)))
+    assert re.findall(r"^ *(\S+)  0\.6", text, re.MULTILINE) == ["1e-05", "0.1", "100"]
+
+
+def test_missing_cells_are_dashes_and_truth_values_words():
+    frame = pd.DataFrame({"a": [None, 1.5], "b": pd.array([True, None], "boolean")})
+    rows = str(Table(frame, "Cells")).splitlines()[3:]
+    assert [row.split() for row in rows] == [["–", "yes"], ["1.500", "–"]]
 
 
 def test_html_is_escaped():

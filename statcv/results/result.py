@@ -281,6 +281,7 @@ class CVResult:
         return Table(
             pd.concat([tables.fit_names(self.plan), self.held.chosen], axis=1),
             "Hyperparameters chosen inside each training set",
+            exact=tuple(self.held.chosen.columns.drop("score", errors="ignore")),
         )
 
     @cached_property
@@ -314,7 +315,9 @@ class CVResult:
                 f"{self.learner.label}: nothing was tuned with tune=, which tries "
                 "several values and scores each."
             )
-        return Table(fit.path, "Hyperparameters tried on all rows, with their scores")
+        caption = "Hyperparameters tried on all rows, with their scores"
+        chosen = tuple(fit.path.columns.drop(["score", "se"], errors="ignore"))
+        return Table(fit.path, caption, exact=chosen)
 
     @cached_property
     def learning_curves(self) -> pd.DataFrame:

@@ -259,6 +259,7 @@ def shared_of(replies: Sequence[bytes], level: float = 0.95) -> SharedPatients:
         ["site", "other", "shared", "buckets"],
         limits={"shared": ("lower", "upper")},
         level=level,
+        digits=0,
     )
     return SharedPatients(table, Table(sites, "Patients of each site"), level)
 

@@ -1,12 +1,25 @@
 """How tables, numbers and objects print: as a statistician would write them."""
 
-from statcv.tables.columns import WIDTH, wrapped
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from statcv.tables.numbers import check_digits, column, decimals, number
-from statcv.tables.printed import Printed, Said, fields_of, heading_of
-from statcv.tables.table import Table, Values, labels_of, shown_frame
+from statcv.tables.printed import (
+    WIDTH,
+    Constructed,
+    Printed,
+    Said,
+    fields_of,
+    heading_of,
+    wrapped,
+)
+
+if TYPE_CHECKING:
+    from statcv.tables.table import Table, Values, labels_of, shown_frame
 
 __all__ = [
     "WIDTH",
+    "Constructed",
     "Printed",
     "Said",
     "Table",
@@ -21,3 +34,10 @@ __all__ = [
     "shown_frame",
     "wrapped",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a table when it is first used: metrics need no pandas."""
+    if name in __all__:
+        return getattr(import_module("statcv.tables.table"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,24 +11,11 @@ import numpy as np
 import pandas as pd
 
 from statcv.tables.numbers import column, number
+from statcv.tables.printed import WIDTH, wrapped
 from statcv.words import p_value, percent, with_interval
 
-WIDTH = 79
 NARROWEST_WORDS = 14  # characters to which a column of words may be narrowed
 GAP = "  "  # between two columns
-
-
-def wrapped(
-    text: str, width: int = WIDTH, first: str = "", rest: str = ""
-) -> list[str]:
-    """Return the lines of a text, with an indent of the first and of the others."""
-    return textwrap.wrap(
-        text,
-        width,
-        initial_indent=first,
-        subsequent_indent=rest,
-        break_on_hyphens=False,
-    )
 
 
 @dataclass(frozen=True)
@@ -50,8 +36,12 @@ class View:
         Confidence level of the intervals.
     se : str
         Column of standard errors, which determines the digits if there is no interval.
+    digits : int, optional
+        Number of decimals of these columns, whatever the standard errors.
     p : tuple of str
         The columns of p-values.
+    exact : tuple of str
+        The columns of numbers that were chosen, which are not rounded.
     words : mapping of str to str
         Words for values of cells, such as the labels of metrics.
     note : str
@@ -66,7 +56,9 @@ class View:
     alike: tuple[str, ...] = ()
     level: float = 0.95
     se: str = ""
+    digits: int | None = None
     p: tuple[str, ...] = ()
+    exact: tuple[str, ...] = ()
     words: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
     indexed: bool = False
@@ -105,14 +97,19 @@ def columns_of(frame: pd.DataFrame, view: View) -> list[Column]:
         heading = str(name) if view.columns is None else view.columns[name]
         values = frame[name]
         limits = view.limits.get(name, ())
-        if limits and frame[limits[0]].notna().any():
-            parts = [column(frame[one].tolist(), ses) for one in (name, *limits)]
+        if limits and _has_limits(frame, limits):
+            parts = [
+                column(frame[one].tolist(), ses, view.digits) for one in (name, *limits)
+            ]
             cells = list(map(with_interval, *parts))
             heading = f"{heading} ({percent(view.level)} CI)"
             made.append(Column((name, *limits), heading, cells, False))
         elif limits or name in view.alike or name == view.se:
-            cells = column(values.astype(float).tolist(), ses)
+            cells = column(values.astype(float).tolist(), ses, view.digits)
             made.append(Column((name, *limits), heading, cells, False))
+        elif name in view.exact:
+            cells = [f"{v:.6g}" if isinstance(v, float) else str(v) for v in values]
+            made.append(Column((name,), heading, cells, False))
         elif name in view.p:
             made.append(Column((name,), heading, list(map(p_value, values)), False))
         else:
@@ -125,33 +122,37 @@ def _has_values(values: pd.Series[Any]) -> bool:
     return len(values) == 0 or bool(values.notna().any())
 
 
+def _has_limits(frame: pd.DataFrame, limits: Sequence[str]) -> bool:
+    return all(one in frame and frame[one].notna().any() for one in limits)
+
+
 def _ses(frame: pd.DataFrame, view: View) -> list[float]:
     """Return standard errors, from the intervals if there are any."""
     for lower, upper in view.limits.values():
-        if frame[lower].notna().any():
+        if _has_limits(frame, (lower, upper)):
             return ((frame[upper] - frame[lower]) / 4).tolist()
-    return frame[view.se].tolist() if view.se else []
+    return frame[view.se].tolist() if view.se in frame else []
 
 
 def _cells(
     values: pd.Series[Any], names: tuple[Any, ...], heading: str, view: View
 ) -> Column:
     """Return a column of numbers, words or truth values as text."""
-    if pd.api.types.is_bool_dtype(values.dtype):
-        cells = ["yes" if value else "no" for value in values.fillna(False)]
-        return Column(names, heading, cells, True)
     if pd.api.types.is_float_dtype(values.dtype):
         numbers = values.astype(float).tolist()
         finite = [value for value in numbers if np.isfinite(value)]
         whole = finite and all(value == int(value) for value in finite)
         return Column(names, heading, column(numbers, [], 0 if whole else None), False)
-    words = not pd.api.types.is_numeric_dtype(values.dtype)
+    kind = pd.api.types
+    words = kind.is_bool_dtype(values.dtype) or not kind.is_numeric_dtype(values.dtype)
     cells = [one_cell(value, view.words) for value in values]
     return Column(names, heading, cells, words)
 
 
 def one_cell(value: Any, words: Mapping[str, str]) -> str:
     """Return a value of any type as the text of a cell."""
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else "no"
     if isinstance(value, float):
         return number(value)
     if isinstance(value, str):

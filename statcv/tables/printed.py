@@ -4,21 +4,36 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import textwrap
 from collections.abc import Mapping, Sized
 from html import escape
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import pandas as pd
 
-from statcv.tables.columns import wrapped
 from statcv.tables.numbers import column, number
-from statcv.tables.table import Table
 from statcv.words import listed, p_value, percent, plural, sentence
 
+if TYPE_CHECKING:
+    from statcv.tables.table import Table
+
+WIDTH = 79
 MOST_NUMBERS = 8  # of an array that are shown one by one
 HOWS = {"per_fold": "per fold"}
+
+
+def wrapped(
+    text: str, width: int = WIDTH, first: str = "", rest: str = ""
+) -> list[str]:
+    """Return the lines of a text, with an indent of the first and of the others."""
+    return textwrap.wrap(
+        text,
+        width,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_on_hyphens=False,
+    )
 
 
 Said = tuple[str, Mapping[str, object]]
@@ -59,6 +74,10 @@ class Printed:
 
     def _curve(self) -> Table:
         """Return the points of a curve as a table, with other fields in the note."""
+        import pandas as pd
+
+        from statcv.tables.table import Table
+
         heading, below = self._said()
         limits = {self._with_band: ("lower", "upper")} if self._with_band else {}
         names = (*self._points, *limits.get(self._with_band, ()))
@@ -100,6 +119,27 @@ class Printed:
         )
         table = f"<table>{rows}</table>" if rows else ""
         return f'<div class="statcv"><p>{escape(heading)}</p>{table}</div>'
+
+
+class Constructed:
+    """A dataclass that prints as the call that makes it, without its defaults.
+
+    Examples
+    --------
+    >>> from statcv.models import Logit
+    >>> Logit(), Logit(C=0.5)
+    (Logit(), Logit(C=0.5))
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        given = [
+            f"{one.name}={getattr(self, one.name)!r}"
+            for one in dataclasses.fields(self)  # type: ignore[arg-type]
+            if one.init and getattr(self, one.name) != one.default
+        ]
+        return f"{type(self).__name__}({', '.join(given)})"
 
 
 def _spaced(name: str) -> str:
@@ -170,7 +210,7 @@ def in_words(value: object) -> str:
         value = np.asarray(value)
     if isinstance(value, np.ndarray):
         return _array(value)
-    if isinstance(value, (pd.DataFrame, pd.Series, pd.Index)):
+    if hasattr(value, "to_numpy") and isinstance(value, Sized):  # of pandas
         return plural(len(value), "row")
     if isinstance(value, (Mapping, MappingProxyType)):
         return listed([f"{key}: {in_words(one)}" for key, one in value.items()]) or "–"

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
 
-from statcv.tables.columns import Column, View, columns_of, fitting, lines_of, wrapped
+from statcv.tables.columns import Column, View, columns_of, fitting, lines_of
+from statcv.tables.printed import wrapped
 from statcv.words import listed
 
 if TYPE_CHECKING:
