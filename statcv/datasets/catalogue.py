@@ -11,6 +11,7 @@ import pandas as pd
 from statcv.datasets import published
 from statcv.datasets.cache import is_here, read_published
 from statcv.errors import ArgumentError, ArgumentTypeError, suggestion
+from statcv.tables import Table
 
 
 def available_data() -> pd.DataFrame:
@@ -40,7 +41,7 @@ def available_data() -> pd.DataFrame:
     2      cfs    80       40      cfs          download
     3      ptb   135       49  preterm          download
     """
-    return pd.DataFrame(
+    table = pd.DataFrame(
         {
             "name": ["spector", "ehr", "cfs", "ptb"],
             "rows": [32, 2000, 80, 135],
@@ -66,6 +67,18 @@ def available_data() -> pd.DataFrame:
                 is_here(published.PTB["data"]),
             ],
         }
+    )
+    return Table(
+        table,
+        "Data sets",
+        {
+            "name": "name",
+            "rows": "rows",
+            "columns": "columns",
+            "outcome": "outcome",
+            "call": "call",
+            "here": "on this machine",
+        },
     )
 
 

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from statcv.folds.ragged import Ragged
 from statcv.folds.splits import Rows, Splits
+from statcv.tables import Printed
 
 
-@dataclass(frozen=True, eq=False)
-class PlannedFits:
+@dataclass(frozen=True, eq=False, repr=False)
+class PlannedFits(Printed):
     """The training sets of a plan, numbered through, and their held-out records.
 
     ``plan.fits`` makes it; everything is derived from the plan's lists, in memory

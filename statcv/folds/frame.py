@@ -12,6 +12,7 @@ from statcv.errors import SchemeError
 from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.strata.clusters import Strata
+from statcv.tables import Table
 
 HELD, DROPPED, KEPT_OUT, AGAIN, TRAINING, EMPTY = (
     "held out",
@@ -106,7 +107,11 @@ def to_frame(plan: FoldPlan, training: bool = False) -> pd.DataFrame:
     if plan.rebalance is not None:
         table["rebalance"] = plan.rebalance
     table.attrs = {name: getattr(plan, name) for name in ABOUT}
-    return table
+    constant = {"scheme", "rebalance", "position"} | (
+        {"repeat"} if plan.repeats == 1 else set()
+    )
+    columns = [name for name in table if name not in constant]
+    return Table(table, f"Fold plan, {plan.scheme}: {plan.sentence}", columns)
 
 
 def _part(

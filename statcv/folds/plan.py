@@ -18,6 +18,7 @@ from statcv.folds.response import Response
 from statcv.folds.schemes.pairs import count_unlike
 from statcv.folds.splits import Rows, Splits
 from statcv.folds.strata.clusters import Strata
+from statcv.tables import Values, wrapped
 from statcv.words import plural
 
 if TYPE_CHECKING:
@@ -159,7 +160,8 @@ class FoldPlan(Splits):
         >>> bins.assign(data.head(3)).tolist()
         [1, 2, 3]
         """
-        return self._made_from().assign(frame, repeat)
+        found = self._made_from().assign(frame, repeat)
+        return Values(found, f"Fold of each row, by {self.scheme}")
 
     @property
     def stratifier(self) -> ByQuantile:
@@ -271,17 +273,12 @@ class FoldPlan(Splits):
 
     def __str__(self) -> str:
         fits = f" and {self.n_fits} fits" if self.n_fits > self.n_splits else ""
-        return (
-            f"{self.scheme}: {self.sentence}\n"
-            f"{plural(self.n, 'record')}, {plural(self.n_splits, 'split')}{fits}; "
-            f"folds {self.fingerprint}"
-        )
+        sizes = f"{plural(self.n, 'record')}, {plural(self.n_splits, 'split')}{fits}"
+        lines = wrapped(f"{self.scheme}: {self.sentence}")
+        return "\n".join([*lines, f"{sizes}; folds {self.fingerprint}"])
 
     def __repr__(self) -> str:
-        return (
-            f"<FoldPlan {self.scheme}: {plural(self.n_splits, 'split')} of "
-            f"{plural(self.n, 'record')}, {self.fingerprint}>"
-        )
+        return str(self)
 
 
 def _length(X: Any) -> int:

@@ -16,13 +16,14 @@ from statcv.metrics.discrimination.rounding import round_probabilities
 from statcv.metrics.influence.derivative import Derive
 from statcv.metrics.influence.weighted import Weighted
 from statcv.metrics.inputs import Floats
+from statcv.tables import Printed, Said, fields_of
 
 Pairs = Literal["classes", "each two classes", "numbers", "slope"]
 RANDOM_ORDER = "_in_random_order"  # the ending of such a metric's name
 
 
-@dataclass(frozen=True)
-class Metric:
+@dataclass(frozen=True, repr=False)
+class Metric(Printed):
     """A metric and its properties.
 
     Attributes
@@ -114,6 +115,12 @@ class Metric:
     by_group: Callable[..., Floats] | None = None
     derive: Derive | None = None
     weighted: Weighted | None = None
+
+    def _said(self) -> Said:
+        wanted = ("outcomes", "greater_is_better", "limits", "no_skill", "perfect")
+        shown = fields_of(self)
+        below = {name: shown[name] for name in wanted if name in shown}
+        return f"{self.label}, the metric {self.name!r}", below
 
     def without_skill(self, classes: int) -> float | None:
         """Return the value without skill; None if it depends on the outcome.

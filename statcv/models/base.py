@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from statcv.errors import ModelError
 from statcv.formula import Factors, is_finite
 from statcv.models.likelihood import Likelihood, LinearFits
+from statcv.tables import Printed
 
 Matrix = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class TrainingSet:
+@dataclass(frozen=True, eq=False, repr=False)
+class TrainingSet(Printed):
     """The data on which a model is fitted.
 
     Attributes
@@ -147,8 +148,8 @@ class Fit(Protocol):
         """
 
 
-@dataclass(frozen=True)
-class Capabilities:
+@dataclass(frozen=True, repr=False)
+class Capabilities(Printed):
     """What a model can do, and what it needs; the defaults suit any model.
 
     An object without ``capabilities`` has the defaults, and those of which it has the
@@ -254,8 +255,8 @@ class RidgeModel(Model, Protocol):
         """Return the strength of the penalty on each column, shape (p,)."""
 
 
-@dataclass(frozen=True, eq=False)
-class PlainFit:
+@dataclass(frozen=True, eq=False, repr=False)
+class PlainFit(Printed):
     """A fit that is a function of the matrix and, at most, coefficients."""
 
     function: Any
@@ -304,8 +305,8 @@ def decisions_of(fit: Fit, X: Matrix) -> Matrix | None:
     return None if decide is None else decide(X)
 
 
-@dataclass(frozen=True, eq=False)
-class WrappedFit:
+@dataclass(frozen=True, eq=False, repr=False)
+class WrappedFit(Printed):
     """A fit that wraps another one and adds the hyperparameters chosen."""
 
     fit: Fit

@@ -19,6 +19,7 @@ from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.neighbors import Neighborhood, fit_own_neighbors
 from statcv.models.batched.new_levels import Numbers
+from statcv.tables import Printed
 from statcv.words import plural
 
 WEIGHTS = ("uniform", "distance")
@@ -126,8 +127,8 @@ class Neighbors:
         return FittedFolds(None, (), done, ~done, predict, at=at)
 
 
-@dataclass(frozen=True, eq=False)
-class NeighborsFit:
+@dataclass(frozen=True, eq=False, repr=False)
+class NeighborsFit(Printed):
     """A training set that is searched for neighbours."""
 
     fitted: Neighborhood

@@ -31,6 +31,7 @@ from statcv.models.sklearn_traits import (
     weight_name_of,
 )
 from statcv.models.thread_warnings import passed_on
+from statcv.tables import Printed
 from statcv.words import plural
 
 
@@ -217,8 +218,8 @@ class Sklearn:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class SklearnFit:
+@dataclass(frozen=True, eq=False, repr=False)
+class SklearnFit(Printed):
     """A fitted estimator that predicts in the package's terms."""
 
     estimator: Any

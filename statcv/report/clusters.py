@@ -11,7 +11,7 @@ from statcv.inference import RandomEffects
 from statcv.report.facts import heterogeneity_table
 from statcv.report.parts import ReportTable, Said, Section, count, value_table
 from statcv.results.refittable import Refittable
-from statcv.results.summary import column
+from statcv.tables import column
 
 LEAST = 3  # least number of clusters for a variance between them
 FEW = 4  # largest number of clusters of which every two are compared

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from statcv.results.summary import number
+from statcv.tables import number
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from statcv.inference.paired.adjusted import ADJUSTED, adjusted
 from statcv.inference.paired.groups import Group, compare_pair, group_differences
 from statcv.metrics import Metric
 from statcv.results.refittable import Refittable
+from statcv.tables import Table, labels_of
 from statcv.words import plural
 
 
@@ -77,7 +78,14 @@ def group_table(
             + ".",
             UndefinedMetricWarning,
         )
-    return table
+    return Table(
+        table,
+        f"Metrics of the held-out predictions by {name}",
+        ["metric", name, "estimate", "how", "n"],
+        limits={"estimate": ("lower", "upper")},
+        level=level,
+        words=labels_of(metrics),
+    )
 
 
 def heterogeneity(
@@ -137,8 +145,24 @@ def group_contrasts(
         Group.of(result.scores, label, codes == code, metrics, level)
         for code, label in enumerate(known)
     ]
-    return pd.concat(
+    table = pd.concat(
         [_contrasts(each, metric, reference) for metric in metrics], ignore_index=True
+    )
+    return Table(
+        table,
+        f"Differences between groups by {name}: the second minus the first",
+        {
+            "metric": "metric",
+            "first": "first",
+            "second": "second",
+            "difference": "difference",
+            "p": "p",
+            "p_holm": "p (Holm)",
+        },
+        limits={"difference": ("lower", "upper")},
+        level=level,
+        p=("p", "p_holm"),
+        words=labels_of(metrics),
     )
 
 

@@ -21,7 +21,7 @@ from statcv.inference.tests.permutation import is_permutable
 from statcv.models.tuning import choices
 from statcv.results.design_notes import beyond_knots, new_levels, uneven_ridge
 from statcv.results.estimates import is_bootstrap
-from statcv.results.summary import number
+from statcv.tables import number
 from statcv.words import plural, sentence, stated
 
 # checks that the note on the training mean covers

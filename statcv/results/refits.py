@@ -18,7 +18,7 @@ from statcv.inference.tests.permutation import Permuted, warn_of_undefined
 from statcv.metrics import Metric
 from statcv.models import Fit, Model
 from statcv.models.thresholds import Thresholded, threshold_in, threshold_used
-from statcv.results.summary import first_of
+from statcv.tables import Printed, Table, Values, wrapped
 
 Floats = NDArray[np.float64]
 Wanted = tuple[Metric, str]  # a metric, and the way in which folds are combined
@@ -38,8 +38,8 @@ class Running:
         return {"n_jobs": self.n_jobs, "progress": self.progress}
 
 
-@dataclass(frozen=True, eq=False)
-class Refits:
+@dataclass(frozen=True, eq=False, repr=False)
+class Refits(Printed):
     """The refits of a result, each made when it is first needed and then kept.
 
     Attributes
@@ -162,6 +162,9 @@ class KeptPermutations:
 # ---- the model fitted to all rows, which is not cross-validated ----
 
 
+OF_FULL_FIT = "Predictions of the fit to all rows, which are not cross-validated"
+
+
 class FullModel:
     """The model fitted to all rows; it is not cross-validated.
 
@@ -191,10 +194,13 @@ class FullModel:
         self.coefficients = (
             None
             if fit.coefficients is None
-            else pd.Series(
-                list(fit.coefficients.values()),
-                design.outcome.named(fit.coefficients),
-                name="coefficient",
+            else Values(
+                pd.Series(
+                    list(fit.coefficients.values()),
+                    design.outcome.named(fit.coefficients),
+                    name="coefficient",
+                ),
+                "Coefficients of the fit to all rows",
             )
         )
 
@@ -212,23 +218,21 @@ class FullModel:
     ) -> pd.Series[Any] | pd.DataFrame:
         """Label predictions, as a series or as a frame with one column per class."""
         if predicted.ndim == 1:
-            return pd.Series(predicted, index=labels, name=name)
+            return Values(pd.Series(predicted, index=labels, name=name), OF_FULL_FIT)
         columns = list(self._design.outcome.levels)
-        return pd.DataFrame(predicted, index=labels, columns=columns)
+        table = pd.DataFrame(predicted, index=labels, columns=columns)
+        return Table(table, OF_FULL_FIT, indexed=True)
 
     def __repr__(self) -> str:
-        lines = [
+        lines = wrapped(
             f"{self._design.formula.text}: {self._learner.label}, fitted to all "
             f"{self._design.n} rows (not cross-validated)"
-        ]
+        )
         if self.chosen:
             said = ", ".join(_said(*item) for item in self.chosen.items())
-            lines.append(f"hyperparameters chosen on all rows: {said}")
+            lines += wrapped(f"hyperparameters chosen on all rows: {said}")
         if self.coefficients is not None:
-            shown = first_of(self.coefficients)
-            lines.append(shown.to_string())
-            if others := len(self.coefficients) - len(shown):
-                lines.append(f"and {others} others, in .coefficients")
+            lines += ["", str(self.coefficients)]
         return "\n".join(lines)
 
 

@@ -65,6 +65,7 @@ from statcv.results.skill import test_of_skill
 from statcv.results.summary import Summary
 from statcv.results.text import rows_in_words, short_text, summarise, with_optimism
 from statcv.sensitivity import Sensitivity
+from statcv.tables import Table, Values, labels_of
 
 if TYPE_CHECKING:
     from statcv.results.drop1 import Drop1
@@ -239,7 +240,10 @@ class CVResult:
         """
         if self.held.coefficients is None:
             raise CoefficientError(f"{self.learner.label} has no coefficients.")
-        return pd.concat([tables.fit_names(self.plan), self.held.coefficients], axis=1)
+        return Table(
+            pd.concat([tables.fit_names(self.plan), self.held.coefficients], axis=1),
+            "Coefficients of each fit",
+        )
 
     @property
     def tuned(self) -> pd.DataFrame:
@@ -272,7 +276,11 @@ class CVResult:
                 f"{self.learner.label}: nothing was tuned; cv(tune=) chooses "
                 "hyperparameters inside every training set."
             )
-        return pd.concat([tables.fit_names(self.plan), self.held.chosen], axis=1)
+        return Table(
+            pd.concat([tables.fit_names(self.plan), self.held.chosen], axis=1),
+            "Hyperparameters chosen inside each training set",
+            exact=tuple(self.held.chosen.columns.drop("score", errors="ignore")),
+        )
 
     @cached_property
     def tuning_path(self) -> pd.DataFrame:
@@ -305,7 +313,9 @@ class CVResult:
                 f"{self.learner.label}: nothing was tuned with tune=, which tries "
                 "several values and scores each."
             )
-        return fit.path
+        caption = "Hyperparameters tried on all rows, with their scores"
+        chosen = tuple(fit.path.columns.drop(["score", "se"], errors="ignore"))
+        return Table(fit.path, caption, exact=chosen)
 
     @cached_property
     def learning_curves(self) -> pd.DataFrame:
@@ -1125,7 +1135,11 @@ class CVResult:
         Name: optimism, dtype: float64
         """
         table = self.metrics().set_index("metric")["estimate"]
-        return (self.apparent - table).rename("optimism")
+        return Values(
+            (self.apparent - table).rename("optimism"),
+            "Apparent value minus the cross-validated estimate of each metric",
+            words=labels_of(self.chosen_metrics),
+        )
 
     @overload
     def optimism_corrected(

@@ -13,7 +13,8 @@ from statcv.formula import counted
 from statcv.inference import Estimate, NullBias, Readable
 from statcv.inference.refits.optimism_table import OptimismTable
 from statcv.results.notes import notes_of
-from statcv.results.summary import Summary, check_digits, column, first_of
+from statcv.results.summary import Summary, first_of
+from statcv.tables import check_digits, column
 from statcv.words import percent, plural
 
 

@@ -12,10 +12,11 @@ from statcv.sites.ledger import Entry
 from statcv.sites.messages import Message, is_refusal
 from statcv.sites.plan import SitesPlan
 from statcv.sites.site import Site
+from statcv.tables import wrapped
 from statcv.words import listed, plural
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verified:
     """What a replay of a log found.
 
@@ -59,7 +60,12 @@ class Verified:
         """Whether every byte was recomputed, and the log is whole."""
         return self.whole and self.sent == self.recomputed
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
+        return "\n".join(wrapped(self.sentence))
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in words."""
         share = self.recomputed / max(self.sent, 1)
         state = "whole" if self.whole else "changed since it was written"
         return (

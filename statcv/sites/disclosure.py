@@ -20,6 +20,7 @@ from statcv.sites.records import SiteRecords
 from statcv.sites.scores import loss_names
 from statcv.sites.trees import bytes_of
 from statcv.sites.variances import BUCKETS
+from statcv.tables import Table
 
 MIN_RECORDS_PER_COEFFICIENT = 3  # least number of training records for each coefficient
 UNGUARDED = (
@@ -205,4 +206,8 @@ def disclosure_sheet(plan: SitesPlan) -> pd.DataFrame:
     again = table["round"].str.contains("fit|calibrate")
     table["times"] = np.where(again, plan.rounds, 1)
     table.insert(4, "numbers", [int(np.prod(shape)) for shape in table["shape"]])
-    return table
+    return Table(
+        table,
+        "Numbers that leave each site",
+        ["array", "what", "numbers", "smallest_cell"],
+    )

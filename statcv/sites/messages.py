@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import MessageError
+from statcv.tables import Printed
 
 VERSION: Final = 1
 MAGIC: Final = b"statcv sites %d\n" % VERSION
@@ -27,8 +28,8 @@ MINIMUM_SITES: Final = 3
 REFUSE: Final = "refuse"  # the kind of a message that gives no answer
 
 
-@dataclass(frozen=True, eq=False)
-class Message:
+@dataclass(frozen=True, eq=False, repr=False)
+class Message(Printed):
     """One message.
 
     Attributes

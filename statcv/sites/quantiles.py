@@ -31,6 +31,7 @@ from statcv.sites.value_counts import (
     number_of,
     shown_as,
 )
+from statcv.tables import Table
 from statcv.words import plural
 
 Floats = NDArray[np.float64]
@@ -321,6 +322,9 @@ def thresholds_of(message: bytes, replies: Sequence[bytes]) -> AgreedThresholds:
         site: len(reply) for site, reply in zip(read, _ordered(replies), strict=True)
     }
     values = tuple(table["threshold"])
+    table = Table(
+        table, f"Thresholds of {header['column']}, and shares of records below"
+    )
     return AgreedThresholds(header["column"], values, header["per_fold"], table, sent)
 
 

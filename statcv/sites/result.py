@@ -31,6 +31,7 @@ from statcv.sites.result_tables import (
     sites_of,
 )
 from statcv.sites.summary import heading_of, plot_sites, summary_of, write_report_of
+from statcv.tables import Values
 from statcv.words import plural
 
 if TYPE_CHECKING:
@@ -139,7 +140,10 @@ class SitesResult:
             eta = progress.forests.log_odds(X)
         else:
             eta = X @ progress.fits.beta[-1]
-        return pd.Series(expit(eta) if self.plan.binary else eta, index)
+        return Values(
+            pd.Series(expit(eta) if self.plan.binary else eta, index, name="predicted"),
+            "Predictions of the fit to all records of all sites",
+        )
 
     # ---- estimates ----
 

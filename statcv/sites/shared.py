@@ -30,7 +30,7 @@ from statcv.sites.bucket_counts import (
 )
 from statcv.sites.messages import Message
 from statcv.sites.plan import CELL
-from statcv.words import percent
+from statcv.tables import Table
 
 MAX_TABLES: Final = 64  # largest number of independent hashes
 
@@ -70,13 +70,7 @@ class SharedPatients:
     level: float
 
     def __repr__(self) -> str:
-        shown = self.table.copy()
-        for name in ("shared", "se", "lower", "upper"):
-            shown[name] = shown[name].round().astype(int)
-        return (
-            f"patients shared by two sites, with {percent(self.level)} intervals\n"
-            f"{shown.to_string(index=False)}"
-        )
+        return str(self.table)
 
 
 def shared_patients(
@@ -145,11 +139,14 @@ def shared_patients(
     ...     "C": pd.DataFrame({"id": people[20_000:]}),
     ... }
     >>> sites.shared_patients(at, "id", key="statcv", tables=4)
-    patients shared by two sites, with 95% intervals
-    site other  shared  se  lower  upper  buckets
-       A     B    3994 236   3524   4450      512
-       A     C     107 242      0    582      512
-       B     C     253 242      0    727      512
+    Patients shared by two sites
+    <BLANKLINE>
+    site  other      shared (95% CI)  buckets
+    A     B      3994 (3524 to 4450)      512
+    A     C           107 (0 to 582)      512
+    B     C           253 (0 to 727)      512
+    <BLANKLINE>
+    Further columns: se.
     """
     if not isinstance(data, Mapping) or len(data) < 2:
         raise ArgumentTypeError(
@@ -229,9 +226,12 @@ def shared_of(replies: Sequence[bytes], level: float = 0.95) -> SharedPatients:
     ...     for name, own in at.items()
     ... ]
     >>> sites.shared_of(replies)
-    patients shared by two sites, with 95% intervals
-    site other  shared  se  lower  upper  buckets
-       A     B    3994 236   3524   4450      512
+    Patients shared by two sites
+    <BLANKLINE>
+    site  other      shared (95% CI)  buckets
+    A     B      3994 (3524 to 4450)      512
+    <BLANKLINE>
+    Further columns: se.
     """
     check_level(level)
     found: dict[str, Numbers] = {}
@@ -265,7 +265,15 @@ def shared_of(replies: Sequence[bytes], level: float = 0.95) -> SharedPatients:
             for site, own in sorted(found.items())
         ]
     ).set_index("site")
-    return SharedPatients(pd.DataFrame(rows), sites, level)
+    table = Table(
+        pd.DataFrame(rows),
+        "Patients shared by two sites",
+        ["site", "other", "shared", "buckets"],
+        limits={"shared": ("lower", "upper")},
+        level=level,
+        digits=0,
+    )
+    return SharedPatients(table, Table(sites, "Patients of each site"), level)
 
 
 def estimate_shared(one: Numbers, other: Numbers, level: float) -> dict[str, float]:

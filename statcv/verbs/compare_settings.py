@@ -14,7 +14,8 @@ from statcv.errors import ArgumentError, ComparisonError
 from statcv.inference import Estimate
 from statcv.inference.tests.signed_rank import SignedRank, signed_rank
 from statcv.results.result import CVResult
-from statcv.results.summary import Summary, number
+from statcv.results.summary import Summary
+from statcv.tables import Table, number
 from statcv.words import p_value, percent, sentence
 
 ASSUMES = (
@@ -212,6 +213,8 @@ def compare_settings(
         level=level,
     )
     label = str(getattr(next(iter(a.values()), None), "label", "numbers"))
+    caption = "Both methods by setting, and their difference"
+    table = Table(table, caption, alike=tuple(table), indexed=True)
     return SettingsComparison(table, test, label, zeros)
 
 

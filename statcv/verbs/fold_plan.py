@@ -73,8 +73,8 @@ def fold_plan(
     >>> df = scv.load_data("spector")
     >>> plan = scv.fold_plan("GRADE", df, scheme="rloocv", repeats=1, seed=1)
     >>> print(plan)
-    rloocv: rebalanced leave-one-out, each record held out by itself, a random \
-record of the other class dropped; training sets of 10/20 each
+    rloocv: rebalanced leave-one-out, each record held out by itself, a random
+    record of the other class dropped; training sets of 10/20 each
     32 records, 32 splits; folds 57fc6138f597
     >>> plan.to_frame()[["fold", "position", "row", "role"]].head(2)
        fold  position  row      role

@@ -16,6 +16,7 @@ from statcv.folds import Strata
 from statcv.formula import Formula, as_frame
 from statcv.results.call import choose_metrics
 from statcv.results.result import CVResult
+from statcv.tables import Printed
 from statcv.verbs.argument_types import DataLike, MetricsLike, SeedLike
 from statcv.verbs.folds_elsewhere import FoldsElsewhere, numbered, plan_of
 from statcv.verbs.predicted_elsewhere import (
@@ -127,8 +128,8 @@ def from_predictions(
     return PredictionsCall(**{name: given[name] for name in NAMES}).run()
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PredictionsCall:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PredictionsCall(Printed):
     """The arguments of a call of :func:`from_predictions`, with the same names."""
 
     data: Any

@@ -15,7 +15,8 @@ from statcv.errors import ArgumentError
 from statcv.inference.meta.combination import CombinedP, fisher, one_sided, stouffer
 from statcv.inference.meta.effects import RandomEffects, random_effects
 from statcv.inference.tests.htest import check_alternative
-from statcv.results.summary import Summary, number
+from statcv.results.summary import Summary
+from statcv.tables import Table, number
 from statcv.verbs.data_sets import (
     BARE,
     NUMBERS,
@@ -86,12 +87,16 @@ class Combination:
     def combined(self) -> pd.DataFrame:
         """One row per method: statistic, degrees of freedom, p-value."""
         columns = {"statistic": "statistic", "df": "df", "p": "p_value"}
-        return pd.DataFrame(
-            {
-                name: [getattr(t, one) for t in self.tests]
-                for name, one in columns.items()
-            },
-            index=pd.Index([t.method for t in self.tests], name="method"),
+        return Table(
+            pd.DataFrame(
+                {
+                    name: [getattr(t, one) for t in self.tests]
+                    for name, one in columns.items()
+                },
+                index=pd.Index([t.method for t in self.tests], name="method"),
+            ),
+            "p-values combined over data sets",
+            p=("p",),
         )
 
     def summary(self) -> Summary:
@@ -208,7 +213,14 @@ def meta_analysis(
     table.insert(list(table.columns).index("p") + 1, "p_combined", p)
     notes = [IGNORED] if signed and wanted == "two-sided" else []
     return Combination(
-        table=table,
+        table=Table(
+            table,
+            f"{label} of each data set",
+            ["difference", "p", "n"],
+            limits={"difference": ("lower", "upper")},
+            level=level,
+            p=("p",),
+        ),
         tests=(fisher(p), together),
         pooled=_pooled(table, level, method),
         alternative=wanted,

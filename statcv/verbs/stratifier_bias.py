@@ -44,6 +44,7 @@ from statcv.results.stratifier_bias.setting import (
     read_duplicates,
     values_of,
 )
+from statcv.tables import Table
 
 USUAL = {"binary": "accuracy", "multiclass": "accuracy", "continuous": "rmse"}
 WAYS = ("pooled", "per_fold")
@@ -220,7 +221,19 @@ def stratifier_bias(
         ranked = rank(setting, found, plans, how, n_jobs, bar)
     once = values_of([ranked.scores], wanted, ranked.how)
     result = StratifierBias(
-        ranking=ranked.table,
+        ranking=Table(
+            ranked.table,
+            "Loss that is predicted if folds are stratified by each candidate",
+            {
+                "candidate": "candidate",
+                "folds": "folds",
+                "predicted": "predicted loss",
+                "importance": "importance",
+                "mutual_information": "mutual information",
+                "anova_p": "p",
+            },
+            p=("anova_p",),
+        ),
         measured=None,
         unbiased=float(once.mean()),
         chance=MonteCarlo(np.nan, len(once)),
@@ -264,7 +277,13 @@ def _measured(
         )
     return replace(
         result,
-        measured=found.table,
+        measured=Table(
+            found.table,
+            "Bias that was measured if folds are stratified by each candidate",
+            ["candidate", "bias", "verdict"],
+            limits={"bias": ("lower", "upper")},
+            level=result.level,
+        ),
         unbiased=found.unbiased,
         chance=found.chance,
         plans=found.plans,

@@ -245,7 +245,7 @@ def test_cv_writes_tables_and_pictures(run: Run, spector: pd.DataFrame) -> None:
     for table in tables - {"metrics", "folds"}:
         read = pd.read_csv(f"new/results/{table}.csv")
         pd.testing.assert_frame_equal(
-            read, getattr(expected, table), check_dtype=False, rtol=1e-12
+            getattr(expected, table), read, check_dtype=False, rtol=1e-12
         )
     metrics = pd.read_csv("new/results/metrics.csv").set_index("metric")
     assert metrics["lower"]["auroc"] == pytest.approx(
@@ -353,7 +353,7 @@ def test_compare_schemes(run: Run, spector: pd.DataFrame) -> None:
     assert files("o/rloocv") == {*files("o/loocv"), "pairs.csv"}
     assert Path("o/roc.png").read_bytes().startswith(PNG)
     estimates = pd.read_csv("o/estimates.csv", index_col="result")
-    pd.testing.assert_frame_equal(estimates, comparison.table, check_names=False)
+    pd.testing.assert_frame_equal(comparison.table, estimates, check_names=False)
     found = pd.read_csv("o/differences.csv")["difference"]
     assert found.tolist() == pytest.approx(comparison.differences["difference"])
 

@@ -314,9 +314,7 @@ def test_objects_that_are_not_plans_raise_an_error():
         FoldPlan.concat([plan])
     with pytest.raises(ArgumentError, match="at least one site"):
         FoldPlan.concat({})
-    with pytest.raises(
-        ArgumentTypeError, match="of site 'B' is a DataFrame, not a Fold"
-    ):
+    with pytest.raises(ArgumentTypeError, match="of site 'B' is a Table, not a Fold"):
         FoldPlan.concat({"A": plan, "B": plan.to_frame()})
     two = pd.concat({"x": sites()["A"]})
     mixed = {"A": plan, "B": fold_plan(data=two, scheme="kfold", k=3)}

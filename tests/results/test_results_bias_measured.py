@@ -1,6 +1,7 @@
 """The estimates on the folds of candidates beside the unbiased one."""
 
 import pickle
+import re
 from dataclasses import replace
 
 import matplotlib.pyplot as plt
@@ -242,13 +243,13 @@ def test_a_ranking_says_what_leaks_and_what_is_not_predicted(records):
     dates = ranked("birth_date")
     split = dates.ranking["duplicates_split"].item()
     said = f"birth_date leaks: splits {split:,.0f} known duplicates; no prediction of"
-    last = repr(dates).splitlines()[2]
-    assert last == f"{said} what it costs (no term uses it)"
+    text = " ".join(repr(dates).split())
+    assert text.endswith(f"{said} what it costs (no term uses it)")
     both = ranked(["x5", "x6"])
     assert both.ranking["predicted"].isna().all()
     assert repr(both).endswith("x5 + x6 no prediction of what it costs")
-    linear = repr(ranked("birth_date", None)).splitlines()[2]
-    assert linear.startswith(f"birth_date leaks: splits {split:,.0f} known duplicates;")
+    linear = " ".join(repr(ranked("birth_date", None)).split())
+    assert f" birth_date leaks: splits {split:,.0f} known duplicates;" in linear
     assert linear.endswith("trees and neighbours only; measure=True measures it")
 
 
@@ -359,9 +360,9 @@ def test_what_makes_no_sense_is_refused(records, candidates, more, error, says):
 
 
 def test_text_and_summary(found):
-    lines = repr(found).splitlines()
+    lines = re.split(r"\n(?! )", repr(found))
     assert len(lines) == 3
-    assert lines[0].endswith("n = 650, 500 of them distinct")
+    assert " ".join(lines[0].split()).endswith("n = 650, 500 of them distinct")
     assert "unbiased accuracy (pooled)" in lines[1]
     assert lines[2].startswith("x5 costs ")
     summary = found.summary()

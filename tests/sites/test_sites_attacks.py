@@ -303,7 +303,7 @@ def test_every_byte_is_recomputed():
         found = sites.verify(plan, log, data[name], name)
         assert found.passed
         assert found.sent == found.recomputed == sum(len(e.sent) for e in site.entries)
-        assert "(100%); the log is whole" in str(found)
+        assert "(100%); the log is whole" in found.sentence
 
 
 def test_a_changed_log_or_other_data_do_not_pass():

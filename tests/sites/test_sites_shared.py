@@ -121,7 +121,7 @@ def test_counts_are_of_distinct_patients_and_travel_as_bytes():
     other = sites.count_buckets(ask, frame, "B", "a secret")
     found = sites.shared_of([reply, other])
     assert found.table.loc[0, "shared"] == pytest.approx(900, abs=1)
-    assert "patients shared" in repr(found)
+    assert repr(found).startswith("Patients shared by two sites")
 
 
 def test_refusals():

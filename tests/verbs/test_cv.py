@@ -450,7 +450,7 @@ def test_summary_shows_the_first_of_many_coefficients(p):
     assert len(summary.shown[shown]) == (60 if few else 20)
     assert len(summary.tables["Coefficients over 4 folds"]) == p + 1
     assert (".coefficients of the result" in str(summary)) is not few
-    assert ("41 others" in repr(res.model)) is not few
+    assert f"{p + 1 - 20} more rows." in repr(res.model)
 
 
 def test_summary_prints_nothing(kfold, capsys):

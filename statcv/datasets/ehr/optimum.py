@@ -22,12 +22,13 @@ from statcv.datasets.ehr.population import (
     ehr_population,
     stream,
 )
+from statcv.tables import Printed
 
 PEOPLE_AT_ONCE = 100_000  # people drawn at a time, which bounds the memory
 
 
-@dataclass(frozen=True)
-class Optimum:
+@dataclass(frozen=True, repr=False)
+class Optimum(Printed):
     """The performance of a model that knows each person's probability.
 
     Attributes

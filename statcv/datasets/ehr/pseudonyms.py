@@ -22,6 +22,7 @@ from statcv.datasets.ehr.population import (
     stream,
 )
 from statcv.errors import ArgumentError, ArgumentTypeError
+from statcv.tables import Printed
 
 CENTURY = 36_525  # days
 HASHED = {"id_hash": "patient_id", "dob_hash": "birth_date"}
@@ -29,8 +30,8 @@ _DIGEST = 7  # bytes of a hash, as many as statcv's keyed digest has
 _SALT = 16  # bytes
 
 
-@dataclass(frozen=True)
-class Pseudonyms:
+@dataclass(frozen=True, repr=False)
+class Pseudonyms(Printed):
     """The way in which each hospital makes pseudonyms, independently of the others.
 
     Attributes

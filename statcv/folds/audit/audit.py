@@ -102,14 +102,16 @@ def audit_plan(
       12 folds, of 1 record.
       No record is dropped: fits train on all that they do not hold out.
       Training sets hold 3 to 4 of class 1, 7 to 8 of class 0.
-      No fold holds out all classes, as each has fewer records than there are classes.
-    ! Held-out label and training mean: r = -1.00; each fit's mean gives the label away.
-    ! Minus the training mean as prediction: pooled auROC 1.000, the mean itself \
-0.000 (no skill: 0.500).
-      Minus the training mean as prediction: pooled average precision 1.000 \
-(no skill: 0.333).
-      Minus the training mean as prediction: pooled auPR by trapezoids 1.000 \
-(no skill: 0.667).
+      No fold holds out all classes, as each has fewer records than there are
+      classes.
+    ! Held-out label and training mean: r = -1.00; each fit's mean gives the label
+      away.
+    ! Minus the training mean as prediction: pooled auROC 1.000, the mean itself
+      0.000 (no skill: 0.500).
+      Minus the training mean as prediction: pooled average precision 1.000 (no
+      skill: 0.333).
+      Minus the training mean as prediction: pooled auPR by trapezoids 1.000 (no
+      skill: 0.667).
     """
     records = None if data is None else aligned(data, plan, "data")
     groups = groups_of_equals(plan, records, duplicates, tolerance)

@@ -9,12 +9,13 @@ from statcv.errors import SchemeError, suggestion
 from statcv.folds.schemes import holdout as holding
 from statcv.folds.schemes import pairs
 from statcv.folds.schemes.holdout import Hold
+from statcv.tables import Printed, Said
 
 Splits = Literal["folds", "groups", "units", "pairs", "shares", "samples"]
 
 
-@dataclass(frozen=True)
-class Scheme:
+@dataclass(frozen=True, repr=False)
+class Scheme(Printed):
     """A named way to hold records out.
 
     Attributes
@@ -68,6 +69,10 @@ class Scheme:
     by_stratum: str = ""
     has_pairs: bool = False
     ranks_by_wins: bool = False
+
+    def _said(self) -> Said:
+        below = {"outcomes": self.outcomes, "rebalance": self.rebalance or "no"}
+        return f"{self.name}: {self.sentence}", below
 
     @property
     def holds_out_pairs(self) -> bool:

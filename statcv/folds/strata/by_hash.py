@@ -193,7 +193,7 @@ class ByHash(Stratifier):
         return HashCut(self.columns, k, True, folds, self.key, self.key.trace, bounds)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class HashCut(Cut):
     """Folds by a keyed hash.
 

@@ -235,7 +235,7 @@ def _warn_of_empty(sizes: NDArray[np.intp], label: str) -> None:
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class QuantileCut(Cut):
     """Half-open bins of a number.
 

@@ -15,11 +15,12 @@ from statcv.errors import FoldWarning, FrameError, SchemeError, warn
 from statcv.folds.ragged import Ragged
 from statcv.folds.strata.by_quantile import ALIKE
 from statcv.folds.strata.resolve import ByQuantile, Cut, QuantileCut
+from statcv.tables import Printed
 from statcv.words import plural
 
 
-@dataclass(frozen=True, eq=False)
-class Strata:
+@dataclass(frozen=True, eq=False, repr=False)
+class Strata(Printed):
     """Which records are equal, and where their values are cut into folds.
 
     Attributes

@@ -107,7 +107,7 @@ class ByValue(Stratifier):
         return ValueCut(self.columns, len(known), False, codes, tuple(known))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ValueCut(Cut):
     """Whole values.
 

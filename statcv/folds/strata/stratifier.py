@@ -28,13 +28,14 @@ from statcv.errors import (
 )
 from statcv.folds.strata.identifiers import count_missing, written
 from statcv.folds.strata.thresholds import intervals
+from statcv.tables import Printed
 from statcv.words import plural
 
 Codes = NDArray[np.intp]
 
 
-@dataclass(frozen=True, eq=False)
-class Cut(ABC):
+@dataclass(frozen=True, eq=False, repr=False)
+class Cut(ABC, Printed):
     """A stratifier's values cut for k folds: the unit in which a record falls.
 
     Attributes

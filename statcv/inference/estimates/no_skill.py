@@ -21,14 +21,16 @@ from statcv.inference.estimates.constants import ROUNDING, Constants
 from statcv.inference.estimates.values import values_by_repeat, values_by_split
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
+from statcv.tables import Printed, Said, Table, labels_of
+from statcv.words import stated
 
 MATERIAL = 0.1  # share of the way from no skill to perfect that is reported
 ORDERS = 20  # random orders of equal predictions
 ENOUGH = 4000  # predictions that are examined first
 
 
-@dataclass(frozen=True)
-class NoSkill:
+@dataclass(frozen=True, repr=False)
+class NoSkill(Printed):
     """A metric of the model without predictors, under the folds and at no skill.
 
     Attributes
@@ -52,6 +54,10 @@ class NoSkill:
     found: float
     perfect: float
     n: int
+
+    def _said(self) -> Said:
+        below = {"no skill": self.value, "without predictors": self.found}
+        return f"{stated(self.metric.label, self.how)} without predictors", below
 
     @property
     def bias(self) -> float:
@@ -95,7 +101,7 @@ class NoSkill:
 
 def no_skill_table(rows: Sequence[NoSkill]) -> pd.DataFrame:
     """Return one row per metric: how, no_skill, without_predictors and bias."""
-    return pd.DataFrame(
+    table = pd.DataFrame(
         {
             "metric": [row.metric.name for row in rows],
             "how": [row.how for row in rows],
@@ -103,6 +109,12 @@ def no_skill_table(rows: Sequence[NoSkill]) -> pd.DataFrame:
             "without_predictors": [row.found for row in rows],
             "bias": [row.bias for row in rows],
         }
+    )
+    return Table(
+        table,
+        "Metrics of the model without predictors, and their values without skill",
+        ["metric", "how", "no_skill", "without_predictors", "bias"],
+        words=labels_of(row.metric for row in rows),
     )
 
 

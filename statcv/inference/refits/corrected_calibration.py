@@ -25,6 +25,7 @@ from statcv.inference.refits.resampling import (
     ResamplingStudy,
 )
 from statcv.metrics import calibration_curve
+from statcv.tables import Table
 from statcv.words import percent, plural
 
 Floats = NDArray[np.float64]
@@ -85,7 +86,13 @@ class CorrectedCalibration:
     def to_frame(self) -> pd.DataFrame:
         """Return a table with one row per probability."""
         names = ("predicted", "apparent", "optimism", "corrected", "lower", "upper")
-        return pd.DataFrame({name: getattr(self, name) for name in names})
+        return Table(
+            pd.DataFrame({name: getattr(self, name) for name in names}),
+            f"Calibration curve corrected for optimism ({self.method})",
+            ["predicted", "apparent", "optimism", "corrected"],
+            limits={"corrected": ("lower", "upper")},
+            level=self.level,
+        )
 
     def __repr__(self) -> str:
         low, high = self.predicted[[0, -1]]

@@ -42,6 +42,7 @@ from statcv.inference.tests.exchange import (
     permuted_clusters,
 )
 from statcv.metrics import Metric
+from statcv.tables import Printed
 from statcv.words import stated
 
 Numbers = NDArray[np.intp]
@@ -55,8 +56,8 @@ PREDICTIONS = 2**20  # predictions in a batch of permutations
 WORK = 2**30  # multiplications in an iteration of a batch of permutations
 
 
-@dataclass(frozen=True, eq=False)
-class Permuted:
+@dataclass(frozen=True, eq=False, repr=False)
+class Permuted(Printed):
     """Metrics under permuted outcomes.
 
     Attributes

@@ -13,10 +13,11 @@ from statcv.errors import DegenerateVarianceWarning, MetricError, warn
 from statcv.metrics.areas.counts import PlacementCounts, placements
 from statcv.metrics.areas.placements import symmetric_limits
 from statcv.metrics.inputs import binary_scores
+from statcv.tables import Printed
 
 
-@dataclass(frozen=True)
-class DeLongTest:
+@dataclass(frozen=True, repr=False)
+class DeLongTest(Printed):
     """Result of DeLong's test of two areas under ROC curves.
 
     Attributes

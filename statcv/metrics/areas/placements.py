@@ -28,10 +28,11 @@ from statcv.metrics.inputs import (
     one_of,
     score_rows,
 )
+from statcv.tables import Printed
 
 
-@dataclass(frozen=True)
-class DeLong:
+@dataclass(frozen=True, repr=False)
+class DeLong(Printed):
     """An area under the ROC curve with DeLong's standard error and interval.
 
     Attributes

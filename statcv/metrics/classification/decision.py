@@ -27,11 +27,12 @@ from statcv.metrics.inputs import (
     vector,
 )
 from statcv.metrics.records import binary_probabilities, clusters_of, improper
+from statcv.tables import Printed
 from statcv.words import plural
 
 
-@dataclass(frozen=True, eq=False)
-class DecisionCurve:
+@dataclass(frozen=True, eq=False, repr=False)
+class DecisionCurve(Printed):
     """Net benefit at each of m thresholds, where treating no record has net benefit 0.
 
     Attributes
@@ -68,6 +69,9 @@ class DecisionCurve:
     >>> curve.net_benefit.round(3).tolist(), curve.treat_all.round(3).tolist()
     ([0.406, 0.25], [0.375, 0.0])
     """
+
+    _points = ("thresholds", "net_benefit", "treat_all", "avoided")
+    _with_band = "net_benefit"
 
     thresholds: Floats
     net_benefit: Floats

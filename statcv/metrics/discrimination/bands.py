@@ -17,6 +17,7 @@ from statcv.metrics.discrimination.by_value import precision_on_the_way
 from statcv.metrics.discrimination.curves import sensitivity_at, sweep
 from statcv.metrics.inputs import Bools, Floats, binary_scores, cluster_codes, one_of
 from statcv.metrics.records import Falling, drawn_times, number_of_draws, shares_at
+from statcv.tables import Printed
 
 UNMOVED = (
     "the curve is the same in all bootstrap samples: the band has no width and does "
@@ -24,8 +25,8 @@ UNMOVED = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class CurveBand:
+@dataclass(frozen=True, eq=False, repr=False)
+class CurveBand(Printed):
     """A confidence band of a curve.
 
     Attributes
@@ -48,6 +49,8 @@ class CurveBand:
     >>> band.method, band.level, band.estimate.tolist()
     ('pointwise', 0.95, [0.35, 0.75])
     """
+
+    _points, _with_band = ("at", "estimate"), "estimate"
 
     at: Floats
     lower: Floats

@@ -12,10 +12,11 @@ from statcv.errors import MetricError
 from statcv.metrics.discrimination.by_value import RankedRecords
 from statcv.metrics.discrimination.rounding import round_significant
 from statcv.metrics.inputs import Bools, Floats, binary_scores, one_of
+from statcv.tables import Printed
 
 
-@dataclass(frozen=True, eq=False)
-class RocCurve:
+@dataclass(frozen=True, eq=False, repr=False)
+class RocCurve(Printed):
     """Receiver operating characteristic curve, with a point for every distinct score.
 
     Attributes
@@ -34,13 +35,15 @@ class RocCurve:
     ([0.0, 0.0, 0.5, 0.5, 1.0], [0.0, 0.5, 0.5, 1.0, 1.0])
     """
 
+    _points = ("thresholds", "fpr", "tpr")
+
     fpr: Floats
     tpr: Floats
     thresholds: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class PrCurve:
+@dataclass(frozen=True, eq=False, repr=False)
+class PrCurve(Printed):
     """Precision-recall curve, with a point for every distinct score.
 
     Attributes
@@ -58,6 +61,8 @@ class PrCurve:
     >>> curve.recall.tolist(), curve.precision.round(2).tolist()
     ([0.0, 0.5, 0.5, 1.0, 1.0], [1.0, 1.0, 0.5, 0.67, 0.5])
     """
+
+    _points = ("thresholds", "recall", "precision")
 
     recall: Floats
     precision: Floats

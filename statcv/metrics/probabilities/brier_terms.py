@@ -19,11 +19,12 @@ from statcv.metrics.records import (
     quantile_groups,
     share_of_sums,
 )
+from statcv.tables import Printed
 from statcv.words import plural
 
 
-@dataclass(frozen=True)
-class BrierParts:
+@dataclass(frozen=True, repr=False)
+class BrierParts(Printed):
     """The Brier score and its components.
 
     The score equals ``reliability - resolution + uncertainty + within_variance -

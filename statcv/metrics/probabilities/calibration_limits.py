@@ -28,6 +28,7 @@ from statcv.metrics.records import (
     improper,
     sum_of_squares,
 )
+from statcv.tables import Printed
 
 
 def profile_limits(
@@ -78,8 +79,8 @@ def _where_it_falls(
     return limits[0], limits[1]
 
 
-@dataclass(frozen=True)
-class Calibration:
+@dataclass(frozen=True, repr=False)
+class Calibration(Printed):
     """Agreement of predicted probabilities with observed outcomes.
 
     Attributes

@@ -25,6 +25,7 @@ from statcv.metrics.probabilities.smoothers import (
     spline_knots,
 )
 from statcv.metrics.records import binary_probabilities, clusters_of, improper
+from statcv.tables import Printed
 from statcv.words import plural
 
 _POINTS = 101  # points at which a curve is drawn
@@ -34,8 +35,8 @@ _NOTHING = 1e-6  # a standard error of a share below this is rounding
 SPAN = 0.75  # span of the loess, the default of R
 
 
-@dataclass(frozen=True, eq=False)
-class CalibrationCurve:
+@dataclass(frozen=True, eq=False, repr=False)
+class CalibrationCurve(Printed):
     """Observed share of positives as a smooth function of the predicted probability.
 
     Attributes
@@ -68,6 +69,8 @@ class CalibrationCurve:
     >>> curve.method, round(curve.ici, 3)
     ('restricted cubic spline, 4 knots', 0.041)
     """
+
+    _points, _with_band = ("predicted", "observed"), "observed"
 
     predicted: Floats
     observed: Floats

@@ -16,13 +16,14 @@ from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.blocks import CELLS, Block, Numbers, few
 from statcv.models.batched.matrices import FoldMatrices
 from statcv.models.batched.new_levels import NewLevels
+from statcv.tables import Printed
 
 ROWS = 2**16  # rows at most that are examined, or predicted, at once
 FEWEST = 2**10  # rows at least that are examined, or predicted, at once
 
 
-@dataclass(frozen=True, eq=False)
-class Folds:
+@dataclass(frozen=True, eq=False, repr=False)
+class Folds(Printed):
     """The training records of each of several fits, and their weights.
 
     Attributes

@@ -23,13 +23,14 @@ from statcv.results.comparison.null import null_result
 from statcv.results.comparison.text import summarise_comparison
 from statcv.results.refittable import Refittable
 from statcv.results.summary import Summary
+from statcv.tables import Printed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@dataclass(frozen=True, eq=False)
-class CompareCall:
+@dataclass(frozen=True, eq=False, repr=False)
+class CompareCall(Printed):
     """The arguments that made a comparison, so that it can be made again.
 
     Attributes
@@ -180,7 +181,8 @@ class Comparison:
         ['Estimates', 'Differences of the auROC (per fold)']
         """
         made = summarise_comparison(self.contrasts, self.adjust, self.left_out, digits)
-        return replace(made, notes=(*made.notes, *map(str, self.likelihood_ratios)))
+        tests = [one.sentence for one in self.likelihood_ratios]
+        return replace(made, notes=(*made.notes, *tests))
 
     def report(self, path: str | Path, *, style: str | None = None) -> Path:
         """Write the comparison as a report, in HTML or Markdown.

@@ -13,6 +13,7 @@ import numpy as np
 
 from statcv.models.likelihood import Bernoulli, Gaussian
 from statcv.results.refittable import Refittable
+from statcv.tables import wrapped
 from statcv.words import p_in_words
 
 ANOTHER_QUESTION = (
@@ -44,7 +45,12 @@ class LikelihoodRatio:
     df: int
     p_value: float
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
+        return "\n".join(wrapped(self.sentence))
+
+    @property
+    def sentence(self) -> str:
+        """The test in words."""
         return (
             f"Likelihood-ratio test of the terms that {self.larger} adds to "
             f"{self.smaller}, on all rows: chi-squared({self.df}) = "

@@ -13,7 +13,8 @@ from statcv.inference.paired.adjusted import ADJUSTED
 from statcv.inference.paired.caveats import DRAWS_DIFFER, SCHEMES_DIFFER, same_folds
 from statcv.inference.paired.contrasts import Contrasts
 from statcv.inference.paired.records import against_null, in_words
-from statcv.results.summary import Summary, check_digits, decimals, number
+from statcv.results.summary import Summary
+from statcv.tables import check_digits, decimals, number
 from statcv.words import p_value, percent, sentence
 
 if TYPE_CHECKING:
