@@ -200,7 +200,6 @@ OBJECTS = {
     "FullModel": lambda m: m.res.model,
     "HTest": lambda m: m.res.test(),
     "Held": lambda m: m.res.held,
-    "Inexact": lambda m: Inexact(),
     "Interval": lambda m: m.res.estimate().interval,
     "IntervalMethod": lambda m: inference.INTERVALS["delong"],
     "Jackknife": lambda m: m.res.jackknife("brier"),
@@ -217,7 +216,6 @@ OBJECTS = {
     "PairedMethod": lambda m: m.both.method,
     "PairedRoc": lambda m: metrics.paired_roc([1, 1, 2, 2], [3, 4, 3, 4], [1, 1, 0, 1]),
     "PrCurve": lambda m: metrics.pr_curve(CASES, RISKS),
-    "Pseudonyms": lambda m: Pseudonyms(),
     "RandomEffects": lambda m: m.long.update(data=grouped()).heterogeneity(by="g"),
     "RocCurve": lambda m: metrics.roc_curve(CASES, RISKS),
     "Response": lambda m: m.res.plan.response,
@@ -279,6 +277,20 @@ def shared():
 # ---- how it is printed ----
 
 CONSTRUCTED = {"ByHash", "ByQuantile", "ByValue"}  # print as the call of a class
+ARGUMENTS = {
+    "Bags(count=50)": folds.Bags(50),
+    "Inexact(missing=0.1)": Inexact(missing=0.1),
+    "Linear()": scv.models.Linear(),
+    "Logit()": scv.models.Logit(),
+    "Logit(C=1.0)": scv.models.Logit(C=1.0),
+    "Mean()": scv.models.Mean(),
+    "Neighbors(k=3)": scv.models.Neighbors(k=3),
+    "Pseudonyms()": Pseudonyms(),
+    "Trees(cuts={})": sites.Trees(),
+    "Tuning(grid={'C': (1, 10)})": scv.Tuning({"C": [1, 10]}),
+    "NVFlare('run')": sites.NVFlare("run"),
+    "Sites in this process: none yet": sites.InProcess(),
+}
 REPR = re.compile(r"\b[A-Z]\w*\(\w+=")
 
 
@@ -312,6 +324,11 @@ def test_objects_print_in_words(name):
         assert not found or (name in CONSTRUCTED and found == ["repr of a class"])
     if hasattr(thing, "_repr_html_"):
         assert not faults(re.sub(r"<[^>]*>", "\n", thing._repr_html_()), np.inf)
+
+
+@pytest.mark.parametrize("text", ARGUMENTS)
+def test_what_is_given_to_a_call_prints_as_its_own_call(text):
+    assert repr(ARGUMENTS[text]) == str(ARGUMENTS[text]) == text
 
 
 def test_estimates_stand_with_their_interval_and_p_values_as_such():

@@ -38,6 +38,7 @@ from statcv.models.likelihood import Gaussian, LinearFits
 from statcv.numeric.gram import column_units
 from statcv.numeric.inverses import solve_well
 from statcv.numeric.threads import shared
+from statcv.tables import Constructed
 
 CONDITION = 1e6  # the largest condition number of the matrix of all records
 
@@ -182,8 +183,8 @@ def fold_means(records: TrainingSet, folds: Folds) -> Matrix:
 # ---- the model ----
 
 
-@dataclass(frozen=True)
-class Linear:
+@dataclass(frozen=True, repr=False)
+class Linear(Constructed):
     """Least squares, as R's ``lm``; for a 0/1 outcome the linear probability model.
 
     With fewer training records than columns, the coefficients other than the intercept

@@ -34,10 +34,11 @@ from statcv.models.likelihood import Bernoulli, LinearFits
 from statcv.models.spread import fold_variances, variances
 from statcv.numeric.logistic import expit, softmax
 from statcv.numeric.newton import Optimum
+from statcv.tables import Constructed
 
 
-@dataclass(frozen=True)
-class Logit:
+@dataclass(frozen=True, repr=False)
+class Logit(Constructed):
     """Logistic regression; multinomial for more than two classes.
 
     Parameters

@@ -19,14 +19,14 @@ from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.neighbors import Neighborhood, fit_own_neighbors
 from statcv.models.batched.new_levels import Numbers
-from statcv.tables import Printed
+from statcv.tables import Constructed, Printed
 from statcv.words import plural
 
 WEIGHTS = ("uniform", "distance")
 
 
-@dataclass(frozen=True)
-class Neighbors:
+@dataclass(frozen=True, repr=False)
+class Neighbors(Constructed):
     """Nearest neighbours: the mean outcome, or class shares, of the k most similar.
 
     Similarity is by Euclidean distance in the columns of the design, without its

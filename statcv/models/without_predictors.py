@@ -21,10 +21,11 @@ from statcv.models.batched.folds import Folds
 from statcv.models.linear import fold_means
 from statcv.models.sklearn_estimator import Sklearn
 from statcv.models.sklearn_linear import last_step
+from statcv.tables import Constructed
 
 
-@dataclass(frozen=True)
-class Mean:
+@dataclass(frozen=True, repr=False)
+class Mean(Constructed):
     """Predict the training mean (class shares): the model without skill.
 
     Examples
@@ -50,8 +51,8 @@ class Mean:
         return _constants(fold_means(records, folds))
 
 
-@dataclass(frozen=True)
-class NegMean:
+@dataclass(frozen=True, repr=False)
+class NegMean(Constructed):
     """Predict minus the training mean: the adversary that shows the leak.
 
     Under leave-one-out its auROC is 1 whatever the data (Austin, Pe'er & Korem

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from statcv.arguments import check_types, check_whole
 from statcv.errors import ModelError, suggestion
 from statcv.sites.plan import MAX_COLUMN_BINS, TREES
+from statcv.tables import Constructed
 from statcv.words import plural
 
 Floats = NDArray[np.float64]
@@ -22,8 +23,8 @@ MAX_TREE_BYTES: Final = 2**21
 _BYTES_PER_TREE, _BYTES_PER_NODE = 800, 40
 
 
-@dataclass(frozen=True, eq=False)
-class Trees:
+@dataclass(frozen=True, eq=False, repr=False)
+class Trees(Constructed):
     """Gradient boosted trees over sites, for two classes.
 
     XGBoost grows them, with its federated plugin (``pip install

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from statcv.tables.numbers import check_digits, column, decimals, number
 from statcv.tables.printed import (
     WIDTH,
+    Constructed,
     Printed,
     Said,
     fields_of,
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "WIDTH",
+    "Constructed",
     "Printed",
     "Said",
     "Table",

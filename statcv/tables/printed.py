@@ -121,6 +121,27 @@ class Printed:
         return f'<div class="statcv"><p>{escape(heading)}</p>{table}</div>'
 
 
+class Constructed:
+    """A dataclass that prints as the call that makes it, without its defaults.
+
+    Examples
+    --------
+    >>> from statcv.models import Logit
+    >>> Logit(), Logit(C=0.5)
+    (Logit(), Logit(C=0.5))
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        given = [
+            f"{one.name}={getattr(self, one.name)!r}"
+            for one in dataclasses.fields(self)  # type: ignore[arg-type]
+            if one.init and getattr(self, one.name) != one.default
+        ]
+        return f"{type(self).__name__}({', '.join(given)})"
+
+
 def _spaced(name: str) -> str:
     return name.replace("_", " ")
 

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from statcv.datasets.ehr.checks import FloatArray, check_amount
 from statcv.datasets.ehr.population import COVARIATES
-from statcv.tables import Printed
+from statcv.tables import Constructed
 
 FIRST_BIRTH, LAST_BIRTH = date(1930, 1, 1), date(2005, 12, 31)
 DIGITS = "0123456789"
 
 
 @dataclass(frozen=True, repr=False)
-class Inexact(Printed):
+class Inexact(Constructed):
     """The differences of duplicates from the original record, which has no errors.
 
     Attributes

@@ -22,7 +22,7 @@ from statcv.datasets.ehr.population import (
     stream,
 )
 from statcv.errors import ArgumentError, ArgumentTypeError
-from statcv.tables import Printed
+from statcv.tables import Constructed
 
 CENTURY = 36_525  # days
 HASHED = {"id_hash": "patient_id", "dob_hash": "birth_date"}
@@ -31,7 +31,7 @@ _SALT = 16  # bytes
 
 
 @dataclass(frozen=True, repr=False)
-class Pseudonyms(Printed):
+class Pseudonyms(Constructed):
     """The way in which each hospital makes pseudonyms, independently of the others.
 
     Attributes

@@ -22,13 +22,13 @@ from statcv.folds.rebalance.weighting import (
     tilting,
 )
 from statcv.folds.response import Response
-from statcv.tables import Printed
+from statcv.tables import Constructed
 
 HOWS = ("subsample", "weight", "upsample", "all", "bag")
 
 
 @dataclass(frozen=True, repr=False)
-class Bags(Printed):
+class Bags(Constructed):
     """``rebalance=Bags(50)``: predictions averaged over that many balanced bags.
 
     Within each class a bag draws with replacement as many records as the smallest

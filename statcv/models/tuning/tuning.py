@@ -15,14 +15,15 @@ from statcv.models.tuning.grid import candidates, read_grid
 from statcv.models.tuning.inner import InnerScheme
 from statcv.models.tuning.scoring import way_of
 from statcv.models.tuning.tuned import Tuned
+from statcv.tables import Constructed
 
 RULES = ("best", "one_se")
 DRAWS = ("subsample", "weight", "upsample")
 DEFAULTS = {"continuous": "mse", "binary": "log_loss", "multiclass": "log_loss"}
 
 
-@dataclass(frozen=True)
-class Tuning:
+@dataclass(frozen=True, repr=False)
+class Tuning(Constructed):
     """The grid and the rule for hyperparameters chosen inside every training set.
 
     Every training set is divided again, by an inner plan of its own; each

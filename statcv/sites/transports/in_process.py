@@ -45,6 +45,9 @@ class InProcess:
     def __init__(self) -> None:
         self.sites: dict[str, Site] = {}
 
+    def __repr__(self) -> str:
+        return f"Sites in this process: {', '.join(self.sites) or 'none yet'}"
+
     def run(self, plan: SitesPlan, data: Mapping[str, Any]) -> Coordinator:
         """Return the coordinator of a run that has ended."""
         with growers(plan, data) as grow:

@@ -58,6 +58,9 @@ class NVFlare:
         self.workspace = Path(workspace)
         self.homes: dict[str, Path] = {}
 
+    def __repr__(self) -> str:
+        return f"NVFlare({str(self.workspace)!r})"
+
     def run(self, plan: SitesPlan, data: Mapping[str, Any]) -> Coordinator:
         """Return the coordinator of a run that has ended."""
         with self.started(plan, data) as processes:
