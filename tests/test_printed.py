@@ -9,7 +9,7 @@ import inspect
 import pickle
 import pkgutil
 import re
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from importlib import import_module
 from types import SimpleNamespace
@@ -324,6 +324,12 @@ def test_objects_print_in_words(name):
         assert not found or (name in CONSTRUCTED and found == ["repr of a class"])
     if hasattr(thing, "_repr_html_"):
         assert not faults(re.sub(r"<[^>]*>", "\n", thing._repr_html_()), np.inf)
+
+
+def test_long_formulas_are_wrapped():
+    about = " + ".join(f"predictor_{i}" for i in range(40))
+    test = replace(made().res.test("auroc", n_permutations=9, seed=1), about=about)
+    assert not faults(str(test))
 
 
 @pytest.mark.parametrize("text", ARGUMENTS)

@@ -81,7 +81,7 @@ class HTest:
     replicates: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
     def __str__(self) -> str:
-        lines = [self.method, f"  {self.about}", ""]
+        lines = [fill(self.method, WIDTH), _indented(self.about), ""]
         if math.isnan(self.p_value):
             lines.append(_sentence(f"no test: {self.reason}"))
         else:
@@ -135,5 +135,8 @@ def check_alternative(alternative: str) -> None:
 
 
 def _sentence(text: str) -> str:
-    whole = sentence(text)
-    return fill(whole, WIDTH, initial_indent="  ", subsequent_indent="  ")
+    return _indented(sentence(text))
+
+
+def _indented(text: str) -> str:
+    return fill(text, WIDTH, initial_indent="  ", subsequent_indent="  ")
