@@ -17,7 +17,7 @@ from statcv.words import joined, listed, plural
 MOST_NAMED = 4  # largest number of predictors, or of classes, that are all named
 LONG_FORMULA = 60  # number of characters above which a formula is not repeated
 
-# how training sets are balanced; the first two change no record's weight
+# how training sets are balanced, in words
 BALANCED = dict.fromkeys(
     ("subsample", "upsample", "all", "bag"),
     "all training sets with the same class counts",
@@ -51,13 +51,13 @@ def methods_in_words(result: Refittable, final: bool) -> str:
     what = _label(result)[0] + (f", {formula}," if fitted else _on(result)[0])
     if fitted and len(formula) > LONG_FORMULA:
         what = _label(result)[0] + _on(result)[0]
-    of_given = f" of {design.n_given}" * bool(lost)
-    said = f"{what} in {design.n}{of_given} records{events_in_words(result)[0]}"
+    of_given = f" of {design.n_given:,}" * bool(lost)
+    said = f"{what} in {design.n:,}{of_given} records{events_in_words(result)[0]}"
     if lost:
         missing = f" (missing: {counted(design.missing)})" if design.missing else ""
-        said += f"; {lost} left out as incomplete{missing}"
+        said += f"; {lost:,} left out as incomplete{missing}"
     if _held_out(result) < design.n:
-        said += f"; {_held_out(result)} of them held out"
+        said += f"; {_held_out(result):,} of them held out"
     sentences = [said, scheme_in_words(result)]
     if fitted:
         sentences[-1] += f"; seed {result.seed}"
@@ -67,7 +67,7 @@ def methods_in_words(result: Refittable, final: bool) -> str:
         at = f"{result.threshold:g}"
         sentences.append(f"A prediction of {at} or more is classified as positive")
     if final:
-        sentences.append(f"The final model is the fit to all {design.n} records")
+        sentences.append(f"The final model is the fit to all {design.n:,} records")
     return "".join(f"{one}. " for one in sentences).strip()
 
 
@@ -134,9 +134,9 @@ def _records(result: Readable) -> list[str]:
     """
     design, held = result.design, _held_out(result)
     if held < design.n:
-        return [plural(held, "held-out record")]
+        return [f"{held:,} held-out records"]
     lost = design.n < design.n_given and result.learner.capabilities.refits
-    count = plural(design.n, f"{'complete ' * lost}record")
+    count = f"{design.n:,} {'complete ' * lost}records"
     return [*(f"{count}{few}" for few in events_in_words(result)), count]
 
 
@@ -145,10 +145,9 @@ def events_in_words(result: Readable) -> list[str]:
     outcome = result.design.outcome
     counts = outcome.counts if outcome.levels else {}
     if outcome.kind == "binary":
-        return [
-            f", {counts[outcome.positive]} with {outcome.name} = {outcome.positive}"
-        ]
-    each = ", ".join(f"{level} {count}" for level, count in counts.items())
+        events = f"{counts[outcome.positive]:,}"
+        return [f", {events} with {outcome.name} = {outcome.positive}"]
+    each = ", ".join(f"{level} {count:,}" for level, count in counts.items())
     few = f" ({outcome.name}: {each})" if len(counts) <= MOST_NAMED else ""
     return [*[few] * bool(few), f" of {len(counts)} classes"] if counts else [""]
 

@@ -169,7 +169,7 @@ def _final(result: Refittable) -> tuple[pd.Series[float] | None, str]:
     likelihood = result.learner.capabilities.likelihood
     if likelihood is None or not result.refits.setup.fits_together:
         return None, ""
-    n = result.design.n
+    n = f"{result.design.n:,}"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what they would say stands in the caption

@@ -296,7 +296,8 @@ class SitesResult:
     # ---- text and pictures ----
 
     def __repr__(self) -> str:
-        return "\n".join([*heading_of(self.source), str(self.estimate())])
+        first = f"{self.estimate()} in {self.n:,} records"
+        return "\n".join([first, *heading_of(self.source)])
 
     def summary(self, level: float = 0.95) -> Summary:
         """Return model, folds, sites and metrics as text and tables."""

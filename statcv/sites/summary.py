@@ -23,22 +23,23 @@ from statcv.sites.result_tables import (
     sites_of,
 )
 from statcv.tables import column
-from statcv.words import plural
+from statcv.words import percent, plural, with_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 def heading_of(source: Source) -> list[str]:
-    """Return what was fitted and how it was held out, in a line or two."""
-    sites, n = plural(len(source.sums.sites), "site"), source.sums.n
+    """Return how records were held out, and what was fitted, in a line or two."""
+    sites = plural(len(source.sums.sites), "site")
     if isinstance(source, QueriedSums):
         folds = plural(len(source.sums.by_fold), "fold")
-        return [f"sums of {sites}, made by a query; n = {n}, {folds}"]
+        return [f"Sums of {sites}, made by a query; {folds}"]
     plan = source.plan
+    label = f"{plan.learner.label[0].upper()}{plan.learner.label[1:]}"
     return [
-        f"{plan.formula}: {plan.learner.label}; n = {n} at {sites}",
-        f"{plan.scheme}: {_folds_in_words(source)}",
+        f"Cross-validation of {sites}: {_folds_in_words(source)}",
+        f"{label}: {plan.formula}",
     ]
 
 
@@ -72,7 +73,7 @@ def summary_of(source: Source, level: float) -> Summary:
         facts=tuple(facts),
         tables=tables,
         shown={
-            f"Metrics, with {level:.0%} intervals": _rounded(table),
+            "Metrics": _rounded(table, level),
             f"{headline.label} by site": sites,
         },
         notes=tuple(notes),
@@ -137,12 +138,13 @@ def _order_in_words(source: Source) -> str:
     return f"{len(source.sums.edges) + 1} intervals. {order_in_words(areas, bound)}"
 
 
-def _rounded(table: pd.DataFrame) -> pd.DataFrame:
+def _rounded(table: pd.DataFrame, level: float) -> pd.DataFrame:
     """Return the table of metrics as text, with equal decimals within a column."""
     ses = ((table["upper"] - table["lower"]) / 4).tolist()
     names = ("estimate", "lower", "upper")
-    shown = pd.DataFrame({name: column(table[name].tolist(), ses) for name in names})
-    shown["how"] = table["how"].str.replace("_", " ").tolist()
+    parts = [column(table[name].tolist(), ses) for name in names]
+    heading = f"estimate ({percent(level)} CI)"
+    shown = pd.DataFrame({heading: map(with_interval, *parts)})
     shown["no skill"] = column(table["no_skill"].tolist(), ses)
     shown.index = pd.Index([get_metric(str(name)).label for name in table.index])
     return shown

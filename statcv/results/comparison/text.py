@@ -25,7 +25,6 @@ from statcv.words import (
     p_in_words,
     p_value,
     percent,
-    plural,
     sentence,
     with_interval,
 )
@@ -92,7 +91,7 @@ def short_comparison(compared: Contrasts, adjust: str) -> str:
     bare = [f"{name} {cell.partition(' (')[0]}" for name, cell in estimates.items()]
     each = [f"{name} {cell}" for name, cell in estimates.items()]
     caveats = [*dict.fromkeys(filter(None, compared.differences["caveat"]))]
-    last = [_records(compared, ""), plural(len(compared.records.labels), "record")]
+    last = [_records(compared, ""), f"{len(compared.records.labels):,} records"]
     if caveats:
         said = ["; ".join(caveats), caveats[0].partition("; ")[0]]
         last = [f"Caveat: {text}" for text in said]
@@ -155,8 +154,7 @@ def _methods(compared: Contrasts, left_out: str) -> str:
 def _records(compared: Contrasts, left_out: str) -> str:
     """Count the records, and those of each class."""
     few = events_in_words(compared.records.first)[0]
-    count = plural(len(compared.records.labels), "record")
-    text = f"{count}, the same in every result{few}"
+    text = f"{len(compared.records.labels):,} records, the same in every result{few}"
     return f"{text}; {left_out}" if left_out else text
 
 
