@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from statcv.verbs.from_predictions import from_predictions
     from statcv.verbs.meta_analysis import meta_analysis
     from statcv.verbs.stratifier_bias import stratifier_bias
+    from statcv.verbs.table import table
+    from statcv.verbs.table1 import table1
 
 __version__ = "0.1.0"
 
@@ -78,6 +80,8 @@ _HOME_OF = {
     "simulate_ehr": "statcv.datasets",
     "stratifier_bias": "statcv.verbs.stratifier_bias",
     "t_test": "statcv.inference",
+    "table": "statcv.verbs.table",
+    "table1": "statcv.verbs.table1",
 }
 
 __all__ = [
@@ -110,6 +114,8 @@ __all__ = [
     "splitters",
     "stratifier_bias",
     "t_test",
+    "table",
+    "table1",
 ]
 
 

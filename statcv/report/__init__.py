@@ -3,6 +3,7 @@
 from statcv.report.contents import comparison_report, general_report, result_report
 from statcv.report.facts import heterogeneity_table, sentence_of
 from statcv.report.page import check_path, write_report
+from statcv.report.paper import comparison_table, paper_table
 from statcv.report.parts import Picture, Said, named_values, value_table
 
 __all__ = [
@@ -10,9 +11,11 @@ __all__ = [
     "Said",
     "check_path",
     "comparison_report",
+    "comparison_table",
     "general_report",
     "heterogeneity_table",
     "named_values",
+    "paper_table",
     "result_report",
     "sentence_of",
     "value_table",

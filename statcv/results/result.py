@@ -60,6 +60,7 @@ from statcv.results import groups, permutations, tables
 from statcv.results import tidy as tidying
 from statcv.results.call import Call
 from statcv.results.estimates import jackknife, named_estimate
+from statcv.results.export import Exports, PaperTable
 from statcv.results.refits import FullModel, Refits, Running
 from statcv.results.skill import test_of_skill
 from statcv.results.summary import Summary
@@ -73,7 +74,7 @@ UNCHANGED = object()
 
 
 @dataclass(frozen=True, eq=False)
-class CVResult:
+class CVResult(Exports):
     """The held-out predictions of every record, and all that is computed from them.
 
     A result is returned by :func:`statcv.cv`; it is never constructed by hand.
@@ -1426,7 +1427,12 @@ class CVResult:
         corrected = self.optimism_corrected(self.chosen_metrics, level=level)
         return with_optimism(made, corrected)
 
-    # ---- report ----
+    # ---- tables and report ----
+
+    def _paper_table(self, **options: Any) -> PaperTable:
+        from statcv.report import paper_table
+
+        return paper_table({"": self}, **options)
 
     def sentence(self, level: float = 0.95) -> str:
         r"""Return the result as one sentence for an abstract.
