@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +50,22 @@ class _Row:
         return [*(with_interval(*texts) for texts in each), *bare]
 
 
+def check_options(function: Callable[..., Any], given: Mapping[str, Any]) -> None:
+    """Check the arguments of a table; an empty text leaves out the caption.
+
+    Parameters
+    ----------
+    function : callable
+        The function that makes the table.
+    given : mapping
+        Its arguments.
+    """
+    caption = given["caption"]
+    empty = isinstance(caption, str) and not caption
+    check_types(function, {**given, "caption": None if empty else caption})
+    check_digits(given["digits"])
+
+
 def paper_table(
     results: Mapping[str, Refittable],
     *,
@@ -70,8 +86,7 @@ def paper_table(
     by, metrics, digits, level, caption, label, notes
         The arguments of :func:`statcv.table`.
     """
-    check_types(paper_table, {**locals(), "caption": caption or None})
-    check_digits(digits)
+    check_options(paper_table, locals())
     check_level(level)
     first, *others = results.values()
     chosen = [_metrics_of(one, metrics) for one in results.values()]
@@ -138,8 +153,7 @@ def comparison_table(
     ArgumentError
         If ``by``, ``metrics`` or ``level`` is given.
     """
-    check_types(comparison_table, {**locals(), "caption": caption or None})
-    check_digits(digits)
+    check_options(comparison_table, locals())
     for name, given in (("by", by), ("metrics", metrics), ("level", level)):
         if given is not None:
             raise ArgumentError(

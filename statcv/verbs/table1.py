@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.arguments import check_types
 from statcv.errors import ArgumentError, ArgumentTypeError, ColumnError, suggestion
 from statcv.formula import as_frame, is_missing, row_values
+from statcv.report.paper import check_options
 from statcv.results.export import INDENT, PaperTable
 from statcv.results.groups import group_name
 from statcv.results.result import CVResult
-from statcv.results.summary import check_digits, column, decimals
+from statcv.results.summary import column, decimals
 from statcv.verbs.argument_types import DataLike
 from statcv.words import plural, with_interval
 
@@ -35,8 +35,8 @@ def table1(
     by: Any = None,
     *,
     columns: str | Sequence[str] | None = None,
-    categories: Collection[str] = (),
-    median: bool | Collection[str] | None = None,
+    categories: str | Sequence[str] = (),
+    median: bool | str | Sequence[str] | None = None,
     digits: int | None = None,
     caption: str | None = None,
     label: str | None = None,
@@ -58,10 +58,10 @@ def table1(
     columns : str or list of str, optional
         Columns to describe; for a result, the outcome (unless it is ``by``) and the
         predictors of the formula, else all columns.
-    categories : list of str, default ()
+    categories : str or list of str, default ()
         Columns of numbers that are codes of categories. Text, and numbers with at most
         two different values, always are.
-    median : bool or list of str, optional
+    median : bool, str or list of str, optional
         Columns that are described by median and quartiles. Unless given, these are
         columns whose skewness is above 1 or below -1.
     digits : int, optional
@@ -94,8 +94,7 @@ def table1(
     TUCE, mean (SD)   21.9 (3.9)         21.1 (3.8)         23.5 (3.8)
     PSI = 1, n (%)      14 (44%)            6 (29%)            8 (73%)
     """
-    check_types(table1, {**locals(), "caption": caption or None})
-    check_digits(digits)
+    check_options(table1, locals())
     frame, names, groups, name = _read(data, by, columns)
     known = ~is_missing(groups) if groups is not None else np.ones(len(frame), bool)
     if not known.any():
@@ -104,19 +103,20 @@ def table1(
     parts = {f"All (n = {len(frame)})": np.ones(len(frame), bool)}
     if groups is not None:
         own = groups[known]
-        for level in _levels(own):
+        levels = _levels(own)
+        if len(levels) > MAX_GROUPS:
+            raise ArgumentError(
+                f"by={name!r} has {len(levels)} different values; cut it into at most "
+                f"{MAX_GROUPS} groups, for example with pandas.cut."
+            )
+        for level in levels:
             member = (own == level).to_numpy(bool)
             parts[f"{name} = {_said(level)} (n = {member.sum()})"] = member
-        if len(parts) > MAX_GROUPS + 1:
-            raise ArgumentError(
-                f"by={name!r} has {len(parts) - 1} different values; cut it into at "
-                f"most {MAX_GROUPS} groups, for example with pandas.cut."
-            )
-    rows: Rows = []
+    coded, rows = _named(categories, frame), Rows()
+    skewed = median if isinstance(median, bool | None) else _named(median, frame)
     for one in names:
-        coded = one in categories
-        middle = median if median is None or isinstance(median, bool) else one in median
-        rows += _describe(frame[one], list(parts.values()), coded, middle, digits)
+        middle = one in skewed if isinstance(skewed, list) else skewed
+        rows += _describe(frame[one], [*parts.values()], one in coded, middle, digits)
     if caption is None:
         caption = f"Characteristics of {plural(len(frame), 'record')}"
         caption += f", by {name}" * bool(name)
@@ -151,13 +151,7 @@ def _read(
                 )
             frame = frame.iloc[result.design.kept]  # one row per record
     if columns is not None:
-        names = [columns] if isinstance(columns, str) else list(columns)
-    for one in names:
-        if one not in frame.columns:
-            raise ColumnError(
-                f"{one!r} is not a column of the data."
-                + suggestion(one, map(str, frame.columns))
-            )
+        names = _named(columns, frame)
     if by is None:
         return frame, names, None, ""
     if not of_outcome:
@@ -175,6 +169,18 @@ def _read(
         groups,
         result.design.outcome.name,
     )
+
+
+def _named(columns: str | Sequence[str], frame: pd.DataFrame) -> list[str]:
+    """Return the names of columns, all of which are in the data."""
+    names = [columns] if isinstance(columns, str) else list(columns)
+    for name in names:
+        if name not in frame.columns:
+            raise ColumnError(
+                f"{name!r} is not a column of the data."
+                + suggestion(name, map(str, frame.columns))
+            )
+    return names
 
 
 def _classes(result: CVResult, frame: pd.DataFrame) -> pd.Series[Any]:
