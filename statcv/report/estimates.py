@@ -1,0 +1,118 @@
+"""The tables of a report: metrics, coefficients and paired differences."""
+
+from __future__ import annotations
+
+from statcv.report.facts import lists_coefficients
+from statcv.report.parts import (
+    DIGITS,
+    Cited,
+    Prose,
+    ReportTable,
+    Said,
+    Words,
+    digits_of,
+    estimate_head,
+    prose,
+    rounded,
+    shown,
+    with_limits,
+)
+from statcv.results.summary import decimals
+
+# further columns of the metrics, and their heads
+BARE = {
+    "no_skill": "no skill",
+    "boot632": ".632 estimate",
+    "boot632plus": ".632+ estimate",
+}
+Rows = list[tuple[Words, ...]]
+
+
+def metrics_table(res: Cited, level: float) -> ReportTable:
+    """Return the metrics with their intervals, and their values without skill."""
+    table, api = res.thing.metrics(level), f"{res.api}.metrics({level!r})"
+    bare = [name for name in BARE if name in table and table[name].notna().any()]
+    rows: Rows = []
+    for place, row in enumerate(table.to_dict("records")):
+        at = f"{api}.loc[{place}, "
+        digits = digits_of(row["lower"], row["upper"])
+        metric = res.thing.chosen_metrics[place].label
+        label = Said(metric, f"{res.api}.chosen_metrics[{place}].label")
+        how = Said(row["how"].replace("_", " "), f"{at}'how'].replace('_', ' ')")
+        cells: Prose = tuple(
+            shown(row[name], f"{at}{name!r}]", digits) for name in bare
+        )
+        rows.append(((label, " (", how, ")"), with_limits(row, at), *cells))
+    heads: Prose = tuple(Said(BARE[name], repr(BARE[name])) for name in bare)
+    head = ("metric", estimate_head(level), *heads)
+    return ReportTable("Metrics", head, tuple(rows))
+
+
+def coefficient_tables(res: Cited) -> tuple[ReportTable, ...]:
+    """Return the coefficients of the fit to all records, if these are not many."""
+    if not lists_coefficients(res.thing):
+        return ()
+    whole, fits = res.thing.model.coefficients, res.thing.held.coefficients
+    apis = {
+        "coefficient": f"{res.api}.model.coefficients",
+        "lowest of the folds": f"{res.api}.held.coefficients.min()",
+        "highest of the folds": f"{res.api}.held.coefficients.max()",
+    }
+    parts = (whole.to_numpy(), fits.min().to_numpy(), fits.max().to_numpy())
+    rows: Rows = []
+    spreads = fits.std().to_numpy()
+    spreads = spreads[spreads > 0]
+    digits = decimals(float(spreads.min())) if len(spreads) else DIGITS
+    for place, name in enumerate(whole.index):
+        cells = [
+            shown(float(part[place]), f"{api}.iloc[{place}]", digits)
+            for part, api in zip(parts, apis.values(), strict=True)
+        ]
+        rows.append((Said(str(name), f"{apis['coefficient']}.index[{place}]"), *cells))
+    caption = prose("The model fitted to all {res.design.n:d} records", res=res)
+    return (ReportTable(caption, ("term", *apis), tuple(rows)),)
+
+
+# ---- a comparison ----
+
+
+def estimates_in_words(res: Cited) -> Prose:
+    """Return the estimates of all results of a comparison in one line."""
+    words: Prose = (res.said("stated"), ": ")
+    for place, (name, cell) in enumerate(_each(res)):
+        words += ("; ",) * bool(place)
+        words += (name, " ", *cell)
+    return words
+
+
+def comparison_tables(res: Cited) -> tuple[ReportTable, ReportTable]:
+    """Return the estimates of all results, and their paired differences."""
+    said = estimate_head(res.thing.level)
+    estimates = ReportTable(res.said("stated"), ("result", said), tuple(_each(res)))
+    digits, rows = _digits(res), Rows()
+    for place, row in enumerate(res.thing.differences.to_dict("records")):
+        at = f"{res.api}.differences.loc[{place}, "
+        second, first = (Said(row[end], f"{at}{end!r}]") for end in ("second", "first"))
+        cell = with_limits(row, at, digits, "difference")
+        tests = [rounded(row[name], f"{at}{name!r}]") for name in ("p", "p_holm")]
+        rows.append(((second, " − ", first), cell, *tests))
+    head = ("difference", said, "p", "p (Holm)")
+    return estimates, ReportTable("Paired differences", head, tuple(rows))
+
+
+def _each(res: Cited) -> list[tuple[Said, Prose]]:
+    """Return the name of each result, and its estimate with the interval."""
+    table, digits = res.thing.table, _digits(res)
+    return [
+        (
+            Said(str(name), f"{res.api}.table.index[{place}]"),
+            with_limits(row, f"{res.api}.table.loc[{name!r}, ", digits),
+        )
+        for place, (name, row) in enumerate(table.to_dict("index").items())
+    ]
+
+
+def _digits(res: Cited) -> int:
+    """Return the number of decimals of all estimates and differences."""
+    pairs = res.thing.differences
+    return min(map(digits_of, pairs["lower"], pairs["upper"]))
