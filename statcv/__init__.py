@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from statcv.folds import sklearn as splitters
     from statcv.inference import t_test
     from statcv.models.tuning import Tuning
+    from statcv.report import table1
     from statcv.verbs.compare import compare
     from statcv.verbs.compare_settings import compare_settings
     from statcv.verbs.cv import cv
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from statcv.verbs.meta_analysis import meta_analysis
     from statcv.verbs.stratifier_bias import stratifier_bias
     from statcv.verbs.table import table
-    from statcv.verbs.table1 import table1
 
 __version__ = "0.1.0"
 
@@ -81,7 +81,7 @@ _HOME_OF = {
     "stratifier_bias": "statcv.verbs.stratifier_bias",
     "t_test": "statcv.inference",
     "table": "statcv.verbs.table",
-    "table1": "statcv.verbs.table1",
+    "table1": "statcv.report",
 }
 
 __all__ = [

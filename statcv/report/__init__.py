@@ -5,6 +5,7 @@ from statcv.report.facts import heterogeneity_table, sentence_of
 from statcv.report.page import check_path, write_report
 from statcv.report.paper import comparison_table, paper_table
 from statcv.report.parts import Picture, Said, named_values, value_table
+from statcv.report.table1 import table1
 
 __all__ = [
     "Picture",
@@ -18,6 +19,7 @@ __all__ = [
     "paper_table",
     "result_report",
     "sentence_of",
+    "table1",
     "value_table",
     "write_report",
 ]

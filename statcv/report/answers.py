@@ -33,7 +33,7 @@ Answers = dict[str, Prose]
 
 
 def answers_of(
-    style: str, res: Cited, level: float, clusters: Clusters | None = None
+    style: str, res: Cited, level: float, clusters: Clusters | None = None, **more: str
 ) -> tuple[Answers, ...]:
     """Return what a result says of the items of a guideline, one set per list.
 
@@ -47,8 +47,10 @@ def answers_of(
         Confidence level of the intervals.
     clusters : Clusters, optional
         The estimates of each cluster.
+    **more : str
+        Further facts by name.
     """
-    known = _known(res, level, clusters)
+    known = _known(res, level, clusters) | more
     return tuple(
         {
             item: prose(words, **known)
@@ -130,6 +132,7 @@ OF_TRIPOD = {
     "16": "{training}",
     "18f": REPLAY,
     "20a": "see the table of the data flow",
+    "20b": "{described}; dates, treatments and follow-up are for the author",
     "21": "{analysed}",
     "22": "{equation}",
     "23a": "{performance}",
@@ -153,6 +156,7 @@ OF_CLUSTER = {
     "8f": "random effects over {grouping}, by REML",
     "8g": "{updating}",
     "10a": "{clusters}; see the table of the data flow",
+    "10b": "{described}; others are for the author",
     "12b": "{equation}",
     "13a": "{headline}; see the table of clusters",
     "13b": SPREAD,
@@ -318,9 +322,8 @@ def _per_column(res: Cited) -> Prose:
 
 def _missing(res: Cited) -> Prose:
     design, api = res.thing.design, f"{res.api}.design"
-    what = "are further rows of a record"
-    if not is_given(res.thing):
-        what = "are left out as incomplete"
+    given = is_given(res.thing)
+    what = "are further rows of a record" if given else "are left out as incomplete"
     lost = count(design.n_given - design.n, f"{api}.n_given - {api}.n")
     words = prose(
         f"{{lost}} of {{res.design.n_given:d}} rows {what}", lost=lost, res=res

@@ -10,6 +10,7 @@ from statcv.report.answers import answers_of, same_or_each
 from statcv.report.checklists import GUIDELINES, checklist
 from statcv.report.clusters import Clusters
 from statcv.report.estimates import (
+    characteristics,
     coefficient_tables,
     comparison_tables,
     estimates_in_words,
@@ -92,11 +93,13 @@ def result_report(
     if level != 0.95:
         options["level"] = level
     clusters = None if by is None else Clusters.of(result, by, level)
+    table = characteristics(res, by)
+    described = () if table is None else (table,)
     sections = [
         Section(
             "Call and data",
             prose=(sentence_parts(res, level),),
-            tables=(facts_of(summary), data_flow(res)),
+            tables=(facts_of(summary), data_flow(res), *described),
         )
     ]
     if style == "tripod+ai":
@@ -115,7 +118,8 @@ def result_report(
         sections.append(clusters.section)
     sections.append(pictures_section(result, level))
     if style is not None:
-        answers = answers_of(style, res, level, clusters)
+        more = {"described": "see the table of characteristics"} if described else {}
+        answers = answers_of(style, res, level, clusters, **more)
         sections.append(checklist(GUIDELINES[style], answers))
     quiet = "The call gave no warning."
     warnings = Section(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from statcv.report.facts import lists_coefficients
+from typing import Any
+
+from statcv.errors import ArgumentError
+from statcv.report.facts import is_given, lists_coefficients
 from statcv.report.parts import (
     DIGITS,
     Cited,
@@ -17,7 +20,8 @@ from statcv.report.parts import (
     shown,
     with_limits,
 )
-from statcv.results.summary import decimals
+from statcv.report.table1 import table1
+from statcv.results.summary import MANY, decimals
 
 # further columns of the metrics, and their heads
 BARE = {
@@ -71,6 +75,34 @@ def coefficient_tables(res: Cited) -> tuple[ReportTable, ...]:
         rows.append((Said(str(name), f"{apis['coefficient']}.index[{place}]"), *cells))
     caption = prose("The model fitted to all {res.design.n:d} records", res=res)
     return (ReportTable(caption, ("term", *apis), tuple(rows)),)
+
+
+def characteristics(res: Cited, by: Any) -> ReportTable | None:
+    """Return the description of the records by cluster, or by class of the outcome.
+
+    It is None for predictions of other software, for a formula of many columns, and if
+    a column looks like an identifier.
+    """
+    result, said = res.thing, f"by={by!r}" if isinstance(by, str) else "by=by"
+    if by is None:
+        by = "outcome" if result.design.outcome.levels else None
+        said = f"by={by!r}"
+    if is_given(result) or len(result.design.formula.columns) > MANY:
+        return None
+    try:
+        made = table1(result, by)
+    except ArgumentError:
+        return None
+    api, rows = f"scv.table1({res.api}, {said})", Rows()
+    for place, (below, name, cells) in enumerate(made.body):
+        row = [
+            Said(cell, f"{api}.body[{place}][2][{k}]") for k, cell in enumerate(cells)
+        ]
+        label = Said(name, f"{api}.body[{place}][1]")
+        rows.append((("– ", label) if below else label, *row))
+    head = [Said(one, f"{api}.head[{k}]") for k, one in enumerate(made.head)]
+    caption = "Characteristics of the records, those left out included"
+    return ReportTable(caption, tuple(head), tuple(rows))
 
 
 # ---- a comparison ----

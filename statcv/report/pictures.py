@@ -73,7 +73,8 @@ def pictures_section(result: Refittable, level: float) -> Section:
         pictures = [_picture("predicted", result), *_balance(result)]
         said = "ROC, calibration of risks and net benefit are for classes."
     elif kind == "binary":
-        pictures = [_picture("roc", result), _picture("risk", result)]
+        roc = _picture("roc", result, band=True, level=level)
+        pictures = [roc, _picture("risk", result)]
         if probabilities:
             both = ("calibration", "decision")
             pictures[1:1] = [_picture(name, result, level=level) for name in both]

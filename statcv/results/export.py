@@ -288,6 +288,13 @@ class Exports:
         ----------
         **options
             Arguments of :func:`statcv.table`.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), k=4, seed=1)
+        >>> "0.77 (0.45 to 0.96)" in res.to_html(metrics="auroc")
+        True
         """
         return self._table("to_html", options).to_html()
 
@@ -305,6 +312,15 @@ class Exports:
         ------
         MissingPackageError
             If python-docx is not installed, which ``pip install "statcv[word]"`` does.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), k=4, seed=1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     res.to_word(f"{folder}/table.docx", digits=2).name
+        'table.docx'
         """
         return self._table("to_word", options).to_word(path)
 
@@ -320,5 +336,12 @@ class Exports:
         ------
         MissingPackageError
             If great_tables is not installed.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), k=4, seed=1)
+        >>> type(res.as_gt(metrics="auroc")).__name__
+        'GT'
         """
         return self._table("as_gt", options).as_gt()

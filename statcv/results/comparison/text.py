@@ -90,12 +90,12 @@ def shown_tables(
     if given is not None:
         least, tried = given, range(given, given + 1)
     for digits in tried:
-        differences = subtracted(compared, digits)
+        differences = _subtracted(compared, digits)
         if differences == [_text(d, digits) for d in pairs["difference"]]:
             break
     else:
         digits = least
-        differences = subtracted(compared, digits)
+        differences = _subtracted(compared, digits)
     interval = f"{percent(compared.level)} interval"
     estimates = pd.DataFrame(
         {
@@ -120,7 +120,7 @@ def shown_tables(
     return estimates, shown
 
 
-def subtracted(compared: Contrasts, digits: int) -> list[str]:
+def _subtracted(compared: Contrasts, digits: int) -> list[str]:
     """Return the differences of the estimates rounded to ``digits`` digits."""
     pairs = compared.differences
     rounded = {

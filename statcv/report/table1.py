@@ -1,4 +1,4 @@
-"""The verb that describes the data: the first table of a paper."""
+"""The description of the data: the first table of a paper."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError, ColumnError, suggestion
 from statcv.formula import as_frame, is_missing, row_values
+from statcv.inference.paired.records import is_result
 from statcv.report.paper import check_options
 from statcv.results.export import INDENT, PaperTable
 from statcv.results.groups import group_name
-from statcv.results.result import CVResult
+from statcv.results.refittable import Refittable
 from statcv.results.summary import column, decimals
-from statcv.verbs.argument_types import DataLike
 from statcv.words import plural, with_interval
 
 OUTCOME = "outcome"  # the word for the classes of a result's outcome
@@ -31,7 +31,7 @@ Rows = list[tuple[str, list[str]]]  # the names of rows, and their cells
 
 
 def table1(
-    data: CVResult | DataLike,
+    data: Any,
     by: Any = None,
     *,
     columns: str | Sequence[str] | None = None,
@@ -136,7 +136,7 @@ def _read(
     data: Any, by: Any, columns: Any
 ) -> tuple[pd.DataFrame, list[str], pd.Series[Any] | None, str]:
     """Return the data, the columns to describe, and the groups with their name."""
-    result = data if isinstance(data, CVResult) else None
+    result: Any = data if is_result(data) else None
     frame = as_frame(data if result is None else result.call.data)
     of_outcome = isinstance(by, str) and by == OUTCOME and by not in frame.columns
     names = list(map(str, frame.columns))
@@ -183,7 +183,7 @@ def _named(columns: str | Sequence[str], frame: pd.DataFrame) -> list[str]:
     return names
 
 
-def _classes(result: CVResult, frame: pd.DataFrame) -> pd.Series[Any]:
+def _classes(result: Refittable, frame: pd.DataFrame) -> pd.Series[Any]:
     """Return the class of each row, also of rows that were left out as incomplete."""
     outcome = result.design.outcome
     if not outcome.levels:
