@@ -1,11 +1,11 @@
 """A result as one file: HTML for the browser and the printer, or Markdown."""
 
+from statcv.report.characteristics import table1
 from statcv.report.contents import comparison_report, general_report, result_report
 from statcv.report.facts import heterogeneity_table, sentence_of
 from statcv.report.page import check_path, write_report
 from statcv.report.paper import comparison_table, paper_table
 from statcv.report.parts import Picture, Said, named_values, value_table
-from statcv.report.table1 import table1
 
 __all__ = [
     "Picture",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from statcv.errors import ArgumentError
+from statcv.report.characteristics import table1
 from statcv.report.facts import is_given, lists_coefficients
 from statcv.report.parts import (
     DIGITS,
@@ -20,7 +21,6 @@ from statcv.report.parts import (
     shown,
     with_limits,
 )
-from statcv.report.table1 import table1
 from statcv.results.summary import MANY, decimals
 
 # further columns of the metrics, and their heads
