@@ -26,7 +26,6 @@ MAX_GROUPS = 12  # values of a grouping above which it looks continuous
 LARGE = 100.0  # standard deviation from which numbers have no decimals
 MANY = 200  # number of records from which percentages have a decimal
 
-Flags = NDArray[np.bool_]
 Rows = list[tuple[str, list[str]]]  # the names of rows, and their cells
 
 
@@ -96,37 +95,35 @@ def table1(
     """
     check_options(table1, locals())
     frame, names, groups, name = _read(data, by, columns)
-    known = ~is_missing(groups) if groups is not None else np.ones(len(frame), bool)
-    if not known.any():
-        raise ArgumentError("there are no records to describe.")
-    frame = frame[known]
-    parts = {f"All (n = {len(frame)})": np.ones(len(frame), bool)}
-    if groups is not None:
-        own = groups[known]
-        levels = _levels(own)
-        if len(levels) > MAX_GROUPS:
-            raise ArgumentError(
-                f"by={name!r} has {len(levels)} different values; cut it into at most "
-                f"{MAX_GROUPS} groups, for example with pandas.cut."
-            )
-        for level in levels:
-            member = (own == level).to_numpy(bool)
-            parts[f"{name} = {_said(level)} (n = {member.sum()})"] = member
     coded, rows = _named(categories, frame), Rows()
     skewed = median if isinstance(median, bool | None) else _named(median, frame)
+    known = np.ones(len(frame), bool) if groups is None else ~is_missing(groups)
+    if not known.any():
+        raise ArgumentError("there are no records to describe.")
+    parts = {"All": frame[known]}
+    levels = [] if groups is None else _levels(groups[known])
+    if len(levels) > MAX_GROUPS:
+        raise ArgumentError(
+            f"by={name!r} has {len(levels)} different values; cut it into at most "
+            f"{MAX_GROUPS} groups, for example with pandas.cut."
+        )
+    for level in levels:
+        member = (groups == level).fillna(False).to_numpy(bool)
+        parts[f"{name} = {_said(level)}"] = frame[member]
     for one in names:
         middle = one in skewed if isinstance(skewed, list) else skewed
-        rows += _describe(frame[one], [*parts.values()], one in coded, middle, digits)
+        each = [part[one] for part in parts.values()]
+        rows += _describe(each, one in coded, middle, digits)
     if caption is None:
-        caption = f"Characteristics of {plural(len(frame), 'record')}"
+        caption = f"Characteristics of {plural(int(known.sum()), 'record')}"
         caption += f", by {name}" * bool(name)
-        if lost := int((~known).sum()):
-            caption += f"; {plural(lost, 'record')} without {name} left out"
+        if not known.all():
+            lost = plural(int((~known).sum()), "record")
+            caption += f"; {lost} without {name} left out"
         caption += "."
-    cells = pd.DataFrame(
-        [own for _, own in rows], columns=list(parts), index=[n for n, _ in rows]
-    )
-    return PaperTable(cells, caption, label)
+    heads = [f"{head} (n = {len(part)})" for head, part in parts.items()]
+    cells = pd.DataFrame([own for _, own in rows], columns=heads)
+    return PaperTable(cells.set_axis([one for one, _ in rows]), caption, label)
 
 
 # ---- what is described ----
@@ -138,37 +135,31 @@ def _read(
     """Return the data, the columns to describe, and the groups with their name."""
     result: Any = data if is_result(data) else None
     frame = as_frame(data if result is None else result.call.data)
-    of_outcome = isinstance(by, str) and by == OUTCOME and by not in frame.columns
-    names = list(map(str, frame.columns))
+    names, groups, name = list(map(str, frame.columns)), None, ""
     if result is not None:
         formula = result.design.formula
         names = list(dict.fromkeys([*formula.outcome_columns, *formula.columns]))
-        if not result.learner.capabilities.refits:
-            if columns is None:
-                raise ArgumentError(
-                    "predictions of other software have no predictors to describe; "
-                    "name the columns of the data by columns=."
-                )
-            frame = frame.iloc[result.design.kept]  # one row per record
+    if isinstance(by, str) and by == OUTCOME and by not in frame.columns:
+        if result is None:
+            raise ArgumentTypeError(
+                "by='outcome' is for a result of cv(); of a data frame, name a column."
+            )
+        groups, name = _classes(result, frame), result.design.outcome.name
+        names = [one for one in names if one not in formula.outcome_columns]
+    elif by is not None:
+        groups, name = row_values(by, frame, "by"), group_name(by)
+        names = [one for one in names if one != name]
     if columns is not None:
         names = _named(columns, frame)
-    if by is None:
-        return frame, names, None, ""
-    if not of_outcome:
-        groups, name = row_values(by, frame, "by"), group_name(by)
-        return frame, [n for n in names if n != name], groups, name
-    if result is None:
-        raise ArgumentTypeError(
-            "by='outcome' is for a result of cv(); of a data frame, name a column."
+    if result is None or result.learner.capabilities.refits:
+        return frame, names, groups, name
+    if columns is None:
+        raise ArgumentError(
+            "predictions of other software have no predictors to describe; name the "
+            "columns of the data by columns=."
         )
-    groups = _classes(result, frame)
-    used = result.design.formula.outcome_columns if columns is None else ()
-    return (
-        frame,
-        [n for n in names if n not in used],
-        groups,
-        result.design.outcome.name,
-    )
+    kept = result.design.kept  # one row per record
+    return frame.iloc[kept], names, None if groups is None else groups.iloc[kept], name
 
 
 def _named(columns: str | Sequence[str], frame: pd.DataFrame) -> list[str]:
@@ -195,9 +186,7 @@ def _classes(result: Refittable, frame: pd.DataFrame) -> pd.Series[Any]:
         return frame[outcome.name]
     groups = pd.Series(None, index=frame.index, dtype=object)
     levels = np.asarray(outcome.levels, dtype=object)
-    refits = result.learner.capabilities.refits
-    kept = result.design.kept if refits else np.arange(len(frame))
-    groups.iloc[kept] = levels[outcome.y]
+    groups.iloc[result.design.kept] = levels[outcome.y]
     return groups
 
 
@@ -218,77 +207,60 @@ def _said(level: Any) -> str:
 
 
 def _describe(
-    values: pd.Series[Any],
-    parts: Sequence[Flags],
-    coded: bool,
-    median: bool | None,
-    digits: int | None,
+    each: Sequence[pd.Series[Any]], coded: bool, median: bool | None, digits: int | None
 ) -> Rows:
-    """Return the rows that describe a column in each part of the records."""
-    absent, name = is_missing(values), str(values.name)
-    kinds = pd.api.types
-    numeric = kinds.is_numeric_dtype(values) and not kinds.is_bool_dtype(values)
-    if coded or not numeric or values[~absent].nunique() <= 2:
-        rows = _counts(values, absent, parts, name)
+    """Return the rows that describe a column in all records, and in each group."""
+    lost = [is_missing(one) for one in each]
+    known = [one[~absent] for one, absent in zip(each, lost, strict=True)]
+    whole, kinds = known[0], pd.api.types
+    numeric = kinds.is_numeric_dtype(whole) and not kinds.is_bool_dtype(whole)
+    if coded or not numeric or whole.nunique() <= 2:
+        rows = _counts(known)
     else:
-        numbers = values.to_numpy(dtype=float, na_value=np.nan)
-        skewness: Any = pd.Series(numbers).skew()
-        if median is None:
-            median = not -SKEWED <= float(skewness) <= SKEWED
-        rows = [_moments(numbers, absent, parts, name, median, digits)]
-    if absent.any():
-        rows.append(
-            (f"{INDENT}missing", [str((absent & part).sum()) for part in parts])
-        )
+        numbers = [one.to_numpy(float) for one in known]
+        what, cells = _moments(numbers, median, digits)
+        rows = [(f"{whole.name}, {what}", cells)]
+    if lost[0].any():
+        rows.append((f"{INDENT}missing", [str(absent.sum()) for absent in lost]))
     return rows
 
 
-def _counts(
-    values: pd.Series[Any], absent: Flags, parts: Sequence[Flags], name: str
-) -> Rows:
+def _counts(each: Sequence[pd.Series[Any]]) -> Rows:
     """Return the counts of each level, or of the second of two levels."""
-    levels = _levels(values)
+    levels, name = _levels(each[0]), each[0].name
     if len(levels) > MAX_LEVELS:
         raise ArgumentError(
             f"column {name!r} has {len(levels)} different values that are not numbers; "
             "it looks like an identifier. Leave it out by columns=."
         )
-    places = int(len(values) >= MANY)
-    rows: Rows = []
+    places, rows = int(len(each[0]) >= MANY), Rows()
     for level in levels:
-        is_level = (values == level).fillna(False).to_numpy(bool)
-        cells = []
-        for part in parts:
-            count, known = int((is_level & part).sum()), int((part & ~absent).sum())
-            share = f" ({100 * count / known:.{places}f}%)" if known else ""
-            cells.append(f"{count}{share}")
+        counts = [int((one == level).sum()) for one in each]
+        shares = [
+            f" ({100 * count / len(one):.{places}f}%)" if len(one) else ""
+            for count, one in zip(counts, each, strict=True)
+        ]
+        cells = [f"{count}{share}" for count, share in zip(counts, shares, strict=True)]
         rows.append((f"{INDENT}{_said(level)}", cells))
-    if len(levels) <= 2:
-        return (
-            [(f"{name} = {_said(levels[-1])}, n (%)", rows[-1][1])]
-            if levels
-            else [(name, [""] * len(parts))]
-        )
-    return [(f"{name}, n (%)", [""] * len(parts)), *rows]
+    if 1 <= len(levels) <= 2:
+        return [(f"{name} = {_said(levels[-1])}, n (%)", rows[-1][1])]
+    return [(f"{name}, n (%)", [""] * len(each)), *rows]
 
 
 def _moments(
-    numbers: NDArray[np.float64],
-    absent: Flags,
-    parts: Sequence[Flags],
-    name: str,
-    median: bool,
-    digits: int | None,
+    each: Sequence[NDArray[np.float64]], median: bool | None, digits: int | None
 ) -> tuple[str, list[str]]:
-    """Return mean and standard deviation, or median and quartiles, of each part."""
-    spread = float(np.std(numbers[~absent], ddof=1))
+    """Return mean and standard deviation, or median and quartiles, and which."""
+    spread = float(np.std(each[0], ddof=1))
+    skewness: Any = pd.Series(each[0]).skew()
+    if median is None:
+        median = not -SKEWED <= skewness <= SKEWED
     places = digits
     if places is None:
         places = decimals(spread) if np.isfinite(spread) and spread > 0 else 3
         places = max(places, 1) if spread < LARGE else places
     cells = []
-    for part in parts:
-        own = numbers[part & ~absent]
+    for own in each:
         if not len(own):
             cells.append("–")
         elif median:
@@ -298,4 +270,4 @@ def _moments(
             sd = float(np.std(own, ddof=1)) if len(own) > 1 else np.nan
             mean, around = column([float(np.mean(own)), sd], [], places)
             cells.append(f"{mean} ({around})")
-    return f"{name}, {'median (IQR)' if median else 'mean (SD)'}", cells
+    return "median (IQR)" if median else "mean (SD)", cells

@@ -251,6 +251,27 @@ def test_the_data_flow_adds_up(res: CVResult, html: str) -> None:
     assert int(rows["GRADE = 0"]) + int(rows["GRADE = 1 (positive)"]) == 31
 
 
+def test_the_records_are_described_by_outcome_or_by_cluster(
+    res: CVResult, html: str, clustered: Report, quiet: Write
+) -> None:
+    for made, text, by in ((res, html, "outcome"), (*clustered, "site")):
+        read = Page(text)
+        table = scv.table1(made, by=by)
+        rows = next(own for _, said, own in read.tables if "Characteristics" in said)
+        assert rows[0][1:] == table.head[1:]
+        expected = [
+            [f"– {n}" if below else n, *cells] for below, n, cells in table.body
+        ]
+        assert [[cell.strip() for cell in row] for row in rows[1:]] == expected
+        items = {row[0]: row[2] for row in read.rows("item")[1:]}
+        described = items["20b" if by == "outcome" else "10b"]
+        assert described.startswith("see the table of characteristics")
+    many = {f"x{k}": np.arange(100.0) % (k + 2) for k in range(70)}
+    data = pd.DataFrame({**many, "y": [0, 1] * 50})
+    made = scv.cv("y ~ .", data, model=scv.models.Logit(C=1.0), k=3, seed=1)
+    assert "Characteristics" not in quiet(made)
+
+
 # ---- methods and checklists ----
 
 
