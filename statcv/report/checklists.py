@@ -188,7 +188,8 @@ def checklist(
     for (what, items), own in zip(guideline.lists, answers, strict=True):
         total, filled = len(items), [plain_text(words) for words in own.values()]
         in_part = sum(AUTHOR in text for text in filled)
-        said.append(f"{len(filled)} of {total} {what} ({in_part} of them in part)")
+        part = f" ({in_part} of them in part)" * bool(in_part)
+        said.append(f"{len(filled)} of {total} {what}{part}")
         rows = tuple((name, topic, own.get(name, AUTHOR)) for name, topic in items)
         caption = f"{guideline.name}: {total} {what}"
         head = ("item", "topic", "from the result")

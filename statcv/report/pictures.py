@@ -22,8 +22,8 @@ OF_RESULT = {
         "Outcome of held-out records against that of the training sets.",
     ),
     "predicted": (
-        "Predicted against observed",
-        "Held-out predictions against observed values.",
+        "Observed against predicted",
+        "Observed values and their held-out predictions.",
     ),
     "roc": (
         "ROC curve",

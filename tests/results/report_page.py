@@ -206,13 +206,12 @@ def _check_lists(read: Page) -> set[str]:
         total = len(items)
         assert caption.startswith(f"{guideline.name}: {total} ")
         filled = [row[2] for row in rows[1:] if row[2] != "for the author"]
-        part = sum("for the author" in text for text in filled)
-        counts.append(
-            f"{len(filled)} of {total} {caption.partition(f'{total} ')[2]} ({part} of"
-        )
+        in_part = sum("for the author" in text for text in filled)
+        part = f" ({in_part} of them in part)" if in_part else ""
+        counts.append(f"{len(filled)} of {caption.partition(': ')[2]}{part}")
         listed |= {caption, *(name for name, _ in items)}
     if counts:
         said = [one.strip() for tag, one in read.free if "filled from" in one]
-        assert re.findall(r"\d+ of \d+ [^(]*\(\d+ of", said[0]) == counts
+        assert said == [f"{' and '.join(counts)} are filled from the result."]
         listed |= set(said)
     return listed
