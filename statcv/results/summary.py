@@ -106,12 +106,26 @@ class Summary:
         return self._text("markdown")
 
     def to_word(self, path: str | PathLike[str]) -> Path:
-        """Write a document of Word, as :meth:`PaperTable.to_word` does.
+        """Write a document of Word with the tables, and return its path.
 
         Parameters
         ----------
         path : str or path
-            File to write, which ends in ``.docx``.
+            File to write, which ends in ``.docx``; one that exists is replaced.
+
+        Raises
+        ------
+        MissingPackageError
+            If python-docx is not installed, which ``pip install "statcv[word]"`` does.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), seed=1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     res.summary().to_word(f"{folder}/summary.docx").name
+        'summary.docx'
         """
         return write_word(path, self._write)
 

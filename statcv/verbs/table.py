@@ -102,7 +102,7 @@ def table(
         if not is_result(one) or not isinstance(name, str):
             raise ArgumentTypeError(
                 f"table() takes results of cv(), and {name!r} is {described(one)}; a "
-                "comparison is given alone."
+                "comparison is given alone; table(res, by=) is for metrics by group."
             )
     if not given:
         raise ArgumentTypeError("table() needs a result, such as table(res).")
