@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from statcv.inference import t_test
     from statcv.models.tuning import Tuning
     from statcv.report import table1
+    from statcv.results.final import load_model, published_model
     from statcv.verbs.compare import compare
     from statcv.verbs.compare_settings import compare_settings
     from statcv.verbs.cv import cv
@@ -75,7 +76,9 @@ _HOME_OF = {
     "from_predictions": "statcv.verbs.from_predictions",
     "load_data": "statcv.datasets",
     "load_irae": "statcv.datasets",
+    "load_model": "statcv.results.final",
     "meta_analysis": "statcv.verbs.meta_analysis",
+    "published_model": "statcv.results.final",
     "read_table": "statcv.datasets",
     "simulate_ehr": "statcv.datasets",
     "stratifier_bias": "statcv.verbs.stratifier_bias",
@@ -104,10 +107,12 @@ __all__ = [
     "inference",
     "load_data",
     "load_irae",
+    "load_model",
     "meta_analysis",
     "metrics",
     "models",
     "plots",
+    "published_model",
     "read_table",
     "simulate_ehr",
     "sites",

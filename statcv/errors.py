@@ -51,6 +51,10 @@ class ModelError(StatcvError, ValueError):
     """An unknown model, or one that does not fit the outcome or the data."""
 
 
+class EquationError(StatcvError, ValueError):
+    """A model cannot be written as an equation, or a written one cannot be read."""
+
+
 class FitError(StatcvError, RuntimeError):
     """A model failed while it was fitted in a fold."""
 
@@ -199,8 +203,35 @@ def noted_warnings() -> Iterator[Noted]:
         _noting.reset(before)
 
 
+Gathering = tuple[type[StatcvWarning], list[str]]
+_gathering: ContextVar[tuple[Gathering, ...]] = ContextVar("_gathering", default=())
+
+
+@contextmanager
+def gathered_warnings(category: type[StatcvWarning]) -> Iterator[list[str]]:
+    """Gather the package's warnings of a category, of which one is given for all.
+
+    Examples
+    --------
+    >>> with gathered_warnings(PrecisionWarning) as gathered:
+    ...     warn("by rounding", PrecisionWarning)
+    >>> gathered
+    ['by rounding']
+    """
+    gathered: list[str] = []
+    before = _gathering.set(((category, gathered), *_gathering.get()))
+    try:
+        yield gathered
+    finally:
+        _gathering.reset(before)
+
+
 def warn(message: str, category: type[StatcvWarning]) -> None:
     """Warn at the caller's own line: the nearest frame outside the package."""
+    for kind, gathered in _gathering.get():
+        if kind is category:
+            gathered.append(message)
+            return
     for noted in _noting.get():
         noted.append((message, category))
     depth, frame = 2, sys._getframe(1)

@@ -83,6 +83,50 @@ def with_interval(value: str, lower: str, upper: str) -> str:
     return value if lower == upper == "–" else f"{value} ({lower} to {upper})"
 
 
+def with_limits(
+    value: float,
+    lower: float,
+    upper: float,
+    level: float = 0.95,
+    digits: int | None = None,
+) -> str:
+    """Return a number with its interval, as it stands in a sentence.
+
+    It has 3 decimals unless ``digits`` says otherwise, or as many as a much larger or
+    much smaller interval warrants.
+
+    >>> with_limits(0.7913, 0.6942, 0.8714), with_limits(52.13, 48.0, 60.0)
+    ('0.791 (95% CI 0.694 to 0.871)', '52.1 (95% CI 48.0 to 60.0)')
+    >>> with_limits(0.79, 0.69, 0.87, 0.9, digits=1), with_limits(0.5, math.nan, 1.0)
+    ('0.8 (90% CI 0.7 to 0.9)', '0.500 (no interval)')
+    """
+    if digits is None:
+        digits = limits_digits(lower, upper)
+    shown = [_rounded(one, digits) for one in (value, lower, upper)]
+    if math.isnan(lower) or math.isnan(upper):
+        return f"{shown[0]} (no interval)"
+    return f"{shown[0]} ({percent(level)} CI {shown[1]} to {shown[2]})"
+
+
+def limits_digits(lower: float, upper: float) -> int:
+    """Return the decimals of an estimate: 3, unless its interval warrants many others.
+
+    >>> limits_digits(0.61, 0.82), limits_digits(48.0, 60.0)
+    (3, 1)
+    """
+    se = (upper - lower) / 4
+    if not (math.isfinite(se) and se > 0):
+        return 3
+    places = 1 - math.floor(math.log10(se))
+    return 3 if 2 <= places <= 4 else min(max(places, 0), 12)
+
+
+def _rounded(value: float, digits: int) -> str:
+    if not math.isfinite(value):
+        return "–" if math.isnan(value) else "∞" if value > 0 else "−∞"
+    return f"{round(value, digits) + 0.0:.{digits}f}"
+
+
 def stated(label: str, how: str) -> str:
     """Return the label of a metric with the way in which folds are combined.
 

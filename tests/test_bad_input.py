@@ -138,6 +138,24 @@ def test_infinite_values(data):
     refused(DataError, "outcome 'age' has 40 infinite", cv, "age ~ amount", minus)
 
 
+@pytest.mark.parametrize(
+    ("formula", "named"),
+    [
+        ("y ~ age + amount", "the term 'amount'"),
+        ("y ~ age + I(positive * 1e100):I(positive * 1e50)", "I(positive * 1e50)'"),
+        ("y ~ scale(amount)", "column 'amount'"),
+        ("y ~ bs(amount, df=4)", "column 'amount'"),
+        ("age ~ amount", "the term 'amount'"),
+    ],
+)
+def test_predictors_whose_powers_overflow(data, formula, named):
+    """Numpy's own warnings, which name no column, are errors in these tests."""
+    big = data.assign(amount=np.where(ROWS == 3, 1e300, data["positive"]))
+    refused(DataError, [f"{named} has values up to ", "power of ten"],
+            cv, formula, big, k=5, seed=1)  # fmt: skip
+    cv("y ~ np.log(amount)", big, k=5, seed=1)
+
+
 def test_logarithms_of_what_has_none(data):
     few = data.assign(k=ROWS % 4)
     negative = int((data["age"] < 0).sum())

@@ -101,7 +101,7 @@ def test_the_notes_of_a_summary_are_sentences(scheme):
     result = scv.cv(
         "GRADE ~ GPA", frame, scheme=scheme, repeats=repeats, k=k, p=p, seed=1, **more
     )
-    notes = result.summary().notes
+    notes = result.summary(notes=True).notes
     assert notes
     for note in notes:
         assert note[0].isupper() or note[0] in ".0123456789" or note.startswith("auROC")

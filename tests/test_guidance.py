@@ -71,8 +71,8 @@ def test_the_summary_opens_with_the_headline(data):
     res = scv.cv("y ~ a", data, seed=1)
     summary = res.summary()
     lines = str(summary).splitlines()
-    assert lines[0] == "Cross-validation of y ~ a"
-    assert lines[2].startswith(f"auROC {float(res.estimate()):.3f} (per fold), 95% in")
+    assert lines[0] == str(res.estimate()) == repr(res).partition(" in ")[0]
+    assert lines[0].startswith(f"auROC {float(res.estimate()):.3f} (95% CI ")
     assert summary.headline in summary.to_markdown().replace("\\", "")
     assert summary.headline in summary._repr_html_()
 
@@ -95,7 +95,7 @@ def test_no_note_is_printed_twice(data):
     for call in ({}, {"scheme": "kfold"}, {"scheme": "rloocv"}, {"scheme": "loocv"}):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", scv.errors.StatcvWarning)
-            notes = scv.cv("y ~ a + b", data, seed=1, **call).summary().notes
+            notes = scv.cv("y ~ a + b", data, seed=1, **call).summary(notes=True).notes
         assert len(set(notes)) == len(notes)
 
 

@@ -72,7 +72,9 @@ def test_values_beyond_the_knots_are_counted(data, term):
     for fit in range(4):
         trained, held = x[result.plan.train(fit)], x[result.plan.test(fit)]
         beyond += ((held < trained.min()) | (held > trained.max())).sum()
-    said = [note for note in result.summary().notes if "beyond the range" in note]
+    said = [
+        note for note in result.summary(notes=True).notes if "beyond the range" in note
+    ]
     assert beyond > 0
     assert len(said) == 1
     assert said[0].startswith(f"{beyond} held-out value")
@@ -85,15 +87,15 @@ def test_a_reversed_ranking_asks_about_the_positive_class(data):
     names = {"observed": "y", "predicted": "p", "fold": "fold"}
     result = scv.from_predictions(given, **names)
     assert result.estimate("auroc").upper < 0.5
-    assert "positive=0 takes the other" in " ".join(result.summary().notes)
+    assert "positive=0 takes the other" in " ".join(result.summary(notes=True).notes)
     other = scv.from_predictions(given, **names, positive=0)
-    assert "in reverse" not in " ".join(other.summary().notes)
+    assert "in reverse" not in " ".join(other.summary(notes=True).notes)
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
 def test_biased_folds_do_not_ask_about_the_positive_class(data):
     result = scv.cv("y ~ 1", data, scheme="loocv", seed=1)
-    assert "in reverse" not in " ".join(result.summary().notes)
+    assert "in reverse" not in " ".join(result.summary(notes=True).notes)
 
 
 def test_warnings_of_the_fit_without_predictors_are_not_shown(data):

@@ -81,26 +81,23 @@ get_cache(nb_execution_cache_path).list_cache_records()  # makes it, for all pro
 
 # Processes read pages in few portions, and the longest pages would be in one of them.
 _SECONDS = {
-    "loocv-and-rloocv": 31,
-    "which-stratifier": 30,
-    "fold-plans": 29,
-    "large-runs": 25,
-    "what-may-i-conclude": 22,
-    "bey2020": 21,
-    "austin2024-published": 21,
+    "more-predictors-than-records": 21,
+    "which-stratifier": 20,
     "how-to/trees-over-sites": 20,
-    "unbiased-at-last": 19,
-    "stratified-kfold": 18,
+    "large-runs": 20,
+    "bias-of-cross-validation": 19,
     "gallery": 17,
+    "fold-plans": 17,
+    "five-hospitals": 16,
     "which-scheme": 15,
-    "austin2024-simulations": 15,
+    "inference": 15,
     "index": 14,
     "cheatsheet": 14,
+    "austin2024": 14,
     "writing-a-paper": 13,
-    "five-hospitals": 12,
+    "stratified-kfold": 12,
     "tuning": 11,
-    "data-protection": 10,
-    "formula": 10,
+    "bey2020": 10,
 }
 
 

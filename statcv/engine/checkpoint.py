@@ -34,6 +34,7 @@ from statcv.models.likelihood import LinearFits
 from statcv.words import plural
 
 ARRAYS = ("predicted", "partner_predicted", "converged", "separated", "seconds")
+OPTIONAL = ("decided", "corrected")
 
 
 def to_bytes(part: Part, call: str) -> bytes:
@@ -48,8 +49,9 @@ def to_bytes(part: Part, call: str) -> bytes:
     arrays: dict[str, NDArray[Any]] = {name: getattr(part, name) for name in ARRAYS}
     if part.coefficients is not None:
         arrays["coefficients"] = np.asarray(part.coefficients)
-    if part.decided is not None:
-        arrays["decided"] = part.decided
+    for name in OPTIONAL:
+        if getattr(part, name) is not None:
+            arrays[name] = getattr(part, name)
     if part.linear is not None:
         linear = part.linear.smallest
         for name in (*LINEAR, "rows"):
@@ -84,6 +86,7 @@ def from_bytes(content: bytes, call: str) -> Part | None:
             {name: arrays[f"curve_{fit}_{place}"] for place, name in enumerate(names)}
             for fit, names in enumerate(said["curves"] or [])
         ]
+        optional: dict[str, Any] = {name: arrays.get(name) for name in OPTIONAL}
         return Part(
             fits=range(*said["fits"]),
             **{name: arrays[name] for name in ARRAYS},
@@ -93,7 +96,7 @@ def from_bytes(content: bytes, call: str) -> Part | None:
             chosen=said["chosen"],
             curves=None if said["curves"] is None else curves,
             linear=_linear(arrays),
-            decided=arrays.get("decided"),
+            **optional,
         )
     except (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile):
         return None

@@ -13,6 +13,7 @@ from statcv.errors import (
     DataError,
     ModelError,
     OutcomeError,
+    PrecisionWarning,
     SeparationWarning,
     UndefinedMetricWarning,
     UnseenLevelWarning,
@@ -88,6 +89,14 @@ def warn_of_fits(held: Held, plan: FoldPlan, model: Model) -> None:
             f"({_listed(plan, apart)}): the classes are separated there and "
             f"coefficients have no finite value; consider {_remedy(plan)}.",
             SeparationWarning,
+        )
+    corrected = np.flatnonzero([] if held.corrected is None else held.corrected)
+    if len(corrected):
+        warn(
+            f"probabilities of {model.label} were beyond 0 to 1, or did not add up to "
+            f"1, by rounding in {len(corrected)} {fits_of} "
+            f"({_listed(plan, corrected)}), and were corrected.",
+            PrecisionWarning,
         )
     unpredicted = np.isnan(held.predicted.reshape(len(held.row), -1)).any(axis=1)
     if unpredicted.any():

@@ -15,6 +15,7 @@ from statcv.engine.setup import Setup, with_matrices
 from statcv.errors import FitError, MetricError, OutcomeError, SchemeError, WorkerError
 from statcv.models.batched import fit_all_folds, permuted_folds
 from statcv.models.thresholds import NAME
+from statcv.models.tuning import chosen_table
 
 OF_THE_OUTCOME = (OutcomeError, SchemeError, FitError, MetricError)
 
@@ -103,20 +104,28 @@ def _together(
     predicted = predict(tests.values.astype(np.intp), tests.owners)
     partner_predicted = predict(dropped, plan.dropped.owners[partner])
     cuts = (fitted.chosen or {}).get(NAME)
-    made: list[Held | str] = []
+    part = Part(
+        fits=range(plan.n_fits),
+        predicted=predicted[0],
+        partner_predicted=partner_predicted[0],
+        converged=fitted.converged[: plan.n_fits],
+        separated=fitted.separated[: plan.n_fits],
+        seconds=np.zeros(plan.n_fits),
+        probabilities=True,
+    )
+    first, made = Held.joined([part], setup), list[Held | str]()
     for number in range(times):
         own = slice(number * plan.n_fits, (number + 1) * plan.n_fits)
-        part = Part(
-            fits=range(plan.n_fits),
+        chosen = None if cuts is None else chosen_table([{NAME: c} for c in cuts[own]])
+        held = replace(
+            first,
             predicted=predicted[number],
             partner_predicted=partner_predicted[number],
             converged=fitted.converged[own],
             separated=fitted.separated[own],
-            seconds=np.zeros(plan.n_fits),
-            probabilities=True,
-            chosen=None if cuts is None else [{NAME: float(cut)} for cut in cuts[own]],
+            chosen=chosen,
         )
-        made.append(Held.joined([part], setup))
+        made.append(held)
     return made
 
 

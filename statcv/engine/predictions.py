@@ -49,6 +49,8 @@ class Part:
         The linear predictors of fits by maximum likelihood.
     decided : numpy.ndarray, shape (m,) or (m, classes), or None
         The classes that the fits themselves predict, as 0 and 1.
+    corrected : numpy.ndarray of bool, shape (fits,), or None
+        Whether probabilities were corrected that were off by rounding.
     """
 
     fits: range
@@ -64,6 +66,7 @@ class Part:
     curves: Sequence[Curves] | None = None
     linear: LinearFits | None = None
     decided: Floats | None = None
+    corrected: NDArray[np.bool_] | None = None
 
     @classmethod
     def joined(cls, parts: Sequence[Part]) -> Part:
@@ -78,7 +81,8 @@ class Part:
             chosen=listed(parts, "chosen"),
             curves=listed(parts, "curves"),
             linear=joined_fits([part.linear for part in parts]),
-            decided=joined_decisions([part.decided for part in parts]),
+            decided=joined_where_known([part.decided for part in parts]),
+            corrected=joined_where_known([part.corrected for part in parts]),
         )
 
 
@@ -160,6 +164,8 @@ class Held:
     decided : numpy.ndarray, shape (m,) or (m, classes), or None
         The classes that the fits themselves predict, as 0 and 1; None if these are the
         classes that :attr:`by_half` gives.
+    corrected : numpy.ndarray of bool, shape (n_fits,), or None
+        Whether probabilities were corrected that were off by rounding.
     omitted : dict
         As ``absent``, for records that are not held out because their level is absent.
     """
@@ -181,6 +187,7 @@ class Held:
     curves: Sequence[Curves] | None = None
     linear: LinearFits | None = None
     decided: Floats | None = None
+    corrected: NDArray[np.bool_] | None = None
     omitted: Absent = field(default_factory=dict)
 
     @classmethod
@@ -205,6 +212,7 @@ class Held:
             curves=whole.curves,
             linear=whole.linear,
             decided=whole.decided,
+            corrected=whole.corrected,
             omitted=omitted or {},
         )
         alike = made.decided is None or not made.decided_otherwise.any()
@@ -246,8 +254,10 @@ class Held:
         return total / times.reshape(-1, *[1] * (total.ndim - 1))
 
 
-def joined_decisions(parts: Sequence[Floats | None]) -> Floats | None:
-    """Concatenate the decisions of all fits; None if a part has none."""
+def joined_where_known(
+    parts: Sequence[NDArray[Any] | None],
+) -> NDArray[Any] | None:
+    """Concatenate the arrays of all parts; None if a part has none."""
     known = [part for part in parts if part is not None]
     return np.concatenate(known) if len(known) == len(parts) else None
 

@@ -16,12 +16,22 @@ from statcv.engine.parallel import check_jobs, do_tasks, progress_bar
 from statcv.engine.predictions import Absent, Held
 from statcv.engine.setup import Setup
 from statcv.engine.tasks import Tasks, ways
-from statcv.errors import ConvergenceWarning, SeparationWarning, UnseenLevelWarning
+from statcv.errors import (
+    ConvergenceWarning,
+    PrecisionWarning,
+    SeparationWarning,
+    UnseenLevelWarning,
+)
 from statcv.folds import FoldPlan
 from statcv.formula import Design
 from statcv.models import Model
 
-OF_THE_FITS = (ConvergenceWarning, SeparationWarning, UnseenLevelWarning)
+OF_THE_FITS = (
+    ConvergenceWarning,
+    PrecisionWarning,
+    SeparationWarning,
+    UnseenLevelWarning,
+)
 
 
 def run(

@@ -34,6 +34,8 @@ class Setup:
     numbers : numpy.ndarray of int or None
         Numbers from which the fits get the seeds of their models, shape (n_fits,);
         None if they are numbered as in the plan.
+    new_levels : {"mean", "omit", "error"}
+        What becomes of a held-out record whose level a training set lacks.
     """
 
     design: Design
@@ -42,6 +44,7 @@ class Setup:
     seed: int
     weights: Floats | None = None
     numbers: NDArray[np.intp] | None = None
+    new_levels: str = "mean"
 
     def __getstate__(self) -> dict[str, Any]:
         """Keep what was given; everything derived from it can be derived again."""

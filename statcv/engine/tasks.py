@@ -17,7 +17,13 @@ from numpy.typing import NDArray
 from statcv.engine.fit_messages import where
 from statcv.engine.predictions import Floats, Part, plain
 from statcv.engine.setup import Setup
-from statcv.errors import FitError, ModelError, StatcvError
+from statcv.errors import (
+    FitError,
+    ModelError,
+    PrecisionWarning,
+    StatcvError,
+    gathered_warnings,
+)
 from statcv.folds import FoldPlan
 from statcv.models import Fit, FollowingModel, TrainingSet, decisions_of
 from statcv.models.batched import FittedFolds, fit_all_folds
@@ -76,7 +82,12 @@ def _by_fit(chosen: dict[str, NDArray[Any]], fits: int) -> list[dict[str, Any]]:
 
 def fit_one_by_one(setup: Setup, fits: range) -> Part:
     """Fit a range of folds, each by itself."""
-    return Part.joined([_fit_fold(setup, fit) for fit in fits])
+    parts = []
+    for fit in fits:
+        with gathered_warnings(PrecisionWarning) as corrections:
+            part = _fit_fold(setup, fit)
+        parts.append(replace(part, corrected=np.array([bool(corrections)])))
+    return Part.joined(parts)
 
 
 def _fit_fold(setup: Setup, number: int) -> Part:

@@ -14,9 +14,9 @@ from statcv.formula.new_levels import Factors
 from statcv.formula.numeric_columns import is_finite
 from statcv.formula.outcome import Outcome
 from statcv.formula.parse import Formula, parse_formula
-from statcv.formula.quoting import quoted
+from statcv.formula.quoting import quoted, without_signs_of_r
 from statcv.formula.row_values import row_values, row_weights
-from statcv.formula.scope import caller_scope
+from statcv.formula.scope import as_function_name, caller_scope
 from statcv.formula.terms import Terms
 from statcv.formula.text_numbers import why_text
 from statcv.formula.training_sets import TrainingSets
@@ -31,6 +31,7 @@ __all__ = [
     "Terms",
     "TrainingSets",
     "as_frame",
+    "as_function_name",
     "caller_scope",
     "counted",
     "dependent_columns",
@@ -47,4 +48,5 @@ __all__ = [
     "shown_label",
     "updated_formula",
     "why_text",
+    "without_signs_of_r",
 ]

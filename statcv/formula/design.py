@@ -32,6 +32,11 @@ from statcv.formula.frame import (
 )
 from statcv.formula.numeric_columns import NumericColumns, is_finite
 from statcv.formula.outcome import Outcome, read_outcome
+from statcv.formula.overflow import (
+    refuse_infinite,
+    refuse_learning_overflow,
+    refuse_overflow_of_terms,
+)
 from statcv.formula.parse import Formula, parse_formula
 from statcv.formula.quoting import quoted
 from statcv.formula.terms import Matrix, Terms
@@ -202,7 +207,8 @@ def make_design(
     outcome = read_outcome(parsed, given, index, positive)
     if not terms.is_plain:  # otherwise the matrix shows it
         _refuse_identifiers(parsed, terms.columns)
-        _refuse_infinite(terms.columns)
+        refuse_infinite(terms.columns)
+        refuse_learning_overflow(terms)
     if na_action == "pass":
         _refuse_learning_from_missing(terms)
     _refuse_names_twice(terms)
@@ -304,17 +310,6 @@ def _refuse_identifiers(formula: Formula, columns: Series) -> None:
                 )
 
 
-def _refuse_infinite(columns: Series) -> None:
-    for name, column in columns.items():
-        if column.dtype.kind == "f":
-            infinite = np.isinf(column.to_numpy())
-            if infinite.any():
-                raise DataError(
-                    f"column {name!r} has {int(infinite.sum())} infinite values "
-                    f"(first in row {shown_label(column.index[infinite][0])})."
-                )
-
-
 def _refuse_names_twice(terms: Terms) -> None:
     if len(set(terms.names)) < len(terms.names):
         name, _ = Counter(terms.names).most_common(1)[0]
@@ -345,10 +340,11 @@ def _refuse_learning_from_missing(terms: Terms) -> None:
 
 def _refuse_not_finite(design: Design) -> None:
     """Check that a cell is NaN only where a column of its term is missing."""
+    refuse_overflow_of_terms(design.matrix, design.names)
     if design.is_finite:
         return
     bad = ~np.isfinite(design.matrix)
-    _refuse_infinite(design.terms.columns)
+    refuse_infinite(design.terms.columns)
     for j in np.flatnonzero(bad.any(axis=0)):
         used = design.terms.frame[list(design.terms.columns_of(int(j)))]
         cells = design.matrix[:, j]

@@ -16,7 +16,7 @@ Matrix = NDArray[np.float64]
 
 CELLS = 2**16  # numbers of a matrix that are computed at once
 MIN_ROWS = 2**11  # rows of a matrix that are computed at once, at least
-MIN_COLUMNS = 100  # columns from which reading each by itself takes longer than a fit
+MIN_COLUMNS = 10  # columns from which reading them all as one array is quicker
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +39,13 @@ class NumericColumns(Mapping[str, "pd.Series[Any]"]):
     @classmethod
     def of(cls, frame: pd.DataFrame, names: tuple[str, ...]) -> NumericColumns | None:
         """Read columns; None if they are few, or one is not of finite numbers."""
-        if len(names) < MIN_COLUMNS or not (frame.dtypes == np.float64)[[*names]].all():
+        if len(names) < MIN_COLUMNS:
             return None
-        values = frame[[*names]].to_numpy()
+        places = {name: j for j, name in enumerate(frame.columns.tolist())}
+        used, dtypes = [places[name] for name in names], frame.dtypes.tolist()
+        if any(dtypes[j] != np.float64 for j in used):
+            return None
+        values = frame.take(used, axis=1).to_numpy()  # quicker than by names
         if not is_finite(values):
             return None
         return cls(values, {name: j for j, name in enumerate(names)}, frame.index)

@@ -20,6 +20,7 @@ from statcv.errors import (
     warn,
 )
 from statcv.formula.frame import plain_column
+from statcv.formula.overflow import refuse_overflow
 from statcv.formula.parse import Formula
 from statcv.formula.permitted import check_rowwise, values_of
 from statcv.formula.scope import namespace
@@ -229,7 +230,7 @@ def make_outcome(
         else ()
     )
     numbers = array.astype(float)
-    _refuse_overflow(numbers, name)
+    refuse_overflow(numbers, f"the outcome {name!r}")
     return Outcome(name, "continuous", numbers, notes=notes)
 
 
@@ -241,16 +242,6 @@ def _distinct(values: NDArray[Any]) -> NDArray[Any]:
             found = np.flatnonzero(np.bincount((values - low).astype(np.intp)))
             return (found + low).astype(values.dtype)
     return np.unique(values)
-
-
-def _refuse_overflow(values: NDArray[np.float64], name: str) -> None:
-    largest = float(np.abs(values).max())
-    # a variance of squared errors sums fourth powers
-    if largest > (np.finfo(float).max / len(values)) ** 0.25 / 4:
-        raise DataError(
-            f"the outcome {name!r} has values up to {largest:.3g}, and sums of their "
-            "powers exceed what a number can hold; divide it by a power of ten first."
-        )
 
 
 def _label(value: Any, dtype: np.dtype[Any]) -> Any:

@@ -83,11 +83,11 @@ class Terms:
     @property
     def _layout(self) -> Any:
         """Patsy's description of the columns."""
-        return self._whole if self._prepared is None else self._prepared.layout
+        return self.whole if self._prepared is None else self._prepared.layout
 
     @cached_property
-    def _whole(self) -> Any:
-        """Patsy's description of the design, learnt on the whole frame."""
+    def whole(self) -> Any:
+        """Patsy's description of the design, with what is learnt on the whole frame."""
         import patsy
 
         from statcv.formula.patsy_patches import KeepMissing, PatsyFactor
@@ -116,7 +116,7 @@ class Terms:
             return ()
         if self._prepared is not None:
             return self._columns_in(self._prepared.learning)
-        infos = self._whole.factor_infos.items()
+        infos = self.whole.factor_infos.items()
         return self._columns_in(f.code for f, one in infos if one.state["transforms"])
 
     @cached_property
@@ -154,6 +154,10 @@ class Terms:
             return list(self.formula.terms)
         return [term for term in self.formula.terms for _ in self._places[term]]
 
+    def term_of(self, j: int) -> tuple[str, ...]:
+        """Return the factors of the term of column ``j`` of the matrix."""
+        return self._origins[j]
+
     def columns_of(self, j: int) -> tuple[str, ...]:
         """Return the columns of the data that column ``j`` of the matrix uses."""
         return self._columns_in(self._origins[j])
@@ -168,7 +172,7 @@ class Terms:
 
         training = self.frame.iloc[rows]
         infos = {}
-        for factor, info in self._whole.factor_infos.items():
+        for factor, info in self.whole.factor_infos.items():
             state: dict[str, Any] = {}
             environment = info.state["eval_env"]
             for which in range(factor.memorize_passes_needed(state, environment)):
@@ -177,9 +181,7 @@ class Terms:
             infos[factor] = patsy.design_info.FactorInfo(
                 factor, info.type, state, info.num_columns, info.categories
             )
-        return patsy.DesignInfo(
-            self._whole.column_names, infos, self._whole.term_codings
-        )
+        return patsy.DesignInfo(self.whole.column_names, infos, self.whole.term_codings)
 
     def learn_together(self, sets: TrainingSets) -> Learnt | None:
         """Learn the terms in all training sets; None if patsy learns them one by one.
@@ -214,7 +216,7 @@ class Terms:
 
         from statcv.formula.patsy_patches import KeepMissing
 
-        info, keep = learnt or self._whole, KeepMissing()
+        info, keep = learnt or self.whole, KeepMissing()
         with evaluating("the formula"):
             built = patsy.build_design_matrices([info], frame, keep)[0]
         matrix = np.asarray(built, dtype=float)[:, self._order]
@@ -280,7 +282,7 @@ class Terms:
         self, frame: pd.DataFrame
     ) -> dict[str, tuple[NDArray[np.intp], tuple[Any, ...]]]:
         found = {}
-        layout = self._layout if frame is self.frame else self._whole
+        layout = self._layout if frame is self.frame else self.whole
         for factor, info in layout.factor_infos.items():
             if info.type == "categorical":
                 value = values_of(factor.eval(info.state, frame))
@@ -300,7 +302,7 @@ class Terms:
         """
         import patsy
 
-        info = learnt or self._whole
+        info = learnt or self.whole
         m, infos = len(next(iter(levels.values()))), {}
         for factor, one in info.factor_infos.items():
             if factor.code in levels:
@@ -329,7 +331,7 @@ class Terms:
         ]
         if not doubtful:
             return
-        for factor, info in self._whole.factor_infos.items():
+        for factor, info in self.whole.factor_infos.items():
             described = self.formula.factors[factor.code]
             if factor.code in doubtful:
                 evaluate = partial(factor.eval, info.state)

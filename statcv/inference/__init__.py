@@ -7,7 +7,13 @@ from statcv.inference.estimates.bootstrap_632 import (
     bootstrap_estimate,
     join_values,
 )
-from statcv.inference.estimates.estimate import BOOTSTRAPS, HOWS, Estimate, resolve_how
+from statcv.inference.estimates.estimate import (
+    BOOTSTRAPS,
+    COMBINED,
+    HOWS,
+    Estimate,
+    resolve_how,
+)
 from statcv.inference.estimates.estimate import estimate as make_estimate
 from statcv.inference.estimates.estimate import estimates as make_estimates
 from statcv.inference.estimates.groups import among, group_estimates, joined_groups
@@ -31,6 +37,7 @@ from statcv.inference.intervals.methods import INTERVALS, IntervalMethod
 from statcv.inference.left_out import LeftOut
 from statcv.inference.meta.effects import RandomEffects, random_effects
 from statcv.inference.operating_characteristics import (
+    low_coverages,
     measured_comparison,
     measured_coverage,
     measured_coverages,
@@ -46,6 +53,7 @@ from statcv.inference.tests.replicates import t_test
 
 __all__ = [
     "BOOTSTRAPS",
+    "COMBINED",
     "HOWS",
     "INTERVALS",
     "Bootstrap632",
@@ -71,6 +79,7 @@ __all__ = [
     "influence_interval",
     "join_values",
     "joined_groups",
+    "low_coverages",
     "make_estimate",
     "make_estimates",
     "mean_interval",

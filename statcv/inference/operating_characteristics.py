@@ -27,6 +27,7 @@ DEFAULTS = "inference_defaults.csv"
 FOLDS = {"stratified_kfold": " in 10 folds", "repeated_kfold": " in 10 × 10 folds"}
 LEAST = 40  # smallest number of data sets with a value for which a share is reported
 MOST = 0.5  # smallest share of data sets with a value: fewer would be a selection
+LOW = 0.9  # coverage of nominal 95% below which a reader is warned
 FAR = 2.0  # ratio of two numbers of records from which they are not near each other
 CLUSTERS = 0.6  # least number of clusters per record; the study with duplicates has 0.8
 CLUSTERED = "clusters"  # the population whose records come in clusters
@@ -150,6 +151,19 @@ def measured_coverages(
         f"data sets: {', '.join(said)} (Monte Carlo error up to "
         f"{_points(max(errors))}{unknown})"
     )
+
+
+def low_coverages(
+    plan: FoldPlan, asked: Sequence[tuple[str, str, str]]
+) -> dict[str, float]:
+    """Return the lowest coverage of the metrics for which it is clearly below LOW."""
+    found = {}
+    for metric, how, interval in asked:
+        if interval in MODELS and metric in METRICS:
+            rows = _default_rows("interval", plan, how, interval, metric)
+            if (rows["covers"] + 2 * rows["covers_se"] < LOW).any():
+                found[METRICS[metric].label] = float(rows["covers"].min())
+    return found
 
 
 def _of_default_test(plan: FoldPlan, how: str, test: str, metric: str) -> str | None:

@@ -14,6 +14,7 @@ from statcv.models.boosting import XGBoost
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit
 from statcv.models.neighbors import Neighbors
+from statcv.models.points import Points, Score
 from statcv.models.resolve import MODELS, resolve_model
 from statcv.models.sklearn_estimator import Sklearn, SklearnFit
 from statcv.models.statsmodels_model import Statsmodels
@@ -38,6 +39,8 @@ __all__ = [
     "Model",
     "NegMean",
     "Neighbors",
+    "Points",
+    "Score",
     "Sklearn",
     "SklearnFit",
     "Statsmodels",

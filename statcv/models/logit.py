@@ -18,14 +18,18 @@ from statcv.models.base import (
     refuse_kind,
     refuse_missing,
 )
-from statcv.models.batched.centre import Centre, Penalties, find_centre
+from statcv.models.batched.blocks import Penalties
+from statcv.models.batched.centre import Centre, find_centre
 from statcv.models.batched.fits import FittedFolds, FoldFits
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.multiples import fit_by_multiples
 from statcv.models.batched.near import fit_class_folds, sure_fits
 from statcv.models.batched.own_matrices import Regression, fit_own_folds
 from statcv.models.batched.predictions import by_linear_predictor, names_of
-from statcv.models.batched.row_space import in_row_space, row_space, with_smaller
+from statcv.models.batched.row_space import (
+    fit_own_ridges,
+    in_row_space,
+    row_space,
+)
 from statcv.models.batched.separate import fit_alone
 from statcv.models.families import free_classes, width_of
 from statcv.models.firth import fit_firth, fit_firth_folds, sure_firth_fits
@@ -173,31 +177,25 @@ class Logit:
         if self.flic:
             return self._fit_flic_folds(records, folds)
         own = self.own_ridges(records, folds)
-        wide = own is not None and records.X.shape[1] > len(records.X)
         if folds.matrices is not None:
-            if wide:
+            if own is not None and records.X.shape[1] > len(records.X):
                 return None  # each training set has a row space of its own
             return fit_own_folds(self, _regression(self, records, own), records, folds)
-        ridge, made = self.ridge(records), None
-        if wide or (own is None and not self.has_firth):
-            made = fit_by_multiples(records, folds, ridge, own)
-        penalty = ridge if own is None else own
-        if made is not None:
-            fits = made.refit(self, records, folds)
-            fitted = by_linear_predictor(fits, records, folds, _mean(records), penalty)
-            return fitted if wide else with_smaller(fitted, records, penalty)
-        if wide:
-            return None  # they are fitted one by one
+        ridge = self.ridge(records)
         if own is None:
             fit_rotated = partial(self.fit_folds, folds=folds)
             names = partial(names_of, records, ridge)
             smaller = in_row_space(records, folds, ridge, names, fit_rotated)
             if smaller is not None:
                 return smaller
-        if self.firth:
-            fits = fit_firth_folds(self, records, folds)
+            fits = None
         else:
+            fits = fit_own_ridges(self, records, folds, own, sure_fits)
+        if fits is None and self.firth:
+            fits = fit_firth_folds(self, records, folds)
+        elif fits is None:
             fits = fit_class_folds(self, records, folds, own)
+        penalty = ridge if own is None else own
         return by_linear_predictor(fits, records, folds, _mean(records), penalty)
 
     def _fit_flic_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds:

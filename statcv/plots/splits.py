@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.arguments import is_whole
+from statcv.arguments import described, is_whole
 from statcv.errors import ArgumentError, ArgumentTypeError, SchemeError
 from statcv.folds import FoldPlan, Response
 from statcv.inference import Readable
@@ -138,8 +138,8 @@ def shown_splits(
     """
     if repeat is not None and (not is_whole(repeat) or not 1 <= repeat <= plan.repeats):
         raise ArgumentError(
-            f"repeat={repeat!r} is not in the plan, which has repeats 1 to "
-            f"{plan.repeats}."
+            f"repeat must be one of the plan's repeats 1 to {plan.repeats}, not "
+            f"{described(repeat)}."
         )
     alone = plan.repeats > 1 and plan.n_splits == plan.repeats
     title = plan.scheme

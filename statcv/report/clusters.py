@@ -14,12 +14,12 @@ from statcv.report.parts import (
     Said,
     Section,
     count,
-    digits_of,
     estimate_head,
+    limits_cell,
     rounded,
-    with_limits,
 )
 from statcv.results.refittable import Refittable
+from statcv.words import limits_digits
 
 LEAST = 3  # least number of clusters for a variance between them
 FEW = 4  # largest number of clusters of which every two are compared
@@ -104,12 +104,12 @@ class Clusters:
     def _table(self) -> ReportTable:
         """Return the estimates with their intervals, one row per cluster."""
         own, group, rows = self.own, self.group, []
-        digits = min(map(digits_of, own["lower"], own["upper"]))
+        digits = min(map(limits_digits, own["lower"], own["upper"]))
         for place, row in own.to_dict("index").items():
             at = f"{self.own_api}.loc[{place}, "
             label = Said(str(row[group.text]), f"{at}{group.text!r}]")
             n = count(int(row["n"]), f"{at}'n']")
-            rows.append((label, n, with_limits(row, at, digits)))
+            rows.append((label, n, limits_cell(row, at, digits)))
         hows = Said(
             ", ".join(own["how"].str.replace("_", " ").unique()),
             f"', '.join({self.own_api}.loc[{list(own.index)}, 'how']"
@@ -128,7 +128,7 @@ class Clusters:
             first, second = (
                 Said(str(row[name]), f"{at}{name!r}]") for name in ("first", "second")
             )
-            cell = with_limits(row, at, value="difference")
+            cell = limits_cell(row, at, value="difference")
             p = rounded(float(row["p_holm"]), f"{at}'p_holm']")
             rows.append((second, first, cell, p))
         caption = f"Differences of the {self.label}, second minus first"

@@ -44,7 +44,8 @@ from statcv.results.summary import Summary
 
 def summary_of(res: Cited, level: float) -> Cited:
     """Return the summary of a result."""
-    return Cited(res.thing.summary(level), f"{res.api}.summary(level={level!r})")
+    call = f"{res.api}.summary(level={level!r}, notes=True)"
+    return Cited(res.thing.summary(level, notes=True), call)
 
 
 def shown_tables(summary: Cited) -> tuple[ReportTable, ...]:
@@ -166,7 +167,7 @@ def comparison_report(comparison: Reported, style: str | None = None) -> Report:
         )
     check_style(style)
     res, level = Cited(comparison), comparison.level
-    summary = Cited(comparison.summary(), "res.summary()")
+    summary = Cited(comparison.summary(notes=True), "res.summary(notes=True)")
     results = {
         name: Cited(one, f"res.results[{name!r}]")
         for name, one in comparison.results.items()

@@ -8,20 +8,19 @@ from statcv.errors import ArgumentError
 from statcv.report.characteristics import table1
 from statcv.report.facts import is_given, lists_coefficients
 from statcv.report.parts import (
-    DIGITS,
     Cited,
     Prose,
     ReportTable,
     Said,
     Words,
-    digits_of,
     estimate_head,
+    limits_cell,
     prose,
     rounded,
     shown,
-    with_limits,
 )
 from statcv.results.summary import MANY, decimals
+from statcv.words import limits_digits
 
 # further columns of the metrics, and their heads
 BARE = {
@@ -39,14 +38,14 @@ def metrics_table(res: Cited, level: float) -> ReportTable:
     rows: Rows = []
     for place, row in enumerate(table.to_dict("records")):
         at = f"{api}.loc[{place}, "
-        digits = digits_of(row["lower"], row["upper"])
+        digits = limits_digits(row["lower"], row["upper"])
         metric = res.thing.chosen_metrics[place].label
         label = Said(metric, f"{res.api}.chosen_metrics[{place}].label")
         how = Said(row["how"].replace("_", " "), f"{at}'how'].replace('_', ' ')")
         cells: Prose = tuple(
             shown(row[name], f"{at}{name!r}]", digits) for name in bare
         )
-        rows.append(((label, " (", how, ")"), with_limits(row, at), *cells))
+        rows.append(((label, " (", how, ")"), limits_cell(row, at), *cells))
     heads: Prose = tuple(Said(BARE[name], repr(BARE[name])) for name in bare)
     head = ("metric", estimate_head(level), *heads)
     return ReportTable("Metrics", head, tuple(rows))
@@ -66,7 +65,7 @@ def coefficient_tables(res: Cited) -> tuple[ReportTable, ...]:
     rows: Rows = []
     spreads = fits.std().to_numpy()
     spreads = spreads[spreads > 0]
-    digits = decimals(float(spreads.min())) if len(spreads) else DIGITS
+    digits = decimals(float(spreads.min())) if len(spreads) else 3
     for place, name in enumerate(whole.index):
         cells = [
             shown(float(part[place]), f"{api}.iloc[{place}]", digits)
@@ -125,7 +124,7 @@ def comparison_tables(res: Cited) -> tuple[ReportTable, ReportTable]:
     for place, row in enumerate(res.thing.differences.to_dict("records")):
         at = f"{res.api}.differences.loc[{place}, "
         second, first = (Said(row[end], f"{at}{end!r}]") for end in ("second", "first"))
-        cell = with_limits(row, at, digits, "difference")
+        cell = limits_cell(row, at, digits, "difference")
         tests = [rounded(row[name], f"{at}{name!r}]") for name in ("p", "p_holm")]
         rows.append(((second, " − ", first), cell, *tests))
     head = ("difference", said, "p", "p (Holm)")
@@ -138,7 +137,7 @@ def _each(res: Cited) -> list[tuple[Said, Prose]]:
     return [
         (
             Said(str(name), f"{res.api}.table.index[{place}]"),
-            with_limits(row, f"{res.api}.table.loc[{name!r}, ", digits),
+            limits_cell(row, f"{res.api}.table.loc[{name!r}, ", digits),
         )
         for place, (name, row) in enumerate(table.to_dict("index").items())
     ]
@@ -147,4 +146,4 @@ def _each(res: Cited) -> list[tuple[Said, Prose]]:
 def _digits(res: Cited) -> int:
     """Return the number of decimals of all estimates and differences."""
     pairs = res.thing.differences
-    return min(map(digits_of, pairs["lower"], pairs["upper"]))
+    return min(map(limits_digits, pairs["lower"], pairs["upper"]))

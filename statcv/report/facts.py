@@ -20,15 +20,15 @@ from statcv.report.parts import (
     Said,
     Words,
     count,
-    digits_of,
+    limits_cell,
     named_values,
     plain_text,
     prose,
     rounded,
-    with_limits,
 )
 from statcv.results.refittable import Refittable
 from statcv.results.summary import MANY, Summary
+from statcv.words import limits_digits
 
 
 class Reported(Protocol):
@@ -54,7 +54,7 @@ class Reported(Protocol):
     def method(self) -> PairedMethod:
         """The test."""
 
-    def summary(self) -> Summary:
+    def summary(self, *, notes: bool = False) -> Summary:
         """Return the summary."""
 
     def plot(self, kind: str, ax: Any) -> Any:
@@ -130,7 +130,7 @@ def metric_words(res: Cited, level: float) -> Prose:
 def value_words(res: Cited, level: float, interval: str = "CI") -> Prose:
     """Return the value of the headline with its interval, which is named."""
     one = estimate_of(res, level)
-    places = digits_of(one.thing.lower, one.thing.upper)
+    places = limits_digits(one.thing.lower, one.thing.upper)
     if np.isnan(one.thing.lower):
         return prose(f"{{one.value:.{places}f}} (no interval)", one=one)
     share = Said(f"{100 * level:g}", f"100 * {one.api}.level", 100 * one.thing.level)
@@ -205,7 +205,7 @@ def data_flow(res: Cited) -> ReportTable:
 def heterogeneity_table(found: RandomEffects, api: str) -> ReportTable:
     """Return what random effects say of the spread of clusters."""
     limits = {name: getattr(found, name) for name in ("estimate", "lower", "upper")}
-    mean = with_limits(limits, f"vars({api})[")
+    mean = limits_cell(limits, f"vars({api})[")
     said = {
         "tau2": "variance between clusters (tau²)",
         "i2": "share of heterogeneity (I²)",

@@ -194,7 +194,7 @@ def comparison_table(
     if text is None:
         text = f"{comparison.metric.label} and its paired differences "
         text += _evaluated(comparison.results)
-    told = comparison.summary().notes if notes else ()
+    told = comparison.summary(notes=True).notes if notes else ()
     return PaperTable(frame, text, label, told)
 
 

@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from statcv.results.summary import column, decimals, number
-from statcv.words import percent
-
-DIGITS = 3  # decimals of an estimate whose standard error is from 0.001 to 1
+from statcv.results.summary import column, number
+from statcv.words import limits_digits, percent
 
 
 @dataclass(frozen=True)
@@ -243,17 +241,6 @@ def count(value: int, api: str) -> Said:
     return Said(str(value), api, float(value))
 
 
-def digits_of(lower: float, upper: float) -> int:
-    """Return the decimals of an estimate: 3, unless its interval warrants many others.
-
-    >>> digits_of(0.61, 0.82), digits_of(48.0, 60.0), digits_of(math.nan, 1.0)
-    (3, 1, 3)
-    """
-    se = (upper - lower) / 4
-    places = decimals(se) if math.isfinite(se) and se > 0 else DIGITS
-    return DIGITS if abs(places - DIGITS) <= 1 else places
-
-
 def shown(value: float, api: str, digits: int) -> Said:
     """Return a number with a given number of decimals."""
     (text,) = column([value], [], digits)
@@ -270,7 +257,7 @@ def estimate_head(level: float) -> Said:
     return Said(text, f"'estimate ({{:g}}% CI)'.format(100 * {level!r})")
 
 
-def with_limits(
+def limits_cell(
     row: Mapping[Any, Any], at: str, digits: int | None = None, value: str = "estimate"
 ) -> Prose:
     """Return an estimate and its interval as one cell, such as 0.68 (0.58 to 0.77).
@@ -287,7 +274,7 @@ def with_limits(
         Name of the estimate.
     """
     lower, upper = float(row["lower"]), float(row["upper"])
-    places = digits_of(lower, upper) if digits is None else digits
+    places = limits_digits(lower, upper) if digits is None else digits
 
     def said(name: str) -> Said:
         return shown(float(row[name]), f"{at}{name!r}]", places)

@@ -19,12 +19,14 @@ from statcv.folds.theory import pooled_null_auroc
 from statcv.inference.estimates.no_skill import MATERIAL, NoSkill
 from statcv.inference.estimates.values import values_by_repeat
 from statcv.inference.tests.permutation import is_permutable
+from statcv.results.notes import balancing
 from statcv.results.result import CVResult
 from statcv.words import joined, listed
 
 Labels = NDArray[Any]
 
 PASSED_ON = {"weight": "weights", "all": "every subsample"}
+MAX_TRAINED = 10_000  # largest sum of training records that are fitted once more
 MOST_IN_PAIRS = 500  # largest number of records of which all pairs are examined
 POINTS = 2000  # number of points that represent the two normal distributions
 
@@ -42,7 +44,7 @@ def warn_of_bias(result: CVResult) -> None:
     stated = [row for row in rows if row.told]
     warn(
         f"distributional bias: {_without(result)} would score {_said(stated)}. "
-        f"{_cause(result)}{_advice(result)}.{_of_model(result)}",
+        f"{_cause(result)}{balancing(result)}.{_of_model(result)}",
         DistributionalBiasWarning,
     )
 
@@ -51,18 +53,21 @@ def _warn_of_ranges(result: CVResult) -> bool:
     """Warn of folds that follow a covariate which is tied to the outcome.
 
     A model that needs the covariate is tested on values on which it was not trained
-    (Bey et al. 2020). Models of which all folds are fitted together are fitted once
-    more on folds of narrower bins; for others only the folds are judged.
+    (Bey et al. 2020). Models of which all folds are fitted together, and those with
+    little to fit, are fitted once more on folds of narrower bins; for others only the
+    folds are judged.
     """
     strata = result.plan.strata
     able = result.learner.capabilities
     if strata is None or not strata.finer or not able.refits:
         return False
     share, p = _tie(result)
-    together = result.refits.setup.fits_together and able.fits_per_training_set <= 1
-    if not p < UNLIKE or not (together or share > MATERIAL):
+    fits = able.fits_per_training_set
+    together = result.refits.setup.fits_together and fits <= 1
+    measured = together or fits * result.plan.n_train.sum() <= MAX_TRAINED
+    if not p < UNLIKE or not (measured or share > MATERIAL):
         return False
-    if together:
+    if measured:
         worse = [
             row
             for row in _on_finer_folds(result)
@@ -81,7 +86,7 @@ def _warn_of_ranges(result: CVResult) -> bool:
         size = "; stratifier_bias() measures by how much"
         if told:
             size = f": {_without(result)} would score {_said(told)}{size}"
-    sure = "are" if together else "are probably"
+    sure = "are" if measured else "are probably"
     cure = "reduces" if strata.finer_per_fold < ALIKE else "removes nearly all of"
     warn(
         f"pessimistic bias: every fold holds out values of {strata.label} on which its "
@@ -161,27 +166,6 @@ def _cause(result: CVResult) -> str:
         return "The training means of these folds reveal the held-out values"
     of = "means" if kind == "binary" else "class proportions"
     return f"The training {of} of these folds reveal the held-out labels"
-
-
-def _advice(result: CVResult) -> str:
-    """Name the plan that balances the training sets, if there is one."""
-    strata = result.plan.strata
-    if strata is not None and strata.coarse:
-        if strata.finer:
-            return f"; stratify={strata.finer} makes the folds alike"
-        return (
-            f"; {strata.label} has too few values for folds to be alike, and those of "
-            "a covariate with more values are nearly unbiased, by "
-            f"stratify=by_quantile(…, per_fold={ALIKE})"
-        )
-    if result.design.outcome.kind == "continuous":
-        return "; scheme='leave_pair_out' compares only records held out by one fit"
-    if result.plan.rebalanced:
-        return ""
-    scheme = result.plan.made_by
-    alone = scheme is not None and (scheme.leaves_one_out or scheme.holds_out_pairs)
-    remedy = "scheme='rloocv'" if alone else "rebalance='subsample'"
-    return f"; {remedy} balances every training set"
 
 
 def _warn_of_neighbours(result: CVResult) -> None:

@@ -1,4 +1,4 @@
-"""Notes of a summary on the columns of the design: splines, and a ridge."""
+"""Notes of a summary on the design: the outcome, splines, and a ridge."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ import re
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from statcv.inference import Readable
 from statcv.models import Logit
+from statcv.models.likelihood import Bernoulli
+from statcv.results.summary import number
 from statcv.words import plural
+
+FEW_EVENTS = 5  # number of events per coefficient below which events are few
 
 
 def beyond_knots(result: Readable) -> list[str]:
@@ -95,4 +100,73 @@ def new_levels(result: Readable) -> list[str]:
     return [
         f"{plural(len(rows), 'held-out record')} {have} a level of {factors} that the "
         f"training set lacks. {are} {told}."
+    ]
+
+
+# ---- the outcome ----
+
+
+def few_events(result: Readable) -> list[str]:
+    """Count the records of the rarer class, if an unpenalised fit has few of them."""
+    outcome, table = result.design.outcome, result.held.coefficients
+    sensitivity = result.scores.sensitivity
+    if outcome.kind != "binary" or table is None or sensitivity is None:
+        return []
+    penalty = sensitivity.fits.penalty
+    free = result.learner.capabilities.likelihood == Bernoulli()
+    terms = table.shape[1] - (result.design.intercept is not None)
+    level, events = min(outcome.counts.items(), key=lambda item: item[1])
+    if not free or penalty[np.isfinite(penalty)].any() or events >= FEW_EVENTS * terms:
+        return []
+    return [
+        f"Few events: {events} records with {outcome.name} = {level} for "
+        f"{plural(terms, 'coefficient')}, {events / terms:.1f} for each; a penalty, "
+        "such as Logit(firth=True), stabilises such fits."
+    ]
+
+
+def null_model(result: Readable) -> list[str]:
+    """State what stands for no predictors where no training mean is known."""
+    used = [
+        one.label
+        for one in result.chosen_metrics
+        if one.uses_baseline or one.name == "r2"
+    ]
+    if not (result.scores.external and result.scores.probabilities and used):
+        return []
+    outcome, y = result.design.outcome, result.design.y
+    on, what = used[0], f"the mean of {outcome.name}, {number(float(y.mean()))},"
+    if outcome.kind == "binary":
+        what = f"the share of {outcome.name} = {outcome.levels[1]}, {y.mean():.3f},"
+    return [
+        f"The model without predictors, to which the {on} refers, predicts {what} in "
+        "these records, since those to which the model was fitted are not known."
+    ]
+
+
+# number of records above which the effect of equal class shares is negligible
+MAX_RECORDS_OF_NOTE = 500
+
+
+def even_classes(result: Readable, table: pd.DataFrame) -> list[str]:
+    """Say what folds with equal class shares do to losses and to calibration."""
+    plan, y = result.plan, result.design.y
+    scheme = plan.made_by
+    even = plan.rebalanced or (scheme is not None and scheme.spreads)
+    affected = {"brier", "oe_ratio", "calibration_intercept"} & set(table.index)
+    binary = result.design.outcome.kind == "binary"
+    if not (
+        even
+        and affected
+        and binary
+        and plan.n <= MAX_RECORDS_OF_NOTE
+        and plan.partition
+    ):
+        return []
+    p = float(y.mean())
+    return [
+        "Every training set has the same share of events, whatever it holds out, so "
+        "that O:E is near 1 and the calibration intercept near 0 by construction, and "
+        "the Brier score is too low by about 2p(1 - p)/n = "
+        f"{2 * p * (1 - p) / plan.n:.2g}; scheme='kfold' avoids this."
     ]

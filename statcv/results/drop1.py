@@ -23,8 +23,8 @@ from statcv.results.comparison.null import null_result
 from statcv.results.comparison.text import summarise_comparison
 from statcv.results.cost import LONG, duration, seconds_once
 from statcv.results.refittable import Refittable
-from statcv.results.summary import WIDTH, Summary, column
-from statcv.words import p_value, percent
+from statcv.results.summary import Summary, column
+from statcv.words import p_value, percent, with_interval
 
 FULL = "<none>"  # R's name of the row in which nothing is dropped
 
@@ -86,15 +86,15 @@ class Drop1:
         def text(name: str) -> list[str]:
             return column(table[name].tolist(), table["se"].tolist(), digits)
 
-        limits = zip(text("lower"), text("upper"), strict=True)
-        ranges = ["" if "–" in pair else " to ".join(pair) for pair in limits]
+        parts = zip(text("difference"), text("lower"), text("upper"), strict=True)
         shown = {
             "estimate": text("estimate"),
-            "difference": text("difference"),
-            f"{percent(compared.level)} interval": ranges,
+            f"difference ({percent(compared.level)} CI)": [
+                with_interval(*one) for one in parts
+            ],
             "p": list(map(p_value, table["p"])),
         }
-        notes = summarise_comparison(compared.contrasts, "none", "").notes
+        notes = summarise_comparison(compared.contrasts, "none", "", notes=True).notes
         if self._tests:
             shown["df"] = ["" if np.isnan(n) else f"{n:.0f}" for n in table["df"]]
             shown["LR"] = column(table["lr"].tolist(), [], 2)
@@ -103,11 +103,7 @@ class Drop1:
             notes = (*notes, f"{said}. {ANOTHER_QUESTION}.")
         result = compared.results[FULL]
         body = pd.DataFrame(shown).replace("–", "")
-        body.index = pd.Index([""] * len(body))
-        room = WIDTH - len(body.to_string(line_width=None).partition("\n")[0])
-        body.index = pd.Index(
-            [t if len(t) <= room else f"{t[: room - 1]}…" for t in table["term"]]
-        )
+        body.index = pd.Index(table["term"].tolist())
         caption = f"{compared.stated} without each term, and the difference from all"
         return Summary(
             title=f"Single term deletions of {result.design.formula.text}",

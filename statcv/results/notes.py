@@ -2,49 +2,89 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
-from statcv.folds import is_sample
-from statcv.inference import (
-    BootstrapEstimate,
-    Estimate,
-    NullBias,
-    Readable,
-    measured_coverage,
-    measured_coverages,
-)
-from statcv.inference.estimates.monte_carlo import MonteCarlo
+from statcv.folds.strata import ALIKE
+from statcv.inference import Estimate, NullBias, Readable
 from statcv.inference.tests.permutation import is_permutable
 from statcv.models.tuning import choices
-from statcv.results.design_notes import beyond_knots, new_levels, uneven_ridge
-from statcv.results.estimates import is_bootstrap
-from statcv.results.summary import number
-from statcv.words import plural, sentence, stated
+from statcv.results.design_notes import (
+    beyond_knots,
+    even_classes,
+    few_events,
+    new_levels,
+    null_model,
+    uneven_ridge,
+)
+from statcv.results.interval_notes import (
+    bootstrap_parts,
+    measured,
+    method,
+    monte_carlo_error,
+    no_interval,
+    no_other_intervals,
+    others_measured,
+    poorly_covered,
+)
+from statcv.results.summary import WIDTH
+from statcv.words import plural
 
 # checks that the note on the training mean covers
 SAID_ABOVE = ("label_correlation", "negative_mean_auroc")
 
+# the weight of a note: whether a reader of the estimates would decide otherwise
+BIASED = 4  # the estimates are biased, or the held-out outcomes leaked
+UNSOUND = 3  # fits failed, or there is no interval
+LIMITED = 2  # the estimates say less than they seem to
+USEFUL = 1  # what else could be asked of the data
+METHOD = 0  # how the numbers were made; told on request
 
-def _null_model(result: Readable) -> list[str]:
-    """State what stands for no predictors where no training mean is known."""
-    used = [
-        one.label
-        for one in result.chosen_metrics
-        if one.uses_baseline or one.name == "r2"
-    ]
-    if not (result.scores.external and result.scores.probabilities and used):
-        return []
-    outcome, y = result.design.outcome, result.design.y
-    on, what = used[0], f"the mean of {outcome.name}, {number(float(y.mean()))},"
-    if outcome.kind == "binary":
-        what = f"the share of {outcome.name} = {outcome.levels[1]}, {y.mean():.3f},"
-    return [
-        f"The model without predictors, to which the {on} refers, predicts {what} in "
-        "these records, since those to which the model was fitted are not known."
-    ]
+MOST_NOTES = 3  # largest number of notes that are shown unless requested
+# number of records up to which equal class shares change a Brier score by 5%
+FEW_RECORDS = 40
+
+# the weights of an audit's findings that are of concern; LIMITED for others
+OF_FINDINGS = {
+    "duplicates": BIASED,
+    "opposite_twins": BIASED,
+    "class_not_trained": UNSOUND,
+    "class_not_held_out": USEFUL,
+}
+
+Note = tuple[int, str]  # the weight of a note, and its text
+
+
+def shown_notes(
+    notes: Sequence[Note], everything: bool, room: int
+) -> tuple[tuple[str, ...], str]:
+    """Return the notes that are shown, by weight, and where the others are.
+
+    Parameters
+    ----------
+    notes : sequence of Note
+    everything : bool
+        Whether all are shown, not only those that may change a decision.
+    room : int
+        Number of lines that are free for them; the first is shown in any case.
+    """
+    ranked = list(dict.fromkeys(sorted(notes, key=lambda note: -note[0])))
+    if everything:
+        return tuple(text for _, text in ranked), ""
+    chosen, lines = list[str](), 0
+    for weight, text in ranked:
+        needed = len(textwrap.wrap(f"- {text}", WIDTH, subsequent_indent="  "))
+        if weight == METHOD or len(chosen) == MOST_NOTES:
+            break
+        if not chosen or lines + needed <= room:
+            chosen.append(text)
+            lines += needed
+    others = plural(len(ranked) - len(chosen), "further note")
+    more = f"summary(notes=True) adds {others}, on how the numbers were made."
+    return tuple(chosen), more if len(ranked) > len(chosen) else ""
 
 
 def notes_of(
@@ -53,8 +93,8 @@ def notes_of(
     level: float,
     size: float | None,
     biases: Sequence[NullBias],
-) -> tuple[str, ...]:
-    """Return the notes of a summary, each of them once.
+) -> list[Note]:
+    """Return the notes of a summary with their weights.
 
     Parameters
     ----------
@@ -68,91 +108,193 @@ def notes_of(
     biases : sequence of NullBias
         Biases without skill that were estimated.
     """
-    notes = list(result.design.outcome.notes)
     headline = result.estimate(level=level)
-    name = stated(headline.label, headline.how)
-    if headline.method == "none":
-        notes.append(f"{name} has no interval: {headline.assumes}.")
-    else:
-        notes.append(f"Interval of {name}: {headline.method}; {headline.assumes}.")
-        notes += _measured(result, headline)
-        notes += _others_measured(result, table, headline)
-    notes += _bootstrap(result, headline)
-    notes += _null_model(result)
-    notes += _even_classes(result, table)
-    for metric, words in table["interval"].items():
-        if words.startswith("none") and metric != headline.metric:
-            notes.append(f"No interval of {metric}{words[4:]}.")
-    if result.scores.decided:
-        other = result.held.decided_otherwise
-        notes.append(
-            "Classes are those of the model's predict, which differ from a threshold "
-            f"of one half for {int(other.sum())} of {len(other)} predictions; "
-            "threshold= sets one."
+    said = {
+        BIASED: [
+            *_biased(result),
+            *_reversed(result, headline),
+            *(bias.sentence for bias in biases),
+        ],
+        UNSOUND: [*no_interval(headline), *_failed(result)],
+        LIMITED: [
+            *result.design.outcome.notes,
+            *poorly_covered(result, table, headline),
+            *few_events(result),
+            *_overlapping(result),
+            *new_levels(result),
+            *uneven_ridge(result),
+            *_saturated(result),
+        ],
+        USEFUL: [
+            *_of_scores(result),
+            *_chosen(result),
+            *_drawn_once(result),
+            *beyond_knots(result),
+        ],
+        METHOD: [
+            *measured(result, headline),
+            *others_measured(result, table, headline),
+            *bootstrap_parts(result, headline),
+            *null_model(result),
+            *no_other_intervals(table, headline),
+            *_decided(result),
+            *_training_mean(result, biases),
+            *_lacking(result),
+        ],
+    }
+    narrow = "too narrow" in headline.assumes
+    notes = [(LIMITED if narrow else METHOD, text) for text in method(headline)]
+    notes += [(weight, text) for weight, texts in said.items() for text in texts]
+    error, small = monte_carlo_error(result, headline, size)
+    asked = METHOD if small else USEFUL
+    notes += [(UNSOUND if size is not None else asked, said) for said in error]
+    weight = USEFUL if result.plan.n <= FEW_RECORDS else METHOD
+    notes += [(weight, said) for said in even_classes(result, table)]
+    return notes + _audited(result)
+
+
+# ---- estimates that are biased, or fits that failed ----
+
+
+def _biased(result: Readable) -> list[str]:
+    """Say by how much the headline is biased without predictors, if that is much."""
+    row = result.without_predictors[0]
+    if not row.material:
+        return []
+    way = "downwards" if (row.perfect - row.value) * row.bias < 0 else "upwards"
+    label = row.metric.label
+    return [
+        f"Biased {way}: in these folds a model without any predictor has {label} "
+        f"{row.found:.3f}, where no skill is {row.value:.3f}{balancing(result)}."
+    ]
+
+
+def balancing(result: Readable) -> str:
+    """Name the plan that balances the training sets, if there is one."""
+    strata = result.plan.strata
+    if strata is not None and strata.coarse:
+        if strata.finer:
+            return f"; stratify={strata.finer} makes the folds alike"
+        return (
+            f"; {strata.label} has too few values for folds to be alike, and those of "
+            "a covariate with more values are nearly unbiased, by "
+            f"stratify=by_quantile(…, per_fold={ALIKE})"
         )
-    several = len(result.chosen_metrics) > 1
-    read = {metric.reads for metric in result.chosen_metrics}
-    if several and not result.scores.probabilities and "probabilities" not in read:
-        notes.append(
-            "Predictions are scores and not probabilities, so that metrics of "
-            "probabilities are omitted."
-        )
-    notes += _saturated(result)
-    notes += new_levels(result)
-    if result.held.chosen is not None:
-        notes.append(f"Chosen inside the training sets: {choices(result.held.chosen)}.")
-    if result.plan.repeats > 1 and not result.scores.by_split:
-        notes.append(_chance(result, headline, name, size))
-    elif is_sample(result.plan):
-        notes.append(_sampled(result, headline, name, size))
-    drawn = {"subsample": "dropped", "upsample": "repeated"}
-    by_class = result.design.outcome.kind != "continuous"
-    if result.plan.rebalance in drawn and by_class and result.plan.repeats == 1:
-        notes.append(
-            f"The {drawn[result.plan.rebalance]} records were drawn once; repeats=20 "
-            "averages over draws and shows how much they change the estimate."
-        )
-    informative = not result.scores.apart  # a single fit has the same mean for all
+    if result.design.outcome.kind == "continuous":
+        return "; scheme='leave_pair_out' compares only records held out by one fit"
+    if result.plan.rebalanced:
+        return ""
+    scheme = result.plan.made_by
+    alone = scheme is not None and (scheme.leaves_one_out or scheme.holds_out_pairs)
+    remedy = "scheme='rloocv'" if alone else "rebalance='subsample'"
+    return f"; {remedy} balances every training set"
+
+
+def _audited(result: Readable) -> list[Note]:
+    """Return what the audit of the folds finds of concern."""
     binary = result.design.outcome.kind == "binary"
-    if informative and not np.isnan(result.mean_model_auroc):
-        mean, area = ("mean", "auROC") if binary else ("shares", "Hand–Till auROC")
-        notes.append(
-            f"Under these folds the training {mean} alone, without any predictor, "
-            f"{'has' if binary else 'have'} pooled {area} "
-            f"{result.mean_model_auroc:.3f} (0.5 is no skill)."
-            + ("" if biases else _call_for_bias(result))
-        )
-    if result.scores.overlapping and _ranks_pooled(result):
-        notes.append(
-            "In pooled metrics, the prediction for a record is the mean over all fits "
-            "that held it out. Different fits are then compared, so that pooled rank "
-            "metrics are biased downwards if there is no skill."
-        )
-    notes += [bias.sentence for bias in biases]
-    notes += [
-        found.sentence
+    return [
+        (OF_FINDINGS.get(found.check, LIMITED), found.sentence)
         for found in result.audit.findings
         if found.concern and not (binary and found.check in SAID_ABOVE)
     ]
-    held, fits = result.held, result.plan.n_fits
-    if held.coefficients is not None and held.coefficients.isna().any(axis=None):
-        lacking = held.coefficients.isna().sum()
-        counts = ", ".join(f"{term} in {n}" for term, n in lacking.items() if n)
-        notes.append(
-            "Coefficients of terms that occur in no training row are omitted "
-            f"({counts} of {fits} fits)."
-        )
-    notes += uneven_ridge(result)
-    notes += _reversed(result, headline)
-    notes += beyond_knots(result)
-    if not held.converged.all():
-        notes.append(f"{int((~held.converged).sum())} of {fits} fits did not converge.")
+
+
+def _failed(result: Readable) -> list[str]:
+    """Count the fits that separate the classes, or did not converge."""
+    held, fits, notes = result.held, result.plan.n_fits, []
     if held.separated.any():
         notes.append(
             f"{int(held.separated.sum())} of {fits} fits separate the classes "
             "(fitted probabilities of 0 or 1)."
         )
-    return tuple(dict.fromkeys(notes))
+    if not held.converged.all():
+        notes.append(f"{int((~held.converged).sum())} of {fits} fits did not converge.")
+    return notes
+
+
+def _lacking(result: Readable) -> list[str]:
+    """Name the coefficients that some training sets do not determine."""
+    table = result.held.coefficients
+    if table is None or not table.isna().any(axis=None):
+        return []
+    lacking = table.isna().sum()
+    counts = ", ".join(f"{term} in {n}" for term, n in lacking.items() if n)
+    return [
+        "Coefficients of terms that occur in no training row are omitted "
+        f"({counts} of {result.plan.n_fits} fits)."
+    ]
+
+
+# ---- what the estimates say ----
+
+
+def _overlapping(result: Readable) -> list[str]:
+    """Say that pooled ranks compare fits, where several fits predict a record."""
+    if not (result.scores.overlapping and _ranks_pooled(result)):
+        return []
+    return [
+        "In pooled metrics, the prediction for a record is the mean over all fits "
+        "that held it out. Different fits are then compared, so that pooled rank "
+        "metrics are biased downwards if there is no skill."
+    ]
+
+
+def _of_scores(result: Readable) -> list[str]:
+    """Say that metrics of probabilities are omitted, if predictions are scores."""
+    read = {metric.reads for metric in result.chosen_metrics}
+    several = len(result.chosen_metrics) > 1
+    if not several or result.scores.probabilities or "probabilities" in read:
+        return []
+    return [
+        "Predictions are scores and not probabilities, so that metrics of "
+        "probabilities are omitted."
+    ]
+
+
+def _decided(result: Readable) -> list[str]:
+    """Say that the model itself predicts the classes."""
+    if not result.scores.decided:
+        return []
+    other = result.held.decided_otherwise
+    return [
+        "Classes are those of the model's predict, which differ from a threshold "
+        f"of one half for {int(other.sum())} of {len(other)} predictions; "
+        "threshold= sets one."
+    ]
+
+
+def _chosen(result: Readable) -> list[str]:
+    chosen = result.held.chosen
+    if chosen is None:
+        return []
+    return [f"Chosen inside the training sets: {choices(chosen)}."]
+
+
+def _drawn_once(result: Readable) -> list[str]:
+    """Say that records were dropped or repeated at random, once."""
+    drawn = {"subsample": "dropped", "upsample": "repeated"}
+    plan, kind = result.plan, result.design.outcome.kind
+    if plan.rebalance not in drawn or kind == "continuous" or plan.repeats > 1:
+        return []
+    return [
+        f"The {drawn[plan.rebalance]} records were drawn once; repeats=20 "
+        "averages over draws and shows how much they change the estimate."
+    ]
+
+
+def _training_mean(result: Readable, biases: Sequence[NullBias]) -> list[str]:
+    """State the auROC of the training mean, which a single fit does not have."""
+    if result.scores.apart or np.isnan(result.mean_model_auroc):
+        return []
+    binary = result.design.outcome.kind == "binary"
+    mean, area = ("mean", "auROC") if binary else ("shares", "Hand–Till auROC")
+    return [
+        f"Under these folds the training {mean} alone, without any predictor, "
+        f"{'has' if binary else 'have'} pooled {area} "
+        f"{result.mean_model_auroc:.3f} (0.5 is no skill)."
+        + ("" if biases else _call_for_bias(result))
+    ]
 
 
 def _reversed(result: Readable, headline: Estimate) -> list[str]:
@@ -167,33 +309,6 @@ def _reversed(result: Readable, headline: Estimate) -> list[str]:
         f"classes in reverse. Is {outcome.positive!r} the class that they are for? "
         f"positive={outcome.levels[0]!r} takes the other."
     ]
-
-
-def _measured(result: Readable, headline: Estimate) -> list[str]:
-    """State the measured coverage of such intervals, if it is known."""
-    if headline.level != 0.95 or result.design.outcome.kind != "binary":
-        return []
-    if headline.interval.pairs:  # exact, and not the interval that was measured
-        return []
-    share = float(result.design.y.mean())
-    name = headline.interval.name
-    said = measured_coverage(result.plan, headline.how, name, share, headline.metric)
-    return [sentence(said)] if said else []
-
-
-def _others_measured(
-    result: Readable, table: pd.DataFrame, headline: Estimate
-) -> list[str]:
-    """State the measured coverage of the other metrics' intervals, if it is known."""
-    if headline.level != 0.95:
-        return []
-    asked = [
-        (str(metric), str(row["how"]), result.estimate(str(metric)).interval.name)
-        for metric, row in table.iterrows()
-        if metric != headline.metric and not np.isnan(row["lower"])
-    ]
-    said = measured_coverages(result.plan, asked)
-    return [sentence(said)] if said else []
 
 
 def _saturated(result: Readable) -> list[str]:
@@ -214,34 +329,6 @@ def _saturated(result: Readable) -> list[str]:
     ]
 
 
-# number of records above which the effect of equal class shares is negligible
-MAX_RECORDS_OF_NOTE = 500
-
-
-def _even_classes(result: Readable, table: pd.DataFrame) -> list[str]:
-    """Say what folds with equal class shares do to losses and to calibration."""
-    plan, y = result.plan, result.design.y
-    scheme = plan.made_by
-    even = plan.rebalanced or (scheme is not None and scheme.spreads)
-    affected = {"brier", "oe_ratio", "calibration_intercept"} & set(table.index)
-    binary = result.design.outcome.kind == "binary"
-    if not (
-        even
-        and affected
-        and binary
-        and plan.n <= MAX_RECORDS_OF_NOTE
-        and plan.partition
-    ):
-        return []
-    p = float(y.mean())
-    return [
-        "Every training set has the same share of events, whatever it holds out, so "
-        "that O:E is near 1 and the calibration intercept near 0 by construction, and "
-        "the Brier score is too low by about 2p(1 - p)/n = "
-        f"{2 * p * (1 - p) / plan.n:.2g}; scheme='kfold' avoids this."
-    ]
-
-
 def _ranks_pooled(result: Readable) -> bool:
     """Return whether a rank metric is computed from predictions of several fits."""
     return not result.scores.apart and any(
@@ -256,57 +343,3 @@ def _call_for_bias(result: Readable) -> str:
     if not (can and any(metric.rank for metric in result.chosen_metrics)):
         return ""
     return " summary(null_bias=200) estimates the bias for this model itself."
-
-
-def _chance(result: Readable, headline: Estimate, name: str, size: float | None) -> str:
-    """State the Monte Carlo error of the headline over draws of the folds."""
-    chance = result.monte_carlo(headline.metric, headline.how)
-    text = (
-        f"{name} over {chance.repeats} repeats: Monte Carlo standard error "
-        f"{chance.se:.2g} (sd {chance.sd:.2g})"
-    )
-    return _and_needed(text, chance, headline, size)
-
-
-def _sampled(
-    result: Readable, headline: Estimate, name: str, size: float | None
-) -> str:
-    """State the Monte Carlo error of the headline over samples of pairs."""
-    plan = result.plan
-    text = f"{name} from a sample of {plural(plan.n_splits, 'pair')}"
-    chance = result.monte_carlo(headline.metric, headline.how)
-    if np.isnan(chance.se):
-        return f"{text}; repeats=20 shows how much it varies between samples."
-    text += f": Monte Carlo standard error {chance.se:.2g}, estimated from the pairs"
-    return _and_needed(text, chance, headline, size)
-
-
-def _and_needed(
-    text: str, chance: MonteCarlo, headline: Estimate, size: float | None
-) -> str:
-    """Add the number of repeats that would make the Monte Carlo error small."""
-    wanted = headline.se / 10 if size is None else size
-    if not wanted > 0:
-        return f"{text}."
-    what = "a tenth of the standard error" if size is None else f"{size:g}"
-    enough = chance.needed(wanted) or 1
-    if enough <= chance.repeats:
-        return f"{text}, which is less than {what}."
-    return f"{text}; {plural(enough, 'repeat')} would bring it below {what}."
-
-
-def _bootstrap(result: Readable, headline: Estimate) -> list[str]:
-    """State the parts of the .632+ estimate of the headline metric."""
-    if not is_bootstrap(result.plan):
-        return []
-    joined = result.estimate(headline.metric, ".632+")
-    if not isinstance(joined, BootstrapEstimate):
-        return []
-    parts = joined.parts
-    return [
-        f"{joined.label} is {parts.apparent:.3f} on the training rows, "
-        f"{parts.out_of_bag:.3f} on the out-of-bag rows, and would be "
-        f"{parts.no_information:.3f} if predictions and outcome were unrelated: "
-        f"relative overfitting {parts.overfitting:.2f}, .632+ value "
-        f"{parts.plus:.3f}."
-    ]

@@ -55,5 +55,5 @@ class Refittable(Readable, Protocol):
     def heterogeneity(self, *, by: Any, level: float = 0.95) -> RandomEffects:
         """Return the random effects of groups."""
 
-    def summary(self, level: float = 0.95) -> Summary:
+    def summary(self, level: float = 0.95, *, notes: bool = False) -> Summary:
         """Return the summary."""

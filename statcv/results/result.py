@@ -61,10 +61,11 @@ from statcv.results import tidy as tidying
 from statcv.results.call import Call
 from statcv.results.estimates import jackknife, named_estimate
 from statcv.results.export import Exports, PaperTable
+from statcv.results.in_words import rows_in_words, short_text
 from statcv.results.refits import FullModel, Refits, Running
 from statcv.results.skill import test_of_skill
 from statcv.results.summary import Summary
-from statcv.results.text import rows_in_words, short_text, summarise, with_optimism
+from statcv.results.text import summarise, with_optimism
 from statcv.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class CVResult(Exports):
     >>> import statcv as scv
     >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
     >>> print(res.estimate("auroc"))
-    auROC 0.833 (per fold), 95% interval 0.566 to 0.976 by infinitesimal jackknife
+    auROC 0.833 (95% CI 0.566 to 0.976)
     >>> res.metrics()[["metric", "estimate"]].head(2).round(3)
       metric  estimate
     0  auroc     0.833
@@ -162,7 +163,8 @@ class CVResult(Exports):
     def refits(self) -> Refits:
         """The additional fits of a result: all rows, jackknives and permutations."""
         setup = Setup(self.design, self.plan, self.learner, self.seed, self.weights)
-        return Refits(setup, self.threshold)
+        rule = getattr(self.call, "new_levels", setup.new_levels)
+        return Refits(replace(setup, new_levels=rule), self.threshold)
 
     # ---- predictions, folds, coefficients ----
 
@@ -555,7 +557,7 @@ class CVResult(Exports):
         >>> import statcv as scv
         >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
         >>> print(res.estimate("auroc"))
-        auROC 0.833 (per fold), 95% interval 0.566 to 0.976 by infinitesimal jackknife
+        auROC 0.833 (95% CI 0.566 to 0.976)
         >>> round(float(res.estimate("brier", how="pooled")), 3)
         0.151
         >>> res.estimate("auroc", interval="influence", level=0.9).interval.name
@@ -1054,6 +1056,11 @@ class CVResult(Exports):
 
     # ---- the fit on all rows ----
 
+    @property
+    def final(self) -> FullModel:
+        """The final model, which is the fit to all rows; the same as ``model``."""
+        return self.model
+
     @cached_property
     def model(self) -> FullModel:
         """The model fitted to all rows when first requested; not cross-validated.
@@ -1065,7 +1072,7 @@ class CVResult(Exports):
         >>> res.model.coefficients.round(2).to_dict()
         {'Intercept': -11.6, 'GPA': 3.06, 'PSI': 2.34}
         """
-        return FullModel(self.design, self.learner, self.refits.all_rows)
+        return FullModel(self.design, self.learner, self.refits.all_rows, self)
 
     def predict(self, new: object = None) -> pd.Series[Any] | pd.DataFrame:
         """Return predictions of the fit on all rows, which are not cross-validated.
@@ -1387,6 +1394,8 @@ class CVResult(Exports):
         null_bias: int | None = None,
         digits: int | None = None,
         optimism: bool = False,
+        notes: bool = False,
+        coefficients: Literal["final", "folds"] = "final",
     ) -> Summary:
         """Return a summary, which is text in a console and HTML in a notebook.
 
@@ -1408,6 +1417,15 @@ class CVResult(Exports):
         optimism : bool, default False
             Whether to add the table of :meth:`optimism_corrected` for all metrics, from
             500 bootstrap samples to which the model is fitted.
+        notes : bool, default False
+            Whether to show all notes, among them the method of each interval and its
+            measured coverage, and how each metric is combined over folds. Unless asked
+            for, there are at most three notes, those that may change a decision.
+        coefficients : {"final", "folds"}, default "final"
+            Coefficients that are shown: those of the fit to all records with their
+            range over folds, or their mean, standard deviation and range over folds.
+            The fit to all records is made for models that maximise a likelihood and
+            fit all folds together.
 
         Examples
         --------
@@ -1421,7 +1439,15 @@ class CVResult(Exports):
         """
         check_types(CVResult.summary, locals())
         biases = [] if null_bias is None else permutations.biases_shown(self, null_bias)
-        made = summarise(self, level, monte_carlo_error, biases, digits)
+        made = summarise(
+            self,
+            level,
+            monte_carlo_error,
+            biases,
+            digits,
+            notes=notes,
+            coefficients=coefficients,
+        )
         if not optimism:
             return made
         corrected = self.optimism_corrected(self.chosen_metrics, level=level)

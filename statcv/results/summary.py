@@ -19,13 +19,16 @@ from statcv.results.word import write_word
 from statcv.results.writers import WRITERS, Writer
 
 WIDTH = 79
-# If there are more than MANY coefficients, the FIRST of them are shown.
-MANY, FIRST = 60, 20
+MOST_CAPTION = 16  # characters of a caption that may head a column of shorter names
+LEAST_NAME = 10  # width from which the names of rows are broken into lines
+MANY = 60  # largest number of coefficients that a report lists
+# if there are more than MOST coefficients, the FIRST of them are printed
+MOST, FIRST = 12, 10
 
 
 def first_of(table: Any) -> Any:
     """Return the first rows of a table of many coefficients, or all of a few."""
-    return table.head(FIRST) if len(table) > MANY else table
+    return table.head(FIRST) if len(table) > MOST else table
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,12 +43,17 @@ class Summary:
         The main result in one line, or an empty string.
     facts : tuple of (str, str)
         The names and descriptions of model, data and scheme, one line each.
+    methods : str
+        The same as a short paragraph, which is printed in place of title and facts; or
+        an empty string.
     tables : dict of str to pandas.DataFrame
         The tables, unrounded.
     shown : dict of str to pandas.DataFrame
         The same tables as text, rounded for reading.
     notes : tuple of str
         Assumptions, methods and caveats, one sentence or more each.
+    more : str
+        What there is beyond the text, and the call that shows it; or an empty string.
 
     Examples
     --------
@@ -54,9 +62,9 @@ class Summary:
     >>> res = scv.cv("GRADE ~ GPA + PSI", data, model=ridge, k=4, seed=1)
     >>> summary = res.summary()
     >>> print(summary.headline)
-    auROC 0.850 (per fold), 95% interval 0.635 to 0.970 by infinitesimal jackknife
+    auROC 0.850 (95% CI 0.635 to 0.970)
     >>> list(summary.tables)
-    ['Metrics', 'Coefficients over 4 folds']
+    ['Metrics', 'Coefficients']
     """
 
     title: str
@@ -65,23 +73,24 @@ class Summary:
     shown: Mapping[str, pd.DataFrame]
     notes: tuple[str, ...] = ()
     headline: str = ""
+    methods: str = ""
+    more: str = ""
 
     def __str__(self) -> str:
-        wide = max((len(name) for name, _ in self.facts), default=0)
-        parts = [self.title, ""]
+        parts = [] if self.methods else [*_wrapped(self.title), ""]
         if self.headline:
-            parts += [*textwrap.wrap(self.headline, WIDTH), ""]
-        for name, text in self.facts:
-            indent = " " * (wide + 4)
-            parts += textwrap.wrap(
-                f"  {name:<{wide}}  {text}", WIDTH, subsequent_indent=indent
-            )
+            parts += [*_wrapped(self.headline), ""]
+        parts += _wrapped(self.methods)
+        wide = max((len(name) for name, _ in self.facts), default=0)
+        for name, text in () if self.methods else self.facts:
+            parts += _wrapped(f"  {name:<{wide}}  {text}", " " * (wide + 4))
         for caption, table in self.shown.items():
-            parts += ["", caption, table.to_string(line_width=None)]
+            parts += ["", *_lines(caption, table)]
         if self.notes:
-            parts += ["", "Notes"]
-            for note in self.notes:
-                parts += textwrap.wrap(f"- {note}", WIDTH, subsequent_indent="  ")
+            parts += ["", "Notes" if len(self.notes) > 1 else "Note"]
+        for note in self.notes:
+            parts += _wrapped(f"- {note}", "  ")
+        parts += ["", *_wrapped(self.more)] * bool(self.more)
         return "\n".join(parts)
 
     __repr__ = __str__
@@ -204,6 +213,37 @@ class Summary:
         to = WRITERS[form]()
         self._write(to)
         return to.text()
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    return textwrap.wrap(text, WIDTH, subsequent_indent=indent)
+
+
+def _lines(caption: str, table: pd.DataFrame) -> list[str]:
+    """Return a table as lines, with a short caption as the heading of its rows.
+
+    A column of estimates with intervals is aligned at the parentheses.
+    """
+    columns = []
+    for heading, given in zip(table.columns, table.astype(str).T.values, strict=True):
+        parts = [cell.partition(" (") for cell in given]
+        left = max((len(value) for value, _, _ in parts), default=0)
+        right = max((len(more + limits) for _, more, limits in parts), default=0)
+        cells = [
+            f"{value:>{left}}{more + limits:<{right}}" for value, more, limits in parts
+        ]
+        width = max(len(str(heading)), left + right)
+        columns.append([f"{cell:>{width}}" for cell in (str(heading), *cells)])
+    names = [str(name) for name in table.index]
+    room = WIDTH - sum(2 + len(column[0]) for column in columns)
+    fits = len(caption) <= min(max([MOST_CAPTION, *map(len, names)]), room)
+    names = [caption if fits else str(table.index.name or ""), *names]
+    lines = [] if fits else _wrapped(caption)
+    width = min(max(map(len, names)), max(room, LEAST_NAME))
+    for name, *row in zip(names, *columns, strict=True):
+        *above, last = textwrap.wrap(name, max(width, 1)) or [""]
+        lines += [*above, "  ".join([f"{last:<{width}}", *row]).rstrip()]
+    return lines
 
 
 def number(value: Any, se: float = np.nan) -> str:

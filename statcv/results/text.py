@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from statcv.errors import ArgumentError
+from statcv.arguments import one_of
+from statcv.errors import ArgumentError, StatcvError
 from statcv.formula import counted
-from statcv.inference import Estimate, NullBias, Readable
+from statcv.inference import COMBINED, NullBias, Readable
 from statcv.inference.refits.optimism_table import OptimismTable
-from statcv.results.notes import notes_of
+from statcv.results.in_words import methods_in_words
+from statcv.results.notes import notes_of, shown_notes
+from statcv.results.refittable import Refittable
 from statcv.results.summary import Summary, check_digits, column, first_of
-from statcv.words import percent, plural
+from statcv.words import percent, plural, with_interval, with_limits
+
+COEFFICIENTS = ("final", "folds")
+MOST_LINES = 40  # number of lines that a summary has at most, for ten predictors
+MOST_PRECISE = 0.05  # smallest error that is assumed, as a share of the coefficient
+AROUND_NOTES = 4  # lines before and after the notes
 
 
 def with_optimism(summary: Summary, corrected: OptimismTable) -> Summary:
@@ -28,85 +38,166 @@ def with_optimism(summary: Summary, corrected: OptimismTable) -> Summary:
 
 
 def summarise(
-    result: Readable,
+    result: Refittable,
     level: float,
     size: float | None = None,
     biases: Sequence[NullBias] = (),
     digits: int | None = None,
+    *,
+    notes: bool = False,
+    coefficients: str = "final",
 ) -> Summary:
     """Return the summary of a result, with intervals of the given level.
 
     It states the number of repeats that would bring the Monte Carlo error below
     ``size``, or below a tenth of the standard error, and the biases without skill if
     they are given. Tables have ``digits`` decimals, or as many as their standard errors
-    warrant.
+    warrant. It has at most three notes, or all of them with ``notes``, and the
+    coefficients of the final model or, by ``"folds"``, their distribution over fits.
 
     Raises
     ------
     ArgumentError
-        If the size is not above 0, or ``digits`` is not a number of decimals.
+        If the size is not above 0, ``digits`` is not a number of decimals, or
+        ``coefficients`` is neither ``"final"`` nor ``"folds"``.
     """
     check_digits(digits)
+    one_of(coefficients, COEFFICIENTS, "coefficients")
     if size is not None and not size > 0:
         raise ArgumentError(f"monte_carlo_error must be above 0, not {size!r}.")
     tables = {"Metrics": result.metrics(level).set_index("metric")}
     labels = [metric.label for metric in result.chosen_metrics]
-    columns = _metrics(tables["Metrics"], labels, digits)
-    sizes = result.plan.tests.sizes
-    if result.scores.apart or len(sizes) == 1 or sizes.max() == 1:  # nothing to add
-        columns = columns.drop(columns="per fold (sd)", errors="ignore")
-    limits = f", with {percent(level)} intervals" if "lower" in columns else ""
-    if limits and "fits" not in columns and _given(tables["Metrics"]).any():
-        limits += " that take the fits as given"
-    shown = {f"Metrics{limits}": columns}
-    notes = [*notes_of(result, tables["Metrics"], level, size, biases)]
-    spread = result.held.coefficients
-    if spread is not None:
-        caption = f"Coefficients over {_fits(result)}"
-        table = spread.agg(["mean", "std", "min", "max"]).T
-        tables[caption] = table = table.rename(columns={"std": "sd"})
-        first = first_of(table)
-        if len(first) < len(table):
-            caption += f", the first {len(first)} of {len(table)}"
-            notes.append(
-                "All coefficients are in summary().tables, and those of each fit in "
-                ".coefficients of the result."
-            )
-        sds = first["sd"].tolist()
-        shown[caption] = first.apply(lambda one: column(one.tolist(), sds, digits))
-    return Summary(
+    shown = {"Metrics": _metrics(tables["Metrics"], labels, level, digits)}
+    found = notes_of(result, tables["Metrics"], level, size, biases)
+    if notes and (over := _over_folds(result, tables["Metrics"], labels, digits)):
+        shown |= over
+    final = None
+    if result.held.coefficients is not None:
+        tables["Coefficients"], final, caption = _coefficients(result)
+        shown[caption] = _shown_coefficients(
+            tables["Coefficients"], digits, coefficients, _fits(result)
+        )
+    headline = result.estimate(level=level)
+    limits = headline.value, headline.lower, headline.upper
+    summary = Summary(
         title=f"{_kind(result)} of {result.design.formula.text}",
-        headline=str(result.estimate(level=level)),
+        headline=f"{headline.label} {with_limits(*limits, level, digits)}",
         facts=_facts(result),
+        methods=methods_in_words(result, final=final is not None),
         tables=tables,
         shown=shown,
-        notes=tuple(notes),
     )
+    room = MOST_LINES - AROUND_NOTES - len(str(summary).splitlines())
+    told, more = shown_notes(found, notes, room)
+    return replace(summary, notes=told, more=more)
 
 
-def short_text(result: Readable, headline: Estimate) -> str:
-    """Return three lines: the model and data, the scheme, and the headline."""
-    design, rows = result.design, result.rows
-    if not result.learner.capabilities.refits and design.outcome.kind == "binary":
-        rows += f"; {design.outcome.describe()}"  # not clear from the data alone
-    return "\n".join(
-        [
-            f"{design.formula.text}: {result.learner.label}; {rows}",
-            _scheme(result),
-            str(headline),
+# ---- metrics ----
+
+
+def _metrics(
+    table: pd.DataFrame, labels: list[str], level: float, digits: int | None
+) -> pd.DataFrame:
+    """Return the table of metrics as text, with equal decimals within a column."""
+    ses = ((table["upper"] - table["lower"]) / 4).tolist()
+
+    def shown_as(name: str) -> list[str]:
+        return column(table[name].tolist(), ses, digits)
+
+    parts = [shown_as(name) for name in ("estimate", "lower", "upper")]
+    known = table["lower"].notna().any()
+    heading = "estimate" + f" ({percent(level)} CI)" * bool(known)
+    columns = {heading: [with_interval(*one) for one in zip(*parts, strict=True)]}
+    columns["no skill"] = shown_as("no_skill")
+    for name, short in (("boot632", ".632"), ("boot632plus", ".632+")):
+        if name in table:
+            columns[short] = shown_as(name)
+    shown = pd.DataFrame(columns, index=labels)
+    empty = [name for name in shown if name != heading and set(shown[name]) == {"–"}]
+    return shown.drop(columns=empty)
+
+
+def _over_folds(
+    result: Readable, table: pd.DataFrame, labels: list[str], digits: int | None
+) -> dict[str, pd.DataFrame]:
+    """Return how each metric is combined over folds, and its spread over these."""
+    sizes = result.plan.tests.sizes
+    ways = table["how"].map(COMBINED).tolist()
+    columns = {"estimate": ways}
+    if not (result.scores.apart or len(sizes) == 1 or sizes.max() == 1):
+        ses = ((table["upper"] - table["lower"]) / 4).tolist()
+        means, sds = (
+            column(table[name].tolist(), ses, digits)
+            for name in ("per_fold", "per_fold_sd")
+        )
+        columns["per fold (sd)"] = [
+            mean if mean == "–" else f"{mean} ({sd})"
+            for mean, sd in zip(means, sds, strict=True)
         ]
+    elif result.scores.external:
+        return {}
+    return {"Metrics over folds": pd.DataFrame(columns, index=labels)}
+
+
+# ---- coefficients ----
+
+
+def _coefficients(result: Refittable) -> tuple[pd.DataFrame, Any, str]:
+    """Return the coefficients, the final model's among them, and the caption."""
+    over = result.held.coefficients
+    assert over is not None
+    table = over.agg(["mean", "std", "min", "max"]).T.rename(columns={"std": "sd"})
+    final, why = _final(result)
+    if final is not None:
+        table.insert(0, "final", final.reindex(table.index))
+    caption, first = "Coefficients", first_of(table)
+    if len(first) < len(table):
+        caption += (
+            f", the first {len(first)} of {len(table)} "
+            "(all are in summary().tables['Coefficients'])"
+        )
+    return table, final, f"{caption} in the folds; {why}" if why else caption
+
+
+def _final(result: Refittable) -> tuple[pd.Series[float] | None, str]:
+    """Return the coefficients of the fit to all records, or why there are none.
+
+    That fit is made for models that fit all folds together and maximise a likelihood,
+    for which it costs little.
+    """
+    likelihood = result.learner.capabilities.likelihood
+    if likelihood is None or not result.refits.setup.fits_together:
+        return None, ""
+    n = result.design.n
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what they would say stands in the caption
+            fit, found = result.refits.all_rows, result.model.coefficients
+    except StatcvError:
+        return None, f"the fit to all {n} records failed"
+    if fit.separated:
+        return None, f"the fit to all {n} records separates the classes"
+    if not fit.converged:
+        return None, f"the fit to all {n} records did not converge"
+    return found, ""
+
+
+def _shown_coefficients(
+    table: pd.DataFrame, digits: int | None, wanted: str, fits: str
+) -> pd.DataFrame:
+    """Return the first coefficients as text."""
+    first = first_of(table)
+    # an sd over folds is no standard error, and may be 0
+    sds = np.maximum(first["sd"], MOST_PRECISE * first["mean"].abs()).tolist()
+    shown = pd.DataFrame(
+        {name: column(first[name].tolist(), sds, digits) for name in first},
+        index=first.index,
     )
-
-
-def rows_in_words(result: Readable) -> str:
-    """Return the number of rows, and of those that were used, in words."""
-    design = result.design
-    text = f"n = {design.n}"
-    if design.n < design.n_given:
-        lost = design.n_given - design.n
-        text += f" of {design.n_given}, {lost} incomplete"
-    held = int(np.count_nonzero(np.bincount(result.held.row)))
-    return text if held == design.n else f"{text}; {held} of them held out"
+    if wanted == "folds":
+        return shown.drop(columns="final", errors="ignore")
+    columns = {"final model": shown["final"]} if "final" in shown else {}
+    columns[f"range over {fits}"] = shown["min"] + " to " + shown["max"]
+    return pd.DataFrame(columns)
 
 
 def _fits(result: Readable) -> str:
@@ -116,42 +207,7 @@ def _fits(result: Readable) -> str:
     return plural(plan.n_fits, "fold" if one else "fit")
 
 
-def _metrics(
-    table: pd.DataFrame, labels: list[str], digits: int | None
-) -> pd.DataFrame:
-    """Return the table of metrics as text, with equal decimals within a column."""
-    ses = ((table["upper"] - table["lower"]) / 4).tolist()
-
-    def shown_as(name: str) -> list[str]:
-        return column(table[name].tolist(), ses, digits)
-
-    columns = {name: shown_as(name) for name in ("estimate", "lower", "upper")}
-    columns["how"] = table["how"].str.replace("_", " ").tolist()
-    columns["no skill"] = shown_as("no_skill")
-    folds = zip(
-        table["per_fold"], shown_as("per_fold"), shown_as("per_fold_sd"), strict=True
-    )
-    columns["per fold (sd)"] = [
-        "–" if np.isnan(value) else f"{mean} ({sd})" for value, mean, sd in folds
-    ]
-    for name, heading in (("boot632", ".632"), ("boot632plus", ".632+")):
-        if name in table:
-            columns[heading] = shown_as(name)
-    given, there = _given(table), table["lower"].notna()
-    if (there & given).any() and (there & ~given).any():
-        kinds = {True: "given", False: "vary"}
-        columns["fits"] = [
-            kinds[kind] if known else "–"
-            for kind, known in zip(given, there, strict=True)
-        ]
-    shown = pd.DataFrame(columns, index=labels)
-    said = [name for name in shown if name == "estimate" or set(shown[name]) != {"–"}]
-    return shown[said]
-
-
-def _given(table: pd.DataFrame) -> pd.Series[bool]:
-    """Return whether each interval takes the fits as given."""
-    return table["interval"].str.endswith("fits as given")
+# ---- facts ----
 
 
 def _facts(result: Readable) -> tuple[tuple[str, str], ...]:

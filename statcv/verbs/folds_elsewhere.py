@@ -76,7 +76,8 @@ class FoldsElsewhere:
     def again(self, within: NDArray[np.intp]) -> int:
         """Return the number of rows whose record occurred before."""
         cells = within * (self.place.max() + 1) + self.place
-        return len(cells) - len(np.unique(cells))
+        cells.sort()  # quicker than a table of all different ones
+        return int(np.count_nonzero(cells[1:] == cells[:-1]))
 
 
 def plan_of(folds: FoldsElsewhere, fold: str | None, design: Design) -> FoldPlan:

@@ -156,7 +156,7 @@ def test_without_balance_the_weighted_mean_tells_the_label(data, scheme):
     assert mean_model_auroc(plan, y, w) == pytest.approx(expected)
     assert result.mean_model_auroc == pytest.approx(expected)
     assert float(result.estimate("auroc", "pooled")) == pytest.approx(expected)
-    said = " ".join(str(result.summary()).split())
+    said = " ".join(str(result.summary(notes=True)).split())
     assert f"has pooled auROC {expected:.3f} (0.5 is no skill)" in said
 
 
@@ -173,7 +173,7 @@ def test_the_summary_of_a_balanced_fit_with_weights_has_the_note(data):
     result = cv(
         "y ~ a", data, scheme="rloocv", repeats=1, weights="w", model=Logit(1.0), seed=2
     )
-    said = " ".join(str(result.summary()).split())
+    said = " ".join(str(result.summary(notes=True)).split())
     assert "pooled auROC 0.500 (0.5 is no skill)" in said
 
 

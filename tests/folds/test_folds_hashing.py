@@ -3,16 +3,11 @@ import hashlib
 import hmac
 import io
 import itertools
-import os
-import shutil
 import sqlite3
-import subprocess
-import tempfile
 import unicodedata
 import warnings
 from datetime import date, datetime, timezone
 from decimal import Decimal
-from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -643,57 +638,16 @@ def test_sql_contains_no_key_and_names_what_it_needs():
         sql_fold("id", 3, "duckdb", ["7", "8); DROP TABLE t"])
 
 
-def postgres_binaries() -> Path | None:
-    places = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-    if found := shutil.which("initdb"):
-        places.append(Path(found).resolve().parent)
-    whole = [p for p in places if all((p / b).exists() for b in ("pg_ctl", "psql"))]
-    return whole[-1] if whole else None
-
-
 @pytest.fixture(scope="module")
-def postgres():
-    """Yield a function that runs psql on a private server without a network."""
-    binaries = postgres_binaries()
-    if binaries is None:
-        pytest.skip("no PostgreSQL server on this machine")
-    folder = Path(tempfile.mkdtemp(prefix="statcv-pg-"))  # its path must be short
-    other = {}
-    if os.geteuid() == 0:  # the server refuses to run as root
-        try:
-            shutil.chown(folder, "postgres")
-        except LookupError:
-            shutil.rmtree(folder)
-            pytest.skip("root cannot run PostgreSQL, and no user 'postgres' is here")
-        other = {"user": "postgres"}
-
-    def run(program: str, *arguments: str, **options: str) -> str:
-        done = subprocess.run(
-            [str(binaries / program), *arguments],
-            **{"capture_output": True, "encoding": "utf-8", "cwd": folder},
-            **(options | other),
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    data, log = str(folder / "data"), str(folder / "log")
-    settings = f"-k {folder} -c listen_addresses='' -c fsync=off"
-    try:
-        run("initdb", "-D", data, "-A", "trust", "-E", "UTF8", "--no-locale", "-N")
-        run("pg_ctl", "-D", data, "-l", log, "-w", "-o", settings, "start")
-        try:
-            connect = ("-h", str(folder), "-d", "postgres", "-v", "ON_ERROR_STOP=1")
-            lines = "n int, " + quoted(ODD_NAME) + " text"
-            run("psql", *connect, "-c", f"CREATE TABLE t ({lines})")
-            table = io.StringIO()
-            csv.writer(table, quoting=csv.QUOTE_ALL).writerows(enumerate(IDENTIFIERS))
-            copy = "COPY t FROM STDIN (FORMAT csv, ENCODING 'UTF8')"
-            run("psql", *connect, "-c", copy, input=table.getvalue())
-            yield folder, lambda sql: run("psql", *connect, "-qAt", input=sql)
-        finally:
-            run("pg_ctl", "-D", data, "-m", "immediate", "stop")
-    finally:
-        shutil.rmtree(folder)
+def postgres(postgres_server):
+    """A private server with the identifiers in a table, and its folder."""
+    folder, psql = postgres_server
+    table = io.StringIO()
+    csv.writer(table, quoting=csv.QUOTE_ALL).writerows(enumerate(IDENTIFIERS))
+    lines = "n int, " + quoted(ODD_NAME) + " text"
+    psql(f"CREATE TABLE t ({lines})")
+    psql("COPY t FROM STDIN (FORMAT csv, ENCODING 'UTF8')", table.getvalue())
+    return folder, psql
 
 
 @pytest.mark.slow

@@ -201,7 +201,7 @@ def test_a_test_of_a_perfect_auroc_is_the_sign_test_of_its_pairs(alternative):
 
 def test_the_coverage_of_other_intervals_is_not_quoted():
     res = result(separated(9, 21), scheme="loocv")
-    assert not any("easured" in note for note in res.summary().notes)
+    assert not any("easured" in note for note in res.summary(notes=True).notes)
     assert not res.test(method="delong").notes
     told = result(separated(9, 21, sign=0.1), scheme="loocv")
     assert 0 < float(told.estimate()) < 1

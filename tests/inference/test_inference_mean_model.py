@@ -138,5 +138,5 @@ def test_the_area_is_a_default_metric_and_is_in_the_summary():
     assert "auroc_hand_till" in default_metrics("multiclass")
     res = result(scheme="loocv")
     assert "auroc_hand_till" in res.metric_names
-    text = " ".join(str(res.summary()).split())
+    text = " ".join(str(res.summary(notes=True)).split())
     assert "training shares alone, without any predictor, have pooled Hand–Till" in text

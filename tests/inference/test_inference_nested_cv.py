@@ -31,9 +31,10 @@ def setup_of(result):
 
 def algorithm(X, y, fit, loss, folds, z):
     """Return estimate and interval; ``folds`` has the fold number of each row."""
-    a_list, b_list, inner, outer = [], [], [], []
-    K, n = folds.max() + 1, len(y)
+    a_list, b_list, inner, outer, sizes = [], [], [], [], []
+    K = folds.max() + 1
     for fold in folds:
+        alone = []
         for out in range(K):
             e_in = []
             for held in range(K):
@@ -46,10 +47,12 @@ def algorithm(X, y, fit, loss, folds, z):
             a_list.append((np.mean(e_in) - np.mean(e_out)) ** 2)
             b_list.append(np.var(e_out, ddof=1) / len(e_out))
             inner += e_in
-            outer.append(np.sum(e_out) / n)
+            alone += list(e_out)
+        outer.append(np.mean(alone))
+        sizes.append(len(alone))
     mse = np.mean(a_list) - np.mean(b_list)
-    err_ncv, err_cv = np.mean(inner), np.sum(outer) / len(folds)
-    naive = np.std(inner, ddof=1) / np.sqrt(n)
+    err_ncv, err_cv = np.mean(inner), np.mean(outer)
+    naive = np.std(inner, ddof=1) / np.sqrt(np.mean(sizes))
     se = np.sqrt((K - 1) / K) * np.sqrt(max(mse, 0))
     se = min(max(se, naive), np.sqrt(K) * naive)
     value = err_ncv - (1 + (K - 2) / K) * (err_ncv - err_cv)
@@ -160,8 +163,36 @@ def test_unavailable_intervals_have_a_reason():
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.UnseenLevelWarning")
-def test_records_that_a_plan_omits_are_not_predicted_at_the_mean_in_silence():
-    data = frame(30).assign(site=["A", *"BC" * 14, "B"])
-    res = scv.cv("z ~ site + a", data, k=5, seed=1, new_levels="omit")
-    found = res.estimate(interval="nested_cv")
-    assert "new_levels='mean'" in str(found)
+@pytest.mark.parametrize("alone", [0, 1])  # records whose level no other one has
+def test_nested_folds_treat_new_levels_as_the_folds_of_the_result_do(alone):
+    """Records whose level a training set lacks are omitted by a loop as well."""
+    data = frame(31).assign(site=["A"] * alone + ["D", "D", *"BC" * 15][: 31 - alone])
+    call = {"formula": "z ~ site + a", "data": data, "k": 4, "seed": 2}
+    res = scv.cv(**call, new_levels="omit")
+    assert bool(res.held.omitted) == bool(alone)
+    made = nested_cv(res.refits.setup, METRICS["mse"], repeats=6, seed=8, level=0.9)
+
+    def of_levels_seen(X, y, new):
+        seen = np.unique(X[:, 0])
+        coded = [np.column_stack([one[:, :1] == seen, one[:, 1:]]) for one in (X, new)]
+        made = LinearRegression(fit_intercept=False).fit(coded[0], y)
+        return np.where(np.isin(new[:, 0], seen), made.predict(coded[1]), np.nan)
+
+    def loss(y, p):
+        return ((y - p) ** 2)[~np.isnan(p)]
+
+    y, X = data["z"].to_numpy(), data[["a"]].to_numpy()
+    X = np.column_stack([pd.factorize(data["site"])[0], X])
+    folds = make_plan("kfold", y, "continuous", k=4, repeats=6, seed=8).held_out
+    expected = algorithm(X, y, of_levels_seen, loss, folds, 1.6448536269514722)
+    found = made.value, made.lower, made.upper, made.mse
+    np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
+    if alone:  # the other record of its fold of two is the only one that counts
+        pairs = scv.cv(**call | {"k": 15}, new_levels="omit").refits.setup
+        assert np.isnan(nested_cv(pairs, METRICS["mse"], repeats=6).se)
+    else:
+        strict = scv.cv(**call, new_levels="error")
+        said = repr(strict.estimate(interval="nested_cv"))
+        assert "new_levels='error' refuses" in said
+        at_mean = scv.cv(**call).refits.setup
+        assert nested_cv(at_mean, METRICS["mse"], repeats=6, seed=8).mse != made.mse

@@ -207,7 +207,7 @@ def test_permutations_of_a_test_are_reused(rloocv, counted):
 
 def test_a_summary_reads_all_its_metrics_from_the_same_fits(rloocv, counted):
     res = rloocv.update()
-    notes = res.summary(null_bias=25).notes
+    notes = res.summary(null_bias=25, notes=True).notes
     assert sum(counted) == 25
     ways = [("auroc", None), ("auroc", "pooled"), ("auprc", "pooled")]
     for way in ways:
@@ -235,21 +235,23 @@ def test_numbers_do_not_depend_on_the_number_of_processes():
 
 def test_the_summary_names_the_call_if_it_is_possible(rloocv):
     names = "summary(null_bias=200)"
-    assert any(names in note for note in rloocv.summary().notes)
-    assert not any(names in note for note in rloocv.summary(null_bias=5).notes)
+    assert any(names in note for note in rloocv.summary(notes=True).notes)
+    assert not any(
+        names in note for note in rloocv.summary(null_bias=5, notes=True).notes
+    )
     brier = rloocv.update(metrics="brier")
-    assert not any(names in note for note in brier.summary().notes)
+    assert not any(names in note for note in brier.summary(notes=True).notes)
     with pytest.raises(StatcvError, match="rank metrics with a value of no skill"):
         brier.summary(null_bias=5)
     bins = rloocv.update(scheme="rkfold", k=3, stratify=scv.by_quantile("a"))
-    assert not any(names in note for note in bins.summary().notes)
+    assert not any(names in note for note in bins.summary(notes=True).notes)
     with pytest.raises(StatcvError, match="outcomes cannot be permuted"):
         bins.null_bias(n_permutations=5)
     table = rloocv.predictions
     read = scv.from_predictions(
         table, observed="observed", predicted="predicted", fold="fold"
     )
-    assert not any(names in note for note in read.summary().notes)
+    assert not any(names in note for note in read.summary(notes=True).notes)
     with pytest.raises(StatcvError, match="no model that can be fitted"):
         read.null_bias()
 

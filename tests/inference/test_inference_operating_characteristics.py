@@ -119,7 +119,7 @@ def test_a_summary_quotes_the_study():
         repeats=1,
         seed=1,
     )
-    notes = " ".join(res.summary().notes)
+    notes = " ".join(res.summary(notes=True).notes)
     said = r"Measured on \d+ simulated populations of other shapes with n = 40 to 60:"
     assert re.search(said, notes)
     assert "Measured in simulations of ridge logistic regression at n = 30" in " ".join(
@@ -232,7 +232,7 @@ def two_models(**more):
 
 
 def notes(comparison):
-    return " ".join(comparison.summary().notes)
+    return " ".join(comparison.summary(notes=True).notes)
 
 
 def test_a_comparison_shows_the_error_rate_of_its_test(stored):

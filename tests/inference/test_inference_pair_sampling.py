@@ -207,7 +207,7 @@ def test_a_summary_says_that_averages_over_fits_compare_fits():
     said = "the mean over all fits that held it out"
     for metrics, there in ((("auroc",), False), (("auroc", "auprc"), True)):
         result = scv.cv("y ~ x", data, metrics=metrics, **call)
-        assert any(said in note for note in result.summary().notes) == there
+        assert any(said in note for note in result.summary(notes=True).notes) == there
 
 
 def test_infinite_and_huge_values_vary_without_limit():

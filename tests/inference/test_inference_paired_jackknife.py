@@ -70,7 +70,7 @@ def test_it_tests_the_headline_of_both_results():
     estimates = compared.table["estimate"]
     assert row["difference"] == pytest.approx(estimates["second"] - estimates["first"])
     assert compared.table["how"].tolist() == ["paired", "paired"]
-    assert "Differences of the auROC (paired)" in str(compared.summary())
+    assert "The auROC (paired) is compared" in str(compared.summary(notes=True))
     mirrored = scv.compare(second=second, first=first, **named).differences.iloc[0]
     assert mirrored["difference"] == pytest.approx(-row["difference"])
     assert mirrored["p"] == pytest.approx(row["p"])

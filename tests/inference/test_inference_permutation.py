@@ -13,8 +13,10 @@ from sklearn.model_selection import StratifiedKFold
 
 import statcv as scv
 from statcv.errors import StatcvError
+from statcv.inference.estimates.values import beside_itself, values_by_repeat
 from statcv.inference.tests.exchange import distinct_permutations
 from statcv.inference.tests.permutation import made_for_outcome, permuted_places
+from statcv.metrics import METRICS
 
 TIMES = 4
 RARE = (1, 4, 7, 10)
@@ -282,3 +284,21 @@ def test_estimates_that_need_the_fit_on_all_rows_raise_an_error():
     with pytest.raises(StatcvError, match="use how='per_fold'"):
         result.null_distribution(how=".632+", times=3)
     assert len(result.null_distribution(times=3)) == 3
+
+
+@pytest.mark.parametrize("folds", [{"k": 3, "repeats": 2}, {"scheme": "loocv"}])
+@pytest.mark.parametrize("formula", ["y ~ a + b", "z ~ a", "kind ~ a"])
+@pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
+def test_copies_of_the_predictions_have_the_values_of_the_predictions(formula, folds):
+    """Many permutations are scored at once, as repeats with records of their own."""
+    cut = {"threshold": "youden"} if formula.startswith("y") else {}
+    scores = scv.cv(formula, frame(), seed=3, **folds, **cut).scores
+    several = beside_itself(scores, 3)
+    kind = {"y": "binary", "z": "continuous", "k": "multiclass"}[formula[0]]
+    for metric in METRICS.values():
+        if kind not in metric.outcomes:
+            continue
+        for how in ("pooled", "per_fold", *["paired"] * bool(metric.pairs)):
+            once = values_by_repeat(scores, metric, how)
+            found = values_by_repeat(several, metric, how)
+            np.testing.assert_allclose(found, np.tile(once, 3), rtol=1e-12)

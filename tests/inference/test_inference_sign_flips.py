@@ -140,4 +140,5 @@ def test_a_model_without_a_value_is_shown_beside_the_other():
     adversary = mean.update(model="negmean")  # its predictions are not probabilities
     asked = {"metric": "brier", "test": "permutation", "seed": 1}
     made = scv.compare(mean=mean, other=adversary, **asked)
-    assert "other        –" in str(made)
+    assert "other –" in str(made)
+    assert made.summary().shown["Estimates"].iloc[1, 0] == "–"

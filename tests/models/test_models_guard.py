@@ -131,6 +131,18 @@ CASES = {
         100, 12, LOO, Logit(C=0.5, standardize=True), data="scales"
     ),
     "80 x 300, a ridge per fold": Case(80, 300, k(5), Logit(C=0.5, standardize=True)),
+    "40 x 90, a ridge per fold, each record": Case(
+        40, 90, LOO, Logit(C=0.5, standardize=True), data="rare"
+    ),
+    "70 x 200, three classes, a ridge per fold, weights": Case(
+        70,
+        200,
+        k(5),
+        Logit(C=0.5, standardize=True),
+        classes=3,
+        weights=True,
+        **SEVERAL,
+    ),
     "50 x 3, Firth": Case(50, 3, LOO, FIRTH),
     "60 x 4, Firth, separated": Case(60, 4, k(10), FIRTH, data="separated"),
     "60 x 4, FLIC": Case(60, 4, RLOO, Logit(flic=True)),

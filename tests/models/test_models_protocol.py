@@ -31,6 +31,7 @@ from statcv.models import (
     Mean,
     NegMean,
     Neighbors,
+    Points,
     Sklearn,
     Statsmodels,
     TrainingSet,
@@ -93,6 +94,7 @@ FAMILIES = {
     XGBoost: XGBoost(n_estimators=3),
 }
 AROUND_OTHERS = {
+    Points: Points({"a": 0.5}),
     Searched: Searched(GridSearchCV(LogisticRegression(), {"C": [1, 2]}, cv=2), None),
     Thresholded: Thresholded(Logit(), "youden"),
     Tuned: tuned(),

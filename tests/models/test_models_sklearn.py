@@ -435,9 +435,9 @@ def test_decisions_of_predict_hold_for_refits_and_are_told(data, tmp_path):
         np.testing.assert_equal(*(np.asarray(one) for one in drawn))
     half = cv("y ~ a", data, model=LogisticRegression(), **given)
     assert float(own.estimate("net_benefit")) == float(half.estimate("net_benefit"))
-    said = " ".join(str(own.summary()).split())
+    said = " ".join(str(own.summary(notes=True)).split())
     assert "Classes are those of the model's predict" in said
-    assert "the model's predict" not in str(half.summary())
+    assert "the model's predict" not in str(half.summary(notes=True))
     given_back = cv("y ~ a", data, model=LOW, threshold=0.5, **given)
     assert float(given_back.estimate()) == float(half.estimate())
 
@@ -454,9 +454,19 @@ def test_predictions_that_are_no_classes_or_probabilities_are_refused(data):
         cv("y ~ a", data, model=Cautious(answer="sick"), k=4, seed=1)
     with pytest.raises(ModelError, match=r"predict_proba of Cautious returned \["):
         cv("y ~ a", data, model=Cautious(shift=0.5), k=4, seed=1)
-    with pytest.warns(PrecisionWarning, match="by rounding for 1 record"):
-        res = cv("y ~ a", data, model=Cautious(shift=2e-4), k=4, seed=1)
-    assert np.isfinite(float(res.estimate("brier")))
+
+
+@pytest.mark.parametrize("more", [{}, {"n_jobs": 2}, {"tune": {"shift": [1e-4, 2e-4]}}])
+def test_probabilities_off_by_rounding_are_warned_of_once(data, more, tmp_path):
+    model = Cautious(shift=2e-4)
+    given = {"formula": "y ~ a", "model": model, "k": 4, "seed": 1, **more}
+    said = r"rounding in 4 of 4 folds \(fold 1, fold 2, fold 3, …\), and were corrected"
+    for _ in range(2):  # the second time from the checkpoint
+        with pytest.warns(PrecisionWarning, match=said) as caught:
+            res = cv(data=data, checkpoint=tmp_path, **given)
+        assert len([w for w in caught if w.category is PrecisionWarning]) == 1
+        assert sum("by rounding" in text for text in res.warnings) == 1
+        assert np.isfinite(float(res.estimate("brier")))
 
 
 def test_decision_scores_have_no_metrics_of_probabilities():

@@ -234,7 +234,7 @@ def test_the_summary_says_where_a_ridge_treats_uneven_columns_alike(more):
 
     def notes(right, model):
         made = scv.cv(f"two ~ {right}", frame(), model=model, k=4, seed=1, **more)
-        return " ".join(made.summary().notes)
+        return " ".join(made.summary(notes=True).notes)
 
     ratio = frame()["income"].std() / frame()["marker"].std()
     times = f"{float(f'{ratio:.2g}'):,.0f}".replace(",", " ")

@@ -342,6 +342,8 @@ def test_invalid_arguments_raise_an_error():
     for repeat in (0, 3, True, 1.5):
         with pytest.raises(ArgumentError, match="repeats 1 to 2"):
             plot_folds(plan, repeat=repeat)
+    with pytest.raises(ArgumentError, match=r"2, not a value of type DataFrame\.$"):
+        plot_folds(plan, table(20))
     with pytest.raises(ArgumentError, match="'training'"):
         plot_composition(plan, what="trainig")
     with pytest.raises(ArgumentTypeError, match="DataFrame"):

@@ -150,7 +150,9 @@ def test_a_linear_model_is_measured_and_not_predicted(metric):
     assert ranked.ranking["predicted"].isna().all()
     assert ranked.ranking["candidate"].iloc[0] == "age"  # ranked by mutual information
     assert "predicted for trees and neighbours only" in repr(ranked)
-    assert "but -0.25 for linear models" in " ".join(str(ranked.summary()).split())
+    assert "but -0.25 for linear models" in " ".join(
+        str(ranked.summary(notes=True)).split()
+    )
 
 
 def test_terms_that_learn_do_so_on_training_records():

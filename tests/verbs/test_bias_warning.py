@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -125,6 +127,31 @@ def test_the_size_that_is_stated_is_that_of_the_cure() -> None:
     lost = float(fine.estimate("accuracy")) - float(coarse.estimate("accuracy"))
     assert f"accuracy {lost:.3f} too low" in str(caught[0].message)
     assert lost > 0.1
+
+
+def test_the_size_is_measured_for_few_fits_one_by_one() -> None:
+    """A model that is fitted fold by fold is fitted once more if that costs little."""
+    forest = RandomForestClassifier(20, random_state=0)
+    call: dict[str, Any] = {
+        "formula": "y ~ age + bmi + lab",
+        "model": make_pipeline(StandardScaler(), forest),
+        "scheme": "kfold",
+        "metrics": "accuracy",
+        "k": 5,
+        "seed": 1,
+    }
+    stated = (
+        r"are too pessimistic, by comparison with narrower bins: accuracy (\S+) too"
+    )
+    with pytest.warns(DistributionalBiasWarning, match=stated) as caught:
+        coarse = cv(data=u_shaped(), stratify=by_quantile("age"), **call)
+    fine = cv(data=u_shaped(), stratify=by_quantile("age", per_fold=20), **call)
+    lost = float(fine.estimate("accuracy")) - float(coarse.estimate("accuracy"))
+    said = re.search(stated, str(caught[0].message))
+    assert said is not None
+    assert float(said[1]) == pytest.approx(lost, abs=0.0006)
+    with pytest.warns(DistributionalBiasWarning, match="are probably too pessimistic"):
+        cv(data=u_shaped(n=2600), stratify=by_quantile("age"), **call)
 
 
 def test_a_continuous_outcome_is_warned_of_too() -> None:

@@ -81,7 +81,7 @@ def test_holm_over_all_pairs(spector):
     steps = table.loc[order, "p"].to_numpy() * np.arange(6, 0, -1)
     holm = np.minimum(np.maximum.accumulate(steps), 1)
     assert np.allclose(table.loc[order, "p_holm"], holm)
-    assert "p (Holm)" in str(scv.compare(*results))
+    assert "p (Holm)" in str(scv.compare(*results).summary())
 
 
 def test_casewise_losses_by_a_paired_t_test(spector):
@@ -114,10 +114,7 @@ def test_a_result_against_itself(results):
 def test_formats(results):
     comparison = scv.compare(**results, test="delong")
     assert "<table" in comparison._repr_html_()
-    assert set(comparison.summary().tables) == {
-        "Estimates",
-        "Differences of the auROC (pooled)",
-    }
+    assert list(comparison.summary().tables) == ["Estimates", "Differences"]
 
 
 def test_refusals(results, spector):

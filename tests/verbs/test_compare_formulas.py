@@ -53,7 +53,8 @@ def test_rows_complete_for_all(gaps):
     for result in found.results.values():
         assert result.design.labels.equals(kept)
     assert found.results["crp"].design.names == ("Intercept", "age", "crp")
-    assert "4 of 60 rows are incomplete (bmi 3, crp 2)" in " ".join(str(found).split())
+    said = " ".join(str(found.summary()).split())
+    assert "4 of 60 rows are incomplete (bmi 3, crp 2)" in said
 
 
 def test_nothing_is_said_of_columns_that_no_formula_uses(gaps):

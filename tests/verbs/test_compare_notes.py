@@ -24,4 +24,5 @@ def random():
 )
 def test_what_differs_is_said(random, change, said):
     compared = scv.compare(random, random.update(**change), test="delong")
-    assert said in " ".join(str(compared).split())
+    assert said in " ".join(str(compared.summary()).split())
+    assert "Caveat" in str(compared).splitlines()[2]

@@ -266,8 +266,10 @@ def test_missing_rows_are_counted(spector):
     data.loc[5, "TUCE"] = np.nan
     with pytest.warns(MissingDataWarning, match=r"2 of 32 rows .* GPA 2, TUCE 1"):
         res = scv.cv(FORMULA, data, seed=1)
-    assert "n = 30 of 32, 2 incomplete" in repr(res)
-    assert "n = 30 of 32, 2 incomplete" in str(res.summary())
+    assert "30 complete records" in repr(res)
+    said = " ".join(str(res.summary()).split())
+    assert "30 of 32 records, 11 with GRADE = 1; 2 left out as incomplete" in said
+    assert "(missing: GPA 2, TUCE 1)" in said
     assert not set(res.predictions["row"]) & {2, 5}
 
 
@@ -377,7 +379,9 @@ def test_splits_that_overlap_are_stated_one_by_one(spector):
     res = scv.cv("GRADE ~ GPA", spector, scheme=splitter)
     assert res.estimate().how == "per_fold"
     held = res.predictions["row"].nunique()
-    assert f"n = 32; {held} of them held out" in repr(res)
+    assert f"in {held} held-out records\n" in repr(res)
+    said = " ".join(str(res.summary()).split())
+    assert f"32 records, 11 with GRADE = 1; {held} of them held out" in said
 
 
 def test_a_term_of_which_nothing_was_learnt_has_no_coefficient(spector):
@@ -392,7 +396,7 @@ def test_a_term_of_which_nothing_was_learnt_has_no_coefficient(spector):
     assert np.isnan(rare[0])
     assert rare[1:].notna().all()
     assert column.notna().all()
-    assert "are omitted" in str(other.summary())
+    assert "are omitted" in str(other.summary(notes=True))
 
 
 def test_multiclass(spector):
@@ -405,7 +409,7 @@ def test_multiclass(spector):
     assert set(table["observed"]) == {"low", "mid", "top"}
     assert (res.folds["dropped"] == 2).all()
     assert list(res.predict(data).columns) == ["low", "mid", "top"]
-    assert "3 classes" in str(res.summary())
+    assert "in 32 records (level: low " in " ".join(str(res.summary()).split())
     axes = res.plot()
     assert axes.shape[1] == 2
     plt.close(axes[0, 0].figure)
@@ -413,20 +417,21 @@ def test_multiclass(spector):
 
 def test_words(rloocv, kfold):
     lines = repr(rloocv).splitlines()
-    assert len(lines) == 3
-    assert "training sets of 10/20 each" in lines[1]
-    assert lines[2].startswith("auROC 0.875 (paired), 95% interval")
-    text = str(kfold.summary())
-    assert "5 folds with each class spread evenly, repeated 3 times" in " ".join(
-        text.split()
-    )
-    assert "1 (11) against 0 (21); 1 is positive" in text
-    assert all(len(line) <= 79 for line in text.splitlines())
+    assert lines[0].startswith("auROC 0.875 (95% CI ")
+    assert lines[0].endswith(") in 32 records, 11 with GRADE = 1")
+    assert lines[1:] == [
+        "Rebalanced leave-one-out cross-validation",
+        "Logistic regression (unpenalised) of GRADE on GPA, TUCE and PSI",
+    ]
+    said = " ".join(str(kfold.summary()).split())
+    scheme = "5-fold cross-validation with each class spread evenly, repeated 3 times"
+    assert f"{scheme}; seed " in said
+    assert "32 records, 11 with GRADE = 1." in said
 
 
 def test_summary_in_other_formats(kfold):
     summary = kfold.summary()
-    assert set(summary.tables) == {"Metrics", "Coefficients over 15 folds"}
+    assert set(summary.tables) == {"Metrics", "Coefficients"}
     markup = summary._repr_html_()
     assert markup.count("<table") == markup.count("</table>") == 3
     assert "&lt;" not in summary.title
@@ -437,20 +442,34 @@ def test_summary_in_other_formats(kfold):
     assert repr(summary) == str(summary)
 
 
-@pytest.mark.parametrize("p", [59, 60])
+@pytest.mark.parametrize("p", [11, 12])
 def test_summary_shows_the_first_of_many_coefficients(p):
     rng = np.random.default_rng(p)
     frame = pd.DataFrame(rng.normal(size=(40, p))).add_prefix("x")
     frame["y"] = np.arange(40) % 2
     res = scv.cv("y ~ .", frame, model=scv.models.Logit(C=1.0), k=4, seed=1)
-    summary, few = res.summary(), p < 60
+    summary, few = res.summary(), p < 12
     shown = list(summary.shown)[1]
-    end = "" if few else ", the first 20 of 61"
-    assert shown == "Coefficients over 4 folds" + end
-    assert len(summary.shown[shown]) == (60 if few else 20)
-    assert len(summary.tables["Coefficients over 4 folds"]) == p + 1
-    assert (".coefficients of the result" in str(summary)) is not few
-    assert ("41 others" in repr(res.model)) is not few
+    where = "(all are in summary().tables['Coefficients'])"
+    assert shown == "Coefficients" + (f", the first 10 of 13 {where}" * (not few))
+    assert len(summary.shown[shown]) == (12 if few else 10)
+    assert len(summary.tables["Coefficients"]) == p + 1
+    assert ("and 3 others" in repr(res.model)) is not few
+
+
+def test_the_final_model_stands_beside_its_range_over_folds(kfold):
+    usual, folds = kfold.summary(), kfold.summary(coefficients="folds")
+    table = usual.tables["Coefficients"]
+    assert table["final"].tolist() == kfold.model.coefficients.tolist()
+    over = kfold.coefficients[table.index]
+    assert np.allclose(table["min"], over.min(), atol=0)
+    assert np.allclose(table["max"], over.max(), atol=0)
+    assert list(usual.shown["Coefficients"]) == ["final model", "range over 15 folds"]
+    assert list(folds.shown["Coefficients"]) == ["mean", "sd", "min", "max"]
+    with pytest.raises(
+        scv.errors.ArgumentError, match="must be 'final' or 'folds', not"
+    ):
+        kfold.summary(coefficients="all")
 
 
 def test_summary_prints_nothing(kfold, capsys):

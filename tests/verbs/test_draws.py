@@ -37,7 +37,7 @@ def test_the_estimate_is_the_mean_of_the_draws_with_its_monte_carlo_error(usual)
     assert float(usual.estimate()) == pytest.approx(by_draw.mean(), abs=1e-12)
     chance = usual.monte_carlo("auroc")
     assert chance.se == pytest.approx(by_draw.std(ddof=1) / np.sqrt(20))
-    notes = " ".join(usual.summary().notes)
+    notes = " ".join(usual.summary(notes=True).notes)
     assert f"Monte Carlo standard error {chance.se:.2g}" in notes
 
 

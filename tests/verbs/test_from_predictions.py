@@ -82,14 +82,14 @@ def test_it_says_which_class_it_took_as_positive():
     risk = np.linspace(0.1, 0.9, 10)
     table = pd.DataFrame({"y": ["ill"] * 4 + ["well"] * 6, "p": risk})
     taken = scv.from_predictions(table, observed="y", predicted="p")
-    assert "well (6) against ill (4); well is positive" in str(taken)
-    assert "well is positive" in str(taken.summary())
+    assert "in 10 records, 6 with y = well" in str(taken)
+    assert "well (6) against ill (4); well is positive" in taken.summary().to_markdown()
     given = scv.from_predictions(table, observed="y", predicted="p", positive="ill")
-    assert "ill (4) against well (6); ill is positive" in str(given)
+    assert "in 10 records, 4 with y = ill" in str(given)
     numbers = scv.from_predictions(
         table.assign(y=risk + 1), observed="y", predicted="p"
     )
-    assert "positive" not in str(numbers)
+    assert "in 10 records\n" in str(numbers)
 
 
 def columns_printed(result):
@@ -99,19 +99,18 @@ def columns_printed(result):
 
 def test_the_summary_leaves_out_columns_with_nothing_in_them(made_here):
     once = made_here.predictions.query("repeat == 1").set_index("row")
-    always = ["estimate", "lower", "upper", "how"]
+    always = ["estimate (95% CI)"]
     one_fit = elsewhere(once)
     assert columns_printed(one_fit) == always
-    assert "intervals" in str(one_fit.summary())
     assert one_fit.metrics().loc[0, ["per_fold", "paired"]].notna().all()
     in_folds = elsewhere(once, fold="fold")
-    assert columns_printed(in_folds) == [*always, "no skill", "per fold (sd)"]
+    assert columns_printed(in_folds) == [*always, "no skill"]
     assert list(one_fit.metrics().columns) == list(in_folds.metrics().columns)
     assert columns_printed(elsewhere(once, metrics="auprc")) == always
     unknown = replace(scv.metrics.METRICS["auprc"], derive=None)
     no_limits = elsewhere(once, metrics=unknown)
-    assert columns_printed(no_limits) == ["estimate", "how"]
-    assert "intervals" not in str(no_limits.summary())
+    assert columns_printed(no_limits) == ["estimate"]
+    assert "95%" not in str(no_limits.summary())
 
 
 def test_what_needs_refits_says_so(made_here):
@@ -454,7 +453,8 @@ def validated(table, predicted="risk", **more):
 def test_an_external_validation_is_called_that_and_speaks_of_no_folds(hospitals):
     read = validated(hospitals, threshold=0.3)
     said = [repr(read), str(read.summary()), read.sentence(), str(read.audit)]
-    assert said[1].startswith("External validation of died ~ risk")
+    assert all("External validation: the model was fitted" in text for text in said[:2])
+    assert read.summary().title == "External validation of died ~ risk"
     assert "by external validation" in said[2]
     assert [re.findall(OF_FOLDS, text) for text in said] == [[], [], [], []]
 
@@ -476,7 +476,7 @@ def test_its_report_speaks_of_no_folds(hospitals, tmp_path, style, extension):
 def test_its_comparison_speaks_of_no_folds(hospitals, tmp_path):
     both = scv.compare(ours=validated(hospitals), theirs=validated(hospitals, "other"))
     path = both.report(tmp_path / "out.md", style="tripod+ai")
-    for text in (str(both.summary()), path.read_text()):
+    for text in (str(both.summary(notes=True)), path.read_text()):
         assert re.findall(OF_FOLDS, text) == []
         assert "do not vary" in text
     own = scv.cv("died ~ risk", hospitals, stratify="patient", k=4, seed=1)
@@ -530,12 +530,12 @@ def test_the_share_in_these_records_is_the_model_without_predictors(hospitals):
     each = [scaled(own) for _, own in hospitals.groupby("site")]
     assert table["estimate"].tolist() == pytest.approx(each)
     share = f"the share of died = 1, {hospitals['died'].mean():.3f}, in these records"
-    assert share in " ".join(str(read.summary()).split())
+    assert share in " ".join(str(read.summary(notes=True)).split())
     numbers = validated(hospitals, "other", observed="risk")
     off, y = hospitals["risk"] - hospitals["other"], hospitals["risk"]
     r2 = 1 - (off**2).mean() / y.var(ddof=0)
     assert float(numbers.estimate("r2")) == pytest.approx(r2)
-    assert "the R² refers" in " ".join(str(numbers.summary()).split())
+    assert "the R² refers" in " ".join(str(numbers.summary(notes=True)).split())
 
 
 def test_groups_of_an_external_validation(hospitals):

@@ -166,7 +166,7 @@ def test_a_comparison_of_three_has_a_row_for_each_pair(
 
 
 def test_notes_of_a_comparison_are_those_of_its_summary(both: Comparison) -> None:
-    assert scv.table(both, notes=True).notes == both.summary().notes
+    assert scv.table(both, notes=True).notes == both.summary(notes=True).notes
 
 
 # ---- other outcomes, and errors ----

@@ -67,8 +67,7 @@ def pooled_null_auroc(
     References
     ----------
     Distributional bias: G. I. Austin, I. Pe'er and T. Korem (2024), arXiv:2406.01652.
-    The expansion is our own; see the page *What bias is left in balanced training
-    sets*.
+    The expansion is our own; see the page *Bias of cross-validation*.
 
     Examples
     --------

@@ -8,6 +8,7 @@ records that the same fit predicts, and never predictions of different fits.
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -39,7 +40,7 @@ from statcv.inference.intervals.interval import (
 from statcv.inference.intervals.methods import INTERVALS, IntervalRequest
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric, is_listed
-from statcv.words import percent, stated
+from statcv.words import with_limits
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,8 +75,9 @@ class Estimate:
     >>> one = res.estimate("auroc")
     >>> round(float(one), 3), round(one.lower, 3), round(one.upper, 3)
     (0.833, 0.566, 0.976)
-    >>> one.interval.name
-    'infinitesimal_jackknife'
+    >>> one
+    auROC 0.833 (95% CI 0.566 to 0.976)
+    mean over folds; interval by infinitesimal jackknife
     """
 
     metric: str
@@ -148,19 +150,23 @@ class Estimate:
         return self.value
 
     def __repr__(self) -> str:
-        return str(self)
+        way = COMBINED.get(self.how, f"by the {self.how} rule")
+        made = f"interval by {self.method}"
+        if math.isnan(self.lower):
+            made = f"no interval: {self.assumes}"
+        return f"{self}\n{textwrap.fill(f'{way}; {made}', 80)}"
 
     def __str__(self) -> str:
-        about = stated(f"{self.label} {self.value:.3f}", self.how)
-        if math.isnan(self.lower):
-            return f"{about}, no interval: {self.assumes}"
-        return (
-            f"{about}, {percent(self.level)} interval {self.lower:.3f} to "
-            f"{self.upper:.3f} by {self.method}"
-        )
+        limits = with_limits(self.value, self.lower, self.upper, self.level)
+        return f"{self.label} {limits}"
 
 
 HOWS = ("pooled", "per_fold", "paired")
+COMBINED = {
+    "pooled": "over all held-out predictions",
+    "per_fold": "mean over folds",
+    "paired": "over pairs of records that one fit predicts",
+}
 BOOTSTRAPS = (".632", ".632+")
 OF_SAMPLE = "; it includes the Monte Carlo error of a sample of pairs"
 IN_SAMPLES = {

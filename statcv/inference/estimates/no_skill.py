@@ -18,13 +18,20 @@ import pandas as pd
 
 from statcv.errors import MetricError
 from statcv.inference.estimates.constants import ROUNDING, Constants
-from statcv.inference.estimates.values import values_by_repeat, values_by_split
+from statcv.inference.estimates.values import (
+    beside_itself,
+    values_by_repeat,
+    values_by_split,
+)
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 
 MATERIAL = 0.1  # share of the way from no skill to perfect that is reported
 ORDERS = 20  # random orders of equal predictions
 ENOUGH = 4000  # predictions that are examined first
+CELLS = (
+    2**18
+)  # largest number of predictions that are ranked at once, in several orders
 
 
 @dataclass(frozen=True)
@@ -122,7 +129,7 @@ def no_skill(rivals: Rivals, metrics: Sequence[Metric]) -> tuple[NoSkill, ...]:
         One for each metric, stated as in the headline. The values are NaN for measures
         of calibration, since a constant prediction is calibrated.
     """
-    with warnings.catch_warnings():
+    with rivals.scores.in_threads(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = tuple(_scored(metric, rivals) for metric in metrics)
     rivals.release()
@@ -143,7 +150,7 @@ def is_suspect(rivals: Rivals, metrics: Sequence[Metric]) -> bool:
     some, share = rivals, MATERIAL
     if step > 1:
         some, share = rivals.every(step), MATERIAL / 2
-    with warnings.catch_warnings():
+    with scores.in_threads(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return any(_scored(metric, some).exceeds(share) for metric in able)
 
@@ -250,8 +257,9 @@ def _compared(metric: Metric, how: str, rivals: Rivals) -> NoSkill:
         value = found = _value(order, scores, how)
         if not (_ties_all(metric, how) or constants.same):
             under_folds = rivals.in_pairs[0][1]
-            found = _value(metric, under_folds, how)
-            if not constants.own:
+            if constants.own:
+                found = _value(metric, under_folds, how)
+            else:
                 found = _in_any_order(metric, under_folds)
         return NoSkill(metric, how, value, found, perfect, scores.n_held_out)
     found = value = math.nan
@@ -302,12 +310,19 @@ def _in_any_order(metric: Metric, scores: Scores) -> float:
     small = 0.1 * steps[apart].min(initial=1.0)
     mixed = (~apart & (np.diff(scores.outcome[order]) != 0)).any()
     orders = ORDERS if mixed or scores.overlapping else 1
-    rng = np.random.default_rng(0)
-    moved = (
-        scores.predicted + small * rng.uniform(size=len(order)) for _ in range(orders)
-    )
-    how = "per_fold" if scores.apart else "pooled"  # in each repeat by itself
-    values = [_value(metric, scores.predicting(one), how) for one in moved]
+    rng, n, values = np.random.default_rng(0), len(order), list[float]()
+    alone = orders == 1 or (scores.overlapping and not scores.apart)
+    step = 1 if alone else max(1, CELLS // n)
+    for start in range(0, orders, step):
+        count = min(step, orders - start)
+        moved = scores.predicted + small * rng.uniform(size=(count, n))
+        several = scores if alone else beside_itself(scores, count)
+        several = several.predicting(moved.ravel())
+        if scores.apart:  # in each split, or repeat, by itself
+            found = values_by_split(several, metric)
+        else:
+            found = values_by_repeat(several, metric, "pooled")
+        values += np.nanmean(found.reshape(count, -1), axis=1).tolist()
     return float(np.mean(values))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -224,6 +224,25 @@ def by_group(
     if not metric.uses_baseline:
         return values
     return np.where(np.bincount(group, None, groups) < 2, np.nan, values)
+
+
+def beside_itself(scores: Scores, times: int, **differing: Any) -> Scores:
+    """Return the predictions several times, as repeats with records of their own.
+
+    Attributes that differ between the copies are given for all of them. The values of
+    metrics that compare pairs within single fits are not those of the copies.
+    """
+    numbers = np.arange(times)[:, None]
+    for name in {"y", "predicted", "n_train", "baseline", "threshold"} - {*differing}:
+        if getattr(scores, name) is not None:
+            differing[name] = np.concatenate([getattr(scores, name)] * times)
+    sizes = {"split": scores.n_splits, "row": len(scores.y)}
+    sizes["repeat"] = int(scores.repeat[-1]) + 1
+    for name, size in sizes.items():
+        differing[name] = (getattr(scores, name) + size * numbers).ravel()
+    made = replace(scores, clusters=None, **differing)
+    vars(made)["overlapping"] = scores.overlapping
+    return made
 
 
 # ---- pooled ----

@@ -10,7 +10,7 @@ used.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,19 @@ from numpy.typing import NDArray
 
 from statcv.arguments import MAX_REPEATS, check_whole
 from statcv.engine import Setup, progress_bar, run_quietly
-from statcv.errors import FitError, MetricError, OutcomeError, SchemeError
+from statcv.errors import (
+    DataError,
+    FitError,
+    MetricError,
+    OutcomeError,
+    SchemeError,
+)
 from statcv.folds import FoldPlan
 from statcv.inference.estimates.losses import casewise
 from statcv.inference.intervals.interval import Interval
 from statcv.inference.refits.nested_folds import (
     NestedLosses,
+    counted_records,
     fits_each,
     folds_of,
     nested_losses,
@@ -137,6 +144,8 @@ def nested_cv(
         If the plan does not have at least 3 random folds of single records.
     OutcomeError
         If a training set lacks a class.
+    DataError
+        If a training set lacks a level, and the call refuses that.
 
     References
     ----------
@@ -156,16 +165,18 @@ def nested_cv(
             parts = [nested_tests(folds_of(divided, r)) for r in batch]
             whole = nested_plan(plan, parts)
             numbers = np.arange(batch.start * each, batch.stop * each)
+            counted = counted_records(replace(setup, plan=whole))
             held = run_quietly(setup, whole, n_jobs, numbers=numbers)
             failed += held.failed
             scores = scores_of(whole, held, setup.design.y, threshold)
             losses = casewise(scores, metric)
             cuts = np.cumsum([len(part.values) for part in parts])[:-1]
-            for part, own in zip(parts, np.split(losses, cuts), strict=True):
-                found.append(nested_losses(part, own, k))
+            split = (np.split(one, cuts) for one in (losses, counted))
+            for part, own, used in zip(parts, *split, strict=True):
+                found.append(nested_losses(part, own, k, used))
             bar.update(whole.n_fits)
     warn_of_refits(failed, int(repeats) * each)
-    return _joined(found, plan.n, k, level)
+    return _joined(found, k, level)
 
 
 def nested_cv_interval(
@@ -187,7 +198,7 @@ def nested_cv_interval(
     """
     try:
         found = nested_cv(setup, metric.root_of or metric, level=level, **given)
-    except (MetricError, SchemeError, OutcomeError, FitError) as error:
+    except (DataError, MetricError, SchemeError, OutcomeError, FitError) as error:
         return Interval.none(str(error))
     if not math.isfinite(found.se):
         return Interval.none("a loss is infinite, or has no value")
@@ -229,19 +240,13 @@ def check_nested(plan: FoldPlan, metric: Metric) -> None:
             "nested cross-validation is for independent records, but this plan keeps "
             f"records with equal values of {plan.strata.label} together."
         )
-    if len(plan.tests.values) < plan.n * plan.repeats:
-        raise SchemeError(
-            "nested cross-validation draws folds of its own, in which every record is "
-            "held out, but this plan omits some; use another interval, or "
-            "new_levels='mean'."
-        )
     if len(plan.labels[0]) < 3:
         raise SchemeError("nested cross-validation needs three folds or more.")
     if plan.n < 2 * len(plan.labels[0]):
         raise SchemeError("nested cross-validation needs two records or more per fold.")
 
 
-def _joined(found: list[NestedLosses], n: int, k: int, level: float) -> NestedCV:
+def _joined(found: list[NestedLosses], k: int, level: float) -> NestedCV:
     # the pooled sd of all inner losses
     count = sum(one.count for one in found)
     nested = sum(one.mean * one.count for one in found) / count
@@ -252,10 +257,12 @@ def _joined(found: list[NestedLosses], n: int, k: int, level: float) -> NestedCV
     ahead = np.array([(one.within - one.outside) ** 2 - one.spread for one in found])
     mse = float(ahead.mean())
     # the standard error if losses were independent
-    naive = sd / math.sqrt(n)
+    naive = sd / math.sqrt(np.mean([one.n for one in found]))
     found_se = math.sqrt(max(mse, 0.0) * (k - 1) / k)
     # between independent folds and identical folds
     se = max(naive, min(found_se, math.sqrt(k) * naive))
+    if math.isnan(mse):  # a fold has fewer than two records that count
+        se = math.nan
     # extrapolates from training sets of k - 2 and k - 1 folds to all records
     value = nested - (1 + (k - 2) / k) * (nested - cv)
     half = normal_quantile(level) * se

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine import Setup
+from statcv.engine import Setup, refuse_new_levels
 from statcv.folds import FoldPlan, Ragged, make_plan
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +30,8 @@ class NestedLosses:
         Mean, sum of squares about the mean, and number of the losses within.
     cv : float
         Mean loss by the usual cross-validation.
+    n : int
+        Number of the losses of the usual cross-validation.
     """
 
     within: Floats
@@ -38,6 +41,7 @@ class NestedLosses:
     squares: float
     count: float
     cv: float
+    n: int
 
 
 def fits_each(k: int) -> int:
@@ -89,29 +93,48 @@ def nested_plan(plan: FoldPlan, parts: list[Ragged]) -> FoldPlan:
     )
 
 
-def nested_losses(tests: Ragged, losses: Floats, k: int) -> NestedLosses:
-    """Summarise the losses of the records of :func:`nested_tests`, in its order."""
+def counted_records(setup: Setup) -> Bools:
+    """Return which of the held-out records count.
+
+    Those whose level a training set lacks are treated as in the folds of the result:
+    predicted at the mean of the levels seen, omitted, or refused.
+    """
+    tests, n = setup.plan.tests, setup.plan.n
+    counted = np.ones(len(tests.values), dtype=bool)
+    if setup.new_levels == "error":
+        refuse_new_levels(setup)
+    elif setup.new_levels == "omit" and (new := setup.folds.new_levels(setup.records)):
+        rows, fits = new.pairs()
+        counted = ~np.isin(tests.owners * n + tests.values, fits * n + rows)
+    return counted
+
+
+def nested_losses(
+    tests: Ragged, losses: Floats, k: int, counted: Bools
+) -> NestedLosses:
+    """Summarise the losses of the records of :func:`nested_tests` that count."""
     first, second = np.triu_indices(k, 1)
-    sizes = tests.sizes[:k]
-    sums = np.bincount(tests.owners, losses, len(tests))
-    # the mean loss of each fold, by the fit that left out this fold alone
-    outside = sums[:k] / sizes
-    centred = losses - np.append(outside, np.zeros(len(first)))[tests.owners]
-    spread = np.bincount(tests.owners, centred**2, len(tests))[:k]
+    sizes, start = tests.sizes[:k], tests.starts[k]
+    fold, own = tests.owners[:start][counted[:start]], losses[:start][counted[:start]]
+    count = np.bincount(fold, minlength=k)
     half = np.repeat(  # the fold of a pair to which a record belongs
         np.column_stack([first, second]).ravel(),
         np.column_stack([sizes[first], sizes[second]]).ravel(),
     )
     other = np.repeat(first + second, (sizes[first] + sizes[second])) - half
-    inner = losses[tests.starts[k] :]
+    inner, other = losses[start:][counted[start:]], other[counted[start:]]
     with np.errstate(invalid="ignore", divide="ignore"):
+        # the mean loss of each fold, by the fit that left out this fold alone
+        outside = np.bincount(fold, own, k) / count
+        spread = np.bincount(fold, (own - outside[fold]) ** 2, k)
         return NestedLosses(
             # the loss without a fold, by fits that never met its records
-            within=np.bincount(other, inner, k) / (sizes.sum() - sizes),
+            within=np.bincount(other, inner, k) / np.bincount(other, minlength=k),
             outside=outside,
-            spread=spread / (sizes - 1) / sizes,
+            spread=spread / (count - 1) / count,
             mean=float(inner.mean()),
             squares=float(((inner - inner.mean()) ** 2).sum()),
             count=float(len(inner)),
-            cv=float(losses[: tests.starts[k]].mean()),
+            cv=float(own.mean()),
+            n=len(own),
         )

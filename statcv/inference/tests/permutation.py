@@ -34,8 +34,9 @@ from statcv.errors import (
     warn,
 )
 from statcv.folds import SCHEMES, FoldPlan, Ragged
-from statcv.inference.estimates.values import values_by_repeat
+from statcv.inference.estimates.values import beside_itself, values_by_repeat
 from statcv.inference.refits.refitting import scores_of
+from statcv.inference.scores import Scores
 from statcv.inference.tests.exchange import (
     _by_cluster,
     exchanged_clusters,
@@ -129,18 +130,21 @@ def permuted_values(
         clusters = permuted_clusters(plan, setup.design.y)
         draws = _permuted(setup, clusters, numbers, seed, n_jobs)
     values, failed, why = np.full((len(wanted), len(numbers)), np.nan), 0, ""
+    number = 0
     with progress_bar(len(numbers), progress, "permutation") as bar:
-        for number, (moved, y, held) in enumerate(draws):
-            bar.update(1)
-            if isinstance(held, str):
-                why = why or held
-                continue
-            failed += held.failed
-            scores = scores_of(moved, held, y, threshold)
-            for place, (metric, how) in enumerate(wanted):
-                found = values_by_repeat(scores, metric, how)
-                known = found[~np.isnan(found)]
-                values[place, number] = known.mean() if len(known) else np.nan
+        for moved, outcomes, made in draws:
+            able = list[tuple[int, Scores]]()
+            for place, (y, held) in enumerate(zip(outcomes, made, strict=True), number):
+                if isinstance(held, str):
+                    why = why or held
+                else:
+                    failed += held.failed
+                    able.append((place, scores_of(moved, held, y, threshold)))
+            if able:
+                places, scores = zip(*able, strict=True)
+                values[:, places] = _values(scores, wanted)
+            bar.update(len(made))
+            number += len(made)
     if failed:
         warn(
             f"{failed} of {len(numbers) * plan.n_fits} fits under permuted outcomes "
@@ -150,8 +154,29 @@ def permuted_values(
     return Permuted(values, why)
 
 
-# the plan and the outcome, with what the fits predicted or why they cannot be made
-Draw = tuple[FoldPlan, NDArray[Any], Held | str]
+def _values(parts: Sequence[Scores], wanted: Sequence[tuple[Metric, str]]) -> Floats:
+    """Return metrics of several cross-validations with one plan, (metrics, parts)."""
+    first, values = parts[0], np.empty((len(wanted), len(parts)))
+    alike = len({part.threshold is None for part in parts}) == 1
+    # splits that overlap are pooled by record, and those of one repeat by all repeats
+    if alike and not (first.overlapping or first.by_split or first.pairwise):
+        differing = {
+            name: np.concatenate([getattr(part, name) for part in parts])
+            for name in ("y", "predicted", "baseline", "threshold")
+            if getattr(first, name) is not None
+        }
+        parts = [beside_itself(first, len(parts), **differing)]
+    for place, (metric, how) in enumerate(wanted):
+        found = [values_by_repeat(scores, metric, how) for scores in parts]
+        table = np.concatenate(found).reshape(values.shape[1], -1)
+        known = ~np.isnan(table)
+        with np.errstate(invalid="ignore"):
+            values[place] = np.where(known, table, 0).sum(axis=1) / known.sum(axis=1)
+    return values
+
+
+# the plan and some outcomes, each with what the fits predicted or why there are none
+Draw = tuple[FoldPlan, NDArray[Any], list[Held | str]]
 
 
 def _permuted(
@@ -167,6 +192,10 @@ def _permuted(
     it, and otherwise with the records.
     """
     plan, y = setup.plan, setup.design.y
+    # if more records have a class than a training set leaves out, it cannot lack it
+    left_out = (plan.n - plan.n_train + plan.copied.sizes).max()
+    counts = np.unique(y, return_counts=True)[1]
+    fewest = counts.min() if setup.design.outcome.levels else plan.n - counts.max()
     # as many outcomes are fitted together as memory and time allow
     cost = plan.n_fits * plan.n * setup.design.matrix.shape[1]
     predictions = len(plan.fits.tests_by_fit.values)
@@ -179,13 +208,13 @@ def _permuted(
         outcomes, trains = np.tile(y, (len(some), 1)), np.ones(len(some), dtype=bool)
         if not permutations.with_plan:
             outcomes = permutations.outcomes(y)
-            trains = np.array([_trains_all(setup, one) for one in outcomes])
+            if fewest <= left_out:
+                trains = np.array([_trains_all(setup, one) for one in outcomes])
         made: Iterator[Held | str] = iter(())
         if trains.any():
             able = replace(permutations, places=places[trains])
             made = iter(run_permuted(setup, able, n_jobs))
-        for outcome, one in zip(outcomes, trains, strict=True):
-            yield plan, outcome, next(made) if one else ""
+        yield plan, outcomes, [next(made) if one else "" for one in trains]
 
 
 def _exchanged(
@@ -207,7 +236,7 @@ def _exchanged(
         if made_for_outcome(plan):
             moved = _with_folds(plan, own_fold[:, taken][:, clusters])
         other = replace(setup, design=replace(design, outcome=outcome), plan=moved)
-        yield moved, outcome.y, run_if_able(other, n_jobs)
+        yield moved, outcome.y[None], [run_if_able(other, n_jobs)]
 
 
 def _with_folds(plan: FoldPlan, fold: NDArray[np.int32]) -> FoldPlan:

@@ -126,6 +126,7 @@ def begins_value(
     if known is not None:
         new |= known
     near = np.flatnonzero(~new)
+    near = near[rising[near] != rising[near - 1]]  # as most tied numbers are equal
     if len(near):
         one, other = rising[near - 1], rising[near]
         new[near] = round_significant(one, tie_tol) != round_significant(other, tie_tol)

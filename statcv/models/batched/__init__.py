@@ -4,8 +4,7 @@ A plan asks for many fits to nearly the same records. How they are made depends 
 far they are from each other::
 
     is p > n, with a ridge on every column?
-    │  few large folds ........ multiples: coefficients are multiples of the records
-    │  otherwise .............. row_space: rotate the records once, then go on below
+    │  yes .................... row_space: rotate the records once, then go on below
     are folds few and large, so that each changes many records?
     │  yes .................... passes: quasi-Newton steps, with sums over the records
     │                           where they are, from the fit to all records

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix
 
 Numbers = NDArray[np.intp]
+Penalties = Callable[[Numbers], Matrix]  # from fits to matrices, (m, p, p)
 CELLS = 2**18  # numbers in an array of a block of fits: 2 MB
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet
-from statcv.models.batched.blocks import Block
+from statcv.models.batched.blocks import Block, Penalties
 from statcv.models.batched.downdate import Downdate, Whole, downdated, squares_of
 from statcv.models.batched.new_levels import Numbers
 from statcv.models.batched.problem import Problem
@@ -24,8 +23,6 @@ MAX_NEWTON_STEPS = 30
 CLOSE = 1e-3  # the decrement of the last step, which leaves about its square
 MAX_CONDITION = 1e10  # the largest condition number of the Hessian
 GOOD_CONDITION = 1e4  # the largest condition number that costs no relevant digits
-
-Penalties = Callable[[NDArray[np.intp]], Matrix]  # from fits to matrices, (m, p, p)
 
 
 @dataclass(frozen=True, eq=False)

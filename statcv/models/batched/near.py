@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, RidgeModel, TrainingSet
-from statcv.models.batched.blocks import Block
-from statcv.models.batched.centre import Centre, Penalties, find_centre
+from statcv.models.batched.blocks import Block, Penalties
+from statcv.models.batched.centre import Centre, find_centre
 from statcv.models.batched.chord import Precision, settle
 from statcv.models.batched.fits import FoldFits
 from statcv.models.batched.folds import Folds
@@ -105,8 +105,10 @@ def sure_fits(
             beta = centre.beta(theta)[:, free]
             fits.coefficients[block.fits] = beta.reshape(len(block), -1)
             fits.converged[block.fits] = sure
-    # a column that is 0 in all training rows has no estimate; 0 leaves it out
-    empty = folds.empty_columns(records.X, records.weights)
+    # a column that is 0 in all training rows has no estimate, and 0 leaves it out; a
+    # penalty that ties it to other columns determines it
+    tied = penalties is not None and own is None
+    empty = None if tied else folds.empty_columns(records.X, records.weights)
     if empty is not None:
         fits.coefficients[np.tile(empty, len(free))] = 0.0
     return fits

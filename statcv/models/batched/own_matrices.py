@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from statcv.formula import Learnt
 from statcv.models.base import Matrix, Model, TrainingSet, refuse_missing
-from statcv.models.batched.blocks import CELLS, Block
-from statcv.models.batched.centre import Centre, Penalties, reach
+from statcv.models.batched.blocks import CELLS, Block, Penalties
+from statcv.models.batched.centre import Centre, reach
 from statcv.models.batched.chord import Precision, settle
 from statcv.models.batched.downdate import inverted
 from statcv.models.batched.fits import FittedFolds, FoldFits

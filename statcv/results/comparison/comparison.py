@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from statcv.arguments import check_level, one_of
+from statcv.arguments import check_level, check_types, one_of
 from statcv.errors import ComparisonError
 from statcv.inference.paired.adjusted import ADJUSTED
 from statcv.inference.paired.choices import contrast
@@ -20,7 +20,7 @@ from statcv.inference.paired.records import NULL, check_results, is_result
 from statcv.metrics import Metric
 from statcv.results.comparison.likelihood_ratio import LikelihoodRatio, likelihood_ratio
 from statcv.results.comparison.null import null_result
-from statcv.results.comparison.text import summarise_comparison
+from statcv.results.comparison.text import short_comparison, summarise_comparison
 from statcv.results.export import Exports, PaperTable
 from statcv.results.refittable import Refittable
 from statcv.results.summary import Summary
@@ -163,7 +163,7 @@ class Comparison(Exports):
         ]
         return [one for one in found if one is not None]
 
-    def summary(self, digits: int | None = None) -> Summary:
+    def summary(self, digits: int | None = None, notes: bool = False) -> Summary:
         """Return the comparison as tables with notes.
 
         Parameters
@@ -171,6 +171,10 @@ class Comparison(Exports):
         digits : int, optional
             Number of decimals of estimates and differences; unless given, as many as
             the standard errors of the differences warrant.
+        notes : bool, default False
+            Whether to show all notes, among them the test, what it assumes and its
+            measured error rate. Unless asked for, there are at most three notes, those
+            that may change a decision.
 
         Examples
         --------
@@ -178,10 +182,17 @@ class Comparison(Exports):
         >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
         >>> both = scv.compare(full=res, less=res.update(". ~ . - PSI"))
         >>> list(both.summary().tables)
-        ['Estimates', 'Differences of the auROC (per fold)']
+        ['Estimates', 'Differences']
         """
-        made = summarise_comparison(self.contrasts, self.adjust, self.left_out, digits)
-        return replace(made, notes=(*made.notes, *map(str, self.likelihood_ratios)))
+        check_types(Comparison.summary, locals())
+        return summarise_comparison(
+            self.contrasts,
+            self.adjust,
+            self.left_out,
+            digits,
+            notes=notes,
+            further=[str(test) for test in self.likelihood_ratios],
+        )
 
     def _paper_table(self, **options: Any) -> PaperTable:
         from statcv.report import comparison_table
@@ -226,7 +237,7 @@ class Comparison(Exports):
         return write_report(comparison_report(self, style), path)
 
     def __repr__(self) -> str:
-        return str(self.summary())
+        return short_comparison(self.contrasts, self.adjust)
 
     def _repr_html_(self) -> str:
         return self.summary()._repr_html_()

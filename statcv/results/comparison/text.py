@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -13,18 +13,34 @@ from statcv.inference.paired.adjusted import ADJUSTED
 from statcv.inference.paired.caveats import DRAWS_DIFFER, SCHEMES_DIFFER, same_folds
 from statcv.inference.paired.contrasts import Contrasts
 from statcv.inference.paired.records import against_null, in_words
+from statcv.results.in_words import (
+    events_in_words,
+    first_that_fits,
+    scheme_in_words,
+)
+from statcv.results.notes import BIASED, METHOD, USEFUL, Note, shown_notes
 from statcv.results.summary import Summary, check_digits, decimals, number
-from statcv.words import p_value, percent, sentence
-
-if TYPE_CHECKING:
-    pass
-
+from statcv.words import (
+    p_in_words,
+    p_value,
+    percent,
+    plural,
+    sentence,
+    with_interval,
+)
 
 MORE_DIGITS = 2  # number of further digits tried so that rounded estimates subtract
+ROOM = 20  # number of lines that the notes may take
 
 
 def summarise_comparison(
-    compared: Contrasts, adjust: str, left_out: str, digits: int | None = None
+    compared: Contrasts,
+    adjust: str,
+    left_out: str,
+    digits: int | None = None,
+    *,
+    notes: bool = False,
+    further: Sequence[str] = (),
 ) -> Summary:
     """Return the summary of a comparison.
 
@@ -38,28 +54,54 @@ def summarise_comparison(
         Description of the rows of the data that no result uses; empty if all are used.
     digits : int, optional
         Number of decimals of estimates and differences.
+    notes : bool
+        Whether to show all notes, not only those that may change a decision.
+    further : sequence of str
+        Further notes, which may.
     """
     check_digits(digits)
     outcome = compared.records.first.design.outcome
     records = f"{len(compared.records.labels)}, the same in every result"
     if left_out:
         records += f"; {left_out}"
-    caption = f"Differences of the {compared.stated}"
-    shown = shown_tables(compared, adjust, digits)
+    estimates, differences = shown_tables(compared, adjust, digits)
+    found = [*_notes(compared, adjust), *((USEFUL, text) for text in further)]
+    told, more = shown_notes(found, notes, ROOM)
     return Summary(
         title=_title(compared),
+        headline=_headline(compared, adjust, digits),
         facts=(
             ("outcome", f"{outcome.name}: {outcome.describe()}"),
             ("records", records),
             *in_words(compared.results),
         ),
-        tables={"Estimates": compared.table, caption: compared.differences},
-        shown={
-            "Estimates": shown[0],
-            caption: shown[1],
-        },
-        notes=_notes(compared, adjust),
+        methods=_methods(compared, left_out),
+        tables={"Estimates": compared.table, "Differences": compared.differences},
+        shown={"Estimates": estimates, "Differences": differences},
+        notes=told,
+        more=more,
     )
+
+
+def short_comparison(compared: Contrasts, adjust: str) -> str:
+    """Return three lines: the difference, the estimates, and the records."""
+    estimates = shown_tables(compared, adjust)[0].iloc[:, 0]
+    label = compared.metric.label
+    heading = f"{label} with {percent(compared.level)} CI: "
+    bare = [f"{name} {cell.partition(' (')[0]}" for name, cell in estimates.items()]
+    each = [f"{name} {cell}" for name, cell in estimates.items()]
+    caveats = [*dict.fromkeys(filter(None, compared.differences["caveat"]))]
+    last = [_records(compared, ""), plural(len(compared.records.labels), "record")]
+    if caveats:
+        said = ["; ".join(caveats), caveats[0].partition("; ")[0]]
+        last = [f"Caveat: {text}" for text in said]
+        last.append("Caveats apply; summary() states them")
+    lines = (
+        [_headline(compared, adjust, None), _headline(compared, adjust, None, False)],
+        [heading + ", ".join(each), f"{label}: {', '.join(bare)}"],
+        last,
+    )
+    return "\n".join(map(first_that_fits, lines))
 
 
 def _title(compared: Contrasts) -> str:
@@ -68,8 +110,53 @@ def _title(compared: Contrasts) -> str:
     caveats = compared.differences["caveat"]
     schemes = all(any(text in told for text in by_schemes) for told in caveats)
     what = "Comparison of schemes by" if schemes else "Paired comparison of"
-    test = compared.method.title + (", clustered" if compared.clustered else "")
-    return f"{what} {compared.metric.label} ({test})"
+    return f"{what} {compared.metric.label} ({_test(compared)})"
+
+
+def _test(compared: Contrasts) -> str:
+    return compared.method.title + (", clustered" if compared.clustered else "")
+
+
+def _headline(
+    compared: Contrasts, adjust: str, given: int | None, names: bool = True
+) -> str:
+    """Return the difference, or that of several with the smallest p-value."""
+    label, pairs = compared.metric.label, compared.differences
+    column, heading, _ = ADJUSTED[adjust]
+    p = pairs[column if len(pairs) > 1 else "p"]
+    at = 0 if p.isna().all() else int(np.nanargmin(p))
+    pair = f"{pairs['second'].iloc[at]} − {pairs['first'].iloc[at]}"
+    least = float(p.iloc[at])
+    said = "" if np.isnan(least) else p_in_words(least, ".2f" if least > 0.1 else ".2g")
+    if len(pairs) > 1:
+        text = f"{len(pairs)} differences in {label}"
+        way = f", {heading.partition(' ')[2][1:-1]}" * (adjust != "none")
+        return f"{text}; smallest {said} ({pair}{way})" if said else text
+    digits, differences = _rounded(compared, given)
+    (limits,) = _ranges(pairs, digits)
+    known = "no interval" if limits == "–" else f"{percent(compared.level)} CI {limits}"
+    text = f"difference in {label} {differences[0]} ({known})"
+    return text + f", {said}" * bool(said) + f" ({pair})" * names
+
+
+def _methods(compared: Contrasts, left_out: str) -> str:
+    """Return the records and folds, and by what the results differ."""
+    results = [*compared.results.values()]
+    said = [_records(compared, left_out)]
+    if len({one.learner.label for one in results}) == 1:
+        said.append(f"Model: {results[0].learner.label}")
+    if len({one.plan.sentence for one in results}) == 1:
+        said.append(scheme_in_words(results[0]))
+    each = "; ".join(f"{name}: {text}" for name, text in in_words(compared.results))
+    return " ".join(f"{text}." for text in (*said, each) if text)
+
+
+def _records(compared: Contrasts, left_out: str) -> str:
+    """Count the records, and those of each class."""
+    few = events_in_words(compared.records.first)[0]
+    count = plural(len(compared.records.labels), "record")
+    text = f"{count}, the same in every result{few}"
+    return f"{text}; {left_out}" if left_out else text
 
 
 def shown_tables(
@@ -83,34 +170,16 @@ def shown_tables(
     number of digits may also be given.
     """
     table, pairs = compared.table, compared.differences
-    spread = _spread(pairs)
-    spread = spread[np.isfinite(spread) & (spread > 0)]
-    least = decimals(float(spread.min())) if len(spread) else 3
-    tried = range(least, least + MORE_DIGITS + 1)
-    if given is not None:
-        least, tried = given, range(given, given + 1)
-    for digits in tried:
-        differences = _subtracted(compared, digits)
-        if differences == [_text(d, digits) for d in pairs["difference"]]:
-            break
-    else:
-        digits = least
-        differences = _subtracted(compared, digits)
-    interval = f"{percent(compared.level)} interval"
+    digits, differences = _rounded(compared, given)
+    interval = f"({percent(compared.level)} CI)"
+    known = table["lower"].notna().any()
+    heading = f"{compared.metric.label}{f' {interval}' * bool(known)}"
+    values = [_text(value, digits) for value in table["estimate"]]
     estimates = pd.DataFrame(
-        {
-            "estimate": [_text(v, digits) for v in table["estimate"]],
-            interval: _ranges(table, digits),
-            "how": table["how"].str.replace("_", " "),
-        }
+        {heading: _with_ranges(values, table, digits)}, index=table.index
     )
-    columns = {
-        "difference": differences,
-        "se": [_text(v, digits) for v in pairs["se"]],
-    }
-    if pairs["lower"].notna().any():
-        columns[interval] = _ranges(pairs, digits)
-    columns[compared.method.statistic] = [number(v) for v in pairs["statistic"]]
+    heading = f"difference{f' {interval}' * bool(pairs['lower'].notna().any())}"
+    columns = {heading: _with_ranges(differences, pairs, digits)}
     columns["p"] = [p_value(value) for value in pairs["p"]]
     shown = pd.DataFrame(columns)
     if len(pairs) > 1 and adjust != "none":
@@ -118,6 +187,22 @@ def shown_tables(
         shown[heading] = [p_value(value) for value in pairs[column]]
     shown.index = pd.Index(pairs["second"] + " − " + pairs["first"])
     return estimates, shown
+
+
+def _rounded(compared: Contrasts, given: int | None) -> tuple[int, list[str]]:
+    """Return the number of digits, and the differences rounded to them."""
+    spread = _spread(compared.differences)
+    spread = spread[np.isfinite(spread) & (spread > 0)]
+    least = decimals(float(spread.min())) if len(spread) else 3
+    tried = range(least, least + MORE_DIGITS + 1)
+    if given is not None:
+        least, tried = given, range(given, given + 1)
+    for digits in tried:
+        differences = _subtracted(compared, digits)
+        exact = [_text(d, digits) for d in compared.differences["difference"]]
+        if differences == exact:
+            return digits, differences
+    return least, _subtracted(compared, least)
 
 
 def _subtracted(compared: Contrasts, digits: int) -> list[str]:
@@ -140,38 +225,37 @@ def _text(value: float, digits: int) -> str:
     return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
-def _notes(compared: Contrasts, adjust: str) -> tuple[str, ...]:
+def _notes(compared: Contrasts, adjust: str) -> list[Note]:
     pairs = compared.differences
     caveats = dict.fromkeys(filter(None, pairs["caveat"]))
-    notes = [f"Caveat: {text}." for text in caveats]
-    if compared.clustered:
-        notes.append(
-            "Records in one cluster (equal values of the stratifier) are treated as "
-            "dependent."
-        )
-    if compared.method.name == "permutation":
-        notes.append(
-            f"p is based on {compared.n_permutations} random swaps, or on all swaps if "
-            "these are few; it is never zero (Phipson & Smyth 2010)."
-        )
-    assumes = compared.method.assumes
-    notes.append(sentence(assumes))
+    notes = [(BIASED, f"Caveat: {text}.") for text in caveats]
     if 0 < len(compared.fixed) < len(compared.results) - 1:
-        notes.append(
+        text = (
             "One test serves all pairs. How the fits vary with the records is unknown "
             f"for {', '.join(compared.fixed)}, so that it takes all fits as given; "
             "the others, compared by themselves, are tested by the infinitesimal "
             "jackknife, with another p."
         )
+        notes.append((USEFUL, text))
+    if len(pairs) > 1 and adjust == "none":
+        text = f"The {len(pairs)} p-values are not adjusted for their number."
+        notes.append((USEFUL, text))
+    said = [f"The {compared.stated} is compared; test: {_test(compared)}."]
+    if compared.clustered:
+        said.append(
+            "Records in one cluster (equal values of the stratifier) are treated as "
+            "dependent."
+        )
+    if compared.method.name == "permutation":
+        said.append(
+            f"p is based on {compared.n_permutations} random swaps, or on all swaps if "
+            "these are few; it is never zero (Phipson & Smyth 2010)."
+        )
+    said.append(sentence(compared.method.assumes))
     measured = _measured(compared)
     if measured:
-        notes.append(sentence(measured))
-    if len(compared.differences) > 1 and adjust == "none":
-        notes.append(
-            f"The {len(compared.differences)} p-values are not adjusted for their "
-            "number."
-        )
-    return tuple(notes)
+        said.append(sentence(measured))
+    return notes + [(METHOD, text) for text in said]
 
 
 def _measured(compared: Contrasts) -> str | None:
@@ -203,3 +287,9 @@ def _ranges(table: pd.DataFrame, digits: int) -> list[str]:
         "–" if np.isnan(lower) else f"{_text(lower, digits)} to {_text(upper, digits)}"
         for lower, upper in zip(table["lower"], table["upper"], strict=True)
     ]
+
+
+def _with_ranges(values: list[str], table: pd.DataFrame, digits: int) -> list[str]:
+    """Return rounded values with their intervals, where there are some."""
+    sides = [[_text(one, digits) for one in table[name]] for name in ("lower", "upper")]
+    return [with_interval(*one) for one in zip(values, *sides, strict=True)]

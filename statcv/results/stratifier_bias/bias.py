@@ -110,9 +110,16 @@ class StratifierBias(CandidateLosses):
 
         return plot_stratifier_bias(self, ax, against=against)
 
-    def summary(self) -> Summary:
-        """Return a summary, which is text in a console and HTML in a notebook."""
-        return summarise(self)
+    def summary(self, notes: bool = False) -> Summary:
+        """Return a summary, which is text in a console and HTML in a notebook.
+
+        Parameters
+        ----------
+        notes : bool, default False
+            Whether to show all notes, not only those that may change a decision.
+        """
+        check_types(StratifierBias.summary, locals())
+        return summarise(self, notes)
 
     def __repr__(self) -> str:
         return in_three_lines(self)

@@ -8,6 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from statcv.results.notes import (
+    LIMITED,
+    METHOD,
+    UNSOUND,
+    USEFUL,
+    Note,
+    shown_notes,
+)
 from statcv.results.stratifier_bias.association import LABELS
 from statcv.results.stratifier_bias.candidates import UNBIASED
 from statcv.results.stratifier_bias.losses import CandidateLosses
@@ -29,6 +37,7 @@ if TYPE_CHECKING:
     pass
 
 
+ROOM = 20  # number of lines that the notes may take
 OF_DATA = (
     "Information is mutual information with the outcome, in nats. F is about 1 without "
     "association (for values without an order it is chi-square divided by its degrees "
@@ -37,42 +46,48 @@ OF_DATA = (
 )
 
 
-def notes_on(found: CandidateLosses) -> tuple[str, ...]:
-    """Return explanations of the numbers, one or two sentences each."""
+def notes_on(found: CandidateLosses) -> list[Note]:
+    """Return explanations of the numbers, with their weights."""
     setting, table = found.setting, found.ranking
-    notes = [_predicted(found), OF_DATA]
+    notes = [(METHOD, _predicted(found)), (METHOD, OF_DATA)]
     if (~table["in_model"]).any():
         outside = table.loc[~table["in_model"], "candidate"]
-        notes.append(
+        text = (
             f"No term uses {', '.join(outside)}, so that nothing can be clamped or "
             "permuted and no loss is predicted. Information, F and the auROC of folds "
             "show whether such folds would differ in relevant covariates."
         )
+        notes.append((LIMITED, text))
     if found.importance == "linear":
-        notes.append(
+        text = (
             "A linear predictor extrapolates beyond the values to which it was fitted, "
             "so that folds may cost less than clamping does."
         )
-    notes.append(f"Importance: {LABELS[found.importance]}, as a proportion.")
+        notes.append((USEFUL, text))
+    label = LABELS[found.importance]
+    notes.append((METHOD, f"Importance: {label}, as a proportion."))
     if found.measured is not None:
         notes += _of_intervals(found)
     if setting.duplicates is None:
-        notes.append(
+        text = (
             "No duplicates are known, and the unbiased folds may split them; if there "
             "are any, name the columns that identify them in duplicates=."
         )
+        notes.append((USEFUL, text))
     else:
-        notes.append(
+        text = (
             "The unbiased estimate is that of a model trained on the data including "
             "duplicates, and does not split known duplicates across folds."
         )
-    notes += _skipped(found.skipped)
+        notes.append((METHOD, text))
+    notes += [(LIMITED, text) for text in _skipped(found.skipped)]
     if found.failed:
-        notes.append(
+        text = (
             f"{found.failed} of {found.fits} fits did not converge, or separate the "
             "classes."
         )
-    return tuple(notes)
+        notes.append((UNSOUND, text))
+    return notes
 
 
 UNPREDICTED = "what each candidate costs is predicted for trees and neighbours only"
@@ -114,7 +129,7 @@ def _predicted(found: CandidateLosses) -> str:
     )
 
 
-def _of_intervals(found: CandidateLosses) -> list[str]:
+def _of_intervals(found: CandidateLosses) -> list[Note]:
     assert found.measured is not None
     notes = [
         "Intervals over folds are Monte Carlo t intervals, given these records, from "
@@ -130,19 +145,21 @@ def _of_intervals(found: CandidateLosses) -> list[str]:
             f"There is no interval over records for {found.setting.metric.label}, "
             "which is not a mean over records."
         )
+    weighed = [(METHOD, text) for text in notes]
     if len(found.measured) > 1:
-        notes.append(
+        text = (
             f"The {len(found.measured)} verdicts are separate, and not adjusted for "
             "multiple comparisons."
         )
-    return notes
+        weighed.append((USEFUL, text))
+    return weighed
 
 
 def _skipped(skipped: Mapping[str, str]) -> list[str]:
     return [f"Not a candidate: {reason}" for reason in skipped.values()]
 
 
-SPLIT = "known duplicates split"
+SPLIT = "duplicates split"
 
 
 def in_three_lines(found: CandidateLosses) -> str:
@@ -204,13 +221,15 @@ def _unbiased(found: CandidateLosses) -> str:
     return f"{metric} {said}{chance}, {folds}"
 
 
-def summarise(found: CandidateLosses) -> Summary:
-    """Return the summary of the biases of stratifiers."""
+def summarise(found: CandidateLosses, notes: bool) -> Summary:
+    """Return the summary of the biases of stratifiers, with all notes or the first."""
     setting = found.setting
+    told, more = shown_notes(notes_on(found), notes, ROOM)
     tables = {"Ranking": found.ranking.set_index("candidate")}
-    shown = {"Ranking, before any fit on the folds of a candidate": _ranking(found)}
+    caption = f"Loss in {found.unit}, predicted before any fit on a candidate's folds"
+    shown = {caption: _ranking(found)}
     if found.measured is not None:
-        caption = f"Bias in {found.unit}, with {percent(found.level)} intervals"
+        caption = f"Bias in {found.unit}"
         tables["Measured"] = found.measured.set_index("candidate")
         shown[caption] = _measured(found, found.measured)
     duplicates = "none known"
@@ -234,20 +253,16 @@ def summarise(found: CandidateLosses) -> Summary:
         ),
         tables=tables,
         shown=shown,
-        notes=notes_on(found),
+        notes=told,
+        more=more,
     )
 
 
 def _ranking(found: CandidateLosses) -> pd.DataFrame:
     table = found.ranking
     columns: dict[str, Any] = {
-        "folds": table["folds"].tolist(),
-        f"predicted ({found.unit})": _losses(found, "predicted"),
-        "clamp": _losses(found, "clamp"),
-        "importance": [number(v, 0.01) for v in table["importance"]],
-        "permutation": _losses(found, "permutation"),
+        "predicted": _losses(found, "predicted"),
         "information": [number(v) for v in table["mutual_information"]],
-        "F": [number(v, 0.1) for v in table["anova_f"]],
         "p": [p_value(v) for v in table["anova_p"]],
         "auROC of folds": [number(v, 0.01) for v in table["heterogeneity"]],
     }
@@ -260,13 +275,19 @@ def _measured(found: CandidateLosses, table: pd.DataFrame) -> pd.DataFrame:
     widths = [
         shown_to(width, found.setting) for width in table["upper"] - table["lower"]
     ]
+    bias = [number(v, w) for v, w in zip(table["bias"], widths, strict=True)]
+    limits = _ranges(found, table, "lower", "upper")
+    level = percent(found.level)
     shown = pd.DataFrame(
         {
             "estimate": [number(v) for v in table["estimate"]],
-            "bias": [number(v, w) for v, w in zip(table["bias"], widths, strict=True)],
-            "over folds": _ranges(found, table, "lower", "upper"),
-            "over records": _ranges(found, table, "records_lower", "records_upper"),
-            "verdict": table["verdict"],
+            f"bias ({level} CI over folds)": [
+                one if two == "–" else f"{one} ({two})"
+                for one, two in zip(bias, limits, strict=True)
+            ],
+            f"{level} CI over records": _ranges(
+                found, table, "records_lower", "records_upper"
+            ),
         }
     )
     return shown.set_axis(table["candidate"].rename(None))

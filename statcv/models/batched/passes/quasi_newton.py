@@ -4,11 +4,6 @@ The method is that of limited memory of Broyden, Fletcher, Goldfarb and Shanno (
 Nocedal 1989), which starts from an approximate inverse of the Hessian and remembers
 the latest steps. A step along which the function first rises, and then falls nearly as
 steeply, is shortened.
-
-Places, the steps between them and gradients have q coordinates. Where the basis of
-these is not orthonormal, places and steps have twice as many numbers: first their
-products with the basis, which times the coordinates of a gradient give the inner
-product of the two, and then their coordinates.
 """
 
 from __future__ import annotations
@@ -73,7 +68,7 @@ def climb(
     Parameters
     ----------
     problem : Gradients
-    theta : numpy.ndarray, shape (m, q) or (m, 2 q)
+    theta : numpy.ndarray, shape (m, q)
         Where to start.
     gradient : numpy.ndarray, shape (m, q)
         The gradient there.
@@ -87,22 +82,22 @@ def climb(
 
     Returns
     -------
-    theta : numpy.ndarray, shape (m, q) or (m, 2 q)
+    theta : numpy.ndarray, shape (m, q)
         Where each fit ended.
     done : numpy.ndarray of bool, shape (m,)
         Whether the gradient vanishes there.
     """
     found, done = theta.copy(), np.zeros(len(theta), dtype=bool)
-    q, enough = gradient.shape[1], until.enough
+    enough, q = until.enough, theta.shape[1]
     source = GradientSource(problem, rough)
-    which, memory = np.arange(len(theta)), Memory(inverse, theta.shape, q)
+    which, memory = np.arange(len(theta)), Memory(inverse, *theta.shape)
     before = slower = np.full(len(theta), np.inf)
     going = np.ones(len(theta), dtype=bool)
     crude = isinstance(inverse, Identity) and rough is not None
     for number in range(until.most):
         step = memory.direction(gradient)
         rises = dot(gradient, step)
-        size = np.sqrt(dot(step[:, -q:], step).clip(min=0.0))
+        size = np.sqrt(dot(step, step))
         # convergence is superlinear at best: the rate foretells the next step
         rate = np.where(np.isfinite(before), size / before, 1.0)
         close = (size * np.maximum(rate, slower.clip(max=1.0)) <= enough) | (

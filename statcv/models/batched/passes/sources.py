@@ -24,10 +24,7 @@ class Gradients(Protocol):
     """Some fits, each with a concave objective of its own."""
 
     def gradient(self, theta: Matrix) -> Matrix:
-        """Return the direction of steepest ascent of each fit, shape (m, q).
-
-        ``theta`` has the numbers of a place for each fit.
-        """
+        """Return the direction of steepest ascent of each fit, shape (m, q)."""
 
     def part(self: P, chosen: NDArray[Any]) -> P:
         """Return some of the fits."""
@@ -53,7 +50,7 @@ class Origin:
 
     Attributes
     ----------
-    theta : numpy.ndarray, shape (m, q) or (m, 2 q)
+    theta : numpy.ndarray, shape (m, q)
         The numbers of the place of each fit.
     gradient : numpy.ndarray, shape (m, q)
         The gradient there.

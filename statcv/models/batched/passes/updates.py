@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -12,7 +12,6 @@ from statcv.models.base import Matrix
 
 REMEMBERED = 40  # steps that are remembered
 Q = TypeVar("Q", bound="Inverses")
-B = TypeVar("B", bound="Basis")
 
 
 class Inverses(Protocol):
@@ -29,16 +28,6 @@ class Inverses(Protocol):
         """Return some of the matrices."""
 
 
-class Basis(Protocol):
-    """What places are coordinates of, which is not orthonormal."""
-
-    def with_products(self, coordinates: Matrix) -> Matrix:
-        """Put products with the basis before coordinates, shape (m, q)."""
-
-    def part(self: B, chosen: NDArray[Any]) -> B:
-        """Return that of some of the fits."""
-
-
 @dataclass(frozen=True)
 class Identity:
     """An approximate inverse where Hessians have a diagonal of 1.
@@ -48,25 +37,18 @@ class Identity:
     grows : bool
         Whether it takes the size that the latest step shows, if that is larger, as
         where classes are separated better and better, so that curvatures become less.
-    basis : Basis or None
-        What places are coordinates of; None if it is orthonormal.
     """
 
     grows: bool = False
-    basis: Basis | None = None
     single = True
 
     def times(self, gradients: Matrix) -> Matrix:
         """Return the gradients as steps."""
-        if self.basis is None:
-            return gradients
-        return self.basis.with_products(gradients)
+        return gradients
 
     def part(self, chosen: NDArray[Any]) -> Identity:
         """Return the same for some of the fits."""
-        if self.basis is None:
-            return self
-        return replace(self, basis=self.basis.part(chosen))
+        return self
 
 
 class Memory:
@@ -77,7 +59,7 @@ class Memory:
 
     Attributes
     ----------
-    steps : numpy.ndarray, shape (2, m, REMEMBERED, q or 2 q)
+    steps : numpy.ndarray, shape (2, m, REMEMBERED, q)
         The steps, and what they took from the gradients times the inverses at the
         start.
     taken : numpy.ndarray, shape (m, REMEMBERED, q)
@@ -90,10 +72,9 @@ class Memory:
         The number of steps.
     """
 
-    def __init__(self, inverse: Any, shape: tuple[int, ...], q: int) -> None:
-        fits, size = shape
+    def __init__(self, inverse: Any, fits: int, q: int) -> None:
         self.inverse, self.count = inverse, 0
-        self.steps = np.empty((2, fits, REMEMBERED, size))
+        self.steps = np.empty((2, fits, REMEMBERED, q))
         self.taken = np.empty((fits, REMEMBERED, q))
         self.squares = np.zeros((2, fits, REMEMBERED, REMEMBERED))
         self.before: Matrix | None = None
@@ -117,10 +98,9 @@ class Memory:
             return np.asarray(plain)
         steps, turned = self.steps[:, :, : self.count]
         triangle, inner = self.squares[:, :, : self.count, : self.count]
-        q = gradient.shape[1]
         # the compact form: H₀g, plus what the steps and their changes add
-        along = times(steps[:, :, :q], gradient)
-        across = times(turned[:, :, :q], gradient)
+        along = times(steps, gradient)
+        across = times(turned, gradient)
         first = times(triangle, along)
         right = times(inner, first) - across
         start = plain - np.matmul(first[:, None], turned)[:, 0]
@@ -139,25 +119,25 @@ class Memory:
             self.taken[:, :-1] = self.taken[:, 1:]
             self.squares[:, :, :-1, :-1] = self.squares[:, :, 1:, 1:]
             self.count -= 1
-        k, q = self.count, taken.shape[1]
+        k = self.count
         self.count += 1
         self.steps[:, :, k], self.taken[:, k] = (step, turned), taken
         steps, took = self.steps[0, :, : self.count], self.taken[:, : self.count]
         triangle, inner = self.squares[:, :, : self.count, : self.count]
-        column = times(steps[:, :k, :q], taken)
+        column = times(steps[:, :k], taken)
         # the inverse of a triangle grows by a column for each step
         triangle[:, k, :k], triangle[:, k, k] = 0.0, 1.0
         triangle[:, :k, k] = -times(triangle[:, :k, :k], column)
-        inner[:, :, k] = inner[:, k] = times(took, turned[:, :q])
+        inner[:, :, k] = inner[:, k] = times(took, turned)
 
     def forgotten(self) -> Memory:
         """Return the memory without steps, as they may be due to rounding."""
-        fits, _, size = self.steps.shape[1:]
-        return Memory(self.inverse, (fits, size), self.taken.shape[2])
+        fits, _, q = self.taken.shape
+        return Memory(self.inverse, fits, q)
 
     def part(self, chosen: NDArray[Any]) -> Memory:
         """Return what is remembered of some fits."""
-        made = Memory(self.inverse.part(chosen), (0, 0), 0)
+        made = Memory(self.inverse.part(chosen), 0, 0)
         made.steps, made.taken = self.steps[:, chosen], self.taken[chosen]
         made.squares, made.count = self.squares[:, chosen], self.count
         if self.before is not None:
@@ -171,5 +151,5 @@ def times(matrices: Matrix, vectors: Matrix) -> Matrix:
 
 
 def dot(first: Matrix, second: Matrix) -> Matrix:
-    """Return the inner products of rows, of which the second may be longer."""
-    return np.asarray(np.einsum("bp,bp->b", first, second[:, : first.shape[1]]))
+    """Return the inner products of rows."""
+    return np.asarray(np.einsum("bp,bp->b", first, second))

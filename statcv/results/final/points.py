@@ -1,0 +1,232 @@
+"""A final model as a table of points and the risk of each total."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.errors import EquationError, ModelError
+from statcv.formula import Design
+from statcv.models import Logit, Points, Score, TrainingSet
+from statcv.results.final.columns import column_factors
+from statcv.results.final.expressions import Column, Expression, Levels
+
+if TYPE_CHECKING:
+    from statcv.results.result import CVResult
+
+Floats = NDArray[np.float64]
+WIDTH = 79
+COSTS = ("auroc", "calibration_slope", "brier")
+
+
+@dataclass(frozen=True, eq=False)
+class PointScore:
+    """The points of a final model, to be added up by hand.
+
+    Attributes
+    ----------
+    label : str
+        How the score was made.
+    table : pandas.DataFrame
+        The points of each value of each predictor: ``predictor``, ``value``,
+        ``points``.
+    risks : pandas.DataFrame
+        The risk of each total that can occur: ``points``, ``risk``.
+    """
+
+    label: str
+    table: pd.DataFrame
+    risks: pd.DataFrame
+    _score: Score
+    _design: Design
+    _exact: CVResult
+    _again: Callable[[], CVResult]
+
+    def total(self, new: object) -> pd.Series[Any]:
+        """Return the points of each row of a frame; missing for incomplete rows."""
+        matrix, labels = self._design.new_matrix(new)
+        complete = np.asarray(~np.isnan(matrix).any(axis=1))
+        total = pd.array(self._score.total(matrix), dtype="Int64")
+        return pd.Series(total, index=labels, name="points").where(complete)
+
+    def predict(self, new: object) -> pd.Series[Any]:
+        """Return the risk of the total of each row; NaN for incomplete rows."""
+        matrix, labels = self._design.new_matrix(new)
+        return pd.Series(self._score.predict(matrix), index=labels, name="predicted")
+
+    def cross_validated(self) -> CVResult:
+        """Return the result of the score in the same folds, each rounded by itself.
+
+        :func:`statcv.compare` with the result of the exact model tells what rounding
+        costs.
+        """
+        return self._again()
+
+    def cost(self, metrics: Sequence[str] = COSTS) -> pd.DataFrame:
+        """Return metrics of the exact model and of the score, cross-validated.
+
+        Parameters
+        ----------
+        metrics : sequence of str, optional
+            Names of metrics; auROC, calibration slope and Brier score unless given.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``exact``, ``points`` and their ``difference``, one row per metric.
+        """
+        rounded, each = self.cross_validated(), {}
+        for metric in metrics:
+            exact, points = (
+                float(one.estimate(metric)) for one in (self._exact, rounded)
+            )
+            each[metric] = {
+                "exact": exact,
+                "points": points,
+                "difference": points - exact,
+            }
+        return pd.DataFrame(each).T.rename_axis("metric")
+
+    def __str__(self) -> str:
+        blocks = [textwrap.fill(self.label, WIDTH), ""]
+        wide = max(map(len, self.table["value"]))
+        for predictor, rows in self.table.groupby("predictor", sort=False):
+            blocks.append(str(predictor))
+            blocks += [
+                f"  {value:<{wide}}  {points:>3}"
+                for value, points in zip(rows["value"], rows["points"], strict=True)
+            ]
+        blocks += ["", "total  risk"]
+        blocks += [
+            f"{points:>5}  {risk:.3f}"
+            for points, risk in zip(
+                self.risks["points"], self.risks["risk"], strict=True
+            )
+        ]
+        return "\n".join(blocks)
+
+    __repr__ = __str__
+
+
+def points_of(
+    design: Design,
+    model: Any,
+    coefficients: Mapping[str, float],
+    unit: Mapping[str, float],
+    result: CVResult,
+) -> PointScore:
+    """Return the points of a logistic regression of main effects.
+
+    Raises
+    ------
+    ModelError
+        If the model is not a logistic regression of two classes, or the unit does not
+        suit it.
+    EquationError
+        If a term is an interaction or a function, of which nobody adds up points.
+    """
+    if not isinstance(model, Logit):
+        raise ModelError(
+            f"points are made of a logistic regression, not {model.label}."
+        )
+    rounding = Points(unit, model)
+    rounding.check(design.outcome.kind)
+    factors = [
+        _predictor(name, own)
+        for name, own in zip(design.names, column_factors(design.terms), strict=True)
+    ]
+    training = TrainingSet(
+        X=design.matrix,
+        y=design.y,
+        kind="binary",
+        n_classes=2,
+        names=design.names,
+        intercept=design.intercept,
+        weights=result.weights,
+        seed=0,
+    )
+    score = rounding.rounded(training, coefficients)
+    table = pd.DataFrame(
+        _rows(design, factors, score), columns=["predictor", "value", "points"]
+    )
+    ends = table.groupby("predictor")["points"].agg(["min", "max"]).sum()
+    totals = np.arange(ends["min"], ends["max"] + 1)
+    risks = pd.DataFrame({"points": totals, "risk": score.risk(totals)})
+    return PointScore(
+        rounding.label,
+        table,
+        risks,
+        score,
+        design,
+        result,
+        lambda: result.update(model=rounding),
+    )
+
+
+def _predictor(name: str, own: tuple[Expression, ...]) -> Expression | None:
+    """Return the column or the level of a column of the matrix; None if it is 1."""
+    if not own:
+        return None
+    one = own[0]
+    simple = isinstance(one, Column)
+    if isinstance(one, Levels):
+        simple = {code for _, code in one.values} <= {0.0, 1.0}
+    if len(own) > 1 or not simple:
+        raise EquationError(
+            f"{name!r} is an interaction, a function or a contrast; points are those "
+            "of columns and levels as they are. Put what it computes into a column."
+        )
+    return one
+
+
+def _rows(
+    design: Design, factors: list[Expression | None], score: Score
+) -> list[tuple[str, str, int]]:
+    """Return predictor, value and points of each line of the table."""
+    rows: list[tuple[str, str, int]] = []
+    for j, factor in enumerate(factors):
+        if factor is None or (
+            isinstance(factor, Levels) and factor.of in _of(factors[:j])
+        ):
+            continue
+        rest = score.rests.get(design.names[j].partition("[")[0], 0)
+        if isinstance(factor, Levels):
+            name = factor.of.name if isinstance(factor.of, Column) else design.names[j]
+            alike = [
+                (score.scales[k], dict(one.values))
+                for k, one in enumerate(factors)
+                if isinstance(one, Levels) and one.of == factor.of
+            ]
+            for level, _ in factor.values:
+                codes = [(scale, np.array([of[level]])) for scale, of in alike]
+                points = rest + sum(int(scale.of(code)[0]) for scale, code in codes)
+                shown = level if isinstance(level, str) else f"{level:g}"
+                rows.append((name, shown, points))
+            continue
+        assert isinstance(factor, Column)
+        scale = score.scales[j]
+        values = ["0", "1"] if factor.name in score.rests else _ranges(scale.limits)
+        rows += [
+            (factor.name, shown, rest + int(points))
+            for shown, points in zip(values, scale.points, strict=True)
+        ]
+    return rows
+
+
+def _of(factors: list[Expression | None]) -> list[Expression]:
+    return [one.of for one in factors if isinstance(one, Levels)]
+
+
+def _ranges(limits: Floats) -> list[str]:
+    shown = [f"{limit:g}" for limit in limits]
+    if not shown:
+        return ["any"]
+    between = [f"{low} to below {high}" for low, high in pairwise(shown)]
+    return [f"below {shown[0]}", *between, f"{shown[-1]} or more"]

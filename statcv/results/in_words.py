@@ -1,0 +1,249 @@
+"""A result in words: its model, its records, and how these were held out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from statcv.folds import FoldPlan
+from statcv.formula import counted
+from statcv.inference import Estimate, Readable
+from statcv.results.refittable import Refittable
+from statcv.results.summary import WIDTH
+from statcv.words import joined, listed, plural
+
+MOST_NAMED = 4  # largest number of predictors, or of classes, that are all named
+LONG_FORMULA = 60  # number of characters above which a formula is not repeated
+
+# how training sets are balanced; the first two change no record's weight
+BALANCED = dict.fromkeys(
+    ("subsample", "upsample", "all", "bag"),
+    "all training sets with the same class counts",
+) | {"weight": "classes weighted alike in all training sets"}
+
+Part = tuple[int, str]  # a phrase, and how soon it is omitted where there is no room
+
+
+def short_text(result: Readable, headline: Estimate) -> str:
+    """Return three lines: the estimate and the records, the scheme, and the model."""
+    lines = (
+        [f"{headline} in {records}" for records in _records(result)],
+        [_sentence_case(said) for said in _shorter(_scheme_parts(result))],
+        _models(result),
+    )
+    return "\n".join(map(first_that_fits, lines))
+
+
+def methods_in_words(result: Refittable, final: bool) -> str:
+    """Return what was done, as the methods section of a paper says it.
+
+    Parameters
+    ----------
+    result : CVResult
+    final : bool
+        Whether the summary shows the model that is fitted to all records.
+    """
+    design, formula = result.design, result.design.formula.text
+    fitted = result.learner.capabilities.refits
+    lost = (design.n_given - design.n) * fitted
+    what = _label(result)[0] + (f", {formula}," if fitted else _on(result)[0])
+    if fitted and len(formula) > LONG_FORMULA:
+        what = _label(result)[0] + _on(result)[0]
+    of_given = f" of {design.n_given}" * bool(lost)
+    said = f"{what} in {design.n}{of_given} records{events_in_words(result)[0]}"
+    if lost:
+        missing = f" (missing: {counted(design.missing)})" if design.missing else ""
+        said += f"; {lost} left out as incomplete{missing}"
+    if _held_out(result) < design.n:
+        said += f"; {_held_out(result)} of them held out"
+    sentences = [said, scheme_in_words(result)]
+    if fitted:
+        sentences[-1] += f"; seed {result.seed}"
+    if result.weights is not None:
+        sentences.append("Records are weighted in the fits, not in the metrics")
+    if result.threshold is not None:
+        at = f"{result.threshold:g}"
+        sentences.append(f"A prediction of {at} or more is classified as positive")
+    if final:
+        sentences.append(f"The final model is the fit to all {design.n} records")
+    return "".join(f"{one}. " for one in sentences).strip()
+
+
+# ---- the model ----
+
+
+def _models(result: Readable) -> list[str]:
+    """Return the model, its outcome and its predictors, ever more briefly."""
+    return [f"{label}{on}" for label in _label(result) for on in _on(result)]
+
+
+def _label(result: Readable) -> list[str]:
+    """Return the name of the model with its parameters, ever more briefly."""
+    name = _sentence_case(result.learner.label.removesuffix("()"))
+    head, _, rest = name.partition(", ")
+    bare, chosen = re.split(r" ?\(", head)[0], result.held.chosen
+    labels = [f"{head} ({rest})" if rest and "(" not in head else name]
+    if chosen is not None and set(chosen) - {"threshold", "score"}:
+        labels.append(f"{bare} (tuned in every training set)")
+    return [*labels, bare]
+
+
+def _on(result: Readable) -> list[str]:
+    """Return the outcome and the predictors, ever more briefly."""
+    design = result.design
+    outcome, names = design.formula.outcome, list(design.formula.columns)
+    if not result.learner.capabilities.refits:
+        noun = "column" if len(names) == 1 else "columns"
+        return [f" of {outcome} ({noun} {listed(names)})", f" of {outcome}"]
+    if not names or not result.learner.capabilities.uses_predictors:
+        return [f" for {outcome}, without predictors"]
+    of, on = " for", "from"
+    if "regression" in result.learner.label:
+        of, on = " of", "on"
+    count = plural(len(names), "predictor")
+    if len(names) <= MOST_NAMED:
+        return [f"{of} {outcome} {on} {joined(names)}", f"{of} {outcome} {on} {count}"]
+    some = listed(names, most=MOST_NAMED - 1)
+    return [f"{of} {outcome} {on} {count} ({some})", f"{of} {outcome} {on} {count}"]
+
+
+# ---- the records ----
+
+
+def rows_in_words(result: Readable) -> str:
+    """Return the number of rows, and of those that were used, in words."""
+    design = result.design
+    text = f"n = {design.n}"
+    if design.n < design.n_given:
+        lost = design.n_given - design.n
+        text += f" of {design.n_given}, {lost} incomplete"
+    held = _held_out(result)
+    return text if held == design.n else f"{text}; {held} of them held out"
+
+
+def _held_out(result: Readable) -> int:
+    return int(np.count_nonzero(np.bincount(result.held.row)))
+
+
+def _records(result: Readable) -> list[str]:
+    """Count the records and the positive ones, ever more briefly.
+
+    They are complete if others were left out.
+    """
+    design, held = result.design, _held_out(result)
+    if held < design.n:
+        return [plural(held, "held-out record")]
+    lost = design.n < design.n_given and result.learner.capabilities.refits
+    count = plural(design.n, f"{'complete ' * lost}record")
+    return [*(f"{count}{few}" for few in events_in_words(result)), count]
+
+
+def events_in_words(result: Readable) -> list[str]:
+    """Count the positive records, or those of every class, ever more briefly."""
+    outcome = result.design.outcome
+    counts = outcome.counts if outcome.levels else {}
+    if outcome.kind == "binary":
+        return [
+            f", {counts[outcome.positive]} with {outcome.name} = {outcome.positive}"
+        ]
+    each = ", ".join(f"{level} {count}" for level, count in counts.items())
+    few = f" ({outcome.name}: {each})" if len(counts) <= MOST_NAMED else ""
+    return [*[few] * bool(few), f" of {len(counts)} classes"] if counts else [""]
+
+
+# ---- the scheme ----
+
+
+def scheme_in_words(result: Readable) -> str:
+    """Return how records were held out, as the beginning of a sentence."""
+    return _sentence_case("".join(text for _, text in _scheme_parts(result)))
+
+
+def _scheme_parts(result: Readable) -> list[Part]:
+    """Return the phrases of which the description of the scheme consists.
+
+    The first of them is always said.
+    """
+    plan = result.plan
+    scheme, strata = plan.made_by, plan.strata
+    if result.scores.external:
+        said = "external validation: the model was fitted to other records"
+        if strata is None:
+            return [(0, said)]
+        return [(0, said), (1, f"; those of the same {strata.label} are one cluster")]
+    if scheme is None:
+        first, *others = re.split("(?=[,;] )", plan.sentence)
+        name = f"{'rebalanced ' * plan.rebalanced}cross-validation, {first}"
+        return [(0, name), (4, "".join(others))]
+    again = plan.repeats > 1
+    parts: list[Part] = []
+    if scheme.splits == "shares":
+        share = re.search(r"[\d.]+%", plan.sentence)
+        out = share.group() if share else "some"
+        parts.append((0, f"{plural(plan.repeats, 'random split')} of the records"))
+        parts.append((1, f", {out} held out in each"))
+    elif scheme.splits == "samples":
+        parts.append((0, plural(plan.repeats, "bootstrap sample")))
+        parts.append((1, ", each tested on the records that it lacks"))
+    else:
+        parts += _cross_validation(plan)
+    if scheme.spreads:
+        parts.append((3, " with each class spread evenly"))
+    if again and scheme.splits in ("folds", "groups", "pairs"):
+        parts.append((1, f", repeated {plan.repeats} times"))
+    elif again and scheme.splits == "units":
+        parts.append((1, f", {plan.repeats} draws of the dropped records"))
+    if plan.rebalance in BALANCED:
+        parts.append((4, f", {BALANCED[plan.rebalance]}"))
+    if strata is not None and scheme.splits != "units":
+        same = (
+            f"of the same {strata.label}"
+            if strata.identifies
+            else (f"of equal {strata.label}")
+        )
+        noun = "group" if strata.identifies else "value"
+        parts.append((2, f", records {same} kept together"))
+        parts.append((4, f" ({plural(strata.count, noun)})"))
+    return parts
+
+
+def _cross_validation(plan: FoldPlan) -> list[Part]:
+    """Return the phrases for a scheme that holds out each record, or pair, in turn."""
+    scheme, strata = plan.made_by, plan.strata
+    assert scheme is not None
+    first, _, rest = plan.sentence.partition("; ")[0].partition(", ")
+    name = {"folds": f"{len(plan.labels[0])}-fold", "units": "leave-one-out"}.get(
+        scheme.splits, first.removeprefix("rebalanced ")
+    )
+    rebalanced = "rebalanced " * plan.rebalanced
+    if strata is not None and scheme.splits == "units":
+        groups = plural(strata.count, "group")
+        name = f"{rebalanced}leave-one-group-out cross-validation"
+        each = f", each {strata.label} held out"
+        return [(0, name), (2, each), (4, f" ({groups})")]
+    parts = [(0, f"{rebalanced}{name} cross-validation")]
+    if scheme.splits == "pairs":
+        pairs, of, records = rest.partition(" of records")
+        parts += [(1, f", {pairs}"), (4, f"{of}{records}")]
+    return parts
+
+
+def _shorter(parts: Sequence[Part]) -> list[str]:
+    """Return the phrases joined, those left out first that are least important."""
+    ranks = sorted({rank for rank, _ in parts}, reverse=True)
+    return ["".join(text for rank, text in parts if rank <= most) for most in ranks]
+
+
+# ---- lines ----
+
+
+def _sentence_case(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"
+
+
+def first_that_fits(said: Sequence[str]) -> str:
+    """Return the first text that fits in a line, or the beginning of the last."""
+    fits = (text for text in said if len(text) <= WIDTH)
+    return next(fits, f"{said[-1][: WIDTH - 1]}…")
