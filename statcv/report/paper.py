@@ -16,7 +16,7 @@ from statcv.inference.paired.adjusted import ADJUSTED
 from statcv.metrics import Metric
 from statcv.report.facts import outcome_level, resampling
 from statcv.report.parts import Cited, plain_text
-from statcv.results.comparison.text import _subtracted
+from statcv.results.comparison.text import subtracted
 from statcv.results.estimates import is_bootstrap
 from statcv.results.export import INDENT, PaperTable
 from statcv.results.groups import group_name, group_table, groups_of
@@ -167,7 +167,7 @@ def comparison_table(
     places = _digits([_Row("", tuple(apart))], digits)
     differences = [
         with_interval(text, *column(limits[1:], [], places))
-        for text, limits in zip(_subtracted(compared, places), apart, strict=True)
+        for text, limits in zip(subtracted(compared, places), apart, strict=True)
     ]
     own = comparison.table[["estimate", "lower", "upper"]].to_numpy(float)
     alone = len(pairs) == 1 or comparison.reference is not None
