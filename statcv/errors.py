@@ -277,3 +277,9 @@ def reason(error: Exception) -> str:
         return f"{error.strerror}: the disk is full; free space, or write elsewhere"
     text = (isinstance(error, OSError) and error.strerror) or str(error).strip()
     return text.splitlines()[0] if text else type(error).__name__
+
+
+def __dir__() -> list[str]:
+    """Offer the errors and warnings alone."""
+    kinds = (name for name, one in globals().items() if isinstance(one, type))
+    return sorted(name for name in kinds if name.endswith(("Error", "Warning")))

@@ -133,7 +133,8 @@ def table():
         if inspect.isfunction(function):
             calls.append((f"metrics.{name}", function, good(function, known)))
     known = {"plan": plan, "result": res, "first": both, "test": res.test(), "curve":
-             curve, "estimates": {"a": res}, "by": "g", "n_boot": 100}  # fmt: skip
+             curve, "estimates": {"a": res}, "results": res, "by": "g",
+             "n_boot": 100}  # fmt: skip
     for name in scv.plots.__all__:
         function = getattr(scv.plots, name)
         calls.append((f"plots.{name}", function, good(function, known)))
@@ -186,7 +187,7 @@ def outcome_of(function, arguments):
     positional = []
     arguments = dict(arguments)
     for p in inspect.signature(function).parameters.values():
-        if p.kind == p.POSITIONAL_ONLY and p.name in arguments:
+        if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL) and p.name in arguments:
             positional.append(arguments.pop(p.name))
     try:
         with warnings.catch_warnings():

@@ -1,10 +1,12 @@
-"""Nothing is left out that goes with a new metric, scheme, model, interval or plot.
+"""Nothing is forgotten that goes with a new metric, scheme, model, interval or plot.
 
 Each of these is an entry of a table. The tests here fail if an entry lacks what belongs
 to it elsewhere; CONTRIBUTING.md shows how each is added.
 """
 
 import inspect
+import math
+import re
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import get_args
@@ -29,9 +31,24 @@ def page(name):
     return (PAGES / f"{name}.md").read_text()
 
 
+SHARES = {"½": 0.5, "0": 0.0, "1/K": 1 / 3, "1 − 1/K": 2 / 3}
+
+
 @pytest.mark.parametrize("name", METRICS)
-def test_a_metric_is_in_the_reference(name):
-    assert f"``{name}``" in page("metrics")
+def test_a_metric_is_in_the_reference_with_its_range_and_value_without_skill(name):
+    rows = [row.split(" | ") for row in page("metrics").splitlines()]
+    (row,) = [row for row in rows if re.match(rf"\| (\*\*)?`{name}`", row[0])]
+    metric, classes = METRICS[name], 3 if "multiclass" in METRICS[name].outcomes else 2
+    lower, upper = metric.bounds_with(classes)
+    ends = {(0, 1): "0 to 1", (-1, 1): "−1 to 1", (-math.inf, 1): "at most 1"}
+    ends |= {
+        (0, math.inf): "at least 0",
+        (-math.inf, math.inf): "any",
+        (0, 2): "or 0 to 2",
+    }
+    assert ends[lower, upper] in row[2]
+    if metric.no_skill is not None:
+        assert SHARES[row[3]] == pytest.approx(metric.without_skill(classes))
 
 
 @pytest.mark.parametrize("name", SCHEMES)

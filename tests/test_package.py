@@ -116,7 +116,6 @@ OF_STUDIES = {
     "statcv.inference.tests",
     "statcv.plots",
     "statcv.plots.base",
-    "statcv.plots.splits",
     "statcv.results",
     "statcv.results.stratifier_bias",
 }

@@ -44,7 +44,7 @@ def test_more_permutations_than_can_be_made(result):
 def test_pictures_of_no_result(name, wrong):
     import matplotlib.pyplot as plt
 
-    before = plt.get_fignums()  # of other tests
+    before = plt.get_fignums()  # made by other tests
     with pytest.raises(scv.StatcvError) as error:
         getattr(plots, name)(wrong)
     assert isinstance(error.value, TypeError | KeyError)

@@ -2,8 +2,9 @@
 
 Nothing that is shown may depend on the date, the machine or the process: warnings
 are printed without the path of the temporary file that a cell is run from, and
-figures carry no date. Figures are white also where the page is dark. No name is left
-behind, so that a page has to import whatever it uses.
+figures carry no date. Figures are transparent, and the style sheet turns their colours
+where the page is dark. No name is left behind, so that a page has to import whatever it
+uses.
 """
 
 
@@ -16,10 +17,10 @@ def _set_up():
 
     warnings.formatwarning = in_words
     figures = get_ipython().config.InlineBackend  # noqa: F821
-    figures.rc = {"svg.hashsalt": "statcv"}
+    figures.rc = {"svg.hashsalt": "statcv", "axes.facecolor": "none"}
     figures.figure_formats = {"svg"}
     figures.print_figure_kwargs = {
-        "facecolor": "white",
+        "facecolor": "none",
         "metadata": {"Date": None},
         "bbox_inches": "tight",
     }

@@ -4,8 +4,10 @@ import hashlib
 import os
 from pathlib import Path
 
+from bs4 import BeautifulSoup
 from docutils import nodes
 from jupyter_cache import get_cache
+from sphinx.errors import SphinxError
 from sphinx.util.parallel import make_chunks
 
 import statcv
@@ -157,13 +159,13 @@ if root := os.environ.get("STATCV_DOCS_ROOT"):
 # Made by the verbs, never by hand: their fields are not how a user makes them.
 _NOT_MADE_BY_HAND = {
     "statcv.results.comparison.comparison.Comparison",
-    "statcv.results.refits.FullModel",
     "statcv.inference.Estimate",
+    "statcv.inference.HTest",
     "statcv.results.result.CVResult",
+    "statcv.results.stratifier_bias.bias.StratifierBias",
     "statcv.results.summary.Summary",
     "statcv.folds.FoldPlan",
-    "statcv.folds.Scheme",
-    "statcv.metrics.Metric",
+    "statcv.sites.result.SitesResult",
 }
 
 
@@ -171,6 +173,30 @@ def _hide_signature(app, what, name, obj, options, signature, returned):
     if name in _NOT_MADE_BY_HAND or (what == "class" and signature == "(*args)"):
         return "", None
     return None
+
+
+# ---- no more words than people read ----
+
+MOST_WORDS = 90_000  # on all pages together, with code and outputs
+
+
+def _words_per_page(app, exception):
+    """Write words_per_page.csv beside the pages, and fail if there are too many."""
+    if exception or app.builder.name != "html":
+        return
+    words = {}
+    for name in app.env.found_docs:
+        page = Path(app.builder.get_outfilename(name)).read_text("utf-8")
+        article = BeautifulSoup(page, "html.parser").article
+        words[name] = len(article.get_text(" ").split())
+    rows = sorted(words.items(), key=lambda row: (-row[1], row[0]))
+    table = "".join(f"{name},{count}\n" for name, count in rows)
+    Path(app.outdir, "words_per_page.csv").write_text(f"page,words\n{table}", "utf-8")
+    if (total := sum(words.values())) > MOST_WORDS:
+        raise SphinxError(
+            f"The pages have {total:,} words, more than {MOST_WORDS:,}: shorten the "
+            "longest in words_per_page.csv."
+        )
 
 
 # ---- formulas, as MathML, which browsers typeset without a script ----
@@ -195,3 +221,4 @@ def setup(app):
     )
     app.connect("autodoc-process-signature", _hide_signature)
     app.connect("env-before-read-docs", _spread)
+    app.connect("build-finished", _words_per_page)

@@ -93,7 +93,7 @@ ATTRIBUTES = _answers(
     (
         "coef coefs params coefficient fixef bse se vcov pvalues tvalues",
         "tidy() has the coefficients of the fit to all rows with standard errors, and "
-        "coefficients those of each fold",
+        "coefficients has those of the folds",
     ),
     (
         "confint confintdefault ci intervals",

@@ -50,8 +50,7 @@ def write_result(
     written += _write_paper_table(table(result, level=level), folder)
     written += [write_table(folder / f"{name}.csv", t) for name, t in tables.items()]
     kind = result.design.outcome.kind
-    if kind != "multiclass":
-        written.append(_write_picture(folder / "panel.png", result.plot))
+    written.append(_write_picture(folder / "panel.png", result.plot))
     if kind == "binary":
         written.append(_write_picture(folder / "roc.png", lambda: plot_roc(result)))
     return written

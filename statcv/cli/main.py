@@ -174,7 +174,7 @@ def _evaluate(options: argparse.Namespace) -> None:
 
 def _print_groups(groups: pd.DataFrame, options: argparse.Namespace) -> None:
     """Print a table of the metrics by group: one row per group of each metric."""
-    from statcv.results.summary import column
+    from statcv.tables import column
 
     print(f"\nBy {options.by}, with {percent(options.level)} intervals")
     for metric, own in groups.groupby("metric", sort=False):

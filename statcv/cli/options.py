@@ -2,7 +2,7 @@
 
 The name of a value says how it is read: ``N`` is an integer, ``A,B`` are names,
 ``FILE`` is a path; a sign after it marks a default (``=``), a value that must be given
-(``!``), and an argument that may be left out (``?``) or be several (``+``).
+(``!``), and an argument that may be omitted (``?``) or be several (``+``).
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ join: make the home of a site, if its data suit the plan
 step: do whatever is the party's turn, or say whom it waits for
 {EXCHANGE}
 {HOME}
---wait SECONDS: repeat until the run has ended, looking every so many seconds (2)
+--wait SECONDS: repeat until the run has ended, at this interval (2)
 --trees HOST:PORT: XGBoost's server, for the step that grows trees
 --certificates DIR: folder with rootCA.pem, client.crt and client.key, for that step
 result: print the result at the coordinator

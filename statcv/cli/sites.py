@@ -270,8 +270,8 @@ def _verify(options: argparse.Namespace) -> None:
     data = _records(plan, site, options.data, layout_of(options))
     found = verify(plan, entries, data, site, kept)
     if not found.passed:
-        raise SiteError(f"site {site}: {found}.")
-    print(f"Site {site}: {found}.")
+        raise SiteError(f"site {site}: {found.sentence}.")
+    print(f"Site {site}: {found.sentence}.")
 
 
 def _audit(options: argparse.Namespace) -> None:

@@ -38,3 +38,8 @@ __all__ = [
     "read_table",
     "simulate_ehr",
 ]
+
+
+def __dir__() -> list[str]:
+    """Offer public names alone."""
+    return sorted(__all__)

@@ -11,6 +11,7 @@ import pandas as pd
 from statcv.datasets import published
 from statcv.datasets.cache import is_here, read_published
 from statcv.errors import ArgumentError, ArgumentTypeError, suggestion
+from statcv.tables import Table
 
 
 def available_data() -> pd.DataFrame:
@@ -19,16 +20,10 @@ def available_data() -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per data set, with the columns ``name``; ``rows`` and ``columns``,
-        its size; ``outcome``, the column that is usually predicted; ``how``:
-        "shipped", "with statsmodels" or "download"; ``call``, the call that reads
-        it; ``source``; and ``here``, False where the call would need a network.
-        Nothing is downloaded to fill the table.
-
-    See Also
-    --------
-    load_data : Read a data set that is shipped.
-    fetch_cfs, fetch_ptb : Download a published data set, once.
+        One row per data set, with ``name``; ``rows`` and ``columns``, its size;
+        ``outcome``, the column that is usually predicted; ``how``: "shipped", "with
+        statsmodels" or "download"; ``call``, the call that reads it; ``source``; and
+        ``here``, False where the call would need a network.
 
     Examples
     --------
@@ -40,7 +35,7 @@ def available_data() -> pd.DataFrame:
     2      cfs    80       40      cfs          download
     3      ptb   135       49  preterm          download
     """
-    return pd.DataFrame(
+    table = pd.DataFrame(
         {
             "name": ["spector", "ehr", "cfs", "ptb"],
             "rows": [32, 2000, 80, 135],
@@ -67,6 +62,18 @@ def available_data() -> pd.DataFrame:
             ],
         }
     )
+    return Table(
+        table,
+        "Data sets",
+        {
+            "name": "name",
+            "rows": "rows",
+            "columns": "columns",
+            "outcome": "outcome",
+            "call": "call",
+            "here": "on this machine",
+        },
+    )
 
 
 # ---- installed data sets ----
@@ -78,16 +85,15 @@ def load_data(name: str) -> pd.DataFrame:
     Parameters
     ----------
     name : {"spector", "ehr"}
-        ``"spector"``: 32 students, one row each, and whether their grade in
-        economics improved. ``GRADE`` (0 or 1) is the outcome; ``GPA`` is the grade
-        point average at the start (0 to 4), ``TUCE`` the points in a test of
-        economics at the start, ``PSI`` (0 or 1) whether the student was taught
-        by the personalised system of instruction.
+        ``"spector"``: 32 students, and whether their grade in economics improved.
+        ``GRADE`` (0 or 1) is the outcome; ``GPA`` is the grade point average at the
+        start (0 to 4), ``TUCE`` the points in a test at the start, ``PSI`` (0 or 1)
+        whether the student was taught by the personalised system of instruction.
 
-        ``"ehr"``: 2 000 simulated hospital records of 1 700 people, of which
-        300 rows are exact duplicates held by another hospital. ``y`` (0 or 1) is
-        the outcome, ``x1`` to ``x10`` are covariates, ``site`` is the hospital
-        (A to E), ``patient_id`` and ``birth_date`` identify the person.
+        ``"ehr"``: 2 000 simulated hospital records of 1 700 people; 300 rows are exact
+        duplicates held by another hospital. ``y`` (0 or 1) is the outcome, ``x1`` to
+        ``x10`` are covariates, ``site`` is the hospital (A to E), ``patient_id`` and
+        ``birth_date`` identify the person.
 
     Returns
     -------
@@ -96,25 +102,13 @@ def load_data(name: str) -> pd.DataFrame:
 
     Raises
     ------
-    ArgumentError
+    ArgumentError, ArgumentTypeError
         If no data set has this name.
-    ArgumentTypeError
-        If `name` is not a string.
 
-    See Also
-    --------
-    available_data : Every data set, and how to obtain it.
-    statcv.simulate_ehr : The generator of ``"ehr"``, for any size.
-
-    Notes
-    -----
-    ``"spector"`` comes from L. C. Spector and M. Mazzeo, "Probit analysis and
-    economic education", Journal of Economic Education 11 (1980) 37-44. It is
-    read from statsmodels, which has the author's permission to distribute it.
-
-    ``"ehr"`` follows the generator of R. Bey, R. Goussault, F. Grolleau,
-    M. Benchoufi and R. Porcher, JAMIA 27 (2020) 1244-1251. No record is that of a
-    real person.
+    References
+    ----------
+    Spector & Mazzeo (1980), J. Economic Education 11:37; Bey et al. (2020), JAMIA
+    27:1244, by :func:`statcv.simulate_ehr`.
 
     Examples
     --------

@@ -31,33 +31,26 @@ def load_irae(path: str | PathLike[str]) -> pd.DataFrame:
     Parameters
     ----------
     path : str or path
-        Path of that file on this machine, with tab-separated fields, column names in
-        the first line and patients in the first column.
+        Path of that file on this machine.
 
     Returns
     -------
     pandas.DataFrame
-        One row per patient, labelled by the first column, with the column names of
-        the file. Among the columns are ``Severe_irAE``, the outcome (1: a severe
-        immune-related adverse event), ``Activated_CD4_memory_T_CSx``, the abundance of
-        activated CD4 memory T cells, and ``TCR_clonotype_diversity_ShannonEntropy``,
-        the diversity of T cell receptors.
+        One row per patient, with the column names of the file. Among them are
+        ``Severe_irAE``, the outcome (1: a severe immune-related adverse event),
+        ``Activated_CD4_memory_T_CSx``, the abundance of activated CD4 memory T cells,
+        and ``TCR_clonotype_diversity_ShannonEntropy``.
 
     Raises
     ------
-    DataError
-        If the file does not exist or is not a table, or one of the three columns holds
-        anything but numbers (for the outcome, 0 and 1).
-    ColumnError
-        If one of the three columns is absent.
+    DataError, ColumnError
+        If the file does not exist, is not a table, or lacks these columns of numbers.
     ArgumentTypeError
         If `path` is not a path.
 
-    Notes
-    -----
-    A. X. Lozano et al., "T cell characteristics associated with toxicity to immune
-    checkpoint blockade in patients with melanoma", Nature Medicine 28 (2022) 353-362.
-    Austin, Pe'er and Korem (2024) use it in their Figures 4b and 5c.
+    References
+    ----------
+    Lozano et al. (2022), Nature Medicine 28:353.
 
     Examples
     --------

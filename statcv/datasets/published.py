@@ -197,32 +197,28 @@ def fetch_cfs(
 ) -> pd.DataFrame:
     """Fetch routine blood tests of 40 patients with chronic fatigue and 40 healthy.
 
-    The file is downloaded once from the authors' repository at a fixed commit,
-    checked, and kept. If the environment variable ``STATCV_DATA`` names a folder
-    that holds ``cfs_vogl.csv`` (or ``cfs_vogl_published_predictions.csv``), that
-    file is read instead and no network is needed.
+    The file is downloaded once from the authors' repository at a fixed commit, checked,
+    and kept. If the environment variable ``STATCV_DATA`` names a folder that holds it
+    as ``cfs_vogl.csv``, no network is needed.
 
     Parameters
     ----------
     part : {"data", "predictions"}, default "data"
-        ``"data"``: 80 rows and 40 columns: ``id``; ``cfs``, the outcome (1:
-        patient); ``sex`` (0 or 1, undocumented in the source); ``age``, the centre
-        of an age group in years; 36 blood tests in the source's units and order.
-        A value at a detection limit is that limit (``<20`` is 20). Between 1 and
-        24 values of a test are missing.
+        ``"data"``: 80 rows and 40 columns: ``id``; ``cfs``, the outcome (1: patient);
+        ``sex`` (0 or 1, undocumented); ``age``, the centre of an age group in years; 36
+        blood tests in the source's units. A value at a detection limit is that limit.
+        Between 1 and 24 values of a test are missing.
 
-        ``"predictions"``: 80 rows in the same order: ``id`` and the probabilities
-        of being a patient that the authors' leave-one-out runs gave, ``xgboost``
-        and ``gbr`` (gradient boosting).
+        ``"predictions"``: 80 rows in the same order: ``id`` and the probabilities that
+        the authors' leave-one-out runs gave, ``xgboost`` and ``gbr`` (gradient
+        boosting).
     cache_dir : path, optional
         Folder in which files are kept. By default the folder that ``STATCV_CACHE``
         names, else the user's cache folder of the operating system.
     mirror : str, optional
-        Address of a folder on another server, ``http://host/folder``, which
-        holds the authors' file under its own name. The checksum is
-        verified there too.
+        Address of a folder on another server that holds the file under its own name.
     progress : bool, default False
-        Show a progress bar while downloading.
+        Whether to show a progress bar while downloading.
 
     Returns
     -------
@@ -233,17 +229,12 @@ def fetch_cfs(
     ------
     DownloadError
         If the file cannot be downloaded or kept, or is not the published one.
-    ArgumentError
-        If `part` is unknown, or `mirror` is not an address.
-    ArgumentTypeError
-        If `cache_dir` or `mirror` is of the wrong type.
+    ArgumentError, ArgumentTypeError
+        If an argument is not valid.
 
-    Notes
-    -----
-    T. Vogl et al., "Systemic antibody responses against human microbiota
-    flagellins are overrepresented in chronic fatigue syndrome patients", Science
-    Advances 8 (2022) eabq2422; Apache 2.0 licence. Austin, Pe'er and Korem (2024)
-    use it to compare leave-one-out schemes.
+    References
+    ----------
+    Vogl et al. (2022), Science Advances 8:eabq2422; Apache 2.0 licence.
 
     Examples
     --------
@@ -264,32 +255,23 @@ def fetch_ptb(
 ) -> pd.DataFrame:
     """Fetch the vaginal microbiome of 135 women with 45 preterm births.
 
-    The file is downloaded once from its repository at a fixed commit, checked,
-    converted and kept. If the environment variable ``STATCV_DATA`` names a folder
-    that holds ``ptb_fettweis.csv`` (or ``ptb_fettweis_asv.csv``), that file is
-    read instead and no network is needed. The download is an R file, and the
+    The file is downloaded once and kept, as by :func:`fetch_cfs`; its name in the
+    folder ``STATCV_DATA`` is ``ptb_fettweis.csv``. The download is an R file, and the
     package ``rdata`` reads it: ``pip install "statcv[data]"``.
 
     Parameters
     ----------
     part : {"data", "taxa"}, default "data"
-        ``"data"``: 135 rows and 49 columns: ``subject``; ``sample``; ``preterm``,
-        the outcome; ``weeks_at_collection`` (8 missing); ``weeks_at_delivery``,
-        which defines the outcome and must never predict it; ``age_group``;
-        ``race`` (B, C, O as in the source); 42 taxa as proportions of the
-        sample's reads, each row summing to 1.
+        ``"data"``: 135 rows and 49 columns: ``subject``; ``sample``; ``preterm``, the
+        outcome; ``weeks_at_collection`` (8 missing); ``weeks_at_delivery``, which
+        defines the outcome and must never predict it; ``age_group``; ``race`` (B, C, O
+        as in the source); 42 taxa as proportions of the sample's reads, each row
+        summing to 1.
 
         ``"taxa"``: 42 rows: ``column``, ``group`` (genus or species) and DNA
         ``sequence`` of each taxon.
-    cache_dir : path, optional
-        Folder in which files are kept. By default the folder that ``STATCV_CACHE``
-        names, else the user's cache folder of the operating system.
-    mirror : str, optional
-        Address of a folder on another server, ``http://host/folder``, which
-        holds the published file under its own name. The checksum is
-        verified there too.
-    progress : bool, default False
-        Show a progress bar while downloading.
+    cache_dir, mirror, progress
+        As in :func:`fetch_cfs`.
 
     Returns
     -------
@@ -298,21 +280,17 @@ def fetch_ptb(
 
     Raises
     ------
-    DownloadError
-        If the file cannot be downloaded or kept, or is not the published one.
-    MissingPackageError
-        If the file has to be converted and ``rdata`` is not installed.
-    ArgumentError
-        If `part` is unknown, or `mirror` is not an address.
-    ArgumentTypeError
-        If `cache_dir` or `mirror` is of the wrong type.
+    DownloadError, MissingPackageError
+        If the file cannot be downloaded or kept, is not the published one, or ``rdata``
+        is not installed.
+    ArgumentError, ArgumentTypeError
+        If an argument is not valid.
 
     Notes
     -----
-    J. M. Fettweis et al., "The vaginal microbiome and preterm birth", Nature
-    Medicine 25 (2019) 1012-1021, as processed by C. Huang et al., BMC Biology 21
-    (2023) 199, whose repository states no licence: the package holds no copy.
-    The taxa are those common to five studies; raw counts are not in the source.
+    Fettweis et al. (2019), Nature Medicine 25:1012, as processed by Huang et al.
+    (2023), BMC Biology 21:199, whose repository states no licence: the package holds no
+    copy. The taxa are those common to five studies; raw counts are not in the source.
 
     Examples
     --------

@@ -49,8 +49,6 @@ def read_table(
 ) -> pd.DataFrame:
     r"""Read a file as the command ``statcv`` reads it.
 
-    Folds and fits of its data are those of the command with the same options.
-
     Parameters
     ----------
     path : str or path
@@ -58,10 +56,8 @@ def read_table(
         first column holds the row labels.
     text : str, list of str or callable
         Columns that identify, such as a patient number, or a function that picks them
-        from the names of all columns. They are read as text, exactly
-        as written: ``00007`` is not 7. The command reads so what ``--stratify``,
-        ``--cluster``, ``--fold``, ``--row`` and ``--by`` name, unless the formula uses
-        the column too, or it is cut into bins.
+        from the names of all columns. They are read as text, exactly as written:
+        ``00007`` is not 7.
     missing : str or list of str
         Text that means a missing value, beside empty cells and ``NA``. ``None``,
         ``null``, ``nan`` and ``n/a`` are values unless they are given here.

@@ -41,9 +41,9 @@ class OutcomePermutations:
 
     def outcomes(self, y: NDArray[Any]) -> NDArray[Any]:
         """Return the outcomes by record, shape (times, n)."""
-        dealt = np.empty(self.places.shape, dtype=y.dtype)
-        np.put_along_axis(dealt, self.places, y[None, :], axis=1)
-        return dealt
+        permuted = np.empty(self.places.shape, dtype=y.dtype)
+        np.put_along_axis(permuted, self.places, y[None, :], axis=1)
+        return permuted
 
 
 def run_permuted(

@@ -17,6 +17,7 @@ from statcv.metrics.classification.classwise import predicted_as
 from statcv.models.batched import Computed
 from statcv.models.likelihood import LinearFits, joined_fits
 from statcv.models.tuning import chosen_table
+from statcv.tables import Printed, Said, heading_of
 
 Floats = NDArray[np.float64]
 Curves = Mapping[str, Floats]
@@ -132,8 +133,8 @@ def _plain(value: Any) -> Any:
 # ---- what all fits predicted ----
 
 
-@dataclass(frozen=True, eq=False)
-class Held:
+@dataclass(frozen=True, eq=False, repr=False)
+class Held(Printed):
     """What all folds predicted, record by record.
 
     Attributes
@@ -217,6 +218,10 @@ class Held:
         )
         alike = made.decided is None or not made.decided_otherwise.any()
         return replace(made, decided=None) if alike else made
+
+    def _said(self) -> Said:
+        counts = {"records": len(self.row), "fits": len(self.converged)}
+        return heading_of(type(self)), {**counts, "failed": self.failed}
 
     @property
     def failed(self) -> int:

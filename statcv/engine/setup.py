@@ -15,12 +15,13 @@ from statcv.folds import FoldPlan
 from statcv.formula import Design, Factors, Learnt, TrainingSets
 from statcv.models import Fit, Model, TrainingSet, with_given_weights
 from statcv.models.batched import Folds
+from statcv.tables import Printed
 
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class Setup:
+@dataclass(frozen=True, eq=False, repr=False)
+class Setup(Printed):
     """A design, the plan of its rows, and the model for every training set.
 
     Attributes

@@ -53,3 +53,8 @@ __all__ = [
     "make_plan",
     "omit_held_out",
 ]
+
+
+def __dir__() -> list[str]:
+    """Offer public names alone."""
+    return sorted(__all__)

@@ -15,13 +15,14 @@ from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.weighting import ClassWeights
 from statcv.folds.splits import Rows
+from statcv.tables import Printed
 
 Flags = NDArray[np.bool_]
 DROPS = ("subsample", "all")  # rebalancing by dropping records
 
 
-@dataclass(frozen=True, eq=False)
-class Deletions:
+@dataclass(frozen=True, eq=False, repr=False)
+class Deletions(Printed):
     """The plans that are left when sets of records are deleted, side by side.
 
     Attributes

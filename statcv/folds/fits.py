@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from statcv.folds.ragged import Ragged
 from statcv.folds.splits import Rows, Splits
+from statcv.tables import Printed
 
 
-@dataclass(frozen=True, eq=False)
-class PlannedFits:
-    """The training sets of a plan, numbered through, and their held-out records.
+@dataclass(frozen=True, eq=False, repr=False)
+class PlannedFits(Printed):
+    """The training sets of a plan, by number, and their held-out records.
 
     ``plan.fits`` makes it; everything is derived from the plan's lists, in memory
     O(n + dropped).

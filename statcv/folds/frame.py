@@ -12,6 +12,7 @@ from statcv.errors import SchemeError
 from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.strata.clusters import Strata
+from statcv.tables import Table
 
 HELD, DROPPED, KEPT_OUT, AGAIN, TRAINING, EMPTY = (
     "held out",
@@ -27,38 +28,10 @@ ABOUT = ("sentence", "rebalance", "seed", "n", "fingerprint")
 
 
 def to_frame(plan: FoldPlan, training: bool = False) -> pd.DataFrame:
-    """Return a plan as a tidy table, one row per record, fold and repeat.
+    """Return a plan as a tidy table, as :meth:`statcv.folds.FoldPlan.to_frame` says.
 
-    Parameters
-    ----------
-    plan : FoldPlan
-    training : bool, default False
-        Whether to list training records as well (n rows per fit, as in rsample's
-        ``tidy``). Otherwise a record trains wherever it is not listed in another role,
-        and the table has no more rows than the plan has entries.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``repeat``, ``fold``, ``position`` (of the record, from 0), ``row``
-        (its label in the data) and ``role``: ``"held out"``; ``"dropped"`` from
-        training for balance; ``"kept out"`` of training for another reason;
-        ``"repeated"``, once for each further time that it comes in training;
-        ``"training"``; and ``scheme``. ``rebalance`` where training sets were made
-        alike; ``draw`` where a fold has several fits: which of them, and for a record
-        held out how many; ``stratum`` where records never part; ``weight`` where
-        training records are weighted. ``stratifier`` says what keeps records together,
-        such as ``by_quantile(age)``, and ``bin`` the interval of its values, such as
-        ``[35.5, 56)``: as text, which every file format gives back exactly. A bin in
-        which no record falls has one row per repeat, of the role ``"empty"`` and
-        without a position. Where the labels are a MultiIndex, there is a column for
-        each level: ``site`` and ``row`` of joined plans, else ``row_1``, ``row_2``, ….
-
-    Raises
-    ------
-    SchemeError
-        If training records are asked for that would fill above 100 million rows, or
-        the plan has weights and they are not asked for.
+    Where the labels are a MultiIndex, there is a column for each level: ``site`` and
+    ``row`` of joined plans, else ``row_1``, ``row_2``, ….
 
     Examples
     --------
@@ -106,7 +79,11 @@ def to_frame(plan: FoldPlan, training: bool = False) -> pd.DataFrame:
     if plan.rebalance is not None:
         table["rebalance"] = plan.rebalance
     table.attrs = {name: getattr(plan, name) for name in ABOUT}
-    return table
+    constant = {"scheme", "rebalance", "position"} | (
+        {"repeat"} if plan.repeats == 1 else set()
+    )
+    columns = [name for name in table if name not in constant]
+    return Table(table, f"Fold plan, {plan.scheme}: {plan.sentence}", columns)
 
 
 def _part(

@@ -30,31 +30,10 @@ from statcv.words import plural
 
 
 def from_frame(frame: Any, n: int | None = None) -> FoldPlan:
-    """Make a plan from a table such as :func:`statcv.folds.frame.to_frame` returns.
+    """Make a plan from a table, as :meth:`statcv.folds.FoldPlan.from_frame` says.
 
-    The table may come from other software: it needs ``fold``, and ``position`` or
-    ``row``; ``repeat`` is 1 and ``role`` is ``"held out"`` unless given. Rows with the
-    role ``"training"`` are redundant and ignored. A plan made by ``by_quantile``
-    recovers its thresholds, and can assign other records.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    n : int, optional
-        Number of records, by default as many as the table implies.
-
-    Returns
-    -------
-    FoldPlan
-        Plan with the same fingerprint as the one that the table came from. The table
-        does not hold the outcome: pass it to ``audit``.
-
-    Raises
-    ------
-    ColumnError, DataError
-        If columns are missing, or do not describe a plan.
-    SchemeError
-        If the table has weights, which a plan makes from its outcome.
+    Rows with the role ``"training"`` are redundant and ignored. A plan made by
+    ``by_quantile`` recovers its thresholds, and can assign other records.
 
     Examples
     --------

@@ -25,41 +25,11 @@ ALONE = ("units", "groups", "pairs")  # splits that sites do not share
 
 
 def concat(plans: Mapping[str, FoldPlan]) -> FoldPlan:
-    """Join the fold plans of several sites into the plan of the stacked records.
+    """Join the plans of several sites, as :meth:`statcv.folds.FoldPlan.concat` says.
 
-    Fold j of each site is part of fold j of the whole; folds are matched by name. A
-    fold without records of one site holds out those of the others. A fit trains on
-    every record of all sites, except those that its fold holds out and those that a
-    site's plan drops.
-
-    Parameters
-    ----------
-    plans : mapping of str to FoldPlan
-        Each site's plan, in the order in which the records are stacked.
-
-    Returns
-    -------
-    FoldPlan
-        Rows are labelled (site, row), as ``pd.concat({"A": a, "B": b})`` labels the
-        records, so that ``cv(…, data=pd.concat({"A": a, "B": b}), scheme=joined)``
-        takes it.
-
-    Raises
-    ------
-    SchemeError
-        If the plans differ in scheme, repeats, folds, rebalancing, stratifier,
-        thresholds, allocation of bins to folds or key; or their folds have nothing in
-        common, such as those of leave-one-out; or training records are weighted.
-    ArgumentError, ArgumentTypeError
-        If there are no plans, or other objects are given.
-
-    Notes
-    -----
-    A plan knows which of its own records are equal, but not their values. So records
-    of different sites are not in one cluster, even if they have one identifier: with
-    ``by_hash`` and ``by_quantile`` they share a fold all the same, with ``by_value``
-    they may not. Intervals count them as different persons unless ``stratify=`` names
-    the identifier in the stacked data, beside ``scheme=joined``.
+    Folds are matched by name. A plan knows which of its own records are equal, but not
+    their values. So records of different sites are not in one cluster: with ``by_hash``
+    and ``by_quantile`` they share a fold all the same, with ``by_value`` they may not.
 
     Examples
     --------

@@ -18,6 +18,7 @@ from statcv.folds.response import Response
 from statcv.folds.schemes.pairs import count_unlike
 from statcv.folds.splits import Rows, Splits
 from statcv.folds.strata.clusters import Strata
+from statcv.tables import Values, wrapped
 from statcv.words import plural
 
 if TYPE_CHECKING:
@@ -29,42 +30,34 @@ if TYPE_CHECKING:
 class FoldPlan(Splits):
     """Who is held out, and on whom each fit trains, in memory O(n + dropped).
 
-    A *split* is one fold of one repeat; splits are numbered through, repeat by repeat.
-    A split has one *fit*, or several whose predictions are averaged
-    (``rebalance="all"`` and ``"bag"``). A fit trains on every record except those its
-    split holds out and those dropped; records may be repeated, or weighted.
+    A *split* is one fold of one repeat, and has one *fit*, or several whose predictions
+    are averaged (``rebalance="all"`` and ``"bag"``). A fit trains on every record
+    except those that its split holds out and those dropped; records may be repeated or
+    weighted.
 
     Attributes
     ----------
-    scheme : str
-        Name of the scheme that made the plan.
-    sentence : str
-        What the scheme does, in one sentence for print, summary and titles.
+    scheme, sentence : str
+        Name of the scheme, and what it does.
     n : int
-        The number of records.
-    tests : Ragged
-        The records held out in each split.
+        Number of records.
+    tests, dropped, kept_out, copied : Ragged
+        Records held out in each split; and of each fit, those dropped for balance
+        (which it may predict too), kept out for another reason, and repeated in
+        training.
     labels : tuple of sequences
-        The folds' names in each repeat, as the tables show them.
-    dropped, kept_out : Ragged
-        Records kept from the training of each fit: for balance (each fit may predict
-        those as well), and for another reason.
-    copied : Ragged
-        Records that are repeated in training, once for each time they are listed.
+        Names of the folds in each repeat.
     first_fit : numpy.ndarray of int, shape (n_splits + 1,)
         Where the fits of each split begin.
-    weighting : Weighting or None
-        Weights of the training records.
+    weighting, strata, response : Weighting, Strata, Response or None
+        Weights of training records, records that are never split across folds, and the
+        outcome that the plan was made for.
     rebalance : str or None
         How the training sets were given equal class totals.
-    strata : Strata or None
-        Records that are never split across folds.
-    response : Response or None
-        The outcome that the plan was made for.
     rows : pandas.Index or None
-        The records' labels in the data.
+        Labels of the records in the data.
     seed : int or None
-        The seed of the plan; None if nothing was random.
+        Seed of the plan; None if nothing was random.
 
     Examples
     --------
@@ -120,17 +113,13 @@ class FoldPlan(Splits):
 
     @property
     def thresholds(self) -> NDArray[Any] | None:
-        """The thresholds of the stratifier, in rising order: numbers, days or digests.
-
-        None if it is not cut.
-        """
+        """The rising thresholds of the stratifier; None if it is not cut."""
         return None if self.strata is None else self.strata.thresholds
 
     def assign(self, frame: Any, repeat: int = 1) -> pd.Series[Any]:
         """Return the fold into which each row of another frame falls.
 
-        The records of a second hospital, or of next month, thus fall in the same
-        folds. This needs a plan of k folds with a stratifier.
+        The records of a second hospital, or of next month, thus fall in the same folds.
 
         Parameters
         ----------
@@ -141,14 +130,14 @@ class FoldPlan(Splits):
         Returns
         -------
         pandas.Series
-            Names of folds, with the frame's index; missing, with a warning that
-            counts them, for values that ``by_value`` has not met.
+            Names of folds, with the frame's index; missing, with a warning that counts
+            them, for values that ``by_value`` has not met.
 
         Raises
         ------
         SchemeError
-            If no stratifier made the folds, or the plan was read from a table and they
-            were not made by ``by_quantile``.
+            If no stratifier made the folds, or it is not in the table that the plan was
+            read from.
 
         Examples
         --------
@@ -159,7 +148,8 @@ class FoldPlan(Splits):
         >>> bins.assign(data.head(3)).tolist()
         [1, 2, 3]
         """
-        return self._made_from().assign(frame, repeat)
+        found = self._made_from().assign(frame, repeat)
+        return Values(found, f"Fold of each row, by {self.scheme}")
 
     @property
     def stratifier(self) -> ByQuantile:
@@ -184,9 +174,32 @@ class FoldPlan(Splits):
         return self.strata
 
     def audit(self, y: Any = None, **checks: Any) -> Audit:
-        """Report what the plan leaks, in numbers and sentences.
+        """Report what the plan leaks and loses, in numbers and sentences.
 
-        See :func:`statcv.folds.audit.audit.audit_plan`, which takes the same arguments.
+        Parameters
+        ----------
+        y : array-like, shape (n,), optional
+            The outcome; by default the one that the plan was made for.
+        **checks
+            ``data``, the records, whose numeric columns are compared over folds;
+            ``duplicates``, its columns whose equal values mean the same record, or True
+            for all; ``tolerance``, the largest difference between duplicates, one
+            number or a mapping by column; ``predictors``, the design matrix, searched
+            for equal rows with different outcomes.
+
+        Returns
+        -------
+        Audit
+            One sentence for each finding, such as ``fold_sizes``, ``records_lost``,
+            ``training_counts``, ``label_correlation`` (between training mean and
+            held-out outcome), ``negative_mean_auroc`` (of a model that predicts minus
+            the training mean), ``outcome_over_folds``, ``duplicates`` and
+            ``opposite_twins``.
+
+        Raises
+        ------
+        ArgumentError, DataError
+            If arguments do not fit together, or are not those of the plan's records.
 
         Examples
         --------
@@ -200,10 +213,30 @@ class FoldPlan(Splits):
 
         return audit_plan(self, y, **checks)
 
-    # ---- as a table ----
-
     def to_frame(self, training: bool = False) -> pd.DataFrame:
-        """Return the plan as a tidy table; see :func:`statcv.folds.frame.to_frame`.
+        """Return the plan as a tidy table, one row per record, fold and repeat.
+
+        Parameters
+        ----------
+        training : bool, default False
+            Whether to list training records too. Otherwise a record trains wherever it
+            is not listed in another role.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``repeat``, ``fold``, ``position`` (from 0), ``row`` (the label in
+            the data), ``scheme`` and ``role``: ``"held out"``, ``"dropped"`` from
+            training for balance, ``"kept out"`` for another reason, ``"repeated"`` or
+            ``"training"``. Where they apply: ``rebalance``, ``draw``, ``stratum``,
+            ``weight``, ``stratifier`` and ``bin``; a bin without records has one row of
+            the role ``"empty"``.
+
+        Raises
+        ------
+        SchemeError
+            If the table would have more than 100 million rows, or lacks weights of the
+            plan.
 
         Examples
         --------
@@ -222,7 +255,22 @@ class FoldPlan(Splits):
 
     @classmethod
     def from_frame(cls, frame: Any, n: int | None = None) -> FoldPlan:
-        """Make a plan of such a table; see :func:`statcv.folds.from_table.from_frame`.
+        """Make a plan from a table such as :meth:`to_frame` returns.
+
+        The table may come from other software: it needs ``fold``, and ``position`` or
+        ``row``; ``repeat`` is 1 and ``role`` is ``"held out"`` unless given. It has no
+        outcome: pass that to :meth:`audit`.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+        n : int, optional
+            Number of records, by default as many as the table implies.
+
+        Raises
+        ------
+        ColumnError, DataError, SchemeError
+            If columns are missing, do not describe a plan, or are weights.
 
         Examples
         --------
@@ -239,7 +287,25 @@ class FoldPlan(Splits):
 
     @classmethod
     def concat(cls, plans: Mapping[str, FoldPlan]) -> FoldPlan:
-        """Join the plans of several sites; see :func:`statcv.folds.joined.concat`."""
+        """Join the fold plans of several sites into the plan of the stacked records.
+
+        Fold j of each site is part of fold j of the whole. A fit trains on the records
+        of all sites, except those that its fold holds out or a site's plan drops.
+        Records of different sites are not in one cluster, even if they have one
+        identifier, unless ``stratify=`` names it beside ``scheme=joined``.
+
+        Parameters
+        ----------
+        plans : mapping of str to FoldPlan
+            Each site's plan, in the order in which the records are stacked. Rows are
+            labelled (site, row), as ``pd.concat({"A": a, "B": b})`` labels the records.
+
+        Raises
+        ------
+        SchemeError
+            If the plans differ in how they were made, or share no folds, as
+            leave-one-out.
+        """
         from statcv.folds.joined import concat
 
         return concat(plans)
@@ -271,17 +337,12 @@ class FoldPlan(Splits):
 
     def __str__(self) -> str:
         fits = f" and {self.n_fits} fits" if self.n_fits > self.n_splits else ""
-        return (
-            f"{self.scheme}: {self.sentence}\n"
-            f"{plural(self.n, 'record')}, {plural(self.n_splits, 'split')}{fits}; "
-            f"folds {self.fingerprint}"
-        )
+        sizes = f"{plural(self.n, 'record')}, {plural(self.n_splits, 'split')}{fits}"
+        lines = wrapped(f"{self.scheme}: {self.sentence}")
+        return "\n".join([*lines, f"{sizes}; folds {self.fingerprint}"])
 
     def __repr__(self) -> str:
-        return (
-            f"<FoldPlan {self.scheme}: {plural(self.n_splits, 'split')} of "
-            f"{plural(self.n, 'record')}, {self.fingerprint}>"
-        )
+        return str(self)
 
 
 def _length(X: Any) -> int:

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.tables import Printed
+
 FEW = 2**14  # values whose owners are kept
 
 
@@ -23,8 +25,8 @@ def stable_order(codes: NDArray[Any], classes: int) -> NDArray[np.intp]:
     return np.argsort(codes, kind="stable")
 
 
-@dataclass(frozen=True, eq=False)
-class Ragged:
+@dataclass(frozen=True, eq=False, repr=False)
+class Ragged(Printed):
     """Lists of record numbers, one after the other.
 
     Attributes

@@ -258,9 +258,9 @@ class Holdout:
         for column in found.columns if found else ():
             if column in outcome_columns:
                 raise SchemeError(
-                    f"stratify={column!r} is the outcome. Here equal values of the "
-                    "stratifier never part, so that folds would differ in the outcome "
-                    "as much as they can; to spread its classes evenly use "
+                    f"stratify={column!r} is the outcome. Equal values of a stratifier "
+                    "are never split, so that folds would differ in the outcome as "
+                    "much as they can; to spread its classes evenly use "
                     "scheme='stratified_kfold'."
                 )
         response = None

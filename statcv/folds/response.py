@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.tables import Printed
 
-@dataclass(frozen=True, eq=False)
-class Response:
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Response(Printed):
     """An outcome without its design.
 
     Attributes

@@ -16,6 +16,7 @@ from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.weighting import ClassWeights, Weighting
 from statcv.folds.schemes.table import SCHEMES, Scheme
 from statcv.folds.strata.clusters import Strata
+from statcv.tables import Printed
 
 if TYPE_CHECKING:
     from statcv.folds.fits import PlannedFits
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 Rows = NDArray[np.intp]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Splits:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Splits(Printed):
     """The held-out and training records of every split and fit, in numbers.
 
     Attributes
@@ -77,7 +78,7 @@ rebalance, strata
         """The training sets by number, as engine and inference read them."""
         from statcv.folds.fits import PlannedFits
 
-        # of a copy of the lists, so that a plan does not keep itself alive
+        # the lists are passed on, since a reference to the plan would keep it alive
         lists = {one.name: getattr(self, one.name) for one in fields(Splits)}
         return PlannedFits(Splits(**lists))
 

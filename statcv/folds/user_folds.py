@@ -77,7 +77,7 @@ def plan_from_splitter(splitter: Any, y: NDArray[Any], seed: int) -> FoldPlan:
     name = type(splitter).__name__
     if _is_a(splitter, "Groups"):
         raise SchemeError(
-            f"{name} needs groups, which a scheme cannot hand to it; stratify=by_value("
+            f"{name} needs groups, which a scheme cannot pass to it; stratify=by_value("
             "column) keeps equal values together under every scheme."
         )
     permutations = bool(getattr(splitter, "shuffle", True))

@@ -41,6 +41,7 @@ from statcv.formula.parse import Formula, parse_formula
 from statcv.formula.quoting import quoted
 from statcv.formula.terms import Matrix, Terms
 from statcv.formula.text_numbers import text_numbers
+from statcv.tables import Printed
 from statcv.words import listed
 
 NA_ACTIONS = ("drop", "raise", "pass")
@@ -48,8 +49,8 @@ Series = Mapping[str, "pd.Series[Any]"]
 MANY_LEVELS = 100  # text with more levels than this is unlikely to be a factor
 
 
-@dataclass(frozen=True, eq=False)
-class Design:
+@dataclass(frozen=True, eq=False, repr=False)
+class Design(Printed):
     """Outcome and predictors of the kept rows.
 
     Attributes
@@ -136,8 +137,7 @@ class Design:
         columns = {
             name: column.iloc[rows] for name, column in self.terms.columns.items()
         }
-        terms = Terms(self.formula, columns, self.terms.index[rows])
-        return replace(self, terms=terms)
+        return replace(self, terms=Terms(self.formula, columns, self.terms.index[rows]))
 
     def new_matrix(self, data: object) -> tuple[Matrix, pd.Index[Any]]:
         """Return the matrix of new rows, as :meth:`matrix` codes them.
@@ -245,7 +245,7 @@ def _complete_rows(
     if incomplete.all():
         raise DataError(
             f"no row is complete: every one of {n} lacks something "
-            f"({counted(missing)}); na_action='pass' hands missing covariates on to "
+            f"({counted(missing)}); na_action='pass' passes missing covariates on to "
             "a pipeline that imputes."
         )
     return np.flatnonzero(~incomplete), missing

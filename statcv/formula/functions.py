@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 class LearnsFromRows:
-    """A function of columns whose training rows patsy hands over in blocks."""
+    """A function of columns whose training rows patsy passes in blocks."""
 
     def __init__(self) -> None:
         self._blocks: list[NDArray[Any]] = []

@@ -45,7 +45,7 @@ def check_length(text: str, columns: Collection[str]) -> None:
 
 
 def check_count(count: int, most: int, what: str) -> None:
-    """Raise an error if a formula has more than so many of something."""
+    """Raise an error if a formula has more than ``most`` of something."""
     if count > most:
         raise FormulaError(
             f"the formula has more than {most:,} {what}; make columns in the data "

@@ -24,6 +24,7 @@ from statcv.formula.overflow import refuse_overflow
 from statcv.formula.parse import Formula
 from statcv.formula.permitted import check_rowwise, values_of
 from statcv.formula.scope import namespace
+from statcv.tables import Printed, Said
 from statcv.words import plural
 
 FEW = 10  # most distinct integers of an outcome that could be classes
@@ -31,8 +32,8 @@ FEW_OTHERS = 0.05  # share of values other than 0 and 1 that may be mistakes
 MOST_CLASSES = 1000  # most classes of an outcome; more look like an identifier
 
 
-@dataclass(frozen=True, eq=False)
-class Outcome:
+@dataclass(frozen=True, eq=False, repr=False)
+class Outcome(Printed):
     """The outcome of the kept rows.
 
     Attributes
@@ -62,6 +63,9 @@ class Outcome:
     y: NDArray[Any]
     levels: tuple[Any, ...] = ()
     notes: tuple[str, ...] = field(default=())
+
+    def _said(self) -> Said:
+        return f"{self.name}: {self.describe()}", {}
 
     @property
     def positive(self) -> Any:

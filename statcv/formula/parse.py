@@ -29,6 +29,7 @@ from statcv.formula.limits import (
 from statcv.formula.quoting import quoted, without_signs_of_r
 from statcv.formula.reader import resolve
 from statcv.formula.scope import Factor, column_factor
+from statcv.tables import Printed, Said
 from statcv.words import plural
 
 _OPENING = {"(", "[", "{"}
@@ -36,8 +37,8 @@ _CLOSING = {")", "]", "}"}
 _ARITHMETIC = {"**", "-", "*", "/"}
 
 
-@dataclass(frozen=True)
-class Formula:
+@dataclass(frozen=True, repr=False)
+class Formula(Printed):
     """A parsed formula.
 
     Attributes
@@ -67,6 +68,10 @@ class Formula:
     outcome_columns: tuple[str, ...]
     columns: tuple[str, ...]
     functions: Mapping[str, Any]
+
+    def _said(self) -> Said:
+        terms = [":".join(term) for term in self.terms if term]
+        return self.text, {"outcome": self.outcome, "terms": terms}
 
     @cached_property
     def multiplies(self) -> bool:

@@ -191,7 +191,7 @@ def why_refused(value: object) -> str | None:
 
 
 def _wrapped(value: object) -> list[object]:
-    """Return the callables that a wrapper of functools or NumPy calls or hands on."""
+    """Return the callables that a wrapper of functools or NumPy calls or passes on."""
     if isinstance(value, functools.partial):
         return [value.func, *filter(callable, [*value.args, *value.keywords.values()])]
     if isinstance(value, np.vectorize):
@@ -283,9 +283,9 @@ def in_module(module: ModuleType, names: list[str], shown: str, code: str) -> ob
         return value  # np.pi
     if not _is_elementwise(value) and why_refused(value) is None:
         raise FormulaError(
-            f"the term {code!r} calls {shown}: of a module a formula calls elementwise "
-            f"functions of NumPy, SciPy and pandas alone. Import {names[-1]} by name, "
-            "so that your script names what the formula may call."
+            f"the term {code!r} calls {shown}: a formula may call only elementwise "
+            f"functions of the modules NumPy, SciPy and pandas. Import {names[-1]} by "
+            "name, so that your script names what the formula may call."
         )
     check_function(value, shown, code)
     return value

@@ -102,3 +102,8 @@ __all__ = [
     "values_by_split",
     "wald_test",
 ]
+
+
+def __dir__() -> list[str]:
+    """Offer public names alone."""
+    return sorted(__all__)

@@ -11,10 +11,10 @@ T = TypeVar("T")
 
 
 class KeptValues:
-    """Values by the name of a metric and further words; a pickle leaves them out.
+    """Values by the name of a metric and further words; a pickle omits them.
 
-    Metrics of one name that differ, such as two functions of a caller, are told apart:
-    only the last of them is kept. The functions of a metric may not pickle.
+    Of different metrics with one name, such as two functions of a caller, only the last
+    is kept. The functions of a metric may not pickle.
     """
 
     def __init__(self) -> None:

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.tables import Printed
+
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class LeftOut:
+@dataclass(frozen=True, eq=False, repr=False)
+class LeftOut(Printed):
     """Predictions of each fit for the records on which it was not trained.
 
     Attributes

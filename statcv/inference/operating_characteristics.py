@@ -147,8 +147,8 @@ def measured_coverages(
         return None
     unknown = f"; not measured: {', '.join(lacking)}" if lacking else ""
     return (
-        "95% intervals of the other metrics contained the true value in so many of the "
-        f"data sets: {', '.join(said)} (Monte Carlo error up to "
+        "95% intervals of the other metrics contained the true value in these shares "
+        f"of data sets: {', '.join(said)} (Monte Carlo error up to "
         f"{_points(max(errors))}{unknown})"
     )
 

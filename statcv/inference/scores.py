@@ -21,13 +21,14 @@ from statcv.inference.kept_values import KeptValues
 from statcv.inference.left_out import LeftOut
 from statcv.metrics import METRICS, Metric, ranked_higher
 from statcv.sensitivity import Sensitivity
+from statcv.tables import Printed
 
 Floats = NDArray[np.float64]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, eq=False)
-class Scores:
+@dataclass(frozen=True, eq=False, repr=False)
+class Scores(Printed):
     """The held-out predictions, averaged over the fits of each split.
 
     Attributes

@@ -165,3 +165,8 @@ __all__ = [
     "specificity",
     "spiegelhalter_test",
 ]
+
+
+def __dir__() -> list[str]:
+    """Offer public names alone."""
+    return sorted(__all__)

@@ -49,49 +49,41 @@ def make_metric(
     ----------
     function : callable
         ``function(y, prediction)``, which returns a number; or the return value of
-        scikit-learn's ``make_scorer`` or ``get_scorer``. `y` holds 0 and 1, the codes
-        0 … K-1, or numbers.
+        scikit-learn's ``make_scorer`` or ``get_scorer``. `y` holds 0 and 1, the codes 0
+        … K-1, or numbers.
     greater_is_better : bool, optional
-        Direction of the metric, which a scorer already has. By default a function
-        whose name ends in ``_score`` is a gain, and one whose name ends in ``_error``,
-        ``_loss`` or ``_deviance`` is a loss, by scikit-learn's naming convention.
+        Direction of the metric; by default that of a scorer, or by the end of the
+        function's name: ``_score`` is a gain, ``_error``, ``_loss`` and ``_deviance``
+        are losses.
     name, label : str, optional
-        The name that a user types, and the label in tables. Both default to the
-        function's name, with the arguments fixed by a scorer or a
-        ``functools.partial``.
+        The name that a user types, and the label in tables; the function's name unless
+        given.
     outcomes : str or iterable of str, optional
         Kinds of outcome that the metric applies to: "binary", "multiclass",
         "continuous". The default follows from `reads`.
     reads : {"probabilities", "classes", "order", "numbers"}, optional
         Predictions that the function receives: probabilities of 1 (or K columns of
-        them); predicted classes; scores of which only the order matters; or
-        predictions of any kind. The default is probabilities for classes, and numbers
-        for continuous outcomes. For a scorer it is taken from the response method, and
-        scikit-learn's own functions of predicted classes are recognised.
+        them); predicted classes; scores of which only the order matters; or predictions
+        of any kind. The default is probabilities for classes, and numbers for
+        continuous outcomes.
     casewise : callable, optional
-        ``casewise(y, prediction)``, one number per record, if the metric is the mean
-        of these numbers. The metric then has an interval and paired comparisons.
+        ``casewise(y, prediction)``, one number per record, if the metric is the mean of
+        these numbers. The metric then has an interval and paired comparisons.
     limits : tuple of float, optional
-        Smallest and largest possible value, to which intervals are confined. The
-        default is the range of a function of scikit-learn, and otherwise no limits.
+        Smallest and largest possible value, to which intervals are confined.
 
     Returns
     -------
     Metric
-        A metric whose value is that of the function. The sign of a scorer sets the
-        direction and is not multiplied in. The value is NaN if there are no records,
-        if a prediction is NaN, if the function divides by zero, or if it raises a
-        ValueError on records that lack a class; its warnings about such records are
-        suppressed.
+        The metric, for ``metrics=`` of :func:`statcv.cv`. It is NaN if a prediction is
+        NaN, or the function divides by zero or raises a ValueError on records that lack
+        a class.
 
     Raises
     ------
-    MetricError
-        If the name is taken, or if the direction, outcomes or name cannot be
-        inferred. When the metric is called, if the function fails or does not return
-        a number.
-    ArgumentTypeError
-        If `function` is not callable, or an argument has the wrong type.
+    MetricError, ArgumentTypeError
+        If the name is taken, or direction, outcomes or name cannot be inferred; when
+        the metric is called, if the function fails.
 
     Examples
     --------

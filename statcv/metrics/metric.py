@@ -16,13 +16,14 @@ from statcv.metrics.discrimination.rounding import round_probabilities
 from statcv.metrics.influence.derivative import Derive
 from statcv.metrics.influence.weighted import Weighted
 from statcv.metrics.inputs import Floats
+from statcv.tables import Printed, Said, fields_of
 
 Pairs = Literal["classes", "each two classes", "numbers", "slope"]
 RANDOM_ORDER = "_in_random_order"  # the ending of such a metric's name
 
 
-@dataclass(frozen=True)
-class Metric:
+@dataclass(frozen=True, repr=False)
+class Metric(Printed):
     """A metric and its properties.
 
     Attributes
@@ -115,6 +116,12 @@ class Metric:
     derive: Derive | None = None
     weighted: Weighted | None = None
 
+    def _said(self) -> Said:
+        wanted = ("outcomes", "greater_is_better", "limits", "no_skill", "perfect")
+        shown = fields_of(self)
+        below = {name: shown[name] for name in wanted if name in shown}
+        return f"{self.label}, the metric {self.name!r}", below
+
     def without_skill(self, classes: int) -> float | None:
         """Return the value without skill; None if it depends on the outcome.
 
@@ -170,7 +177,7 @@ class Metric:
     def pools_splits(self) -> bool:
         """Whether overlapping splits are pooled, and folds always are.
 
-        The area under the precision-recall curve and measures of calibration are no
+        The area under the precision-recall curve and measures of calibration are not
         means over records or pairs, and have little meaning in a small fold.
         """
         of_all = self.rank and self.pairs is None and self.no_skill is None

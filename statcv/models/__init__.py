@@ -54,3 +54,8 @@ __all__ = [
     "unwrap_result",
     "with_given_weights",
 ]
+
+
+def __dir__() -> list[str]:
+    """Offer public names alone."""
+    return sorted(__all__)

@@ -12,23 +12,25 @@ from numpy.typing import NDArray
 from statcv.errors import ModelError
 from statcv.formula import Factors, is_finite
 from statcv.models.likelihood import Likelihood, LinearFits
+from statcv.tables import Printed
 
 Matrix = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class TrainingSet:
+@dataclass(frozen=True, eq=False, repr=False)
+class TrainingSet(Printed):
     """The data on which a model is fitted.
 
     Attributes
     ----------
     X : numpy.ndarray, shape (n, p)
-        The design matrix, intercept included where the formula has one.
+        The design matrix, with the intercept if the formula has one.
     y : numpy.ndarray, shape (n,)
-        0/1 with 1 positive, class codes, or numbers.
+        The outcome: 0/1 with 1 positive, class codes, or numbers.
     kind : {"binary", "multiclass", "continuous"}
+        The kind of outcome.
     n_classes : int
-        0 for a continuous outcome.
+        Number of classes; 0 for a continuous outcome.
     names : tuple of str
         The columns of ``X``.
     intercept : int or None
@@ -38,11 +40,10 @@ class TrainingSet:
     seed : int
         Seed for models that draw random numbers, different in each fold.
     strata : numpy.ndarray of int, or None
-        Strata of the records, shape (n,), which are not split if a model divides its
-        training set further.
+        Clusters of the records, shape (n,), which a model does not split if it divides
+        its training set further.
     factors : Factors or None
-        The categorical factors of the formula, if any: a record whose level a training
-        set lacks is predicted with the mean of the levels seen.
+        The categorical factors of the formula, if any.
 
     Examples
     --------
@@ -83,7 +84,7 @@ class TrainingSet:
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what can be computed again."""
+        """Omit what can be computed again."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
@@ -147,12 +148,9 @@ class Fit(Protocol):
         """
 
 
-@dataclass(frozen=True)
-class Capabilities:
+@dataclass(frozen=True, repr=False)
+class Capabilities(Printed):
     """What a model can do, and what it needs; the defaults suit any model.
-
-    An object without ``capabilities`` has the defaults, and those of which it has the
-    methods, ``fit_folds`` and ``fit_following``.
 
     Attributes
     ----------
@@ -160,8 +158,8 @@ class Capabilities:
         Whether the model can be fitted; False if only its predictions are known.
     fits_together : bool
         Whether ``fit_folds(records, folds)`` fits the training sets of many folds as
-        one problem. It returns :class:`~statcv.models.batched.FittedFolds`, or
-        None for an outcome that the model fits fold by fold.
+        one problem. It returns ``statcv.models.batched.FittedFolds``, or None for an
+        outcome that the model fits fold by fold.
     own_matrices : bool
         Whether ``fit_folds`` also fits folds each of which has a design matrix of its
         own, ``folds.matrices``, because terms are learnt in each training set.
@@ -170,26 +168,22 @@ class Capabilities:
         which follows a metric on the held-out records too; these must not change the
         fit.
     fits_per_training_set : int
-        Number of fits made on one training set: several if hyperparameters are chosen
-        there; 0 if the work hardly grows with the number of training sets.
+        Number of fits made on one training set; 0 if the work hardly grows with the
+        number of training sets.
     releases_gil : bool
         Whether threads fit the model as well as processes do.
     any_threads : bool
-        Whether a fit is the same, bit by bit, for any number of OpenMP's threads. A fit
-        in the caller's process then uses all threads that the caller allows, otherwise
-        one. If it ``releases_gil`` as well, threads share small folds by default.
+        Whether a fit is the same, bit by bit, for any number of OpenMP's threads.
     needs_full_rank : bool
         Whether dependent columns of the design leave coefficients undetermined, of
         which :func:`statcv.cv` then warns.
     uses_predictors : bool
-        Whether predictions depend on the predictors, not on the training outcomes
-        alone.
+        Whether predictions depend on the predictors.
     predicts_by_neighbors : bool
         Whether a prediction depends on the most similar training records alone.
     likelihood : Likelihood or None
         The likelihood that its fits maximise, apart from a ridge, if they depend on a
-        linear predictor. Each fit then has that as ``linear``, from which the influence
-        of its training records is known without refits.
+        linear predictor. Each fit then has that as ``linear``.
 
     Examples
     --------
@@ -254,8 +248,8 @@ class RidgeModel(Model, Protocol):
         """Return the strength of the penalty on each column, shape (p,)."""
 
 
-@dataclass(frozen=True, eq=False)
-class PlainFit:
+@dataclass(frozen=True, eq=False, repr=False)
+class PlainFit(Printed):
     """A fit that is a function of the matrix and, at most, coefficients."""
 
     function: Any
@@ -304,8 +298,8 @@ def decisions_of(fit: Fit, X: Matrix) -> Matrix | None:
     return None if decide is None else decide(X)
 
 
-@dataclass(frozen=True, eq=False)
-class WrappedFit:
+@dataclass(frozen=True, eq=False, repr=False)
+class WrappedFit(Printed):
     """A fit that wraps another one and adds the hyperparameters chosen."""
 
     fit: Fit

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from statcv.errors import MissingPackageError, ModelError
 from statcv.models.base import Matrix, TrainingSet, without_column
+from statcv.tables import Printed
 
 PLACE = re.compile(r"^\[[\d:]+\] \S+:\d+: ")  # when and where XGBoost gave up
 
 
-@dataclass(frozen=True, eq=False)
-class BoostedFit:
+@dataclass(frozen=True, eq=False, repr=False)
+class BoostedFit(Printed):
     """A fitted booster.
 
     Attributes

@@ -109,11 +109,8 @@ class XGBoost:
     Parameters
     ----------
     curves : bool
-        Whether to keep the metric on training and held-out records after every round,
-        from the same fits; the held-out records are evaluated without influence on the
-        fits. ``eval_metric`` is one name or several; by default XGBoost's own for the
-        objective. A metric that needs both classes, such as ``"auc"``, is NaN if the
-        held-out records of a fold have only one.
+        Whether to keep the metric on training and held-out records after every round.
+        ``eval_metric`` is one name or several; by default XGBoost's own.
     early_stopping_rounds : int, optional
         Number of rounds without improvement in the last metric, on a part of the
         training set that is set aside, after which the fit stops and takes the best
@@ -121,15 +118,14 @@ class XGBoost:
         are not used.
     validation : float
         Share of each class of the training set that is set aside, 0.2 by default.
-        Records that are never split across folds are not split here.
+        Clusters are not split.
     refit : bool
         Whether the whole training set is refitted with the number of rounds that was
-        chosen, which is the default: the part set aside is not lost, and a training set
-        that the folds balance stays balanced. Otherwise the first fit predicts.
+        chosen, as by default.
     **parameters
         Parameters of ``xgboost.XGBClassifier`` and ``XGBRegressor``, for example
         ``max_depth=3, n_estimators=200, learning_rate=0.6``, or the native names
-        (``eta``). Predictions are those of these two.
+        (``eta``).
 
     Notes
     -----

@@ -53,23 +53,17 @@ class Logit:
     firth : bool, default False
         Whether to use Firth's penalised likelihood, as in R's ``logistf``, for two
         classes: coefficients are finite under separation too, and their bias of order
-        1/n is removed. It draws fitted probabilities towards ½, so that their mean is
-        not the share of the positive class; ``flic=True`` corrects that. With hardly
-        more training records than columns, or weights that span many orders of
-        magnitude, the penalised likelihood may have several maxima: a fit by itself
-        starts from 0, as ``logistf`` does, the fits of folds start from the maximum of
-        all records.
+        1/n is removed. It draws fitted probabilities towards ½. With hardly more
+        training records than columns there may be several maxima: folds start from that
+        of all records.
     flic : bool, default False
-        Whether to use Firth's penalised likelihood and to correct the intercept
-        afterwards, as in R's ``logistf::flic``, so that the mean of the fitted
-        probabilities is the share of the positive class (Puhr et al. 2017). The other
-        coefficients are Firth's. It is the choice for predictions.
+        Whether to use Firth's penalised likelihood with a corrected intercept, as in
+        R's ``logistf::flic``, so that the mean of the fitted probabilities is the share
+        of the positive class. It is the choice for predictions.
     standardize : bool, default False
-        Whether the ridge acts on the coefficients of columns divided by their standard
-        deviation in the training set of each fit, as in R's ``glmnet`` and after
-        scikit-learn's ``StandardScaler``. Coefficients are those of the columns as they
-        are. The standard deviation counts records by their weights, with the total
-        weight as the divisor. Without a ridge it changes nothing.
+        Whether the ridge acts on columns divided by their standard deviation in the
+        training set of each fit, as in R's ``glmnet`` and after scikit-learn's
+        ``StandardScaler``. Coefficients are those of the columns as they are.
 
     Examples
     --------

@@ -19,6 +19,7 @@ from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.neighbors import Neighborhood, fit_own_neighbors
 from statcv.models.batched.new_levels import Numbers
+from statcv.tables import Printed
 from statcv.words import plural
 
 WEIGHTS = ("uniform", "distance")
@@ -29,30 +30,18 @@ class Neighbors:
     """Nearest neighbours: the mean outcome, or class shares, of the k most similar.
 
     Similarity is by Euclidean distance in the columns of the design, without its
-    intercept. Columns are not scaled, as in R's ``class::knn`` and scikit-learn, so
-    that the unit of a column determines its influence; ``scale=True`` divides each by
-    its standard deviation.
+    intercept.
 
     Parameters
     ----------
     k : int
+        Number of neighbours. Records that are equally near share the last places.
     weights : {"uniform", "distance"}
-        Whether neighbours count equally, or by one over their distance (then any at
-        distance 0 count alone).
+        Whether neighbours count equally, or by one over their distance.
     scale : bool
         Whether to divide columns by their standard deviation in the training set of
-        each fold; a column that is constant there is omitted.
-
-    Notes
-    -----
-    Records that are equally near, and too many for the last of the k places, share
-    these places: each counts a part, and predictions do not depend on the order of the
-    records. (scikit-learn takes an arbitrary choice of them; ``class::knn`` takes all,
-    in full.)
-
-    Weights of records multiply their votes. A record that occurs several times in a
-    training set, as in a bootstrap, counts as that many neighbours; one of weight 0 is
-    not a neighbour.
+        each fold. Otherwise the unit of a column determines its influence, as in R's
+        ``class::knn`` and scikit-learn.
 
     Examples
     --------
@@ -126,8 +115,8 @@ class Neighbors:
         return FittedFolds(None, (), done, ~done, predict, at=at)
 
 
-@dataclass(frozen=True, eq=False)
-class NeighborsFit:
+@dataclass(frozen=True, eq=False, repr=False)
+class NeighborsFit(Printed):
     """A training set that is searched for neighbours."""
 
     fitted: Neighborhood

@@ -22,7 +22,7 @@ from statcv.models.likelihood import LinearFits
 from statcv.models.sklearn_linear import last_step, likelihood_of, linear_of
 from statcv.models.sklearn_traits import (
     NEAR,
-    heeding,
+    converges,
     is_compiled,
     is_same_with_any_threads,
     set_parameter,
@@ -31,23 +31,23 @@ from statcv.models.sklearn_traits import (
     weight_name_of,
 )
 from statcv.models.thread_warnings import passed_on
+from statcv.tables import Printed
 from statcv.words import plural
 
 
 class Sklearn:
-    """An estimator that is copied and fitted in every fold.
+    """An estimator that is cloned and fitted in every fold.
 
     It receives the design without its intercept, columns in the order of the formula,
     and the outcome as 0/1 with 1 positive. Every ``random_state`` that is None is set
-    from the seed of the fold, that of an inner ``cv`` too. A classifier predicts
-    probabilities, or its decision function if it has no probabilities; a regressor
-    predicts its mean. A scikit-learn ``ConvergenceWarning`` counts the fold as not
+    from the seed of the fold. A classifier predicts probabilities, or its decision
+    function if it has no probabilities. A ``ConvergenceWarning`` counts the fold as not
     converged.
 
     Parameters
     ----------
     estimator : scikit-learn estimator
-        It is cloned, so that later changes of its parameters have no effect.
+        The estimator or pipeline.
     label : str, optional
         Name in print and summary; by default the estimator's own text.
 
@@ -147,7 +147,7 @@ class Sklearn:
             keywords[weight_name_of(estimator)] = training.weights
         fit = functools.partial(estimator.fit, **keywords)
         with config_context(skip_parameter_validation=self._was_fitted):
-            converged = heeding(fit, X, training.y)
+            converged = converges(fit, X, training.y)
         self._was_fitted = True
         return SklearnFit(estimator, training, self._classifies, converged)
 
@@ -217,8 +217,8 @@ class Sklearn:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class SklearnFit:
+@dataclass(frozen=True, eq=False, repr=False)
+class SklearnFit(Printed):
     """A fitted estimator that predicts in the package's terms."""
 
     estimator: Any

@@ -14,7 +14,7 @@ from statcv.models.base import (
 )
 from statcv.models.boosted_fit import has_plain_trees, without_functions
 from statcv.models.sklearn_linear import last_step
-from statcv.models.thread_warnings import heeded, show
+from statcv.models.thread_warnings import collected, show
 
 # classes of scikit-learn from which estimators that predict by neighbours derive
 NEAR = {"KNeighborsMixin", "RadiusNeighborsMixin"}
@@ -69,11 +69,11 @@ def _sets_attributes(kind: type[Any]) -> bool:
     return getattr(kind, "set_params", None) is BaseEstimator.set_params
 
 
-def heeding(fit: Any, X: Matrix, y: NDArray[Any]) -> bool:
+def converges(fit: Any, X: Matrix, y: NDArray[Any]) -> bool:
     """Fit, and return whether it converged; pass all other warnings on."""
     from sklearn.exceptions import ConvergenceWarning
 
-    with heeded() as given:
+    with collected() as given:
         fit(X, y)
     converged = True
     for warning in given:
@@ -91,7 +91,7 @@ def weight_name_of(estimator: Any) -> str:
 
     last = estimator.steps[-1] if isinstance(estimator, Pipeline) else ("", estimator)
     if not has_fit_parameter(last[1], "sample_weight"):
-        if not last[0] and hasattr(estimator, "estimator"):  # a search hands them on
+        if not last[0] and hasattr(estimator, "estimator"):  # a search passes them on
             return weight_name_of(estimator.estimator)
         raise ModelError(f"{type(last[1]).__name__} takes no weights.")
     return f"{last[0]}__sample_weight" if last[0] else "sample_weight"

@@ -69,7 +69,7 @@ def fold_variances(records: TrainingSet, folds: Folds, constant: float = 1.0) ->
     n, p = records.X.shape
     weights = np.ones(n) if records.weights is None else records.weights
     whole = variances(records.X, weights)
-    # in centred columns the mean square less the squared mean loses few digits
+    # in centred columns the mean square minus the squared mean loses few digits
     Z = records.X - weights @ records.X / weights.sum()
     Z /= np.sqrt(whole)
     fixed = weights @ Z**2 < weights.sum() / 2  # otherwise 1 on average

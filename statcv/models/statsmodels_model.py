@@ -29,7 +29,7 @@ from statcv.models.likelihood import (
 )
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit
-from statcv.models.thread_warnings import heeded
+from statcv.models.thread_warnings import collected
 
 # These take one value per row, which must be subset to each training set.
 _ROWWISE = (
@@ -185,7 +185,7 @@ class Statsmodels:
         keywords = dict(self.keywords)
         if training.weights is not None:
             keywords[self._weight_name()] = training.weights
-        with heeded():  # the relevant part is reported fold by fold
+        with collected():  # the relevant part is reported fold by fold
             model = self.family(training.y, training.X, **keywords)
             result = model.fit(**self._fit_keywords(model))
         parameters = np.asarray(result.params)

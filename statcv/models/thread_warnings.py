@@ -16,7 +16,7 @@ _own = threading.local()
 
 
 @contextmanager
-def heeded() -> Iterator[list[warnings.WarningMessage]]:
+def collected() -> Iterator[list[warnings.WarningMessage]]:
     """Collect the warnings of this thread without showing them.
 
     ``warnings.catch_warnings`` changes what the whole process does with warnings;
@@ -24,7 +24,7 @@ def heeded() -> Iterator[list[warnings.WarningMessage]]:
 
     Examples
     --------
-    >>> with heeded() as given:
+    >>> with collected() as given:
     ...     warnings.warn("slow", stacklevel=1)
     >>> str(given[0].message)
     'slow'
@@ -45,7 +45,7 @@ def passed_on(call: Callable[[Any], Any], given: Any) -> Any:
     scikit-learn catches warnings where it checks its input, so that predictions in one
     thread would put back what warnings do while a fit in another collects its own.
     """
-    with heeded() as found:
+    with collected() as found:
         made = call(given)
     for warning in found:
         show(warning)

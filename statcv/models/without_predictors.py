@@ -52,10 +52,10 @@ class Mean:
 
 @dataclass(frozen=True)
 class NegMean:
-    """Predict minus the training mean: the adversary that shows the leak.
+    """Predict minus the training mean, which shows what folds reveal of the outcome.
 
-    Under leave-one-out its auROC is 1 whatever the data (Austin, Pe'er & Korem
-    2024, Fig. 1b).
+    Under leave-one-out its auROC is 1 whatever the data (Austin, Pe'er & Korem 2024,
+    Fig. 1b).
 
     Examples
     --------

@@ -140,7 +140,7 @@ def solve_well(matrices: Matrix, right: Matrix) -> tuple[Matrix, NDArray[np.bool
            [0.  , 0.  ]]), array([ True, False]))
     """
     diagonal = np.einsum("mpp->mp", matrices)
-    # a unit diagonal, so that the least pivot tells of dependence alone
+    # a unit diagonal, so that the least pivot depends on collinearity alone
     size = np.sqrt(np.where(diagonal > 0, diagonal, np.nan))
     L = factors(matrices / (size[:, :, None] * size[:, None, :]))
     pivots = np.einsum("mpp->mp", L).min(axis=1, initial=1.0)

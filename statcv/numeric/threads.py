@@ -108,7 +108,7 @@ def shared(work: Callable[[T], Made], items: Sequence[T], cost: float) -> list[M
 
 
 def ranges(n: int, parts: int) -> list[range]:
-    """Return at most so many ranges of n items, of about one size.
+    """Return at most ``parts`` ranges of n items, of about one size.
 
     >>> ranges(5, 2), ranges(1, 2)
     ([range(0, 2), range(2, 5)], [range(0, 1)])

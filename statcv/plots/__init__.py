@@ -6,12 +6,13 @@ from statcv.plots.composition import plot_composition
 from statcv.plots.decision import plot_decision
 from statcv.plots.difference import plot_difference
 from statcv.plots.folds import plot_folds
+from statcv.plots.for_print import style
 from statcv.plots.forest import plot_forest
 from statcv.plots.groups import plot_groups
 from statcv.plots.learning_curve import plot_learning_curve
 from statcv.plots.permutation import plot_permutation
 from statcv.plots.pr import plot_pr
-from statcv.plots.predictions import plot_panel, plot_predicted
+from statcv.plots.predictions import plot_predicted
 from statcv.plots.referee import plot_referee
 from statcv.plots.risk import plot_risk
 from statcv.plots.roc import plot_roc
@@ -28,7 +29,6 @@ __all__ = [
     "plot_forest",
     "plot_groups",
     "plot_learning_curve",
-    "plot_panel",
     "plot_permutation",
     "plot_pr",
     "plot_predicted",
@@ -36,4 +36,10 @@ __all__ = [
     "plot_risk",
     "plot_roc",
     "plot_stratifier_bias",
+    "style",
 ]
+
+
+def __dir__() -> list[str]:
+    """Offer public names alone."""
+    return sorted(__all__)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from textwrap import fill
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,26 +13,23 @@ from statcv.errors import ArgumentTypeError, OutcomeError
 from statcv.folds import FoldPlan
 from statcv.inference import Readable, Scores
 from statcv.metrics import CurveBand
+from statcv.plots.fit import draw_legend, fitting
+from statcv.plots.legend import CURVE
 from statcv.words import percent
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.legend import Legend
 
 # What the studies of papers use of the style of figures
-__all__ = ["COLOURS", "GREY", "new_axes", "shade", "written"]
+__all__ = ["COLOURS", "GREY", "draw_legend", "new_axes", "shade", "written"]
 
 Floats = NDArray[np.float64]
-Place = Literal["lower left", "lower right", "upper left", "upper right"]
 
-# Okabe & Ito's colours, which can be distinguished with any type of colour vision.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+# Okabe & Ito's colours, which can be distinguished with any type of colour vision; the
+# last three are darker, so that all have a contrast of 3 with white.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#C26A9B", "#A67300", "#2E93CC")
 GREY = "#7f7f7f"
-LEGEND = 42  # characters of a line in a legend
-TITLE = 52  # characters that fit above a plot
 EXTERNAL = "external validation"
-CURVE = "curve"  # gid of the line that is in the legend; other repeats lack it
 
 
 def new_axes(ax: Axes | None) -> Axes:
@@ -52,11 +48,49 @@ def new_axes(ax: Axes | None) -> Axes:
             raise ArgumentTypeError(
                 f"ax must be a matplotlib Axes, not {described(ax)}{several}."
             )
-        return ax
+        _lay_out_if_plain(ax)
+        return fitting(ax).ax
     import matplotlib.pyplot as plt
 
-    _, made = plt.subplots(figsize=(5, 4.6), layout="constrained")
-    return made
+    width = figure_width()
+    made = plt.subplots(figsize=(width, 0.92 * width), layout="constrained")[1]
+    return fitting(made).ax
+
+
+def figure_width(most: float = 5.0) -> float:
+    """Return the width of a new figure, which a style for print makes narrower."""
+    import matplotlib as mpl
+
+    return min(most, float(mpl.rcParams["figure.figsize"][0]))
+
+
+def ink() -> Any:
+    """Return the colour of texts, in which marks without a colour are drawn."""
+    import matplotlib as mpl
+
+    return mpl.rcParams["text.color"]
+
+
+def thick() -> float:
+    """Return the width of curves, which are thicker than other lines."""
+    import matplotlib as mpl
+
+    return 1.2 * float(mpl.rcParams["lines.linewidth"])
+
+
+def _lay_out_if_plain(ax: Axes) -> None:
+    """Lay a figure out so that no label is cut, unless its owner has done so."""
+    import matplotlib as mpl
+
+    from statcv.plots.layout import SettledLayout
+
+    figure = ax.get_figure(root=True)
+    if figure is None or figure.get_layout_engine() is not None:
+        return
+    usual: Any = mpl.rcParams
+    sides, own = ("left", "right", "bottom", "top"), figure.subplotpars
+    if all(getattr(own, one) == usual[f"figure.subplot.{one}"] for one in sides):
+        figure.set_layout_engine(SettledLayout())
 
 
 def next_colour(ax: Axes) -> str:
@@ -78,7 +112,7 @@ def draw_curve(
     Its colour is the next one unless given.
     """
     colour = colour or next_colour(ax)
-    (line,) = ax.plot(x, y, color=colour, **{"linewidth": 1.8, **style})
+    (line,) = ax.plot(x, y, color=colour, **{"linewidth": thick(), **style})
     line.set_gid(CURVE)
     if label:
         line.set_label(label)
@@ -97,8 +131,7 @@ def shade(
 def draw_band(ax: Axes, band: CurveBand, colour: str) -> None:
     """Shade the band of a curve; if there is none, the legend says why."""
     if band.reason:
-        reason = f"no band: {band.reason.partition(':')[0]}"
-        ax.plot([], [], " ", label=fill(reason, LEGEND))
+        ax.plot([], [], " ", label=f"no band: {band.reason.partition(':')[0]}")
         return
     label = f"{percent(band.level)} band, {band.method}"
     shade(ax, band.at, band.lower, band.upper, colour, label)
@@ -121,41 +154,6 @@ def draw_level(ax: Axes, y: float, **style: Any) -> None:
 def draw_diagonal(ax: Axes, ends: Sequence[float] = (0, 1)) -> None:
     """Draw the dotted line on which both axes have equal values."""
     ax.plot(ends, ends, color=GREY, linewidth=0.8, linestyle=":")
-
-
-def draw_legend(
-    ax: Axes, place: Place, handles: Sequence[Artist] | None = None
-) -> Legend:
-    """Draw a legend inside the plot."""
-    if handles is None:
-        handles = ax.get_legend_handles_labels()[0]
-    return ax.legend(handles=handles, loc=place, frameon=False, fontsize="small")
-
-
-def require_result(result: object, function: str, *others: object) -> None:
-    """Check that the argument of a plot is a result, with no result or Axes after it.
-
-    Raises
-    ------
-    ArgumentTypeError
-        If it is not a result, or one of the others is a result or Axes.
-    """
-    for other in others:
-        if hasattr(other, "get_xlim"):
-            raise ArgumentTypeError(
-                f"{function}() draws several plots in a figure of its own; leave the "
-                "Axes out."
-            )
-        if hasattr(other, "design"):
-            raise ArgumentTypeError(
-                f"{function}() draws one result; call it for each, or compare them by "
-                "plot_roc(a, b), plot_calibration(a, b) or plot_decision(a, b)."
-            )
-    if not (hasattr(result, "design") and hasattr(result, "held")):
-        raise ArgumentTypeError(
-            f"{function}() draws a result, which cv() returns, not "
-            f"{'None' if result is None else f'a {type(result).__name__}'}."
-        )
 
 
 def require_binary(result: Readable, picture: str) -> None:
@@ -187,16 +185,14 @@ def written(value: float, digits: int = 3) -> str:
 
 
 def titled(what: str, *hows: str) -> str:
-    """Return a title, in one or two lines, that says how predictions were combined.
+    """Return a title that says how predictions were combined.
 
     >>> titled("ROC", "pooled")
     'ROC, held-out predictions pooled'
     >>> titled("ROC", EXTERNAL)
     'ROC, external validation'
     """
-    said = predictions_said(*hows)
-    title = f"{what}, {said}"
-    return title if len(title) <= TITLE else f"{what}\n{fill(said, TITLE - 6)}"
+    return f"{what}, {predictions_said(*hows)}"
 
 
 def predictions_said(*hows: str) -> str:

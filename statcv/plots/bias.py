@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from statcv.folds import FoldPlan, Response
 from statcv.folds.audit import training_means
 from statcv.inference import Readable
-from statcv.plots.base import draw_level, new_axes, short_scheme
-from statcv.plots.splits import class_colours, legend_below, require_response
+from statcv.plots.base import draw_legend, draw_level, new_axes, short_scheme
+from statcv.plots.fit import say
+from statcv.plots.splits import class_colours, require_response
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,8 +62,8 @@ def plot_bias(plan: FoldPlan | Readable, ax: Axes | None = None) -> Axes:
     plan, response = require_response(plan, "a plot of balance")
     ax, title = new_axes(ax), f"Fold balance, {short_scheme(plan)}"
     if not plan.n_train.any():
-        ax.set(xticks=[], yticks=[], title=f"{title}\nthere are no training sets")
-        return ax
+        ax.set_title(title)
+        return say(ax, "there are no training sets")
     if response.kind == "multiclass":
         correlations = _draw_classes(ax, plan, response)
         across = "share of a class, held out"
@@ -100,7 +101,7 @@ def _draw_classes(ax: Axes, plan: FoldPlan, response: Response) -> list[float]:
         handles.append(Line2D([], [], ls="", marker="o", color=colour, label=label))
     draw_level(ax, 0, zorder=0)
     _set_limits(ax, 0.0, plan.n)
-    legend_below(ax, handles)
+    draw_legend(ax, None, handles)
     return correlations
 
 

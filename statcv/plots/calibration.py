@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from textwrap import fill
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,19 +18,19 @@ from statcv.metrics.probabilities.recalibration import (
 )
 from statcv.plots.base import (
     COLOURS,
-    LEGEND,
     draw_curve,
     draw_diagonal,
+    draw_legend,
+    ink,
     new_axes,
-    next_colour,
     pointwise,
     shade,
     titled,
     written,
 )
+from statcv.plots.fit import fitting
 from statcv.plots.protocol import Drawn, DrawnRecords, named_results, records_of
-from statcv.plots.splits import legend_below
-from statcv.words import plural
+from statcv.words import plural, with_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,15 +40,14 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 FEW = 100  # least number of records for ten groups instead of five
 LINE, HEIGHT = -0.12, 0.08  # base line of the histograms, and height of the tallest bar
-TOP, ROOM = 1.06, 0.075  # end of the axis without text, and room for each line of text
+TOP = 1.02  # height below which there are curves and intervals
 BARS = 50
-WIDTH = 44  # characters of a line of text
-LABEL = 36  # characters that fit beside the axis
 
 
 def plot_calibration(
     *results: Drawn,
     ax: Axes | None = None,
+    by: Any = None,
     level: float = 0.95,
     groups: int | None = None,
     smooth: Literal["spline", "loess"] = "spline",
@@ -76,6 +74,9 @@ def plot_calibration(
         several, which are named by their differences; or a mapping of names to results.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; those of a new figure by default.
+    by : str or array-like, optional
+        Grouping of the records of one result, with one curve per group: a column of the
+        data, or one value per row of it.
     level : float, default 0.95
         Confidence level of the band and the intervals.
     groups : int, optional
@@ -110,7 +111,7 @@ def plot_calibration(
     slope 0.60 (−0.24 to 1.73)
     """
     check_types(plot_calibration, locals())
-    named = named_results(results, "plot_calibration")
+    named = named_results(results, "plot_calibration", by=by)
     read = {
         name: records_of(result, "a calibration curve", probabilities=True)
         for name, result in named.items()
@@ -119,14 +120,14 @@ def plot_calibration(
     draw_diagonal(ax)
     first, *others = named.values()
     lines: list[str] = []
-    for name, records in read.items():
+    for number, (name, records) in enumerate(read.items()):
         told = _numbers(records, named[name], level)
         short = ", ".join(one.partition(" (")[0] for one in told[:3])
-        label = f"{fill(name, LEGEND)}:\n{fill(short, LEGEND)}" if others else ""
-        colour = next_colour(ax) if others else COLOURS[2]
+        label = f"{name}: {short}" if others else ""
+        colour = COLOURS[number % len(COLOURS)] if others else COLOURS[2]
         why = _draw_curve(ax, records, level, smooth, colour, label)
         if why and others:
-            ax.plot([], [], " ", label=f"{fill(name, LEGEND)}: {why}")
+            ax.plot([], [], " ", label=f"{name}: {why}")
         if recalibrated:
             _draw_recalibrated(ax, records, smooth, colour)
         lines = [*told, *[why] * (bool(why) and why not in told)]
@@ -139,27 +140,28 @@ def plot_calibration(
     ax.set(
         xlim=(-0.02, 1.02),
         xlabel="held-out " * (not others_only) + "predicted probability",
-        ylabel=fill(f"share with {outcome.name} = {outcome.levels[1]}", LABEL),
+        ylabel=f"share with {outcome.name} = {outcome.levels[1]}",
         title=titled("Calibration", *(one.how for one in read.values())),
     )
     ax.set_yticks(np.linspace(0, 1, 6))
-    legend_below(ax)
+    draw_legend(ax)
     return ax
 
 
 def _write(ax: Axes, lines: list[str]) -> None:
     """Write the numbers in the upper left corner, and make room for them."""
-    text = "\n".join(lines)
-    ax.text(
+    said = ax.text(
         0.03,
         0.97,
-        text,
+        "\n".join(lines),
         transform=ax.transAxes,
         va="top",
         fontsize="small",
-        bbox={"color": "white", "alpha": 0.7, "pad": 0.5},
     )
-    ax.set_ylim(LINE - HEIGHT - 0.02, TOP + ROOM * (1 + text.count("\n")))
+    ax.set_ylim(LINE - HEIGHT - 0.02, TOP)
+    short = ", ".join(one.partition(" (")[0] for one in lines[:3])
+    low = "\n".join([short, *lines[3:]])
+    fitting(ax).head = said, TOP, said.get_text(), low
 
 
 def plot_corrected_calibration(
@@ -204,10 +206,10 @@ def plot_corrected_calibration(
     ax = new_axes(ax)
     draw_diagonal(ax)
     at, colour = curve.predicted, COLOURS[2]
-    ax.plot(at, curve.apparent, color="black", linewidth=1, ls="--", label="apparent")
+    ax.plot(at, curve.apparent, color=ink(), linewidth=1, ls="--", label="apparent")
     draw_curve(ax, at, curve.corrected, f"corrected, {curve.method}", colour)
     shade(ax, at, curve.lower, curve.upper, colour, pointwise(curve.level))
-    ax.vlines(curve.predictions, -0.05, -0.02, color="black", linewidth=0.4)
+    ax.vlines(curve.predictions, -0.05, -0.02, color=ink(), linewidth=0.4)
     ax.set(
         xlim=(-0.02, 1.02),
         ylim=(-0.06, 1.02),
@@ -215,7 +217,7 @@ def plot_corrected_calibration(
         ylabel="observed share",
         title="Calibration, corrected for optimism",
     )
-    legend_below(ax)
+    draw_legend(ax)
     return ax
 
 
@@ -251,7 +253,7 @@ def _draw_curve(
         clusters=records.clusters,
     )
     if np.isnan(curve.observed).all():
-        return fill(curve.reason, WIDTH)
+        return curve.reason
     at, band = curve.predicted, pointwise(level)
     draw_curve(ax, at, curve.observed, label or curve.method, colour)
     shade(ax, at, curve.lower, curve.upper, colour, band)
@@ -274,7 +276,7 @@ def _draw_groups(
         found.observed,
         yerr=np.clip([below, above], 0, None),
         fmt="o",
-        color="black",
+        color=ink(),
         markersize=4,
         elinewidth=0.8,
         label=f"{plural(len(found.count), 'group')} of {each}",
@@ -284,7 +286,7 @@ def _draw_groups(
 def _draw_histograms(ax: Axes, records: DrawnRecords, result: Readable) -> None:
     """Draw the predictions of each class below the curve, as shares of the class."""
     edges = np.linspace(0, 1, BARS + 1)
-    ax.axhline(LINE, color="black", linewidth=0.5)
+    ax.axhline(LINE, color=ink(), linewidth=0.5)
     shares = [
         np.histogram(own, edges)[0] / max(len(own), 1)
         for own in (records.predicted[records.y == code] for code in (0, 1))
@@ -320,10 +322,10 @@ def _numbers(records: DrawnRecords, result: Readable, level: float) -> list[str]
         if np.isnan([value, *ends]).any():
             missing = True
         else:
-            said += f" ({written(ends[0], 2)} to {written(ends[1], 2)})"
+            said = with_interval(said, *(written(end, 2) for end in ends))
         lines.append(said)
     if missing:
         given = records.y, records.predicted
         found = calibration(*given, level=level, clusters=records.clusters)
-        lines.append(fill(found.reason, WIDTH))
+        lines.append(found.reason)
     return lines

@@ -1,71 +1,93 @@
-"""Several classes, each of them against all others."""
+"""Several classes: each of them against all others, and observed against predicted."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from statcv.errors import OutcomeError
 from statcv.inference import Readable
-from statcv.plots.bias import plot_bias
+from statcv.plots.base import prediction_label, titled
 from statcv.plots.calibration import plot_calibration
-from statcv.plots.predictions import panel_axes
+from statcv.plots.fit import say
+from statcv.plots.predictions import draw_classes
+from statcv.plots.protocol import how_averaged
 from statcv.plots.roc import plot_roc
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
-MAX_CLASSES = 8  # largest number of classes with a picture each
-
-
-def plot_classes(result: Readable) -> NDArray[Any]:
-    """Draw ROC curves and calibration of each class, and fold balance.
-
-    Parameters
-    ----------
-    result : CVResult
-        Result for an outcome of several classes.
-
-    Returns
-    -------
-    numpy.ndarray of matplotlib.axes.Axes
-        The Axes of the panel.
-
-    Raises
-    ------
-    OutcomeError
-        If there are too many classes and no folds.
-    """
-    outcome, scores = result.design.outcome, result.scores
-    drawn: dict[str, Callable[..., Any]] = {}
-    if len(outcome.levels) <= MAX_CLASSES:
-        drawn["ROC curves, each class against the others"] = partial(draw_roc, result)
-        for code, level in enumerate(outcome.levels if scores.probabilities else ()):
-            title = f"Calibration, {outcome.name} = {level} against the others"
-            drawn[title] = partial(plot_calibration, against_others(result, code))
-    if not scores.external:
-        drawn[""] = partial(plot_bias, result)
-    if not drawn:
-        raise OutcomeError(
-            f"there is no picture of more than {MAX_CLASSES} classes and no folds."
-        )
-    axes = panel_axes(result, len(drawn))
-    for (title, draw), ax in zip(drawn.items(), axes.flat, strict=False):
-        draw(ax=ax)
-        if title:
-            ax.set_title(title)
-    return axes
+MAX_CLASSES = 8  # largest number of classes with a curve each
+DARK = 0.55  # share of a row above which its number is written in white
 
 
 def draw_roc(result: Readable, ax: Axes) -> None:
     """Draw the ROC curve of each class against the others."""
-    for code, level in enumerate(result.design.outcome.levels):
-        plot_roc(against_others(result, code), ax=ax, label=str(level))
+    if _has_room(result, ax):
+        plot_roc(_each(result), ax=ax)
+    ax.set_title("ROC, each class against the others")
+
+
+def draw_calibration(result: Readable, ax: Axes, level: float) -> None:
+    """Draw the calibration curve of each class against the others."""
+    if not result.scores.probabilities:
+        say(ax, "calibration needs probabilities, and these predictions are scores")
+    elif _has_room(result, ax):
+        plot_calibration(_each(result), ax=ax, level=level)
+        ax.set_ylabel("observed share of the class")
+    ax.set_title("Calibration, each class against the others")
+
+
+def _has_room(result: Readable, ax: Axes) -> bool:
+    """Return whether classes are few enough for a curve each, or say why not."""
+    many = len(result.design.outcome.levels)
+    if many > MAX_CLASSES:
+        say(ax, f"{many} classes are too many for a curve each")
+    return many <= MAX_CLASSES
+
+
+def draw_confusion(result: Readable, ax: Axes) -> None:
+    """Draw the share of each observed class that is predicted as each class."""
+    rows, predicted = result.scores.mean_prediction()
+    outcome = result.design.outcome
+    found, count = predicted.argmax(axis=1), len(outcome.levels)
+    counts = np.zeros((count, count))
+    np.add.at(counts, (outcome.y[rows], found), 1)
+    share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    ax.imshow(share, cmap="Blues", vmin=0, vmax=1)
+    for (row, column), number in np.ndenumerate(counts):
+        ax.text(
+            column,
+            row,
+            f"{int(number)}",
+            ha="center",
+            va="center",
+            fontsize="small",
+            color="white" if share[row, column] > DARK else "black",
+        )
+    places = range(count)
+    ax.set_xticks(places, list(outcome.levels))
+    ax.set_yticks(places, list(outcome.levels))
+    ax.set(xlabel="predicted (largest value)", ylabel=f"observed {outcome.name}")
+    ax.set_title("Records by observed and predicted class")
+
+
+def draw_own_probability(result: Readable, ax: Axes) -> None:
+    """Draw the prediction of the observed class of each record, by class."""
+    rows, predicted = result.scores.mean_prediction()
+    codes = result.design.outcome.y[rows]
+    draw_classes(ax, result, predicted[np.arange(len(rows)), codes], codes)
+    what = "probability" if result.scores.probabilities else "score"
+    across = prediction_label(result.scores, f"{what} of the observed class")
+    ax.set(xlabel=across, ylabel=f"observed {result.design.outcome.name}")
+    ax.set_title(titled("Risks by outcome", how_averaged(result.scores)))
+
+
+def _each(result: Readable) -> dict[str, Readable]:
+    """Return each class against the others, by name."""
+    levels = result.design.outcome.levels
+    return {str(one): against_others(result, code) for code, one in enumerate(levels)}
 
 
 def against_others(result: Any, code: int) -> Any:

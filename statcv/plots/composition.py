@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from statcv.arguments import check_types, one_of
 from statcv.folds import FoldPlan, Response
 from statcv.inference import Readable
-from statcv.plots.base import COLOURS, draw_level, new_axes
+from statcv.plots.base import COLOURS, draw_legend, draw_level, ink, new_axes
 from statcv.plots.splits import (
     Shown,
     class_colours,
-    legend_below,
     require_response,
     shown_splits,
 )
@@ -90,7 +89,7 @@ def plot_composition(
     if not room:
         low, high = min(sizes), max(sizes)
         said = plural(high, "record") if low == high else f"{low:,} to {high:,} records"
-        title += f"\n{said} each"
+        title += f", {said} each"
     ax.set_title(title)
     return ax
 
@@ -118,13 +117,13 @@ def _draw_shares(ax: Axes, shown: Shown, response: Response, what: str) -> None:
         below = below + share
     overall = np.cumsum(response.counts / response.counts.sum())[:-1]
     for share in overall:
-        ax.axhline(share, color="black", linewidth=1.2, linestyle=":")
+        ax.axhline(share, color=ink(), linewidth=1.2, linestyle=":")
     ax.set(ylim=(0, 1), ylabel=f"share of each class{_pooled(shown, what)}")
     handles = [
         Patch(color=colour, label=f"{response.name} = {level}")
         for colour, level in zip(colours, response.levels, strict=True)
     ]
-    legend_below(ax, handles, "dotted: shares in all records")
+    draw_legend(ax, None, handles, "dotted: shares in all records")
 
 
 def _draw_means(ax: Axes, shown: Shown, response: Response, what: str) -> None:

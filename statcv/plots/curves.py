@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -11,9 +10,8 @@ from numpy.typing import NDArray
 
 from statcv.arguments import one_of
 from statcv.inference import Readable
-from statcv.plots.base import CURVE, EXTERNAL, LEGEND, Place, draw_curve, titled
+from statcv.plots.base import EXTERNAL, draw_curve, thick, titled
 from statcv.plots.protocol import how_averaged
-from statcv.plots.splits import legend_clear_of_lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,19 +19,18 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Line = tuple[Floats, Floats]
 Band = bool | Literal["pointwise", "simultaneous"]
-SHORT = 28  # longest last line of a legend entry that leaves room beside it
 METHODS = ("pointwise", "simultaneous")
 
 
 def curve_title(ax: Axes, what: str, how: str) -> str:
     """Return the title of all curves, which may be of several kinds."""
-    title, before = titled(what, how), ax.get_title()
+    title, before = titled(what, how), ax.get_title().replace("\n", " ")
     if before in ("", title):
         return title
     external = [EXTERNAL in one for one in (before, title)]
     if all(external):
         return f"{what}, {EXTERNAL}"
-    return f"{what}, held-out predictions" + f"\nand {EXTERNAL}" * any(external)
+    return f"{what}, held-out predictions" + f" and {EXTERNAL}" * any(external)
 
 
 def band_method(band: Band) -> Literal["pointwise", "simultaneous"] | None:
@@ -70,28 +67,11 @@ def draw_repeats(
 
 def draw_lines(ax: Axes, lines: list[Line], legend: str, **style: Any) -> None:
     """Draw lines, which are thinner if there are many; the first is in the legend."""
-    style |= {"linewidth": 1.8 if len(lines) == 1 else 0.9}
+    style |= {"linewidth": thick() / (1 if len(lines) == 1 else 2)}
     style |= {"alpha": max(0.15, 1 / np.sqrt(len(lines)))}
     colour = draw_curve(ax, *lines[0], legend, **style)
     for points in lines[1:]:
         ax.plot(*points, color=colour, **style)
-
-
-def drawn_curves(ax: Axes) -> list[Any]:
-    """Return the lines of curves that are already drawn."""
-    return [line for line in ax.lines if line.get_gid() == CURVE]
-
-
-def solid_legend(ax: Axes, place: Place) -> None:
-    """Show each curve by a solid line in the legend, even if its repeats are faint.
-
-    The legend is below the axis if it would cover a curve.
-    """
-    legend_clear_of_lines(ax, place)
-    legend = ax.get_legend()
-    assert legend is not None
-    for line in legend.get_lines():
-        line.set(alpha=1, linewidth=1.8)
 
 
 def curve_label(
@@ -106,9 +86,6 @@ def curve_label(
     headline = result.estimate(metric)
     shown = pooled.value if area is None else area
     text = f"{label}: {pooled.label} {shown:.3f}"
-    if len(text) > LEGEND:
-        text = f"{fill(label, LEGEND)}:\n{pooled.label} {shown:.3f}"
     if headline.how != how or abs(headline.value - shown) > 5e-4:
-        text += "\n" if len(text.splitlines()[-1]) > SHORT else " "
-        text += f"({headline.how.replace('_', ' ')} {headline.value:.3f})"
+        text += f" ({headline.how.replace('_', ' ')} {headline.value:.3f})"
     return text

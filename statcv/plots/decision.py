@@ -12,9 +12,23 @@ from statcv.errors import ArgumentError
 from statcv.inference import Readable
 from statcv.inference.paired.records import check_same_records
 from statcv.metrics import DecisionCurve, net_benefit
-from statcv.plots.base import GREY, draw_curve, new_axes, pointwise, shade, titled
-from statcv.plots.protocol import Drawn, DrawnRecords, named_results, records_of
-from statcv.plots.splits import legend_below
+from statcv.plots.base import (
+    GREY,
+    draw_curve,
+    draw_legend,
+    ink,
+    new_axes,
+    pointwise,
+    shade,
+    titled,
+)
+from statcv.plots.protocol import (
+    Drawn,
+    DrawnRecords,
+    OfGroup,
+    named_results,
+    records_of,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,6 +41,7 @@ DEEPEST = 0.25  # extent of the axis below zero, as a share of that above zero
 def plot_decision(
     *results: Drawn,
     ax: Axes | None = None,
+    by: Any = None,
     thresholds: ArrayLike | None = None,
     level: float = 0.95,
 ) -> Axes:
@@ -48,6 +63,9 @@ def plot_decision(
         the predictions must be probabilities.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; those of a new figure by default.
+    by : str or array-like, optional
+        Grouping of the records of one result, with one curve per group: a column of the
+        data, or one value per row of it.
     thresholds : array_like, optional
         Thresholds, at least 0 and below 1. By default they end at 0.99, or where fewer
         than 10 records (or a twentieth of few) are treated: beyond, a single false
@@ -85,7 +103,7 @@ def plot_decision(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['rloocv × 20', '95% band, pointwise', 'treat all', 'treat none']
     """
-    named = named_results(results, "plot_decision")
+    named = named_results(results, "plot_decision", by=by)
     given = None if thresholds is None else np.sort(np.atleast_1d(thresholds))
     if given is not None and not len(given):
         raise ArgumentError(
@@ -95,10 +113,12 @@ def plot_decision(
         name: records_of(result, "a decision curve", probabilities=True)
         for name, result in named.items()
     }
-    check_same_records(named)
+    groups = any(isinstance(one, OfGroup) for one in named.values())
+    if not groups:
+        check_same_records(named)
     where = _usual_thresholds(read.values()) if given is None else given
     ax = new_axes(ax)
-    top, curve = 0.0, None
+    top, all_treated = 0.0, []
     for name, records in read.items():
         curve = net_benefit(
             records.y,
@@ -112,11 +132,12 @@ def plot_decision(
         if not np.isnan(curve.lower).all():
             shade(ax, where, curve.lower, curve.upper, colour, pointwise(level))
         top = max(top, _height(curve))
+        all_treated.append((curve.treat_all, colour if groups else ink()))
         _mark_threshold(ax, named[name], records, where, colour)
-    assert curve is not None  # there is at least one result
-    ax.plot(
-        where, curve.treat_all, color="black", lw=1, linestyle="--", label="treat all"
-    )
+    # the same records have one line, and each group has its own
+    for number, (height, colour) in enumerate(all_treated[: None if groups else 1]):
+        label = "" if number else "treat all"
+        ax.plot(where, height, "--", color=colour, lw=1, label=label)
     ax.axhline(0, color=GREY, linewidth=1.2, label="treat none")
     top = top or 1.0
     ax.set(
@@ -125,7 +146,7 @@ def plot_decision(
         ylim=(-DEEPEST * top, 1.08 * top),
         title=titled("Decision curve", *(records.how for records in read.values())),
     )
-    legend_below(ax)
+    draw_legend(ax)
     return ax
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from textwrap import fill
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -19,7 +18,6 @@ from statcv.inference.paired.records import is_result, name_results
 from statcv.metrics import Metric, roc_difference
 from statcv.plots.base import (
     COLOURS,
-    CURVE,
     draw_band,
     draw_curve,
     draw_legend,
@@ -28,8 +26,9 @@ from statcv.plots.base import (
     predictions_said,
     written,
 )
+from statcv.plots.legend import CURVE
 from statcv.plots.protocol import ComparedResults, how_averaged
-from statcv.words import p_in_words, percent
+from statcv.words import p_in_words, percent, with_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -146,7 +145,6 @@ MOST_POINTS = 200  # largest number of records that are drawn as points, not as 
 TINY = 1e-12  # difference in loss below which it is due to rounding
 ROUNDING = 1e-9  # difference in area below which it is due to rounding
 SHORT = 24  # longest names, in characters, that share a line
-LINE = 56  # characters of a line of the title
 
 
 def plot_difference(
@@ -213,7 +211,7 @@ def plot_difference(
     >>> compared = scv.compare(small=a, large=b, test="delong")
     >>> ax = scv.plots.plot_difference(compared)
     >>> ax.get_title().splitlines()[0]
-    'large minus small: difference in auROC (per fold) 0.058'
+    'large minus small: difference in auROC (per fold) 0.058 (−0.110 to 0.226)'
     """
     check_types(plot_difference, locals())
     check_level(level)
@@ -261,7 +259,7 @@ def _draw_curve(ax: Axes, found: DrawnPair, n_boot: int | None) -> None:
     )
     draw_level(ax, 0)
     draw_band(ax, band, draw_curve(ax, band.at, band.estimate, None, COLOURS[0]))
-    draw_legend(ax, "lower right")
+    draw_legend(ax)
     _even_about_zero(ax)
     ax.set(xlabel="1 − specificity", ylabel="difference in sensitivity")
     ax.set_xlim(-0.02, 1.02)
@@ -287,12 +285,12 @@ def _draw_records(ax: Axes, found: DrawnPair) -> None:
         xlabel="records, in order",
         ylabel=f"difference in {compared.metric.label} of a record",
     )
-    draw_legend(ax, "upper left")
+    draw_legend(ax)
 
 
 def _even_about_zero(ax: Axes) -> None:
     """Set the same limits above and below zero."""
-    half = 1.25 * max(map(abs, ax.get_ylim()))
+    half = 1.05 * max(map(abs, ax.get_ylim()))
     ax.set_ylim(-half, half)
 
 
@@ -310,28 +308,23 @@ def _title(found: DrawnPair) -> str:
     """Return the title: the difference with its test, and what is drawn."""
     (first, second), test = found.names, found.test
     what = f"{second} minus {first}"
-    what = f"{what}: " if len(what) <= SHORT else f"{fill(what, LINE)}\n"
-    no_value = np.isnan(test.difference)
-    value = "has no value" if no_value else written(test.difference)
+    what = f"{what}: " if len(what) <= SHORT else f"{what}\n"
+    value, no_interval = "has no value", np.isnan([test.lower, test.upper]).any()
+    if not np.isnan(test.difference):
+        ends = (written(test.lower), written(test.upper))
+        value = with_interval(
+            written(test.difference), *(("–", "–") if no_interval else ends)
+        )
     lines = [f"{what}difference in {found.compared.stated} {value}"]
-    if not no_value:
-        lines.append(fill(_tested(found), LINE))
+    if not np.isnan(test.difference):
+        said = (
+            f"{'no interval, ' if no_interval else 'by '}{found.compared.method.title}"
+        )
+        known = not np.isnan(test.p_value)
+        lines.append(said + f", {p_in_words(test.p_value, '.2g')}" * known)
     results = [found.compared.results[name] for name in found.names]
     drawn = predictions_said(*(how_averaged(one.scores) for one in results))
     if not abs(found.drawn - test.difference) <= ROUNDING:
         area = "" if np.isnan(found.drawn) else f", area {written(found.drawn)}"
         drawn = f"drawn: {drawn}{area}"
-    return "\n".join([*lines, fill(drawn, LINE)])
-
-
-def _tested(found: DrawnPair) -> str:
-    """Return the text of the interval and the p-value of the test."""
-    test = found.test
-    method = found.compared.method.title
-    if np.isnan([test.lower, test.upper]).any():
-        said = f"no interval, {method}"
-    else:
-        said = f"{written(test.lower)} to {written(test.upper)} by {method}"
-    if not np.isnan(test.p_value):
-        said += f", {p_in_words(test.p_value, '.2g')}"
-    return said
+    return "\n".join([*lines, drawn])

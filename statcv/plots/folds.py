@@ -14,7 +14,8 @@ from statcv.errors import DataError
 from statcv.folds import FoldPlan, Response
 from statcv.folds.audit import trained_on_equal
 from statcv.inference import Readable
-from statcv.plots.base import COLOURS, GREY, new_axes
+from statcv.plots.base import COLOURS, GREY, draw_legend, ink, new_axes
+from statcv.plots.fit import fitting
 from statcv.plots.fold_image import (
     DARK,
     TRAINED,
@@ -30,7 +31,6 @@ from statcv.plots.fold_image import (
 from statcv.plots.splits import (
     Shown,
     class_colours,
-    legend_below,
     plan_and_response,
     shown_splits,
 )
@@ -186,7 +186,7 @@ def _mark_divided(
         return None
     label = f"a duplicate is trained on ({int(drawn.sum()):,})"
     size = 5.0 if lines <= MOST_GRID else 3.0
-    (marks,) = ax.plot(x[drawn], y[drawn], "x", color="black", ms=size, label=label)
+    (marks,) = ax.plot(x[drawn], y[drawn], "x", color=ink(), ms=size, label=label)
     marks.set_gid("divided")
     return marks
 
@@ -232,7 +232,8 @@ def _explain(
     plan = shown.plan
     if scale is not None and response is not None:
         bar = ScalarMappable(scale, "cividis")
-        ax.figure.colorbar(bar, ax=ax, label=f"{response.name}, held out")
+        drawn = ax.figure.colorbar(bar, ax=ax, label=f"{response.name}, held out")
+        fitting(ax).beside = (drawn.ax,)
         held = []
     elif response is None:
         held = [Patch(color=COLOURS[0], label="held out")]
@@ -254,7 +255,7 @@ def _explain(
         trained.append(Patch(color=dark, label=f"{why}, {_range(dropped)} per fit"))
     marks = [] if divided is None else [divided]
     bands = "" if plan.strata is None else f"bands at the left: {plan.strata.sentence}"
-    legend_below(ax, [*held, *trained, *marks], bands)
+    draw_legend(ax, None, [*held, *trained, *marks], bands)
 
 
 def _range(counts: NDArray[np.int64]) -> str:

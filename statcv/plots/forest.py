@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,27 +10,23 @@ import pandas as pd
 
 from statcv.arguments import check_types, described, is_list, is_number
 from statcv.errors import ArgumentError
-from statcv.plots.base import COLOURS, GREY, TITLE, new_axes, written
+from statcv.inference.paired.records import is_result
+from statcv.plots.base import COLOURS, GREY, figure_width, new_axes, written
+from statcv.plots.fit import fitting
 from statcv.plots.forest_rows import Row, read_rows, summary_row
-from statcv.plots.protocol import Combined, ComparedResults
-from statcv.plots.splits import lay_out
+from statcv.plots.protocol import Combined, Drawn, named_results
+from statcv.words import with_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.text import Text
 
 DIAMOND = COLOURS[1]
-NAME = 32  # longest line of a row's name, in characters
-# longest lines that are tried, in this order, in characters
-WIDTHS = (NAME, 2 * NAME, 1000)
-# sizes of names that are tried, relative to the usual size
-SIZES = (1.0, 0.9, 0.8, 0.7)
-LINES = 1.25  # height of a line, relative to the size of its characters
 
 
 def plot_forest(
-    estimates: Mapping[str, Any] | pd.DataFrame | ComparedResults | Combined,
+    *estimates: Drawn | Mapping[str, Any] | pd.DataFrame | Combined,
     ax: Axes | None = None,
-    *,
     metric: str | None = None,
     how: str | None = None,
     level: float = 0.95,
@@ -48,8 +42,9 @@ def plot_forest(
 
     Parameters
     ----------
-    estimates : mapping, pandas.DataFrame, Comparison or Combination
-        Results or estimates by name; a table with columns ``estimate``, ``lower`` and
+    *estimates : CVResult, mapping, pandas.DataFrame, Comparison or Combination
+        One result, or several, which are named by their differences; or one mapping of
+        names to results or estimates; a table with columns ``estimate``, ``lower`` and
         ``upper``, such as ``result.metrics(by="site")`` returns; a comparison, whose
         differences are drawn; or a meta-analysis by :func:`statcv.meta_analysis`, with
         the mean over data sets. A table may also have a column ``n``, which is shown
@@ -100,68 +95,51 @@ def plot_forest(
     ['GPA', 'GPA and PSI']
     """
     check_types(plot_forest, locals())
-    found = read_rows(estimates, metric, how, level, names)
+    found = read_rows(_given(estimates), metric, how, level, names)
     together = found.summary if summary is None else summary
     diamond = None if together is None else summary_row(together)
     line = found.no_effect if reference is None else float(reference)
     low, high = _limits(found.rows, diamond, line, xlim)
     names_of_rows = [row.name for row in found.rows]
     names_of_rows += [] if diamond is None else ["summary"]
-    labels = [fill(name, NAME) for name in names_of_rows]
-    ax = _axes(ax, labels)
+    ax = _axes(ax, len(names_of_rows))
+    own = fitting(ax)
+    own.names, own.side = tuple(names_of_rows), []
     if np.isfinite(line):
         ax.axvline(line, color=GREY, linewidth=0.9, linestyle=":", zorder=0)
     digits = _digits(found.rows)
     for place, row in enumerate(found.rows):
         _draw_row(ax, row, place, low, high, _area(row, found.rows))
-        _write(ax, place, _said(row, digits))
-    last = len(labels) - 1
+        own.side.append(_write(ax, place, _said(row, digits)))
+    last = len(names_of_rows) - 1
     if diamond is not None:
         ax.axhline(last - 0.5, color=GREY, linewidth=0.6)
         _draw_diamond(ax, diamond, last, low, high)
-        _write(ax, last, _said(diamond, digits))
-    ax.set_yticks(range(len(labels)), labels)
+        own.side.append(_write(ax, last, _said(diamond, digits)))
+    ax.set_yticks(range(last + 1), names_of_rows)
     ax.tick_params(axis="y", length=0, pad=8)
     ax.set(xlim=(low, high), ylim=(last + 0.6, -0.6), xlabel=found.label)
     for side in ("left", "right", "top"):
         ax.spines[side].set_visible(False)
-    ax.set_title(fill(found.title, TITLE - 4))
-    _fit_texts(ax, names_of_rows)
+    ax.set_title(found.title)
     return ax
 
 
-def _fit_texts(ax: Axes, names: list[str]) -> None:
-    """Wrap names less, and write all texts smaller, until no two rows overlap."""
-    lay_out(ax)
-    bottom, top = ax.get_ylim()
-    room = ax.get_window_extent().height / abs(bottom - top) * 72 / ax.figure.dpi
-    usual = ax.get_yticklabels()[0].get_fontsize()
-    for width, size in itertools.product(WIDTHS, usual * np.array(SIZES)):
-        labels = [fill(name, width) for name in names]
-        if _height(labels, size) <= room:
-            break
-    else:
-        size = room / LINES
-    ax.set_yticks(range(len(names)), labels, fontsize=size)
-    for text in ax.texts:
-        most = room / _height([text.get_text()], 1.0)
-        text.set_fontsize(min(float(text.get_fontsize()), most))
+def _given(estimates: tuple[Any, ...]) -> Any:
+    """Return what is drawn: one argument, or the results among several by name."""
+    if len(estimates) == 1 and not is_result(estimates[0]):
+        return estimates[0]
+    return named_results(estimates, "plot_forest")
 
 
-def _height(labels: list[str], size: float) -> float:
-    """Return the height of the highest label, in points."""
-    return LINES * size * (1 + max(label.count("\n") for label in labels))
-
-
-def _axes(ax: Axes | None, labels: list[str]) -> Axes:
+def _axes(ax: Axes | None, rows: int) -> Axes:
     """Return ``ax``, or the Axes of a new figure with the height for its rows."""
     if ax is not None:
         return new_axes(ax)
     import matplotlib.pyplot as plt
 
-    lines = 1 + max(label.count("\n") for label in labels)
-    size = (6.5, min(1.3 + (0.2 + 0.16 * lines) * len(labels), 40))
-    return plt.subplots(figsize=size, layout="constrained")[1]
+    size = (figure_width(6.4), min(1.3 + 0.38 * rows, 40))
+    return new_axes(plt.subplots(figsize=size, layout="constrained")[1])
 
 
 def _limits(
@@ -227,8 +205,8 @@ def _area(row: Row, rows: list[Row]) -> float:
     return 12.0 + 108.0 * row.weight / float(np.nanmax(weights))
 
 
-def _write(ax: Axes, place: int, text: str) -> None:
-    ax.text(
+def _write(ax: Axes, place: int, text: str) -> Text:
+    return ax.text(
         1.02,
         place,
         text,
@@ -255,12 +233,12 @@ def _said(row: Row, digits: int) -> str:
     if np.isnan([row.lower, row.upper]).any():
         said += ", no interval"
     else:
-        said += f" ({_between(row.lower, row.upper, digits)})"
+        said = with_interval(
+            said, *(written(e, digits) for e in (row.lower, row.upper))
+        )
     if not np.isnan(row.prediction_lower):
-        ends = _between(row.prediction_lower, row.prediction_upper, digits)
-        said += f"\nprediction {ends}"
+        low, high = (
+            written(e, digits) for e in (row.prediction_lower, row.prediction_upper)
+        )
+        said += f"\nprediction {low} to {high}"
     return said
-
-
-def _between(lower: float, upper: float, digits: int) -> str:
-    return f"{written(lower, digits)} to {written(upper, digits)}"

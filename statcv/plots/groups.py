@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from statcv.errors import ArgumentError
-from statcv.inference import Readable, metric_of
-from statcv.plots.base import require_result, written
-from statcv.plots.forest import NAME, plot_forest
+from statcv.inference import metric_of
+from statcv.plots.base import figure_width, written
+from statcv.plots.forest import plot_forest
+from statcv.plots.protocol import Drawn, one_result
 from statcv.words import percent
 
 if TYPE_CHECKING:
@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
 
 def plot_groups(
-    result: Readable,
+    *results: Drawn,
     metric: str | None = None,
-    *,
     by: Any = None,
     reference: Any = None,
     level: float = 0.95,
@@ -33,8 +32,8 @@ def plot_groups(
 
     Parameters
     ----------
-    result : CVResult
-        Result whose records are grouped.
+    *results : CVResult
+        One result, whose records are grouped.
     metric : str, optional
         Name of the metric; the headline metric unless given.
     by : str or array-like
@@ -59,11 +58,12 @@ def plot_groups(
     --------
     >>> import statcv as scv
     >>> res = scv.cv("GRADE ~ GPA + TUCE", scv.load_data("spector"), seed=1)
-    >>> upper, lower = scv.plots.plot_groups(res, "brier", by="PSI")
+    >>> upper, lower = scv.plots.plot_groups(res, metric="brier", by="PSI")
     >>> [label.get_text() for label in lower.get_yticklabels()]
     ['1 minus 0\np = 0.132']
     """
-    require_result(result, "plot_groups", metric)
+    instead = "plot_forest(a, b) shows the estimates of several results"
+    result = one_result(results, "plot_groups", instead)
     if by is None:
         raise ArgumentError("plot_groups() needs by=, a column or one value per row.")
     import matplotlib.pyplot as plt
@@ -79,8 +79,7 @@ def plot_groups(
     found = source.compare_groups(chosen, by=by, reference=reference, level=level)
     adjusted = "p (Holm)" if len(found) > 1 else "p"
     rows = [
-        fill(f"{row['second']} minus {row['first']}", NAME)
-        + f"\n{adjusted} {_p(row['p_holm'])}"
+        f"{row['second']} minus {row['first']}\n{adjusted} {_p(row['p_holm'])}"
         for row in found.to_dict("records")
     ]
     shown = found.assign(row=rows)[["row", "difference", "lower", "upper"]]
@@ -88,7 +87,7 @@ def plot_groups(
     _figure, axes = plt.subplots(
         2,
         1,
-        figsize=(7, 2.4 + 0.4 * sum(counts)),
+        figsize=(figure_width(6.4), 2.4 + 0.4 * sum(counts)),
         height_ratios=[count + 0.6 for count in counts],
         layout="constrained",
     )
@@ -96,7 +95,6 @@ def plot_groups(
     plot_forest(shown, ax=axes[1], names="row")
     axes[0].set_title(f"{chosen.label} by {name}, {percent(level)} intervals")
     axes[1].set(title="", xlabel=f"difference in {chosen.label}")
-    axes[1].set_yticks(range(len(rows)), rows)
     return np.asarray(axes)
 
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from statcv.errors import ArgumentError, MetricError, suggestion
+from statcv.arguments import check_types
+from statcv.errors import MetricError, suggestion
 from statcv.inference import Readable
 from statcv.plots.base import (
     COLOURS,
     draw_curve,
+    draw_legend,
     new_axes,
-    require_result,
     short_scheme,
 )
-from statcv.plots.splits import legend_below
+from statcv.plots.protocol import Drawn, named_results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,9 +25,7 @@ PARTS = {"training": "training records", "held_out": "held-out records"}
 
 
 def plot_learning_curve(
-    result: Readable | Mapping[str, Readable],
-    metric: str | None = None,
-    ax: Axes | None = None,
+    *results: Drawn, metric: str | None = None, ax: Axes | None = None
 ) -> Axes:
     """Draw a metric by boosting round: the mean over fits, and a thin line per fit.
 
@@ -37,9 +35,10 @@ def plot_learning_curve(
 
     Parameters
     ----------
-    result : CVResult, or mapping of str to CVResult
+    *results : CVResult, or mapping of str to CVResult
         Result for a model that keeps learning curves: ``models.XGBoost(curves=True)``;
-        or several such results by name.
+        or several such results, which are named by their differences; or a mapping of
+        names to results.
     metric : str, optional
         Name of the metric in the model, such as XGBoost's ``"logloss"``; the first
         metric by default.
@@ -70,46 +69,35 @@ def plot_learning_curve(
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('rounds', 'logloss')
     """
-    if isinstance(result, Mapping):
-        return _draw_several(result, metric, ax)
-    require_result(result, "plot_learning_curve")
-    own, chosen = _curves(result, metric)
-    ax = new_axes(ax)
-    for (part, label), colour in zip(PARTS.items(), COLOURS, strict=False):
-        wide = own.pivot(index="round", columns="fit", values=part)
-        ax.plot(wide.index, wide, color=colour, linewidth=0.6, alpha=0.3)
-        means = wide.ffill().mean(axis=1)
-        draw_curve(ax, wide.index, means, label, colour, linewidth=None)
-    ax.set_title(f"Mean over {own['fit'].nunique()} fits, {short_scheme(result.plan)}")
-    return _finished(ax, chosen)
+    from matplotlib.ticker import MaxNLocator
 
-
-def _draw_several(
-    results: Mapping[str, Readable], metric: str | None, ax: Axes | None
-) -> Axes:
-    """Draw the means of several results."""
-    if not results:
-        raise ArgumentError("there is no result to draw.")
-    for result in results.values():
-        require_result(result, "plot_learning_curve")
-    found = [_curves(result, metric) for result in results.values()]
+    check_types(plot_learning_curve, locals())
+    named = named_results(results, "plot_learning_curve")
+    found = [_curves(result, metric) for result in named.values()]
     chosen = found[0][1]
     if any(other != chosen for _, other in found):
         raise MetricError(
             "the results have learning curves of different metrics; choose one with "
             "metric=."
         )
-    ax = new_axes(ax)
-    for number, (name, (own, _)) in enumerate(zip(results, found, strict=True)):
-        colour = COLOURS[number % len(COLOURS)]
-        for part, style in (("held_out", "-"), ("training", "--")):
+    ax, several = new_axes(ax), len(named) > 1
+    for number, (name, (own, _)) in enumerate(zip(named, found, strict=True)):
+        for (part, label), colour in zip(PARTS.items(), COLOURS, strict=False):
             wide = own.pivot(index="round", columns="fit", values=part)
-            means = wide.ffill().mean(axis=1)
-            label = f"{name}, {PARTS[part]}"
-            look: dict[str, Any] = {"linestyle": style, "linewidth": None}
-            draw_curve(ax, wide.index, means, label, colour, **look)
-    ax.set_title("Mean over fits")
-    return _finished(ax, chosen)
+            means, look = wide.ffill().mean(axis=1), "-"
+            if several:
+                colour, label = COLOURS[number % len(COLOURS)], f"{name}, {label}"
+                look = "--" if part == "training" else "-"
+            else:
+                ax.plot(wide.index, wide, color=colour, linewidth=0.6, alpha=0.3)
+            draw_curve(ax, wide.index, means, label, colour, linestyle=look)
+    fits = found[0][0]["fit"].nunique()
+    scheme = short_scheme(next(iter(named.values())).plan)
+    ax.set_title("Mean over fits" if several else f"Mean over {fits} fits, {scheme}")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
+    ax.set(xlabel="rounds", ylabel=chosen)
+    draw_legend(ax)
+    return ax
 
 
 def _curves(result: Readable, metric: str | None) -> tuple[pd.DataFrame, str]:
@@ -124,13 +112,3 @@ def _curves(result: Readable, metric: str | None) -> tuple[pd.DataFrame, str]:
             "XGBoost(curves=True, eval_metric=[…]) sets them."
         )
     return table[table["metric"] == chosen], str(chosen)
-
-
-def _finished(ax: Axes, metric: str) -> Axes:
-    """Add ticks at round numbers, the labels and the legend."""
-    from matplotlib.ticker import MaxNLocator
-
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
-    ax.set(xlabel="rounds", ylabel=metric)
-    legend_below(ax)
-    return ax

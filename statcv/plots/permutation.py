@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError
 from statcv.inference import HTest, Readable
-from statcv.plots.base import COLOURS, GREY, draw_legend, new_axes
+from statcv.plots.base import COLOURS, GREY, draw_legend, ink, new_axes
 from statcv.words import p_in_words, plural
 
 if TYPE_CHECKING:
@@ -71,17 +71,16 @@ def plot_permutation(test: HTest | Readable, ax: Axes | None = None) -> Axes:
     )
     if test.label.startswith("auROC"):
         ax.axvline(0.5, color=GREY, linewidth=1.2, linestyle=":", label="0.5")
-    ax.axvline(test.null, color="black", ls="--", lw=1.2, label=f"mean {test.null:.3f}")
+    ax.axvline(test.null, color=ink(), ls="--", lw=1.2, label=f"mean {test.null:.3f}")
     if np.isfinite(test.estimate):
         named = f"observed {test.estimate:.3f}"
         ax.axvline(test.estimate, color=COLOURS[1], linewidth=2, label=named)
-    ax.set_ylim(0, 1.25 * counts.max())  # room for the legend
     title = f"{plural(len(values), 'permuted outcome')}, {_p_value(test)}"
     lost = len(test.replicates) - len(values)
     if lost:
-        title += f"\n{plural(lost, 'permutation')} gave no value"
+        title += f"; {plural(lost, 'permutation')} gave no value"
     ax.set(xlabel=test.label, ylabel="permutations", title=title)
-    draw_legend(ax, "upper left")
+    draw_legend(ax)
     return ax
 
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.arguments import check_level, check_types, one_of
 from statcv.errors import ArgumentError
 from statcv.inference import Readable
 from statcv.metrics import auprc, pr_band, pr_curve
 from statcv.plots.base import (
-    Place,
     draw_band,
     draw_curve,
+    draw_legend,
     draw_level,
     has_curves,
     new_axes,
@@ -26,9 +25,7 @@ from statcv.plots.curves import (
     curve_label,
     curve_title,
     draw_repeats,
-    drawn_curves,
     how_drawn,
-    solid_legend,
 )
 from statcv.plots.protocol import Drawn, named_results, records_of
 
@@ -43,6 +40,7 @@ def plot_pr(
     *results: Drawn,
     ax: Axes | None = None,
     label: str | None = None,
+    by: Any = None,
     band: bool | Literal["pointwise"] = False,
     level: float = 0.95,
     method: Literal["average_precision", "trapezoid"] = "average_precision",
@@ -63,6 +61,9 @@ def plot_pr(
         Axes add curves.
     label : str, optional
         Name of a single curve in the legend; the scheme by default.
+    by : str or array-like, optional
+        Grouping of the records of one result, with one curve per group: a column of the
+        data, or one value per row of it.
     band : bool or "pointwise", default False
         Whether to shade a confidence band, whose level holds at each recall separately.
         It is a bootstrap of the records of each class, or of whole clusters, and takes
@@ -103,7 +104,7 @@ def plot_pr(
             "no simultaneous band is known for a precision-recall curve; use "
             "band='pointwise'."
         )
-    named = named_results(results, "plot_pr", label)
+    named = named_results(results, "plot_pr", label, by)
     for name, result in named.items():
         ax = _add_pr(result, ax, name, shading, level, method)
     assert ax is not None  # there is at least one result
@@ -152,19 +153,5 @@ def _add_pr(
         xlim=(-0.02, 1.02),
         ylim=(-0.02, 1.05),
     )
-    solid_legend(ax, _clearest(ax))
+    draw_legend(ax, "lower left")
     return ax
-
-
-def _clearest(ax: Axes) -> Place:
-    """Return the corner that contains the least of the curves."""
-    drawn = [np.asarray(line.get_data(), dtype=float) for line in drawn_curves(ax)]
-    curves, inner = [one for one in drawn if one.size], np.linspace(0, 1, 101)
-    along = [np.stack([inner, np.interp(inner, *one)]) for one in curves]
-    x, y = np.concatenate([*drawn, *along], axis=1)
-    corners: dict[Place, NDArray[np.bool_]] = {
-        "lower left": (x < 0.6) & (y < 0.2),
-        "lower right": (x > 0.4) & (y < 0.2),
-        "upper right": (x > 0.4) & (y > 0.85),
-    }
-    return min(corners, key=lambda corner: int(corners[corner].sum()))

@@ -1,39 +1,46 @@
-"""Held-out predictions against outcomes, and the standard panel of a result."""
+"""Observed outcomes against held-out predictions, and the errors of predictions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from statcv.errors import OutcomeError
 from statcv.inference import Readable
 from statcv.plots.base import (
     COLOURS,
     draw_diagonal,
+    draw_level,
+    ink,
     new_axes,
     prediction_label,
-    require_result,
+    titled,
+    written,
 )
-from statcv.plots.bias import plot_bias
-from statcv.plots.pr import plot_pr
-from statcv.plots.roc import plot_roc
+from statcv.plots.fit import draw_legend, fitting
+from statcv.plots.protocol import Drawn, how_averaged, one_result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+MANY = 200  # number of records above which points are small
+JITTER = 0.3  # width over which the points of a class are spread
+GROUPS = 10  # groups of the predictions whose mean outcomes are drawn
 
 
-def plot_predicted(result: Readable, ax: Axes | None = None) -> Axes:
-    """Draw held-out predictions by class, or against a continuous outcome.
+def plot_predicted(*results: Drawn, ax: Axes | None = None) -> Axes:
+    """Draw the observed class, or continuous outcome, against held-out predictions.
 
-    Each record is one point. Its predictions are averaged over repeats.
+    Each record is one point. Its predictions are averaged over repeats. The points of a
+    class are spread at random, always in the same way for the same result.
 
     Parameters
     ----------
-    result : CVResult
-        Result for a binary or continuous outcome.
+    *results : CVResult
+        One result for a binary or continuous outcome.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; those of a new figure by default.
 
@@ -46,128 +53,132 @@ def plot_predicted(result: Readable, ax: Axes | None = None) -> Axes:
     ------
     OutcomeError
         If the outcome has more than two classes.
+    ArgumentError
+        If several results are given.
 
     Examples
     --------
     >>> import statcv as scv
     >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
     >>> ax = scv.plots.plot_predicted(res)
-    >>> ax.get_ylabel()
-    'held-out prediction'
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('held-out prediction', 'observed GRADE')
     """
-    require_result(result, "plot_predicted")
+    instead = "plot_forest(a, b) shows the estimates of several results"
+    result = one_result(results, "plot_predicted", instead)
     outcome = result.design.outcome
     if outcome.kind == "multiclass":
         raise OutcomeError(
             "plot_predicted() needs an outcome of two classes, or a continuous outcome."
         )
     ax = new_axes(ax)
-    rows, predicted = result.scores.mean_prediction()
-    observed = outcome.y[rows]
-    above = prediction_label(result.scores, "prediction")
-    averaged = ", averaged over repeats" if result.plan.repeats > 1 else ""
+    predicted, observed = _read(result)
     if outcome.kind == "continuous":
-        ends = [
-            min(observed.min(), predicted.min()),
-            max(observed.max(), predicted.max()),
-        ]
+        ends = [min(observed.min(), predicted.min())]
+        ends.append(max(observed.max(), predicted.max()))
         draw_diagonal(ax, ends)
-        ax.plot(observed, predicted, "o", color=COLOURS[0], markersize=4, alpha=0.6)
-        ax.set(xlabel=f"observed {outcome.name}", ylabel=above)
-        ax.set_title(f"Predicted against observed{averaged}")
-        return ax
-    size, columns = (4, 7) if len(rows) <= 200 else (1.5, 41)
-    groups = [predicted[observed == k] for k in (0, 1)]
-    ax.boxplot(
-        groups,
-        positions=[0, 1],
-        widths=0.5,
-        showfliers=False,
-        medianprops={"color": "black"},
-    )
-    for k, group in enumerate(groups):
-        # points are spread sideways by their rank modulo a few columns, not at random
-        column = np.argsort(np.argsort(group)) % columns
-        ax.plot(
-            k + (column / (columns - 1) - 0.5) * 0.3,
-            group,
-            "o",
-            color=COLOURS[k],
-            markersize=size,
-            alpha=0.6,
-        )
-    names = [
-        f"{level}\n(n = {len(groups[k])})" for k, level in enumerate(outcome.levels)
-    ]
-    ax.set_xticks([0, 1], names)
-    ax.set(xlabel=f"observed {outcome.name}", ylabel=above)
-    ax.set_title(f"Predicted by class{averaged}")
+        _draw_points(ax, predicted, observed, COLOURS[0])
+    else:
+        draw_classes(ax, result, predicted, observed)
+    across = prediction_label(result.scores, "prediction")
+    ax.set(xlabel=across, ylabel=f"observed {outcome.name}")
+    ax.set_title(titled("Observed against predicted", how_averaged(result.scores)))
     return ax
 
 
-# ---- the standard panel of a result, like R's ``plot`` of a model ----
-
-
-def plot_panel(result: Readable, *others: object) -> NDArray[Any]:
-    """Draw ROC and precision-recall curves, predictions by class, and fold balance.
-
-    For a continuous outcome the panel consists of predictions against observations, and
-    fold balance. An external validation has no fold balance.
-
-    Parameters
-    ----------
-    result : CVResult
-        Result for a binary or continuous outcome.
-    *others
-        Refused: the panel draws one result, in a figure of its own.
-
-    Returns
-    -------
-    numpy.ndarray of matplotlib.axes.Axes
-        The Axes of the panel.
-
-    Raises
-    ------
-    OutcomeError
-        If the outcome has more than two classes.
-    ArgumentTypeError
-        If a second result, or Axes, are given.
-
-    Examples
-    --------
-    >>> import statcv as scv
-    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
-    >>> axes = scv.plots.plot_panel(res)
-    >>> [ax.get_xlabel() for ax in axes.ravel()[:3]]
-    ['1 − specificity', 'recall (sensitivity)', 'observed GRADE']
-    """
-    require_result(result, "plot_panel", *others)
-    kind = result.design.outcome.kind
-    if kind == "multiclass":
-        raise OutcomeError(
-            "plot_panel() needs an outcome of two classes, or a continuous outcome; "
-            "result.plot() draws each of several classes against the others."
+def draw_classes(ax: Axes, result: Readable, values: Floats, codes: Any) -> None:
+    """Draw one value of each record by its class: points, and a box of each class."""
+    outcome = result.design.outcome
+    rng, names = np.random.default_rng(result.seed), []
+    line = {"color": ink()}
+    for code, level in enumerate(outcome.levels):
+        own = values[codes == code]
+        names.append(f"{level} (n = {len(own)})")
+        spread = code + JITTER * (rng.random(len(own)) - 0.5)
+        _draw_points(ax, own, spread, COLOURS[code % len(COLOURS)])
+        ax.boxplot(
+            [own],
+            orientation="horizontal",
+            positions=[code],
+            widths=0.5,
+            showfliers=False,
+            boxprops=line,
+            whiskerprops=line,
+            capprops=line,
+            medianprops={**line, "linewidth": 1.5},
         )
-    pictures: list[Callable[..., Axes]] = [plot_predicted]
-    if not result.scores.external:  # a bias of folds needs folds
-        pictures.append(plot_bias)
-    if kind == "binary":
-        pictures = [plot_roc, plot_pr, *pictures]
-    axes = panel_axes(result, len(pictures))
-    for picture, ax in zip(pictures, axes.flat, strict=False):
-        picture(result, ax=ax)
-    return axes if len(axes) > 1 else np.asarray(axes[0][: len(pictures)])
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    fitting(ax).names = tuple(names)
 
 
-def panel_axes(result: Readable, number: int) -> NDArray[Any]:
-    """Return the Axes of a titled figure with some panels, two in a row."""
-    import matplotlib.pyplot as plt
+def _draw_points(ax: Axes, x: Floats, y: Floats, colour: str) -> None:
+    size = 4 if len(x) <= MANY else 1.5
+    ax.plot(x, y, "o", color=colour, markersize=size, alpha=0.6, markeredgewidth=0)
 
-    rows = -(-number // 2)
-    figure, axes = plt.subplots(
-        rows, 2, figsize=(9.5, 4.6 * rows), layout="constrained", squeeze=False
+
+def _read(result: Readable) -> tuple[Floats, Any]:
+    """Return the mean prediction of each record, and its outcome."""
+    rows, predicted = result.scores.mean_prediction()
+    return predicted, result.design.outcome.y[rows]
+
+
+# ---- errors of a continuous outcome ----
+
+
+def draw_group_means(result: Readable, ax: Axes, level: float) -> None:
+    """Draw the mean outcome in groups of the predictions: calibration in the large."""
+    from scipy.stats import t
+
+    predicted, y = _read(result)
+    parts = np.array_split(np.argsort(predicted), min(GROUPS, max(len(y) // 5, 1)))
+    at = [predicted[part].mean() for part in parts]
+    mean = [y[part].mean() for part in parts]
+    reach = [
+        t.isf((1 - level) / 2, len(part) - 1) * y[part].std(ddof=1) / len(part) ** 0.5
+        for part in parts
+    ]
+    draw_diagonal(ax, [min([*at, *mean]), max([*at, *mean])])
+    named = f"mean, {100 * level:g}% interval"
+    mark: dict[str, Any] = {"fmt": "o", "markersize": 4, "elinewidth": 0.8}
+    ax.errorbar(at, mean, yerr=reach, color=COLOURS[2], label=named, **mark)
+    slope, intercept = np.polyfit(predicted, y, 1)
+    ends = np.array([predicted.min(), predicted.max()])
+    fitted = f"least squares, slope {written(slope, 2)}"
+    ax.plot(ends, intercept + slope * ends, "--", color=COLOURS[2], lw=1, label=fitted)
+    name = result.design.outcome.name
+    ax.set(
+        xlabel=prediction_label(result.scores, "prediction"),
+        ylabel=f"observed {name}",
+        title=f"Calibration in {len(parts)} groups",
     )
-    figure.suptitle(f"{result.design.formula.text}: {result.plan.sentence}", wrap=True)
-    for ax in axes.flat[number:]:
-        ax.set_axis_off()
-    return np.asarray(axes)
+    draw_legend(ax)
+
+
+def draw_errors(result: Readable, ax: Axes) -> None:
+    """Draw observed minus predicted against the prediction."""
+    predicted, y = _read(result)
+    draw_level(ax, 0)
+    _draw_points(ax, predicted, y - predicted, COLOURS[0])
+    ax.set(
+        xlabel=prediction_label(result.scores, "prediction"),
+        ylabel="observed minus predicted",
+        title="Errors by prediction",
+    )
+
+
+def draw_error_distribution(result: Readable, ax: Axes) -> None:
+    """Draw the distribution of observed minus predicted, with its quartiles."""
+    predicted, y = _read(result)
+    errors = y - predicted
+    bins = int(np.clip(np.sqrt(len(errors)), 8, 40))
+    ax.hist(errors, bins, color=COLOURS[5], edgecolor="white", linewidth=0.5)
+    low, middle, high = np.quantile(errors, [0.25, 0.5, 0.75])
+    digits = int(np.clip(2 - np.floor(np.log10(max(np.ptp(errors), 1e-9))), 0, 5))
+    said = f"{written(low, digits)} to {written(high, digits)}"
+    for value, label in ((low, f"quartiles {said}"), (high, "")):
+        ax.axvline(value, color=ink(), linewidth=0.8, linestyle="--", label=label)
+    median = f"median {written(middle, digits)}"
+    ax.axvline(middle, color=ink(), linewidth=1.2, label=median)
+    ax.set(xlabel="observed minus predicted", ylabel="records", title="Errors")
+    draw_legend(ax)

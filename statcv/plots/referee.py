@@ -1,39 +1,71 @@
-"""The four recommended plots: ROC, calibration, net benefit and risk."""
+"""The four plots that a referee asks for, by the kind of outcome."""
 
 from __future__ import annotations
 
-from textwrap import fill
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from statcv.arguments import check_level
+from statcv.errors import ArgumentError
 from statcv.inference import Readable
-from statcv.plots.base import require_result
+from statcv.plots.base import EXTERNAL, figure_width
 from statcv.plots.calibration import plot_calibration
+from statcv.plots.classes import (
+    draw_calibration,
+    draw_confusion,
+    draw_own_probability,
+    draw_roc,
+)
 from statcv.plots.decision import plot_decision
-from statcv.plots.protocol import records_of
+from statcv.plots.fit import fitting, say
+from statcv.plots.forest import plot_forest
+from statcv.plots.pr import plot_pr
+from statcv.plots.predictions import (
+    draw_error_distribution,
+    draw_errors,
+    draw_group_means,
+    plot_predicted,
+)
+from statcv.plots.protocol import Drawn, named_results
 from statcv.plots.risk import plot_risk
 from statcv.plots.roc import plot_roc
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-LINE = 100  # characters of a line of the title
+Draw = Callable[..., Any]
 
 
-def plot_referee(result: Readable, level: float = 0.95) -> NDArray[Any]:
-    """Draw ROC curve with band, calibration, decision curve and risk by outcome.
+def plot_referee(*results: Drawn, by: Any = None, level: float = 0.95) -> NDArray[Any]:
+    """Draw the four plots that a referee asks for; ``result.plot()`` calls this.
 
-    These are the four plots that the STRATOS initiative recommends as essential for a
-    prediction model of a binary outcome: discrimination, calibration, net benefit and
-    the distribution of risk by outcome. The title of the figure describes what was held
-    out. Each record counts once. Its predictions are averaged over repeats, as the
-    titles of the four plots say.
+    For two classes these are the four that the STRATOS initiative recommends as
+    essential: the ROC curve with its band, calibration, the decision curve, and the
+    distribution of risk by outcome. Of several results, or groups, the curves are
+    drawn together, and the last plot has their estimates with intervals. If predictions
+    are not probabilities, there is a precision-recall curve instead of calibration, and
+    no decision curve.
+
+    For a continuous outcome the plots are the observed outcome against the prediction,
+    its means in ten groups of the predictions, the errors against the prediction, and
+    their distribution. For several classes they are the ROC and calibration curves of
+    each class against the others, the table of observed and predicted classes, and the
+    probability that each record had of its observed class.
+
+    The title of the figure describes what was held out. Each record counts once. Its
+    predictions are averaged over repeats, as the titles of the plots say.
 
     Parameters
     ----------
-    result : CVResult
-        Result for a binary outcome, with predictions that are probabilities.
+    *results : CVResult, mapping of str to CVResult, or Comparison
+        One result; or several results with two classes.
+    by : str or array-like, optional
+        Grouping of the records of one result with two classes, as in
+        :func:`plot_roc`.
     level : float, default 0.95
         Confidence level of the bands and intervals.
 
@@ -44,11 +76,10 @@ def plot_referee(result: Readable, level: float = 0.95) -> NDArray[Any]:
 
     Raises
     ------
-    OutcomeError
-        If the outcome does not have two classes.
-    MetricError
-        If the predictions are not probabilities; :func:`statcv.plots.plot_panel` draws
-        plots that do not need them.
+    ArgumentError
+        If several results, or groups, do not have two classes.
+    ArgumentTypeError
+        If Axes are given.
 
     References
     ----------
@@ -60,21 +91,87 @@ def plot_referee(result: Readable, level: float = 0.95) -> NDArray[Any]:
     >>> import statcv as scv
     >>> df = scv.load_data("spector")
     >>> res = scv.cv("GRADE ~ GPA + PSI", df, scheme="rloocv", seed=1)
-    >>> scv.plots.plot_referee(res).shape
-    (2, 2)
+    >>> [ax.get_title().split(",")[0] for ax in scv.plots.plot_referee(res).flat]
+    ['ROC', 'Calibration', 'Decision curve', 'Risk by outcome']
     """
-    require_result(result, "plot_referee", level)
+    check_level(level)
+    named = named_results(results, "plot_referee", by=by)
+    first = next(iter(named.values()))
+    kinds = {result.design.outcome.kind for result in named.values()}
+    if kinds != {"binary"} and (len(named) > 1 or by is not None):
+        raise ArgumentError(
+            "the four plots of several results, or groups, are for two classes; "
+            "plot_forest(a, b) and plot_groups(a, by=) show the estimates of others."
+        )
     import matplotlib.pyplot as plt
 
-    records_of(result, "the figure for a referee", probabilities=True)
-    figure, axes = plt.subplots(2, 2, figsize=(10.5, 11), layout="constrained")
-    plot_roc(result, ax=axes[0, 0], band=True, level=level)
-    plot_calibration(result, ax=axes[0, 1], level=level)
-    plot_decision(result, ax=axes[1, 0], level=level)
-    plot_risk(result, ax=axes[1, 1])
-    said = f"{result.design.formula.text}: {result.learner.label}; {result.rows}"
-    lines = (fill(text, LINE) for text in (said, result.plan.sentence))
-    for ax in axes.ravel():
-        ax.set_box_aspect(1)
-    figure.suptitle("\n".join(lines))
+    width = 2 * figure_width(4.4)
+    figure, axes = plt.subplots(2, 2, figsize=(width, width), layout="constrained")
+    panels = PANELS[first.design.outcome.kind](named, level)
+    for draw, ax in zip(panels, axes.flat, strict=True):
+        fitting(ax)
+        draw(ax=ax)
+    said = f"{first.design.formula.text}: {first.learner.label}; {first.rows}"
+    if len(named) > 1 and by is None:
+        said = " and ".join(named)
+    lines = [said, first.plan.sentence, *_shared(list(axes.flat))]
+    title = figure.suptitle("\n".join(lines), fontsize="medium", wrap=True)
+    fitting(axes[0, 0]).above = (title,)
     return np.asarray(axes)
+
+
+def _shared(axes: list[Axes]) -> list[str]:
+    """Take what the titles share of how predictions were made, for the whole figure."""
+    parts = [ax.get_title().partition(", ") for ax in axes]
+    shared = {how for _, _, how in parts if "held-out" in how or EXTERNAL in how}
+    if len(shared) != 1:
+        return []
+    for ax, (what, _, how) in zip(axes, parts, strict=True):
+        if how in shared:
+            ax.set_title(what)
+    return [*shared]
+
+
+def _of_two_classes(named: dict[str, Readable], level: float) -> list[Draw]:
+    roc = partial(plot_roc, named, band=len(named) == 1, level=level)
+    (*_, last) = named.values()
+    risk: Draw = partial(plot_risk, last)
+    if len(named) > 1:
+        risk = partial(plot_forest, named, level=level)
+    if not all(one.scores.probabilities for one in named.values()):
+        return [roc, partial(plot_pr, named), _no_probabilities, risk]
+    several: dict[str, Any] = {"level": level}
+    decision = partial(plot_decision, named, **several)
+    return [roc, partial(plot_calibration, named, **several), decision, risk]
+
+
+def _no_probabilities(ax: Axes) -> None:
+    ax.set_title("Calibration and decision curve")
+    say(ax, "these need probabilities, and the predictions are scores")
+
+
+def _of_numbers(named: dict[str, Readable], level: float) -> list[Draw]:
+    (result,) = named.values()
+    return [
+        partial(plot_predicted, result),
+        partial(draw_group_means, result, level=level),
+        partial(draw_errors, result),
+        partial(draw_error_distribution, result),
+    ]
+
+
+def _of_several_classes(named: dict[str, Readable], level: float) -> list[Draw]:
+    (result,) = named.values()
+    return [
+        partial(draw_roc, result),
+        partial(draw_calibration, result, level=level),
+        partial(draw_confusion, result),
+        partial(draw_own_probability, result),
+    ]
+
+
+PANELS: dict[str, Callable[[dict[str, Readable], float], list[Draw]]] = {
+    "binary": _of_two_classes,
+    "continuous": _of_numbers,
+    "multiclass": _of_several_classes,
+}

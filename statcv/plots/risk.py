@@ -8,17 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import check_whole
-from statcv.inference import Readable
 from statcv.plots.base import (
     COLOURS,
     GREY,
     draw_legend,
+    ink,
     new_axes,
     prediction_label,
-    require_result,
     titled,
 )
-from statcv.plots.protocol import records_of
+from statcv.plots.protocol import Drawn, one_result, records_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,9 +31,7 @@ SAME = 1e-9
 MAX_BARS = 1000  # bars of one class
 
 
-def plot_risk(
-    result: Readable, ax: Axes | None = None, bins: int | None = None
-) -> Axes:
+def plot_risk(*results: Drawn, ax: Axes | None = None, bins: int | None = None) -> Axes:
     """Draw the distribution of predicted risk in each class, back to back.
 
     Bars upwards show the positive records, and bars downwards the negative records,
@@ -46,8 +43,8 @@ def plot_risk(
 
     Parameters
     ----------
-    result : CVResult
-        Result for a binary outcome. Scores that are not probabilities are drawn
+    *results : CVResult
+        One result for a binary outcome. Scores that are not probabilities are drawn
         unchanged.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; those of a new figure by default.
@@ -64,6 +61,8 @@ def plot_risk(
     ------
     OutcomeError
         If the outcome does not have two classes.
+    ArgumentError
+        If several results are given.
 
     Examples
     --------
@@ -72,7 +71,8 @@ def plot_risk(
     >>> scv.plots.plot_risk(res).get_title()
     'Risk by outcome, held-out predictions pooled'
     """
-    require_result(result, "plot_risk")
+    instead = "plot_roc(a, b) and plot_decision(a, b) compare several results"
+    result = one_result(results, "plot_risk", instead)
     if bins is not None:
         check_whole(bins, "bins", least=1, most=MAX_BARS)
     records = records_of(result, "risk by outcome")
@@ -81,12 +81,12 @@ def plot_risk(
     y, predicted = records.y[finite], records.predicted[finite]
     risks = scores.probabilities and bool(((predicted >= 0) & (predicted <= 1)).all())
     edges = _edges(predicted, risks, bins)
-    ax.axhline(0, color="black", linewidth=0.8)
-    tallest = 0.0
+    ax.axhline(0, color=ink(), linewidth=0.8)
+    tallest = [0.0, 0.0]
     for code, side in ((1, 1), (0, -1)):
         own = predicted[y == code]
         share = np.histogram(own, edges)[0] / max(len(own), 1)
-        tallest = max(tallest, float(share.max()))
+        tallest[code] = float(share.max())
         ax.bar(
             edges[:-1],
             side * share,
@@ -99,17 +99,18 @@ def plot_risk(
         )
     if not scores.decided:
         _draw_threshold(ax, scores.threshold, 0.5 if scores.probabilities else 0.0)
-    ax.set_ylim(-1.1 * tallest, 1.6 * tallest)  # with room for the legend
+    room = 0.05 * sum(tallest)
+    ax.set_ylim(-tallest[0] - room, tallest[1] + room)
     ax.yaxis.set_major_formatter(lambda height, _: f"{abs(height):g}")
     title = titled("Risk by outcome", records.how)
     if not finite.all():
-        title += f"\n{int((~finite).sum())} without a finite prediction omitted"
+        title += f", {int((~finite).sum())} without a finite prediction omitted"
     what = "predicted risk" if risks else "score"
     across = prediction_label(scores, what)
     ax.set(xlabel=across, ylabel="share of the class", title=title)
     handles, labels = ax.get_legend_handles_labels()
     order = sorted(range(len(labels)), key=lambda k: "threshold" in labels[k])
-    draw_legend(ax, "upper right", [handles[k] for k in order])
+    draw_legend(ax, None, [handles[k] for k in order])
     return ax
 
 
@@ -134,4 +135,4 @@ def _draw_threshold(ax: Axes, chosen: Floats | None, default: float) -> None:
     if low < high:
         ax.axvspan(low, high, color=GREY, alpha=0.15, linewidth=0)
         label += f" ({low:.3g} to {high:.3g})"
-    ax.axvline(middle, color="black", linewidth=1, linestyle="--", label=label)
+    ax.axvline(middle, color=ink(), linewidth=1, linestyle="--", label=label)

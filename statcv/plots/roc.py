@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,10 +12,10 @@ from statcv.inference import Readable
 from statcv.inference.estimates.pairs import ConcordantPairs
 from statcv.metrics import auroc, paired_roc, paired_roc_band, roc_band, roc_curve
 from statcv.plots.base import (
-    Place,
     draw_band,
     draw_curve,
     draw_diagonal,
+    draw_legend,
     has_curves,
     new_axes,
 )
@@ -28,9 +28,7 @@ from statcv.plots.curves import (
     curve_title,
     draw_lines,
     draw_repeats,
-    drawn_curves,
     how_drawn,
-    solid_legend,
 )
 from statcv.plots.protocol import Drawn, named_results, placed_pairs, records_of
 
@@ -42,6 +40,7 @@ def plot_roc(
     *results: Drawn,
     ax: Axes | None = None,
     label: str | None = None,
+    by: Any = None,
     band: Band = False,
     level: float = 0.95,
 ) -> Axes:
@@ -56,7 +55,7 @@ def plot_roc(
 
     Under ``"leave_pair_out"`` only records held out by the same fit are compared, and a
     record has no score of its own. The curve is then the distribution function of the
-    placement values (:func:`statcv.metrics.paired_roc`), where the placement value of
+    placement values (``statcv.metrics.paired_roc``), where the placement value of
     a positive record is the share of its pairs in which the negative record ranks
     higher; the area under the curve is the headline. Under
     ``"tournament_leave_pair_out"`` the score of a record is the share of all its pairs
@@ -73,6 +72,9 @@ def plot_roc(
         Axes add curves.
     label : str, optional
         Name of a single curve in the legend; the scheme by default.
+    by : str or array-like, optional
+        Grouping of the records of one result, with one curve per group: a column of the
+        data, or one value per row of it.
     band : bool or {"pointwise", "simultaneous"}, default False
         Confidence band to shade. With ``True`` or ``"pointwise"`` the level holds at
         each false positive rate separately (stratified bootstrap of records, or of
@@ -105,7 +107,7 @@ def plot_roc(
     """
     check_types(plot_roc, locals())
     check_level(level)
-    named = named_results(results, "plot_roc", label)
+    named = named_results(results, "plot_roc", label, by)
     for name, result in named.items():
         ax = _add_roc(result, ax, name, band, level)
     assert ax is not None  # there is at least one result
@@ -170,7 +172,7 @@ def _finished_roc(ax: Axes, how: str) -> Axes:
         ylim=(-0.02, 1.02),
         aspect="equal",
     )
-    solid_legend(ax, _clearer_side(ax))
+    draw_legend(ax, "lower right")
     return ax
 
 
@@ -205,12 +207,3 @@ def _draw_pairs(
     curve = paired_roc(*every)
     legend = curve_label(result, "auroc", label, curve.area, "paired")
     draw_band(ax, band, draw_curve(ax, curve.fpr, curve.tpr, legend))
-
-
-def _clearer_side(ax: Axes) -> Place:
-    """Return the corner on the side of the diagonal with less of the curves."""
-    above = 0.0
-    for line in drawn_curves(ax):
-        x, y = (np.asarray(line.get_data()[axis], dtype=float) for axis in (0, 1))
-        above += float(((y[1:] + y[:-1]) / 2 * np.diff(x)).sum()) - 0.5
-    return "upper left" if above < 0 else "lower right"

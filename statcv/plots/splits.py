@@ -13,21 +13,14 @@ from statcv.arguments import described, is_whole
 from statcv.errors import ArgumentError, ArgumentTypeError, SchemeError
 from statcv.folds import FoldPlan, Response
 from statcv.inference import Readable
-from statcv.plots.base import COLOURS, Place, draw_legend, short_scheme
+from statcv.plots.base import COLOURS, short_scheme
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.lines import Line2D
-    from matplotlib.transforms import Bbox
-
-__all__ = ["legend_below"]  # what the studies of papers use
 
 MOST_SPLITS = 250  # largest number of splits that are all drawn; of more, a sample is
 MOST_NAMED = 12  # largest number of splits whose names are all at the axis
 MOST_DIGITS = 50  # largest total number of digits for which the sizes are at the axis
-LETTERS = 54  # characters of names that fit beside each other in a legend
-LINE = 14  # points below the axis for each line of text
 Floats = NDArray[np.float64]
 
 
@@ -187,80 +180,3 @@ def class_colours(classes: int) -> list[str]:
 
     map_ = mpl.colormaps["cividis"]
     return [to_hex(map_(place)) for place in np.linspace(0, 1, classes)]
-
-
-def legend_below(
-    ax: Axes, handles: Sequence[Artist] | None = None, title: str = ""
-) -> None:
-    """Place the legend below the axis and its label, where it hides nothing."""
-    from matplotlib.transforms import ScaledTranslation
-
-    if handles is None:
-        handles = ax.get_legend_handles_labels()[0]
-
-    written = max(
-        [label.get_text().count("\n") for label in ax.get_xticklabels()] + [0]
-    )
-    below = ScaledTranslation(
-        0, -LINE * (written + 2.4) / 72, ax.figure.dpi_scale_trans
-    )
-    ax.legend(
-        handles=handles,
-        title=title or None,
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0),
-        bbox_transform=ax.transAxes + below,
-        ncols=_columns([str(handle.get_label()) for handle in handles]),
-        frameon=False,
-        fontsize="small",
-        title_fontsize="small",
-    )
-
-
-def legend_clear_of_lines(ax: Axes, place: Place) -> None:
-    """Place the legend in a corner, or below the axis if it would cover a line.
-
-    Dotted lines, which are for reference, do not count.
-    """
-    legend = draw_legend(ax, place)
-    lay_out(ax)
-    box, frame = legend.get_window_extent(), ax.get_window_extent()
-    curves = [line for line in ax.lines if line.get_linestyle() != ":"]
-    within = frame.x0 <= box.x0 and box.x1 <= frame.x1
-    if not within or any(_crosses(line, box) for line in curves):
-        legend_below(ax)
-
-
-def _crosses(line: Line2D, box: Bbox) -> bool:
-    """Return whether a line goes through a box, both in pixels."""
-    path = line.get_transform().transform_path(line.get_path())
-    if np.size(path.vertices) < 4:  # an entry of the legend alone
-        return False
-    return bool(path.intersects_bbox(box, filled=False))
-
-
-def lay_out(ax: Axes) -> None:
-    """Compute the places of everything on the figure of some Axes."""
-    whole: Any = ax.figure.get_figure(root=True)
-    whole.draw_without_rendering()
-
-
-def _letters(label: str) -> int:
-    """Return the number of characters of a label that are seen.
-
-    >>> _letters("$x_{10}$-stratified")
-    14
-    """
-    return (
-        len(label.translate(dict.fromkeys(map(ord, "${}_"))))
-        if "$" in label
-        else len(label)
-    )
-
-
-def _columns(labels: list[str]) -> int:
-    """Return the number of columns of a legend: two if the names are short."""
-    half = (len(labels) + 1) // 2
-    columns = (labels[:half], labels[half:])
-    wide = sum(max(map(_letters, column), default=0) for column in columns)
-    return 2 if len(labels) > 1 and wide <= LETTERS else 1

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
-from itertools import product
-from textwrap import fill
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError, suggestion
-from statcv.plots.base import COLOURS, GREY, TITLE, draw_level, new_axes, written
-from statcv.plots.splits import lay_out, legend_below
+from statcv.plots.base import COLOURS, GREY, new_axes, written
+from statcv.plots.fit import draw_legend, fitting
 from statcv.words import percent
 
 if TYPE_CHECKING:
@@ -33,14 +30,8 @@ LABELS = {
 }
 ONE_BIN = "quantiles, 1 bin per fold"
 LEAST = 5  # least number of data points for a correlation
-MARK = 4.0  # points from the middle of a mark to its edge
-# distances from mark to name that are tried, in points, in this order
-AWAY = (6, 14, 24, 36, 52, 72, 96, 124)
-LINE = {"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 0}
-FAR = 14.0  # points between a mark and its name above which a line joins them
-
-
-Floats = NDArray[np.float64]
+UNMEASURED = "Stratifiers, bias not measured"
+BESIDE: dict[str, Any] = {"va": "center", "fontsize": "small"}
 
 
 class Biases(Protocol):
@@ -66,14 +57,15 @@ class Biases(Protocol):
 def plot_stratifier_bias(
     result: Biases, ax: Axes | None = None, *, against: str = "importance"
 ) -> Axes:
-    """Draw the ratio of stratified to unbiased estimate against importance.
+    """Draw the ratio of stratified to unbiased estimate, ranked by importance.
 
     If the bias was not measured, the predicted loss is drawn instead, or the mutual
-    information with the outcome if no loss could be predicted. There is one point per
-    candidate, with its interval over folds. Filled points are covariates of the formula
-    with one quantile bin per fold, as in the paper; the correlations are computed from
-    these if there are at least five. Other points are open. A cross marks candidates
-    that split known duplicates across folds, whose estimates may be biased upwards.
+    information with the outcome if no loss could be predicted. There is one row per
+    candidate, with its interval over folds and its importance at the right. Filled
+    points are covariates of the formula with one quantile bin per fold, as in the
+    paper; the correlations with the importance are computed from these if there are at
+    least five. Other points are open. A cross marks candidates that split known
+    duplicates across folds, whose estimates may be biased upwards.
 
     Parameters
     ----------
@@ -82,7 +74,7 @@ def plot_stratifier_bias(
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; those of a new figure by default.
     against : str, default "importance"
-        Numeric column of ``result.ranking`` for the horizontal axis.
+        Numeric column of ``result.ranking`` by which candidates are ranked.
 
     Returns
     -------
@@ -105,8 +97,9 @@ def plot_stratifier_bias(
     >>> bias = scv.stratifier_bias(
     ...     "y ~ x3 + x7 + x10", df, ["x3", "x7", "x10"], repeats=3, seed=1
     ... )
-    >>> scv.plots.plot_stratifier_bias(bias).get_xlabel()
-    'normalised importance'
+    >>> ax = scv.plots.plot_stratifier_bias(bias)
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['x3', 'x7', 'x10']
     """
     if not hasattr(result, "ranking"):
         raise ArgumentTypeError(
@@ -116,19 +109,21 @@ def plot_stratifier_bias(
     table, label = _joined(result, against)
     ax = new_axes(ax)
     measured = result.measured is not None
-    draw_level(ax, float(measured), linewidth=0.9, zorder=0)
-    x, ratio = table[against].to_numpy(float), table["y"].to_numpy(float)
-    reach = np.abs(np.vstack([ratio - table["lower"], table["upper"] - ratio]))
+    line = ax.axvline(float(measured), linewidth=0.9, linestyle=":", color=GREY)
+    line.set_zorder(0)
+    value, known = table["y"].to_numpy(float), table[against].to_numpy(float)
+    reach = np.abs(np.vstack([value - table["lower"], table["upper"] - value]))
     filled = (table["in_model"] & (table["folds"] == ONE_BIN)).to_numpy()
+    rows = np.arange(len(table))
     for own, colour, face, name in (
-        (filled, COLOURS[0], COLOURS[0], _correlations(x[filled], ratio[filled])),
+        (filled, COLOURS[0], COLOURS[0], _correlations(known[filled], value[filled])),
         (~filled, COLOURS[1], "none", "other folds, or not in the formula"),
     ):
         if own.any():
             ax.errorbar(
-                x[own],
-                ratio[own],
-                yerr=reach[:, own],
+                value[own],
+                rows[own],
+                xerr=reach[:, own],
                 fmt="o",
                 color=colour,
                 markerfacecolor=face,
@@ -137,102 +132,34 @@ def plot_stratifier_bias(
             )
     leaks = (table["duplicates_split"] > 0).to_numpy()
     if leaks.any():
-        (crosses,) = ax.plot(x[leaks], ratio[leaks], "x", color=COLOURS[3])
+        (crosses,) = ax.plot(value[leaks], rows[leaks], "x", color=COLOURS[3])
         crosses.set(markersize=9, label="splits known duplicates")
-    ax.margins(x=0.12)
-    ax.set(xlabel=LABELS.get(against, against), ylabel=label)
+    own_fit = fitting(ax)
+    own_fit.names = tuple(table.index)
+    own_fit.side = [
+        ax.text(
+            1.02, float(row), _short(one), **BESIDE, transform=ax.get_yaxis_transform()
+        )
+        for row, one in zip(rows, known, strict=True)
+    ]
+    ax.set_yticks(rows, own_fit.names)
+    ranked = LABELS.get(against, against)
+    ax.set_xlabel(label)
+    ax.set_ylim(len(rows) - 0.4, -0.6)
     limits = f", {percent(result.level)} intervals over folds, given the records"
-    known = np.isfinite(reach).any()
-    title = f"Bias by stratifier{limits if known else ''}"
-    ax.set_title(fill(title if measured else "Stratifiers, bias not measured", TITLE))
-    legend_below(ax)
-    _name_points(ax, list(table.index), x, ratio, reach)
+    shown = limits if np.isfinite(reach).any() else ""
+    ax.set_title(f"Bias by stratifier{shown}" if measured else UNMEASURED)
+    draw_legend(ax, title=f"at the right: {ranked}")
     return ax
 
 
-def _name_points(
-    ax: Axes, names: list[str], x: Floats, y: Floats, reach: Floats
-) -> None:
-    """Write names beside points, where they cover no other name, mark or interval.
+def _short(value: float) -> str:
+    """Return a number in two digits that count.
 
-    Each name is tried on all sides and at several distances, for the current size of
-    the figure. A line leads to a name that is far from its mark, or nearer to another.
+    >>> _short(0.4127), _short(12.3), _short(float("nan"))
+    ('0.41', '12', '–')
     """
-    ax.autoscale_view()
-    lay_out(ax)
-    points = 72 / ax.figure.dpi
-    known = np.flatnonzero(np.isfinite(x) & np.isfinite(y)).tolist()
-    marks = ax.transData.transform(np.column_stack([x, y])[known]) * points
-    taken: list[Floats] = []  # left, bottom, right and top of what must stay visible
-    for i, at in zip(known, marks, strict=True):
-        down, up = np.nan_to_num(reach[:, i])
-        ends = ax.transData.transform([(x[i], y[i] - down), (x[i], y[i] + up)]) * points
-        (left, low), (_, high) = ends
-        taken.append(np.array([left - 1, low - 1, left + 1, high + 1]))
-        taken.append(np.concatenate([at - MARK, at + MARK]))
-    frame = ax.get_window_extent()
-    inside = np.array([frame.x0, frame.y0, frame.x1, frame.y1]) * points
-    for i, at in zip(known, marks, strict=True):
-        name = partial(
-            ax.annotate, names[i], (x[i], y[i]), (0, 0), textcoords="offset points"
-        )
-        text = name(fontsize="small")
-        size = text.get_window_extent()
-        width, height = size.width * points, size.height * points
-        best = _free_place(at, width, height, taken, inside, marks)
-        taken.append(best)
-        far = float(_distances(best, at[None])[0]) > FAR
-        if far or not _is_nearest(best, at, marks):
-            text.remove()
-            text = name(fontsize="small", arrowprops=LINE)
-        text.set_position(tuple(best[:2] - at))
-
-
-def _distances(box: Floats, marks: Floats) -> Floats:
-    """Return the distance of each mark from a box; 0 inside it."""
-    outside = np.maximum(box[:2] - marks, marks - box[2:]).clip(0)
-    return np.asarray(np.hypot(*outside.T))
-
-
-def _is_nearest(box: Floats, at: Floats, marks: Floats) -> bool:
-    """Return whether a mark is clearly nearer to a box than all others are."""
-    others = _distances(box, marks[(marks != at).any(axis=1)])
-    return bool(_distances(box, at[None])[0] + MARK <= others.min(initial=np.inf))
-
-
-def _free_place(
-    at: Floats,
-    width: float,
-    height: float,
-    taken: list[Floats],
-    inside: Floats,
-    marks: Floats,
-) -> Floats:
-    """Return the box of a name that covers least of what is taken."""
-    found, least = None, np.inf
-    others = np.array(taken)
-    for away in AWAY:
-        up, down = (away + height) / 2, -(away + height) / 2
-        sides = product((away, -away - width), (0, up, down))
-        above = product((-width / 2, -away - width / 2, away - width / 2), (up, down))
-        for left, middle in (*sides, *((x, 2 * y) for x, y in above)):
-            low = middle - height / 2
-            box = np.array([left, low, left + width, low + height]) + np.tile(at, 2)
-            across = np.minimum(box[2], others[:, 2]) - np.maximum(box[0], others[:, 0])
-            along = np.minimum(box[3], others[:, 3]) - np.maximum(box[1], others[:, 1])
-            area = across.clip(0) * along.clip(0)
-            area[2 * len(marks) :] *= 10  # names, of which none may cover another
-            covered = float(area.sum())
-            outside = np.maximum(inside[:2] - box[:2], box[2:] - inside[2:]).clip(0)
-            covered += float(outside.sum()) * 100
-            # a name that is not near its mark needs a line
-            covered += 1.0 * (not _is_nearest(box, at, marks))
-            if covered < least:
-                found, least = box, covered
-        if least == 0:
-            break
-    assert found is not None  # the first place covers less than everything
-    return found
+    return "–" if np.isnan(value) else f"{value:.2g}".replace("-", "−")
 
 
 def _joined(result: Biases, against: str) -> tuple[pd.DataFrame, str]:
@@ -250,14 +177,22 @@ def _joined(result: Biases, against: str) -> tuple[pd.DataFrame, str]:
         drawn = "predicted" if predicted else "mutual_information"
         label = LABELS[drawn] + (f" of {result.metric}" if predicted else "")
         heights = pd.DataFrame({"y": ranking[drawn], "lower": np.nan, "upper": np.nan})
-        return columns.join(heights), label
+        return _ranked(columns.join(heights), against), label
     if measured["ratio"].isna().all():
         raise ArgumentError(
             f"the unbiased {result.metric} is not above 0, so there is no ratio."
         )
     heights = measured.set_index("candidate")[["ratio", "ratio_lower", "ratio_upper"]]
     heights.columns = pd.Index(["y", "lower", "upper"])
-    return heights.join(columns), f"{result.metric}: stratified over unbiased"
+    found = heights.join(columns)
+    return _ranked(found, against), f"{result.metric}: stratified over unbiased"
+
+
+def _ranked(table: pd.DataFrame, against: str) -> pd.DataFrame:
+    """Return the candidates with a value, the largest by a column first."""
+    rising = against == "rank"
+    known = table[table["y"].notna()]
+    return known.sort_values(against, ascending=rising, kind="stable")
 
 
 def _correlations(x: NDArray[np.float64], y: NDArray[np.float64]) -> str:

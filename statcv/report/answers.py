@@ -323,7 +323,7 @@ def _per_column(res: Cited) -> Prose:
 def _missing(res: Cited) -> Prose:
     design, api = res.thing.design, f"{res.api}.design"
     given = is_given(res.thing)
-    what = "are further rows of a record" if given else "are left out as incomplete"
+    what = "are further rows of a record" if given else "are omitted as incomplete"
     lost = count(design.n_given - design.n, f"{api}.n_given - {api}.n")
     words = prose(
         f"{{lost}} of {{res.design.n_given:d}} rows {what}", lost=lost, res=res

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError, ColumnError, suggestion
 from statcv.formula import as_frame, is_missing, row_values
+from statcv.inference.estimates.groups import group_name
 from statcv.inference.paired.records import is_result
 from statcv.report.paper import check_options
 from statcv.results.export import INDENT, PaperTable
-from statcv.results.groups import group_name
 from statcv.results.refittable import Refittable
-from statcv.results.summary import column, decimals
+from statcv.tables import column, decimals
 from statcv.words import plural, with_interval
 
 OUTCOME = "outcome"  # the word for the classes of a result's outcome
@@ -50,7 +50,7 @@ def table1(
     ----------
     data : CVResult or data frame
         A result, of which all rows given to :func:`statcv.cv` are described, those
-        that were left out as incomplete included; or a data frame.
+        that were omitted as incomplete included; or a data frame.
     by : str or array-like, optional
         Column of groups, or one value per row. ``"outcome"`` stands for the classes
         of a result's outcome.
@@ -119,7 +119,7 @@ def table1(
         caption += f", by {name}" * bool(name)
         if not known.all():
             lost = plural(int((~known).sum()), "record")
-            caption += f"; {lost} without {name} left out"
+            caption += f"; {lost} without {name} omitted"
         caption += "."
     heads = [f"{head} (n = {len(part)})" for head, part in parts.items()]
     cells = pd.DataFrame([own for _, own in rows], columns=heads)
@@ -175,7 +175,7 @@ def _named(columns: str | Sequence[str], frame: pd.DataFrame) -> list[str]:
 
 
 def _classes(result: Refittable, frame: pd.DataFrame) -> pd.Series[Any]:
-    """Return the class of each row, also of rows that were left out as incomplete."""
+    """Return the class of each row, also of rows that were omitted as incomplete."""
     outcome = result.design.outcome
     if not outcome.levels:
         raise ArgumentError(

@@ -19,7 +19,8 @@ from statcv.report.parts import (
     rounded,
     shown,
 )
-from statcv.results.summary import MANY, decimals
+from statcv.results.summary import MANY
+from statcv.tables import decimals
 from statcv.words import limits_digits
 
 # further columns of the metrics, and their heads
@@ -100,7 +101,7 @@ def characteristics(res: Cited, by: Any) -> ReportTable | None:
         label = Said(name, f"{api}.body[{place}][1]")
         rows.append((("– ", label) if below else label, *row))
     head = [Said(one, f"{api}.head[{k}]") for k, one in enumerate(made.head)]
-    caption = "Characteristics of the records, those left out included"
+    caption = "Characteristics of the records, those omitted included"
     return ReportTable(caption, tuple(head), tuple(rows))
 
 

@@ -176,11 +176,11 @@ def missing(res: Cited) -> list[tuple[Said, Said]]:
 
 
 def data_flow(res: Cited) -> ReportTable:
-    """Return the rows given, left out and used, with positives and clusters."""
+    """Return the rows given, omitted and used, with positives and clusters."""
     result = res.thing
     design = result.design
     given = is_given(result)
-    lost = "further rows of records" if given else "rows left out as incomplete"
+    lost = "further rows of records" if given else "rows omitted as incomplete"
     rows: list[tuple[Words, Words]] = [
         ("rows given", res.said("design.n_given", "d")),
         (lost, count(design.n_given - design.n, "res.design.n_given - res.design.n")),

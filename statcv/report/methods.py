@@ -154,13 +154,13 @@ def _interval(res: Cited, level: float, cite: Callable[..., str]) -> Prose:
 
 
 def _left_out(res: Cited) -> Prose:
-    """Return how many rows were left out as incomplete, if any were."""
+    """Return how many rows were omitted as incomplete, if any were."""
     design, api = res.thing.design, f"{res.api}.design"
     lost = design.n_given - design.n
     if not lost:
         return ()
     return prose(
-        ", after {lost} of {res.design.n_given:d} were left out as incomplete",
+        ", after {lost} of {res.design.n_given:d} were omitted as incomplete",
         lost=count(lost, f"{api}.n_given - {api}.n"),
         res=res,
     )

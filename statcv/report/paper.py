@@ -12,6 +12,7 @@ import pandas as pd
 from statcv.arguments import check_level, check_types
 from statcv.errors import ArgumentError
 from statcv.inference import Estimate, make_estimates, metric_of
+from statcv.inference.estimates.groups import group_name, groups_of
 from statcv.inference.paired.adjusted import ADJUSTED
 from statcv.metrics import Metric
 from statcv.report.facts import outcome_level, resampling
@@ -19,9 +20,9 @@ from statcv.report.parts import Cited, plain_text
 from statcv.results.comparison.text import subtracted
 from statcv.results.estimates import is_bootstrap
 from statcv.results.export import INDENT, PaperTable
-from statcv.results.groups import group_name, group_table, groups_of
+from statcv.results.groups import group_table
 from statcv.results.refittable import Refittable
-from statcv.results.summary import check_digits, column, decimals
+from statcv.tables import check_digits, column, decimals
 from statcv.words import joined, listed, p_value, percent, plural, with_interval
 
 ONE_MORE = 0.1  # standard error below which one of its two significant digits goes

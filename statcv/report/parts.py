@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from statcv.results.summary import column, number
+from statcv.tables import column, number
 from statcv.words import limits_digits, percent
 
 

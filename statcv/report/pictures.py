@@ -23,7 +23,7 @@ OF_RESULT = {
     ),
     "predicted": (
         "Observed against predicted",
-        "Observed values and their held-out predictions.",
+        "Observed values against held-out predictions.",
     ),
     "roc": (
         "ROC curve",

@@ -101,8 +101,8 @@ def choose_metrics(
     threshold : float, str or None
         The threshold of the predictions, if one is given.
     probabilities : bool
-        Whether the predictions are probabilities (or means) and not scores, for which
-        metrics of probabilities are no defaults.
+        Whether the predictions are probabilities (or means). Metrics of probabilities
+        are not among the defaults of scores.
 
     Raises
     ------

@@ -11,7 +11,7 @@ import pandas as pd
 from statcv.inference import Readable
 from statcv.models import Logit
 from statcv.models.likelihood import Bernoulli
-from statcv.results.summary import number
+from statcv.tables import number
 from statcv.words import plural
 
 FEW_EVENTS = 5  # number of events per coefficient below which events are few

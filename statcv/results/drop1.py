@@ -23,7 +23,8 @@ from statcv.results.comparison.null import null_result
 from statcv.results.comparison.text import summarise_comparison
 from statcv.results.cost import LONG, duration, seconds_once
 from statcv.results.refittable import Refittable
-from statcv.results.summary import Summary, column
+from statcv.results.summary import Summary
+from statcv.tables import Table, column
 from statcv.words import p_value, percent, with_interval
 
 FULL = "<none>"  # R's name of the row in which nothing is dropped
@@ -71,7 +72,22 @@ class Drop1:
             columns=["term", "df", "lr", "lr_p"],
         )
         joined = table.merge(found, how="left").merge(tests, on="term", how="left")
-        return joined.astype(dict.fromkeys(joined.columns[1:], float))
+        joined = joined.astype(dict.fromkeys(joined.columns[1:], float))
+        return Table(
+            joined,
+            f"{compared.stated} without each term, and the difference from all",
+            {
+                "term": "without",
+                "estimate": "estimate",
+                "difference": "difference",
+                "p": "p",
+                "lr_p": "p (LR)",
+            },
+            limits={"difference": ("lower", "upper")},
+            alike=("estimate",),
+            level=compared.level,
+            p=("p", "lr_p"),
+        )
 
     def summary(self, digits: int | None = None) -> Summary:
         """Return the table with notes.

@@ -75,7 +75,7 @@ def named_estimate(
         unit = _unit(result.scores, metric, found.how)
         warn(
             f"{stated(metric.label, found.how)} has no value in "
-            f"{found.n_undefined} of {found.n_values} {unit}; they are left out.",
+            f"{found.n_undefined} of {found.n_values} {unit}; they are omitted.",
             UndefinedMetricWarning,
         )
     return found

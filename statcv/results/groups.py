@@ -9,13 +9,18 @@ import pandas as pd
 
 from statcv.arguments import check_level, described
 from statcv.errors import ArgumentError, UndefinedMetricWarning, warn
-from statcv.formula import as_frame, row_values
 from statcv.inference import RandomEffects, Scores, joined_groups
-from statcv.inference.estimates.groups import among, group_estimates
+from statcv.inference.estimates.groups import (
+    among,
+    group_estimates,
+    group_name,
+    groups_of,
+)
 from statcv.inference.paired.adjusted import ADJUSTED, adjusted
 from statcv.inference.paired.groups import Group, compare_pair, group_differences
 from statcv.metrics import Metric
 from statcv.results.refittable import Refittable
+from statcv.tables import Table, labels_of
 from statcv.words import plural
 
 
@@ -77,7 +82,14 @@ def group_table(
             + ".",
             UndefinedMetricWarning,
         )
-    return table
+    return Table(
+        table,
+        f"Metrics of the held-out predictions by {name}",
+        ["metric", name, "estimate", "how", "n"],
+        limits={"estimate": ("lower", "upper")},
+        level=level,
+        words=labels_of(metrics),
+    )
 
 
 def heterogeneity(
@@ -137,8 +149,24 @@ def group_contrasts(
         Group.of(result.scores, label, codes == code, metrics, level)
         for code, label in enumerate(known)
     ]
-    return pd.concat(
+    table = pd.concat(
         [_contrasts(each, metric, reference) for metric in metrics], ignore_index=True
+    )
+    return Table(
+        table,
+        f"Differences between groups by {name}: the second minus the first",
+        {
+            "metric": "metric",
+            "first": "first",
+            "second": "second",
+            "difference": "difference",
+            "p": "p",
+            "p_holm": "p (Holm)",
+        },
+        limits={"difference": ("lower", "upper")},
+        level=level,
+        p=("p", "p_holm"),
+        words=labels_of(metrics),
     )
 
 
@@ -169,40 +197,3 @@ def _contrasts(groups: Sequence[Group], metric: Metric, reference: Any) -> pd.Da
         place = list(table.columns).index("p") + 1
         table.insert(place, column, adjusted(table["p"].to_numpy(float), method))
     return table
-
-
-def groups_of(result: Refittable, by: Any) -> pd.Series[Any]:
-    """Return the group of each record.
-
-    Parameters
-    ----------
-    result : CVResult
-    by : str or array-like
-        A column of the data, or one value per row of it.
-
-    Raises
-    ------
-    ArgumentError
-        If a record has two groups, or if its group is missing.
-    """
-    frame = as_frame(result.call.data)
-    groups, name = row_values(by, frame, "by"), group_name(by)
-    row = result.call.row
-    if row is not None and groups.groupby(frame[row]).nunique().gt(1).any():
-        raise ArgumentError(
-            f"by={name!r} differs among the rows of a record, but each record must be "
-            "in one group."
-        )
-    groups = groups.iloc[result.design.kept]
-    absent = int(groups.isna().sum())
-    if absent:
-        raise ArgumentError(
-            f"by={name!r} is missing in {absent} rows; fill in the values, or remove "
-            "those rows from the data."
-        )
-    return groups
-
-
-def group_name(by: Any) -> str:
-    """Return the name of a grouping, "group" if it has none."""
-    return by if isinstance(by, str) else str(getattr(by, "name", None) or "group")

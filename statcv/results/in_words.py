@@ -11,7 +11,7 @@ from statcv.folds import FoldPlan
 from statcv.formula import counted
 from statcv.inference import Estimate, Readable
 from statcv.results.refittable import Refittable
-from statcv.results.summary import WIDTH
+from statcv.tables import WIDTH
 from statcv.words import joined, listed, plural
 
 MOST_NAMED = 4  # largest number of predictors, or of classes, that are all named

@@ -30,7 +30,7 @@ from statcv.results.interval_notes import (
     others_measured,
     poorly_covered,
 )
-from statcv.results.summary import WIDTH
+from statcv.tables import WIDTH
 from statcv.words import plural
 
 # checks that the note on the training mean covers

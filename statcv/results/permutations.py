@@ -18,6 +18,7 @@ from statcv.metrics import Metric
 from statcv.results.cost import duration, seconds_once, warn_of_permutations
 from statcv.results.refits import Running, Wanted
 from statcv.results.refittable import Refittable
+from statcv.tables import Values
 
 Floats = NDArray[np.float64]
 
@@ -76,7 +77,10 @@ def null_distribution(
     wanted = [(metric, permutable_how(result, metric, how))]
     values = permuted(result, wanted, times, running)[0]
     numbers = pd.RangeIndex(1, times + 1, name="permutation")
-    return pd.Series(values, index=numbers, name=metric.name)
+    return Values(
+        pd.Series(values, index=numbers, name=metric.name),
+        f"{metric.label} under permuted outcomes",
+    )
 
 
 # ---- the bias where there is no skill ----

@@ -20,7 +20,7 @@ from statcv.inference.tests.permutation import Permuted, warn_of_undefined
 from statcv.metrics import Metric
 from statcv.models import Fit, Model
 from statcv.models.thresholds import Thresholded, threshold_in, threshold_used
-from statcv.results.summary import first_of
+from statcv.tables import Printed, Table, Values, wrapped
 
 if TYPE_CHECKING:
     from statcv.results.final import Equation, PointScore, WrittenModel
@@ -44,8 +44,8 @@ class Running:
         return {"n_jobs": self.n_jobs, "progress": self.progress}
 
 
-@dataclass(frozen=True, eq=False)
-class Refits:
+@dataclass(frozen=True, eq=False, repr=False)
+class Refits(Printed):
     """The refits of a result, each made when it is first needed and then kept.
 
     Attributes
@@ -168,6 +168,9 @@ class KeptPermutations:
 # ---- the model fitted to all rows, which is not cross-validated ----
 
 
+OF_FULL_FIT = "Predictions of the fit to all rows, which are not cross-validated"
+
+
 class FullModel:
     """The model fitted to all rows; it is not cross-validated.
 
@@ -204,10 +207,13 @@ class FullModel:
         self.coefficients = (
             None
             if fit.coefficients is None
-            else pd.Series(
-                list(fit.coefficients.values()),
-                design.outcome.named(fit.coefficients),
-                name="coefficient",
+            else Values(
+                pd.Series(
+                    list(fit.coefficients.values()),
+                    design.outcome.named(fit.coefficients),
+                    name="coefficient",
+                ),
+                "Coefficients of the fit to all rows",
             )
         )
 
@@ -437,20 +443,18 @@ class FullModel:
     ) -> pd.Series[Any] | pd.DataFrame:
         """Label predictions, as a series or as a frame with one column per class."""
         if predicted.ndim == 1:
-            return pd.Series(predicted, index=labels, name=name)
+            return Values(pd.Series(predicted, index=labels, name=name), OF_FULL_FIT)
         columns = list(self._design.outcome.levels)
-        return pd.DataFrame(predicted, index=labels, columns=columns)
+        table = pd.DataFrame(predicted, index=labels, columns=columns)
+        return Table(table, OF_FULL_FIT, indexed=True)
 
     def __repr__(self) -> str:
-        lines = [f"{self.described} (not cross-validated)"]
+        lines = wrapped(f"{self.described} (not cross-validated)")
         if self.chosen:
             said = ", ".join(_said(*item) for item in self.chosen.items())
-            lines.append(f"hyperparameters chosen on all rows: {said}")
+            lines += wrapped(f"hyperparameters chosen on all rows: {said}")
         if self.coefficients is not None:
-            shown = first_of(self.coefficients)
-            lines.append(shown.to_string())
-            if others := len(self.coefficients) - len(shown):
-                lines.append(f"and {others} others, in .coefficients")
+            lines += ["", str(self.coefficients)]
         return "\n".join(lines)
 
 

@@ -35,6 +35,7 @@ from statcv.inference import (
     resolve_how,
 )
 from statcv.inference.estimates.constants import constants_of
+from statcv.inference.estimates.groups import group_name, groups_of
 from statcv.inference.estimates.mean_model import mean_model_hand_till
 from statcv.inference.estimates.monte_carlo import MonteCarlo, monte_carlo
 from statcv.inference.estimates.no_skill import (
@@ -67,6 +68,7 @@ from statcv.results.skill import test_of_skill
 from statcv.results.summary import Summary
 from statcv.results.text import summarise, with_optimism
 from statcv.sensitivity import Sensitivity
+from statcv.tables import Table, Values, labels_of
 
 if TYPE_CHECKING:
     from statcv.results.drop1 import Drop1
@@ -99,8 +101,7 @@ class CVResult(Exports):
     call : Call
         The arguments of the call.
     threshold : float or None
-        The smallest probability classified as positive, if one fixed
-        threshold was used.
+        The smallest probability classified as positive, if one was fixed.
     warnings : tuple of str
         The warnings that the call gave, whether or not they were shown.
 
@@ -242,7 +243,10 @@ class CVResult(Exports):
         """
         if self.held.coefficients is None:
             raise CoefficientError(f"{self.learner.label} has no coefficients.")
-        return pd.concat([tables.fit_names(self.plan), self.held.coefficients], axis=1)
+        return Table(
+            pd.concat([tables.fit_names(self.plan), self.held.coefficients], axis=1),
+            "Coefficients of each fit",
+        )
 
     @property
     def tuned(self) -> pd.DataFrame:
@@ -275,7 +279,10 @@ class CVResult(Exports):
                 f"{self.learner.label}: nothing was tuned; cv(tune=) chooses "
                 "hyperparameters inside every training set."
             )
-        return pd.concat([tables.fit_names(self.plan), self.held.chosen], axis=1)
+        return Table(
+            pd.concat([tables.fit_names(self.plan), self.held.chosen], axis=1),
+            "Hyperparameters chosen inside each training set",
+        )
 
     @cached_property
     def tuning_path(self) -> pd.DataFrame:
@@ -308,7 +315,7 @@ class CVResult(Exports):
                 f"{self.learner.label}: nothing was tuned with tune=, which tries "
                 "several values and scores each."
             )
-        return fit.path
+        return Table(fit.path, "Hyperparameters tried on all rows, with their scores")
 
     @cached_property
     def learning_curves(self) -> pd.DataFrame:
@@ -333,10 +340,9 @@ class CVResult(Exports):
 
         There is one row per coefficient. The columns are ``term``, ``estimate``,
         ``std.error``, ``statistic``, ``p.value``, ``conf.low`` and ``conf.high``, and
-        ``fold.min`` and ``fold.max``, the smallest and the largest estimate over the
-        fits of the folds. Standard errors are those of R's ``glm`` and ``lm``, and the
-        intervals are Wald's, as ``confint.default`` gives. They are not
-        cross-validated. The classes of several are compared with the first.
+        ``fold.min`` and ``fold.max``, the range of the estimate over folds. Standard
+        errors are those of R's ``glm`` and ``lm``, and the intervals are Wald's. They
+        are not cross-validated.
 
         Parameters
         ----------
@@ -346,7 +352,7 @@ class CVResult(Exports):
         Raises
         ------
         CoefficientError
-            If the model has no coefficients. It is also an AttributeError.
+            If the model has no coefficients.
 
         Warns
         -----
@@ -392,12 +398,10 @@ class CVResult(Exports):
     def augment(self) -> pd.DataFrame:
         """Return the data with held-out predictions, as ``augment`` of R's broom.
 
-        There is one row per record and repeat, as in :attr:`predictions`, in the order
-        of the data; rows that were omitted are absent. After the columns of the data
-        come ``.repeat``, ``.fold``, ``.observed``, ``.fitted``, the held-out prediction
-        (one column per class, such as ``.fitted_high``, if there are several), and
-        ``.resid``, the difference of the two. Predictions of the fit to all rows, which
-        are broom's, are given by :meth:`predict`.
+        There is one row per record and repeat, in the order of the data; rows that were
+        omitted are absent. After the columns of the data come ``.repeat``, ``.fold``,
+        ``.observed``, ``.fitted``, the held-out prediction (several classes: one column
+        each), and ``.resid``, the difference of the two.
 
         Examples
         --------
@@ -430,26 +434,18 @@ class CVResult(Exports):
         metric : str, optional
             Name of the metric; the headline metric unless given.
         how, test, level
-            Way of combining folds, test, and confidence level, as in
-            :func:`statcv.compare`.
+            As in :func:`statcv.compare`.
 
         Returns
         -------
         Drop1
-            One row per term with the difference, its interval and p-value, and for a
-            model that is an unpenalised likelihood the likelihood-ratio test.
+            One row per term with the difference, its interval and p-value, and for an
+            unpenalised likelihood the likelihood-ratio test.
 
         Raises
         ------
-        ModelError
-            If the predictions come from other software.
-        FormulaError
-            If the formula has no term to drop.
-
-        Warns
-        -----
-        CostWarning
-            If the refits will take long; it is given before they start.
+        ModelError, FormulaError
+            If the predictions come from other software, or there is no term to drop.
 
         Examples
         --------
@@ -490,37 +486,31 @@ class CVResult(Exports):
             Way in which held-out predictions are combined. ``"pooled"`` computes the
             metric from the held-out predictions of all folds, ``"per_fold"`` averages
             it over folds, and ``"paired"`` compares only records that were both absent
-            from the training set of the same fit; it is available for auROC (Hand and
-            Till's with several classes), concordance and the calibration slope.
-            ``".632"`` and ``".632+"`` need ``scheme="bootstrap"``. Unless given, rank
-            metrics are paired if the scheme compares pairs, as ``rloocv`` does;
-            ``"per_fold"`` is the default under ``montecarlo`` and ``bootstrap``, and
-            for a rank metric if every fold has both classes; in all other cases it is
-            ``"pooled"``.
+            from the training set of the same fit; it is available for auROC,
+            concordance and the calibration slope. ``".632"`` and ``".632+"`` need
+            ``scheme="bootstrap"``. Unless given, rank metrics are paired if the scheme
+            compares pairs, as ``rloocv`` does, and per fold if every fold has both
+            classes; under ``montecarlo`` and ``bootstrap`` all metrics are per fold;
+            otherwise they are pooled.
         level : float, default 0.95
             Confidence level of the interval.
         interval : str, optional
-            Method of the interval. The default depends on the scheme, the metric and
-            the kind of outcome, and on whether the model maximises a likelihood, but
-            neither on the number of records nor on how the model is spelled. It makes
-            no refits. It is ``"infinitesimal_jackknife"`` for a model with a
-            likelihood, which counts the variation of the fits to first order; where
-            that is unknown, as for trees, it is ``"corrected_influence"`` for rank
-            metrics, and ``"records"`` or ``"influence"`` for others. For means over
-            folds of metrics that do not rank it is ``"corrected_t"``.
+            Method of the interval. The default makes no refits and depends on scheme,
+            metric, outcome and family of the model, not on the number of records:
+            ``"infinitesimal_jackknife"`` for a model with a likelihood, which counts
+            the variation of the fits to first order; otherwise
+            ``"corrected_influence"`` for rank metrics, ``"corrected_t"`` for other
+            means over folds, and ``"records"`` or ``"influence"``.
 
-            Computed from the existing predictions: ``"infinitesimal_jackknife"``,
-            ``"corrected_influence"``, ``"influence"``, ``"delong"`` and ``"logit"``
-            (the same on the logit scale) for auROC, ``"pairs"`` for paired
-            estimates, ``"corrected_t"`` over folds, ``"records"`` for a mean over
-            records, ``"bootstrap"`` and ``"bca"``. If an auROC is exactly 1 or 0, so
-            that the interval would have no width, the exact bound from disjoint pairs
-            is given instead, except for a 0 that the training means alone produce, as
-            under ``loocv``.
+            Others without refits: ``"delong"`` and ``"logit"`` (the same on the logit
+            scale) for auROC, ``"pairs"`` for paired estimates, ``"bootstrap"`` and
+            ``"bca"``. An auROC of exactly 1 or 0 has an exact bound from disjoint
+            pairs, except for a 0 that the training means alone produce, as under
+            ``loocv``.
 
-            Computed from refits, which also account for the variability of the fits:
-            ``"jackknife"``, ``"jackknife_logit"``, ``"corrected_jackknife"`` for auROC,
-            and ``"nested_cv"`` for a mean over records under k folds.
+            With refits, which also count the variability of the fits: ``"jackknife"``,
+            ``"jackknife_logit"``, ``"corrected_jackknife"`` for auROC, and
+            ``"nested_cv"`` for a mean over records under k folds.
         seed : int, numpy.random.Generator or None
             Seed for intervals that use random draws; the seed of the result if None.
         n_jobs, progress
@@ -538,19 +528,17 @@ class CVResult(Exports):
 
         Warns
         -----
-        CostWarning
-            If refits will take long; it is given before they start.
-        UndefinedMetricWarning
-            If the metric is undefined in some folds or repeats, with their number.
+        CostWarning, UndefinedMetricWarning
+            If refits will take long (given before they start), or the metric is
+            undefined in some folds or repeats, with their number.
 
         References
         ----------
         Efron & Tibshirani (1997), JASA 92:548 (.632 and .632+); DeLong, DeLong &
-        Clarke-Pearson (1988), Biometrics 44:837, and Obuchowski (1997), Biometrics
-        53:567, for clusters; LeDell, Petersen & van der Laan (2015), Electron.
-        J. Stat. 9:1583; Nadeau & Bengio (2003), Mach. Learn. 52:239; Bates, Hastie &
-        Tibshirani (2023), JASA 119:1434; Efron & Stein (1981), Ann. Stat. 9:586;
-        Wager, Hastie & Efron (2014), J. Mach. Learn. Res. 15:1625.
+        Clarke-Pearson (1988), Biometrics 44:837; LeDell, Petersen & van der Laan
+        (2015), Electron. J. Stat. 9:1583; Nadeau & Bengio (2003), Mach. Learn. 52:239;
+        Bates, Hastie & Tibshirani (2023), JASA 119:1434; Wager, Hastie & Efron (2014),
+        JMLR 15:1625.
 
         Examples
         --------
@@ -571,15 +559,11 @@ class CVResult(Exports):
     def metrics(self, level: float = 0.95, *, by: Any = None) -> pd.DataFrame:
         """Return a table of all metrics in every available form, one row per metric.
 
-        The columns are ``metric``, ``how`` and ``estimate`` (the default estimate) with
-        ``lower`` and ``upper``; ``interval``, the method of the interval, with a note
-        if it takes the fits as given, or ``"none"`` with the reason; ``no_skill``, the
-        value without skill; ``pooled`` with its Monte Carlo sd over repeats;
-        ``per_fold`` with the sd over folds, the number of folds, and the number of
-        folds in which the metric is undefined; ``paired``, for auROC (Hand and Till's
-        with several classes), concordance and the calibration slope, with its Monte
-        Carlo sd, which can be estimated from a single sample of pairs; and ``boot632``
-        and ``boot632plus`` under ``scheme="bootstrap"`` only.
+        The columns are ``metric``, ``how``, ``estimate`` with ``lower`` and ``upper``,
+        ``interval`` (the method, or ``"none"`` with the reason), ``no_skill``, and the
+        metric in each form, ``pooled``, ``per_fold`` and ``paired``, with its standard
+        deviation over repeats or folds and the number of folds in which it is
+        undefined.
 
         Parameters
         ----------
@@ -589,7 +573,7 @@ class CVResult(Exports):
             Grouping of the records: a column of the data, or one value per row of it.
             The table then has one row per metric and group, computed from the records
             of that group alone. With the column that defined the folds this is
-            internal-external validation; :meth:`heterogeneity` combines the groups.
+            internal-external validation.
 
         Warns
         -----
@@ -609,7 +593,7 @@ class CVResult(Exports):
         """
         if by is None:
             return tables.metrics_table(self, level)
-        codes, name = groups.groups_of(self, by), groups.group_name(by)
+        codes, name = groups_of(self, by), group_name(by)
         return groups.group_table(self.scores, self.chosen_metrics, codes, name, level)
 
     def compare_groups(
@@ -622,17 +606,13 @@ class CVResult(Exports):
     ) -> pd.DataFrame:
         """Return differences of the metrics between groups of the records.
 
-        There is one row per metric and pair of groups. The columns are ``metric``;
-        ``first`` and ``second``, the groups; ``how``; ``difference``, the second
-        estimate of :meth:`metrics` minus the first; ``se``, ``lower``, ``upper``,
-        ``statistic`` and ``p``; ``p_holm`` and ``p_bh``, adjusted for the number of
-        pairs; and ``interval``, the method, or ``"none"`` with the reason.
-
-        The variance is the sum of those of both groups' default intervals less twice
-        the covariance, which comes from the fits that predict both groups, and from
-        clusters (equal values of the stratifier) with records in both. Student's t has
-        the degrees of freedom of Welch and Satterthwaite.
-        :func:`statcv.plots.plot_groups` draws the estimates and the differences.
+        There is one row per metric and pair of groups. The columns are ``metric``,
+        ``first``, ``second``, ``how``, ``difference`` (second minus first), ``se``,
+        ``lower``, ``upper``, ``statistic``, ``p``, ``p_holm`` and ``p_bh``, adjusted
+        for the number of pairs, and ``interval``, the method, or ``"none"`` with the
+        reason. The variance counts the covariance of groups that the same fits predict,
+        or that share clusters. :func:`statcv.plots.plot_groups` draws the estimates and
+        the differences.
 
         Parameters
         ----------
@@ -652,8 +632,8 @@ class CVResult(Exports):
 
         References
         ----------
-        Collins, Moons, Dhiman, …, Logullo (2024), BMJ 385:e078378 (TRIPOD+AI, items
-        3c, 12 and 23).
+        Collins, Moons, Dhiman, …, Logullo (2024), BMJ 385:e078378 (TRIPOD+AI, items 3c,
+        12 and 23).
 
         Examples
         --------
@@ -673,9 +653,7 @@ class CVResult(Exports):
         """Combine a metric's estimates over groups, and measure their heterogeneity.
 
         The groups are combined by a random-effects meta-analysis (REML, with the
-        interval of Hartung and Knapp), as in internal-external validation by the
-        held-out site. Metrics between 0 and 1, such as auROC, are combined on the logit
-        scale.
+        interval of Hartung and Knapp), on the logit scale for metrics between 0 and 1.
 
         Parameters
         ----------
@@ -689,8 +667,8 @@ class CVResult(Exports):
         Returns
         -------
         RandomEffects
-            The combined estimate with its interval, ``tau2``, ``i2``, the test of
-            heterogeneity, and the prediction interval for a new group.
+            ``estimate`` with its interval, ``tau2``, ``i2``, the test of heterogeneity,
+            and the prediction interval for a new group.
 
         References
         ----------
@@ -801,54 +779,40 @@ class CVResult(Exports):
         metric, how : str, optional
             Metric and way of combining, as in :meth:`estimate`.
         null : float, optional
-            Value of the metric under the null hypothesis. Unless given, it is the value
-            without skill if the metric has one, such as 0.5 for auROC. A permutation
-            test has a single null hypothesis, that outcome and predictors are
-            unrelated; it estimates the centre of the null distribution and reports it.
+            Value of the metric under the null hypothesis; unless given, the value
+            without skill, such as 0.5 for auROC. A permutation test estimates the
+            centre of its null distribution instead.
         method : str, optional
             Kind of test. ``"permutation"``, the default if the model can be refitted,
             permutes the outcome and repeats the whole cross-validation
-            (:meth:`null_distribution`). The name of an interval of :meth:`estimate`,
-            such as ``"corrected_t"`` or ``"delong"``, gives a Wald test with its
-            standard error. ``"t"`` is a plain t test over folds, which does not hold
-            its nominal size; a warning says so.
+            (:meth:`null_distribution`). The name of an interval of :meth:`estimate`
+            gives a Wald test with its standard error. ``"t"`` is a plain t test over
+            folds, which does not hold its nominal size; a warning says so.
         alternative : {"greater", "less", "two-sided"}, optional
             Alternative hypothesis; by default the direction of better predictions, or
             both sides if the best value lies in between, as for a calibration slope.
         n_permutations : int, default 999
-            Number of permutations. If the fits are made one by one and will take long,
-            a :class:`~statcv.errors.CostWarning` states the expected time beforehand.
+            Number of permutations.
         level : float, default 0.95
             Confidence level of the interval.
         seed, n_jobs, progress
-            Seed, number of processes and progress bar, as in
-            :meth:`null_distribution`; they also apply to intervals that use random
-            draws or refits.
+            As in :meth:`null_distribution`.
 
         Returns
         -------
         HTest
-            The ``statistic``, ``p_value``, ``estimate``, ``null``, interval and
-            assumptions; ``print`` shows them. A test that is not available has NaN and
-            states the reason.
+            The test; one that is not available has NaN and states the reason.
 
         Raises
         ------
-        MetricError
-            If the metric or the method is unknown, if no value stands for no skill and
-            ``null`` is not given, or if ``null`` is outside the range of the metric.
-        ArgumentError, ArgumentTypeError
-            If ``alternative`` or ``n_permutations`` is out of range.
-        ModelError
-            If ``method="permutation"`` is requested for predictions from other
-            software.
+        MetricError, ArgumentError, ModelError
+            If metric, method or null hypothesis are not valid, or predictions from
+            other software would have to be refitted.
 
         Warns
         -----
-        CostWarning
-            If a permutation test will take long; it is given before the test starts.
-        FoldWarning
-            If ``method="t"``, with the measured size of the test.
+        CostWarning, FoldWarning
+            If permutations will take long (given before they start); if ``method="t"``.
 
         Examples
         --------
@@ -885,11 +849,10 @@ class CVResult(Exports):
         """Return a metric's distribution when outcome and predictors are unrelated.
 
         The outcome is permuted among the records, and the whole cross-validation is
-        repeated with refits. Folds that were constructed from the outcome (to spread
-        classes or to rebalance training sets) are permuted with it; other folds stay
-        with the records. If ``stratify=`` defines clusters by value or by hash, whole
-        clusters exchange their outcomes with clusters of the same size. Under
-        leave-one-out the mean auROC is then far from 0.5 (Austin, Pe'er & Korem 2024).
+        repeated with refits. Folds that were constructed from the outcome are permuted
+        with it; other folds stay with the records. Whole clusters exchange their
+        outcomes with clusters of the same size. Under leave-one-out the mean auROC is
+        then far from 0.5.
 
         Parameters
         ----------
@@ -906,19 +869,15 @@ class CVResult(Exports):
         Returns
         -------
         pandas.Series
-            The values, one per permutation, numbered from 1. A value is NaN if the
-            metric is undefined or the model cannot be fitted.
+            The values, one per permutation; NaN if the metric is undefined or the model
+            cannot be fitted.
 
         Raises
         ------
-        MetricError
-            If the metric is unknown, or not available in that form.
-        ModelError
-            If the predictions come from other software, so that nothing can be
-            refitted.
-        SchemeError
-            If the folds depend on both the outcome and bins of a covariate, or if no
-            two clusters have the same number of records but different outcomes.
+        MetricError, ModelError, SchemeError
+            If the metric is not available, nothing can be refitted, or the outcome
+            cannot be permuted: the folds depend on it and on bins of a covariate, or no
+            two clusters of the same size have different outcomes.
 
         Examples
         --------
@@ -947,37 +906,34 @@ class CVResult(Exports):
     ) -> NullBias:
         """Return the bias of an estimate when there is no skill.
 
-        The bias is the mean of the estimate over permuted outcomes
-        (:meth:`null_distribution`) minus its value without skill. Pooled rank metrics
-        are biased: strongly downwards under leave-one-out, where the training mean
-        reveals the held-out label, and slightly wherever records of different fits are
-        compared, as under ``rloocv`` and exactly stratified folds, because each record
-        is in the other's training set. Paired estimates are not biased.
+        The bias is the mean of the estimate over permuted outcomes minus its value
+        without skill. Pooled rank metrics are biased: strongly downwards under
+        leave-one-out, where the training mean reveals the held-out label, and slightly
+        wherever records of different fits are compared. Paired estimates are not
+        biased. It is not the bias when there is skill, and must not be subtracted from
+        an estimate.
 
         Parameters
         ----------
         metric, how : str, optional
-            Metric and way of combining, as in :meth:`null_distribution`.
+            Metric and way of combining, as in :meth:`estimate`.
         n_permutations : int, default 200
-            Number of permutations. Permutations that :meth:`test` or
-            :meth:`null_distribution` made with the same seed are reused.
+            Number of permutations. Those of :meth:`test` and :meth:`null_distribution`
+            with the same seed are reused.
         seed, n_jobs, progress
-            Seed, number of processes and progress bar, as in
-            :meth:`null_distribution`.
+            As in :meth:`null_distribution`.
 
         Returns
         -------
         NullBias
-            The bias with its Monte Carlo standard error; ``print`` states it in a
-            sentence, and ``float`` of it is the bias alone. It does not apply to an
-            estimate of a model that has skill.
+            ``bias`` with its Monte Carlo standard error ``se``, ``mean`` and
+            ``no_skill``; ``print`` states it in a sentence, and ``float`` of it is the
+            bias alone.
 
         Raises
         ------
-        MetricError
-            If no single value of the metric stands for no skill.
-        ModelError, SchemeError
-            If the outcome cannot be permuted, as for :meth:`null_distribution`.
+        MetricError, ModelError, SchemeError
+            If no single value stands for no skill, or the outcome cannot be permuted.
 
         Warns
         -----
@@ -986,7 +942,7 @@ class CVResult(Exports):
 
         References
         ----------
-        Austin, Pe'er & Korem (2024).
+        Austin, Pe'er & Korem (2024), arXiv:2406.01652.
 
         Examples
         --------
@@ -1022,12 +978,11 @@ class CVResult(Exports):
         """The value of each metric without skill, in general and in these folds.
 
         There is one row per metric. The columns are ``metric``, ``how``, ``no_skill``
-        (the metric of one constant prediction for all records; for auPR its mean over
-        random orders of them, which exceeds the share of positive records where these
-        are few), ``without_predictors`` (the metric of the same model under this plan
-        once its predictors are removed, with its class weights and threshold) and
-        ``bias``, the second value minus the first. :func:`statcv.cv` warns if the bias
-        is more than a tenth of the distance from no skill to a perfect value.
+        (of one constant prediction; for auPR the mean over random orders),
+        ``without_predictors`` (of the same model under this plan once its predictors
+        are removed) and ``bias``, the second value minus the first. :func:`statcv.cv`
+        warns if the bias is more than a tenth of the distance from no skill to a
+        perfect value.
 
         Examples
         --------
@@ -1080,9 +1035,8 @@ class CVResult(Exports):
         Parameters
         ----------
         new : data frame, optional
-            New rows. By default the rows to which the model was fitted are predicted;
-            the series is then called ``fitted``, is labelled as the data, and is
-            optimistic. Held-out predictions are in :attr:`predictions`.
+            New rows; by default the rows to which the model was fitted, whose
+            predictions are optimistic.
 
         Returns
         -------
@@ -1133,7 +1087,11 @@ class CVResult(Exports):
         Name: optimism, dtype: float64
         """
         table = self.metrics().set_index("metric")["estimate"]
-        return (self.apparent - table).rename("optimism")
+        return Values(
+            (self.apparent - table).rename("optimism"),
+            "Apparent value minus the cross-validated estimate of each metric",
+            words=labels_of(self.chosen_metrics),
+        )
 
     @overload
     def optimism_corrected(
@@ -1189,19 +1147,18 @@ class CVResult(Exports):
         Parameters
         ----------
         metric : str or list of str, optional
-            Name of the metric, or of several that are computed from the same fits; the
-            headline metric unless given.
+            Name of the metric, or of several from the same fits; the headline metric
+            unless given.
         n_boot : int, default 500
             Number of bootstrap samples.
         level : float, default 0.95
             Confidence level of the interval.
         interval : {"cross_validated", "abcloc", "location_shifted", "two_stage"}
             Method of the interval: the half-widths of the cross-validated metric's
-            default interval, on the logit scale for a metric between 0 and 1; the
-            limits of ``rms`` from version 8.1; the apparent interval shifted by the
-            optimism; or a bootstrap of the whole correction, which needs ``n_boot``
-            times as many fits: 250,500 unless ``n_boot`` is given. The last two are too
-            narrow and too high with few records for each predictor.
+            default interval; the limits of ``rms`` from version 8.1; the apparent
+            interval shifted by the optimism; or a bootstrap of the whole correction,
+            which needs ``n_boot`` times as many fits. The last two are too narrow with
+            few records for each predictor.
         stratified : bool, default False
             Whether each class is resampled separately.
         seed, n_jobs, progress
@@ -1270,37 +1227,35 @@ class CVResult(Exports):
         n_jobs: int | None = None,
         progress: bool | None = None,
     ) -> CorrectedCalibration:
-        """Return the calibration curve of the fit to all rows, less its optimism.
+        """Return the calibration curve of the fit to all rows, minus its optimism.
 
         The curve of a bootstrap sample's fit on that sample, minus that on all records,
-        is averaged over samples, at 50 probabilities between the fifth smallest and the
-        fifth largest prediction. This is an alternative to the curve of held-out
-        predictions, which ``plot("calibration")`` draws.
+        is averaged over samples. The curve of held-out predictions is that of
+        :func:`statcv.plots.plot_calibration`.
 
         Parameters
         ----------
         n_boot : int, default 500
             Number of bootstrap samples.
         level : float, default 0.95
-            Confidence level of the pointwise band, whose limits are those of ``rms``
-            from version 8.1 (ABCLOC), as in :meth:`optimism_corrected`.
+            Confidence level of the pointwise band, which is that of ``rms`` from
+            version 8.1.
         smooth : {"spline", "loess"}
             The smoother, as in :func:`statcv.metrics.calibration_curve`.
         seed, n_jobs, progress
-            Seed, number of processes and progress bar, as in :meth:`estimate`.
+            As in :meth:`estimate`.
 
         Returns
         -------
         CorrectedCalibration
-            The apparent and the corrected curve, and the band.
+            The ``apparent`` and the ``corrected`` curve at ``predicted``, and the band;
             :func:`statcv.plots.plot_corrected_calibration` draws them.
 
         Raises
         ------
-        OutcomeError
-            If the outcome does not have two classes.
-        MetricError
-            If the predictions are not probabilities.
+        OutcomeError, MetricError
+            If the outcome does not have two classes, or the predictions are not
+            probabilities.
 
         References
         ----------
@@ -1544,18 +1499,23 @@ class CVResult(Exports):
 
     # ---- pictures ----
 
-    def plot(self) -> NDArray[Any]:
-        """Draw the standard panel: ROC, precision-recall, predictions, fold balance.
+    def plot(self, *, by: Any = None, level: float = 0.95) -> NDArray[Any]:
+        """Draw the four plots that a referee asks for.
 
-        For an external validation with probabilities of two classes it is that of
-        :func:`statcv.plots.plot_referee`. With several classes it has ROC curves and
-        calibration of each class against the others, with a continuous outcome
-        predictions against observations.
+        For two classes these are the ROC curve, calibration, the decision curve and the
+        risks by outcome; :func:`statcv.plots.plot_referee` has those of other outcomes.
+
+        Parameters
+        ----------
+        by : str or array-like, optional
+            Grouping of the records, with one curve per group.
+        level : float, default 0.95
+            Confidence level of the bands and intervals.
 
         Returns
         -------
-        numpy.ndarray of matplotlib Axes
-            The panels.
+        numpy.ndarray of matplotlib Axes, shape (2, 2)
+            The Axes of the four plots.
 
         Examples
         --------
@@ -1565,15 +1525,9 @@ class CVResult(Exports):
         >>> axes.shape
         (2, 2)
         """
-        from statcv.plots import plot_panel, plot_referee
-        from statcv.plots.classes import plot_classes
+        from statcv.plots import plot_referee
 
-        if self.design.outcome.kind == "multiclass":
-            return plot_classes(self)
-        binary = self.design.outcome.kind == "binary"
-        if binary and self.scores.external and self.scores.probabilities:
-            return plot_referee(self)
-        return plot_panel(self)
+        return plot_referee(self, by=by, level=level)
 
     # ---- defaults of arguments ----
 

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from statcv.arguments import check_types, is_whole
+from statcv.arguments import check_types
 from statcv.errors import ArgumentError
 from statcv.results.export import PaperTable
 from statcv.results.word import write_word
 from statcv.results.writers import WRITERS, Writer
+from statcv.tables import WIDTH
 
-WIDTH = 79
 MOST_CAPTION = 16  # characters of a caption that may head a column of shorter names
 LEAST_NAME = 10  # width from which the names of rows are broken into lines
 MANY = 60  # largest number of coefficients that a report lists
@@ -244,64 +243,3 @@ def _lines(caption: str, table: pd.DataFrame) -> list[str]:
         *above, last = textwrap.wrap(name, max(width, 1)) or [""]
         lines += [*above, "  ".join([f"{last:<{width}}", *row]).rstrip()]
     return lines
-
-
-def number(value: Any, se: float = np.nan) -> str:
-    """Return a number with as many digits as its standard error warrants.
-
-    >>> number(0.123456, 0.02), number(123.456, 20.0), number(float("nan"))
-    ('0.123', '123', '–')
-    """
-    if value is None or np.isnan(value):
-        return "–"
-    if np.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    if np.isfinite(se) and se > 0:
-        places = decimals(se)
-    else:
-        places = 3 if abs(value) < 100 else 1
-    return f"{round(float(value), places) + 0.0:.{places}f}"
-
-
-def decimals(se: float) -> int:
-    """Return the number of decimals that a standard error above 0 warrants.
-
-    >>> decimals(0.02), decimals(20.0)
-    (3, 0)
-    """
-    return int(np.clip(1 - np.floor(np.log10(se)), 0, 6))
-
-
-def check_digits(digits: int | None) -> None:
-    """Check the number of decimals of a table.
-
-    Raises
-    ------
-    ArgumentError
-        If it is not an integer from 0 to 12, or None.
-    """
-    if digits is not None and not (is_whole(digits) and 0 <= digits <= 12):
-        raise ArgumentError(f"digits must be an integer from 0 to 12, not {digits!r}.")
-
-
-def column(
-    values: Sequence[float], ses: Sequence[float], digits: int | None = None
-) -> list[str]:
-    """Return the numbers of a column, all with the same number of decimals.
-
-    The smallest standard error determines the number of decimals unless it is given as
-    ``digits``; it is 3 if there is no standard error.
-
-    >>> column([0.123456, 12.3456, float("nan")], [0.02, 0.5, float("nan")])
-    ['0.123', '12.346', '–']
-    """
-    if digits is not None:
-        return [
-            f"{round(float(value), digits) + 0.0:.{digits}f}"
-            if np.isfinite(value)
-            else number(value)
-            for value in values
-        ]
-    known = [float(se) for se in ses if np.isfinite(se) and se > 0]
-    least = min(known, default=np.nan)
-    return [number(value, least) for value in values]

@@ -24,6 +24,7 @@ from statcv.inference.estimates.values import know_values
 from statcv.metrics import Metric, is_listed
 from statcv.results.estimates import is_bootstrap
 from statcv.results.refittable import Refittable
+from statcv.tables import Table, Values, labels_of
 
 # ---- records and fits ----
 
@@ -61,7 +62,7 @@ def predictions_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.Data
     # pandas is slow to look for a dtype of names that are keys of a dict
     table = pd.DataFrame(dict(enumerate(columns.values())), copy=False)
     table.columns = _index_of(tuple(columns)).view()
-    return table
+    return Table(table, "Held-out predictions", list(columns)[plan.repeats == 1 :])
 
 
 @lru_cache
@@ -82,10 +83,12 @@ def pairs_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.DataFrame:
         partner=design.labels[other],
         observed=_observed(design, own),
     )
-    if design.outcome.kind == "multiclass":
-        return table
-    return table.assign(
-        predicted=left.predicted[one], predicted_partner=left.predicted[two]
+    if design.outcome.kind != "multiclass":
+        table = table.assign(
+            predicted=left.predicted[one], predicted_partner=left.predicted[two]
+        )
+    return Table(
+        table, "Pairs of records with different outcomes, predicted by one fit"
     )
 
 
@@ -100,11 +103,14 @@ def folds_table(design: Design, plan: FoldPlan, held: Held) -> pd.DataFrame:
         for k, level in enumerate(outcome.levels):
             table[f"train_{level}"] = training[:, k]
             table[f"test_{level}"] = test[plan.fits.split_of, k]
-    return table.assign(
+    table = table.assign(
         dropped=plan.dropped.sizes,
         converged=held.converged,
         separated=held.separated,
         seconds=held.seconds,
+    )
+    return Table(
+        table, "Fits, with the numbers of records that they train and hold out"
     )
 
 
@@ -136,10 +142,14 @@ def learning_table(plan: FoldPlan, held: Held) -> pd.DataFrame:
     ]
     table = pd.concat(parts, ignore_index=True)
     names = fit_names(plan).iloc[table["fit"] - 1].reset_index(drop=True)
-    return pd.concat([names, table], axis=1)
+    return Table(
+        pd.concat([names, table], axis=1), "Metric after each round of boosting"
+    )
 
 
 # ---- metrics ----
+
+SHOWN_OF_METRICS = ("metric", "estimate", "how", "no_skill")
 
 
 def metrics_table(result: Refittable, level: float) -> pd.DataFrame:
@@ -188,7 +198,17 @@ def metrics_table(result: Refittable, level: float) -> pd.DataFrame:
             f"predictions{why}.",
             UndefinedMetricWarning,
         )
-    return table
+    boot = [name for name in ("boot632", "boot632plus") if name in table]
+    headings = {"no_skill": "no skill", "boot632": ".632", "boot632plus": ".632+"}
+    return Table(
+        table,
+        "Metrics of the held-out predictions",
+        {one: headings.get(one, one) for one in (*SHOWN_OF_METRICS, *boot)},
+        limits={"estimate": ("lower", "upper")},
+        alike=("no_skill", *boot),
+        level=level,
+        words=labels_of(metrics),
+    )
 
 
 def _ways(scores: Scores, metric: Metric) -> tuple[str, ...]:
@@ -240,7 +260,11 @@ def apparent(result: Refittable) -> pd.Series[float]:
         cut = result.refits.full_threshold(metric)
         read = metric.readable(result.refits.fitted, result.held.probabilities, cut)
         values[metric.name] = metric(y, read, baseline, cut)
-    return pd.Series(values, name="apparent", dtype=float)
+    return Values(
+        pd.Series(values, name="apparent", dtype=float),
+        "Metrics of the fit to all rows, on these same rows",
+        words=labels_of(result.chosen_metrics),
+    )
 
 
 def _labels(design: Design, rows: NDArray[np.intp]) -> Any:

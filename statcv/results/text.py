@@ -18,7 +18,8 @@ from statcv.inference.refits.optimism_table import OptimismTable
 from statcv.results.in_words import methods_in_words
 from statcv.results.notes import notes_of, shown_notes
 from statcv.results.refittable import Refittable
-from statcv.results.summary import Summary, check_digits, column, first_of
+from statcv.results.summary import Summary, first_of
+from statcv.tables import check_digits, column
 from statcv.words import percent, plural, with_interval, with_limits
 
 COEFFICIENTS = ("final", "folds")

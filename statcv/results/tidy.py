@@ -16,6 +16,7 @@ from statcv.metrics.areas.placements import symmetric_limits
 from statcv.models.likelihood import Gaussian, Generalized
 from statcv.results.comparison.likelihood_ratio import why_no_likelihood
 from statcv.results.refittable import Refittable
+from statcv.tables import Table, labels_of
 from statcv.words import plural
 
 Floats = NDArray[np.float64]
@@ -49,7 +50,21 @@ def tidy(result: Refittable, level: float) -> pd.DataFrame:
     if over is not None:
         over = over.reindex(columns=list(estimates.index))
         table["fold.min"], table["fold.max"] = over.min().array, over.max().array
-    return table
+    return Table(
+        table,
+        "Coefficients of the fit to all rows, with their range over the folds",
+        {
+            "term": "term",
+            "estimate": "estimate",
+            "p.value": "p",
+            "fold.min": "least of folds",
+            "fold.max": "largest of folds",
+        },
+        limits={"estimate": ("conf.low", "conf.high")},
+        alike=("fold.min", "fold.max"),
+        level=level,
+        p=("p.value",),
+    )
 
 
 def _standard_errors(result: Refittable, values: Floats) -> tuple[Floats, float, str]:
@@ -124,7 +139,14 @@ def glance(result: Refittable, level: float) -> pd.DataFrame:
     }
     for name, *values in table.loc[1:, wanted].itertuples(index=False):
         row |= dict(zip((name, f"{name}.low", f"{name}.high"), values, strict=True))
-    return pd.DataFrame([row])
+    return Table(
+        pd.DataFrame([row]),
+        "The cross-validation in one row",
+        ["nobs", "model", "scheme", "metric", "estimate"],
+        limits={"estimate": ("conf.low", "conf.high")},
+        level=level,
+        words=labels_of(result.chosen_metrics),
+    )
 
 
 def augment(result: Refittable) -> pd.DataFrame:
@@ -137,4 +159,7 @@ def augment(result: Refittable) -> pd.DataFrame:
         table[f".{str(name).replace('predicted', 'fitted')}"] = column.array
     if ".fitted" in table:
         table[".resid"] = table[".observed"] - table[".fitted"]
-    return table
+    added = [name for name in table if str(name).startswith(".")]
+    first = [*added, *(name for name in table if name not in added)]
+    caption = "Data with the held-out predictions"
+    return Table(table, caption, {name: str(name) for name in first})

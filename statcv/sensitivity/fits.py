@@ -177,7 +177,7 @@ class Sensitivity:
         return matrices if isinstance(matrices, Learnt) and not changed else None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what can be computed again."""
+        """Omit what can be computed again."""
         return {name: getattr(self, name) for name in ("setup", "fits", "likelihood")}
 
     def _rows(self, numbers: Numbers, row: Numbers) -> BasisRows:

@@ -65,3 +65,8 @@ __all__ = [
     "thresholds_of",
     "verify",
 ]
+
+
+def __dir__() -> list[str]:
+    """Offer public names alone."""
+    return sorted(__all__)

@@ -86,11 +86,10 @@ def agree(
         For each column that is not a number, its levels in order. The second level of
         the outcome is positive; unless given, it is 1 of 0 and 1.
     model : {"logit", "ridge", "firth", "linear"}, Logit, Linear or Trees
-        The model; ``"ridge"`` has C = 1. Boosted trees are
-        :class:`statcv.sites.Trees`.
+        The model; ``"ridge"`` has C = 1.
     rebalance : bool
-        Whether each site drops training records of its larger class, in the order of a
-        hash, so that all training sets have equal class counts.
+        Whether each site drops training records of its larger class, so that all
+        training sets have equal class counts.
     metrics : str or sequence of str, optional
         Metrics; all that are available unless given. The first is the headline.
     decisions : sequence of float
@@ -100,13 +99,13 @@ def agree(
     bins : int, default 128
         Number of bins of the linear predictor in which a site counts its records.
     rounds : int, default 40
-        Budget of rounds.
+        Largest number of rounds.
     permutations : int, default 199
         Number of permutations of the test of no association.
     sites : sequence of str
         Names of the sites; unless given, any sites may join.
     seed : int, numpy.random.Generator or None
-        Seed of whatever is random.
+        Seed for all random draws.
 
     Returns
     -------
@@ -115,10 +114,9 @@ def agree(
 
     Raises
     ------
-    FormulaError
-        If a term learns from data, or a column that is not a number has no levels.
-    ArgumentError, ModelError
-        If another argument is not available for sites.
+    FormulaError, ArgumentError, ModelError
+        If a term learns from data, a column that is not a number has no levels, or an
+        argument is not available for sites.
 
     Examples
     --------

@@ -12,10 +12,11 @@ from statcv.sites.ledger import Entry
 from statcv.sites.messages import Message, is_refusal
 from statcv.sites.plan import SitesPlan
 from statcv.sites.site import Site
+from statcv.tables import wrapped
 from statcv.words import listed, plural
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verified:
     """What a replay of a log found.
 
@@ -29,7 +30,7 @@ class Verified:
         Number of bytes that the log says were sent, and of those that the replay made
         again.
     whole : bool
-        Whether no entry was changed, left out or put in since it was written.
+        Whether no entry was changed, removed or added since it was written.
     trees : bool
         Whether trees were taken as they were kept, since the messages that grew them
         are not in the log.
@@ -59,7 +60,12 @@ class Verified:
         """Whether every byte was recomputed, and the log is whole."""
         return self.whole and self.sent == self.recomputed
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
+        return "\n".join(wrapped(self.sentence))
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in words."""
         share = self.recomputed / max(self.sent, 1)
         state = "whole" if self.whole else "changed since it was written"
         return (
@@ -80,9 +86,6 @@ def verify(
 ) -> Verified:
     """Replay a log on the data of the site, and compare every byte that was sent.
 
-    The messages by which trees are grown go over XGBoost's federated server and are not
-    in the log; whatever follows from the trees is computed again.
-
     Parameters
     ----------
     plan : SitesPlan
@@ -94,6 +97,7 @@ def verify(
         Its name.
     trees : sequence of bytes, optional
         The trees of the site, as ``Site.trees.raw`` has them, if the plan grows trees.
+        How they were grown is not in the log; what follows from them is computed again.
 
     Examples
     --------
@@ -147,8 +151,8 @@ def audit_logs(plan: SitesPlan, logs: Mapping[str, Sequence[Entry]]) -> int:
     Raises
     ------
     SiteError
-        With the first round that was not published as it should be; or if the log of a
-        site is missing or shorter than others.
+        With the first round that was not published as it should be; or if logs are
+        missing or shorter than others.
 
     Examples
     --------

@@ -88,19 +88,10 @@ def sql_sums(
 ) -> str:
     """Return a query for the sums that :func:`statcv.sites.from_sums` reads.
 
-    Its columns are ``what``, ``fold``, ``class``, ``last_bin`` and ``value``. A row
-    ``count`` has the number of records of a fold and a class from the bin after the
-    last row's to ``last_bin``. Rows ``n``, ``observed``, ``predicted``, ``brier`` and
-    ``log_loss`` are sums over a fold; three more, of squares, are over all folds and
-    give standard errors.
-
-    Bins are joined in the query. It goes through the edges from low to high, first
-    those at which decisions are made and then, between those that it kept, the others;
-    an edge is kept if the records since the last kept edge, and those that are still to
-    come, number 0 or at least ``cell``. No other counts are returned, so that no
-    difference of two of them is smaller. A fold with fewer than ``cell`` records of
-    either class is ``withheld``, with its sums. A site answers such a query once: the
-    difference of two answers, by other edges or on changed records, can reveal a
+    Bins of the probability are joined in the query until each count is 0 or at least
+    ``cell``, and no other counts are returned. A fold with fewer than ``cell`` records
+    of either class is ``withheld``, with its sums. A site answers such a query once:
+    the difference of two answers, by other edges or on changed records, can reveal a
     record.
 
     Parameters
@@ -116,13 +107,12 @@ def sql_sums(
     dialect : {"duckdb", "sqlite", "postgresql"}
         Dialect of SQL. SQLite needs its mathematical functions (``ln``).
     fold : str, optional
-        Column with the number of the fold, such as ``sql_fold`` or
-        ``sql_bins`` of ``statcv.folds.strata`` make it. Unless given, the records
-        are counted over all folds; auROC is then pooled, and closer bounded where
-        sites are small, since fewer bins are joined.
+        Column with the number of the fold, such as ``sql_fold`` or ``sql_bins`` of
+        ``statcv.folds.strata`` make it. Unless given, records are counted over all
+        folds; auROC is then pooled, and bounded more closely if sites are small.
     edges : array-like of float, optional
         Rising edges between bins of the probability, equal at all sites; those of
-        :func:`statcv.sites.probability_edges` unless given.
+        ``statcv.sites.probability_edges()`` unless given.
     decisions : sequence of float
         Probabilities at which the net benefit is stated.
     cell : int, default 5
@@ -131,8 +121,9 @@ def sql_sums(
     Returns
     -------
     str
-        A query without parameters. Rows in which anything is missing, or is not an
-        outcome or a probability, are left out; a row ``left_out`` has their number, or
+        A query without parameters, with the columns ``what``, ``fold``, ``class``,
+        ``last_bin`` and ``value``: counts up to ``last_bin``, and sums over a fold.
+        Rows that are not complete are omitted; a row ``left_out`` has their number, or
         nothing if that is small.
 
     Examples
@@ -177,10 +168,11 @@ def sql_sums(
         "log_loss_squared": "SUM(loss * loss)",
     }
     told = [
-        f"SELECT '{name}', fold, NULL, NULL, {sums[name]} FROM told GROUP BY fold"
+        f"SELECT '{name}', fold, NULL, NULL, {sums[name]} FROM scored GROUP BY fold"
         for name in OF_FOLDS
     ] + [
-        f"SELECT '{name}', NULL, NULL, NULL, {sums[name]} FROM told" for name in OF_SITE
+        f"SELECT '{name}', NULL, NULL, NULL, {sums[name]} FROM scored"
+        for name in OF_SITE
     ]
     union = "\nUNION ALL ".join(told)
     number = agreement_number(at, decisions, cell)
@@ -199,15 +191,15 @@ used AS (
   FROM given WHERE fold IS NOT NULL AND y IN (0, 1) AND p >= 0 AND p <= 1
 ),
 small AS (SELECT fold FROM used GROUP BY fold HAVING {small}),
-told AS MATERIALIZED (
+scored AS MATERIALIZED (
   SELECT fold, y, p,
     -LN(CASE WHEN chance < {_EPSILON!r} THEN {_EPSILON!r} ELSE chance END) AS loss,
     {bin_of} AS bin
   FROM used WHERE fold NOT IN (SELECT fold FROM small)
 ),
 bins(bin) AS (SELECT 0 UNION ALL SELECT bin + 1 FROM bins WHERE bin < {bins - 1}),
-counted AS (SELECT fold, y, bin, COUNT(*) AS n FROM told GROUP BY fold, y, bin),
-classes AS (SELECT DISTINCT fold, y FROM told),
+counted AS (SELECT fold, y, bin, COUNT(*) AS n FROM scored GROUP BY fold, y, bin),
+classes AS (SELECT DISTINCT fold, y FROM scored),
 cells AS MATERIALIZED (
   SELECT g.fold AS fold, g.y AS y, b.bin AS bin,
     CAST(SUM(COALESCE(c.n, 0)) OVER (

@@ -20,13 +20,14 @@ from statcv.sites.pooled import CLASSES, PooledSums, SiteSums
 from statcv.sites.progress import END, GROW, JOIN, SCORE, VARY, Progress
 from statcv.sites.scores import loss_names, unpacked
 from statcv.sites.variances import Variation, shared_share, variance_of_sum, variations
+from statcv.tables import Printed
 from statcv.words import listed
 
 Floats = NDArray[np.float64]
 
 
-@dataclass(eq=False)
-class Coordinator:
+@dataclass(eq=False, repr=False)
+class Coordinator(Printed):
     """The coordinator of a run, who sees sums of sites and no record.
 
     Attributes

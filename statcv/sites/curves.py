@@ -11,6 +11,7 @@ from scipy.special import expit, logit
 
 from statcv.sites.cells import Cells
 from statcv.sites.pooled import PooledSums
+from statcv.tables import Table
 
 Floats = NDArray[np.float64]
 MAX_GROUPS = 10  # number of groups of a calibration curve
@@ -23,7 +24,9 @@ def roc_of(sums: PooledSums) -> pd.DataFrame:
         counts = sums.spread(code)
         above = counts.sum() - np.cumsum(counts)
         made[name] = np.append(1.0, above / counts.sum())
-    return pd.DataFrame(made)
+    return Table(
+        pd.DataFrame(made), "ROC curve of the held-out predictions of all sites"
+    )
 
 
 def calibration_of(sums: PooledSums) -> pd.DataFrame:
@@ -48,13 +51,14 @@ def calibration_of(sums: PooledSums) -> pd.DataFrame:
         for values in ((ones + zeros) * expit(middle), ones, ones + zeros)
     ]
     expected, observed, n = (one[grouped[-1] > 0] for one in grouped)
-    return pd.DataFrame(
+    table = pd.DataFrame(
         {
             "predicted": expected / n,
             "observed": observed / n,
             "n": np.rint(n).astype(int),
         }
     )
+    return Table(table, "Predicted and observed shares in groups of predictions")
 
 
 def above(cells: Sequence[Cells], place: int) -> tuple[float, float]:
@@ -110,4 +114,8 @@ def net_benefit_of(sums: PooledSums, decisions: Sequence[float]) -> pd.DataFrame
                 "treat_all": (n1 - odds * n0) / (n1 + n0),
             }
         )
-    return pd.DataFrame(rows)
+    return Table(
+        pd.DataFrame(rows),
+        "Net benefit at thresholds, with its bounds, and if all are treated",
+        ["threshold", "net_benefit", "lower", "upper", "treat_all"],
+    )

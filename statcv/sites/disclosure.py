@@ -20,6 +20,7 @@ from statcv.sites.records import SiteRecords
 from statcv.sites.scores import loss_names
 from statcv.sites.trees import bytes_of
 from statcv.sites.variances import BUCKETS
+from statcv.tables import Table
 
 MIN_RECORDS_PER_COEFFICIENT = 3  # least number of training records for each coefficient
 UNGUARDED = (
@@ -114,9 +115,6 @@ def _nearly_constant(records: SiteRecords) -> Iterator[str]:
 def disclosure_sheet(plan: SitesPlan) -> pd.DataFrame:
     """Return every number that will leave a site, one row per array.
 
-    The rows ``histograms`` of trees go to XGBoost's federated server, which is not part
-    of this package: no rule guards them, and no log has them.
-
     Parameters
     ----------
     plan : SitesPlan
@@ -124,9 +122,10 @@ def disclosure_sheet(plan: SitesPlan) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns ``round``, ``array`` (its name in a message), ``what``, ``shape`` (of
-        the most that is sent), ``numbers``, ``smallest_cell`` (the least number of
-        records behind a number) and ``times`` (how often it is sent, at most).
+        Columns ``round``, ``array`` (its name in a message), ``what``, ``shape``,
+        ``numbers``, ``smallest_cell`` (the least number of records behind a number) and
+        ``times`` (how often it is sent, at most). The rows ``histograms`` of trees go
+        to XGBoost's server, outside of any rule or log of this package.
 
     Examples
     --------
@@ -205,4 +204,8 @@ def disclosure_sheet(plan: SitesPlan) -> pd.DataFrame:
     again = table["round"].str.contains("fit|calibrate")
     table["times"] = np.where(again, plan.rounds, 1)
     table.insert(4, "numbers", [int(np.prod(shape)) for shape in table["shape"]])
-    return table
+    return Table(
+        table,
+        "Numbers that leave each site",
+        ["array", "what", "numbers", "smallest_cell"],
+    )

@@ -29,7 +29,7 @@ Source: TypeAlias = Coordinator | QueriedSums
 
 
 def ended_run(source: Source) -> Coordinator:
-    """Return the run, or raise an error if there was none.
+    """Return the run, or raise an error after a query.
 
     Raises
     ------

@@ -21,6 +21,7 @@ from statcv.engine import installed
 from statcv.errors import SiteError
 from statcv.sites.plan import SitesPlan, learner_of
 from statcv.sites.records import SiteRecords
+from statcv.tables import Printed
 from statcv.words import plural
 
 Floats = NDArray[np.float64]
@@ -69,8 +70,8 @@ def bins_of(plan: SitesPlan, X: Floats) -> Bins:
     return np.column_stack(columns).astype(np.uint8)
 
 
-@dataclass(frozen=True, eq=False)
-class Job:
+@dataclass(frozen=True, eq=False, repr=False)
+class Job(Printed):
     """What a site grows trees from.
 
     Attributes
@@ -100,16 +101,16 @@ Grow = Callable[[Job], Sequence[bytes]]
 """What grows the trees of all fits together with the other sites."""
 
 
-@dataclass(frozen=True, eq=False)
-class Forests:
+@dataclass(frozen=True, eq=False, repr=False)
+class Forests(Printed):
     """The trees of all fits, in XGBoost's binary JSON.
 
     Attributes
     ----------
     plan : SitesPlan
     raw : tuple of bytes
-        Those of each fold, and of all records at the end; the coordinator has the last
-        alone.
+        The trees of each fold, and at the end of all records; the coordinator has only
+        the last.
 
     Examples
     --------

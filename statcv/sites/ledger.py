@@ -13,10 +13,11 @@ from statcv.errors import SiteError
 from statcv.sites.messages import canonical
 from statcv.sites.plan import SitesPlan
 from statcv.sites.records import SiteRecords
+from statcv.tables import Printed
 
 
-@dataclass(frozen=True)
-class Entry:
+@dataclass(frozen=True, repr=False)
+class Entry(Printed):
     """One message and its answer.
 
     Attributes
@@ -78,8 +79,8 @@ class Entry:
             raise SiteError("a line of the log is damaged.") from None
 
 
-@dataclass(eq=False)
-class Ledger:
+@dataclass(eq=False, repr=False)
+class Ledger(Printed):
     """The plans that a site has answered, each with one state of its data.
 
     Attributes

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import MessageError
+from statcv.tables import Printed
 
 VERSION: Final = 1
 MAGIC: Final = b"statcv sites %d\n" % VERSION
@@ -27,8 +28,8 @@ MINIMUM_SITES: Final = 3
 REFUSE: Final = "refuse"  # the kind of a message that gives no answer
 
 
-@dataclass(frozen=True, eq=False)
-class Message:
+@dataclass(frozen=True, eq=False, repr=False)
+class Message(Printed):
     """One message.
 
     Attributes
@@ -114,7 +115,7 @@ class Message:
 
 
 def too_long(size: int) -> str:
-    """Return why a message of so many bytes is refused."""
+    """Return why a message of this many bytes is refused."""
     return f"a message of {size} bytes is longer than the limit of {MAX_MESSAGE_BYTES}."
 
 

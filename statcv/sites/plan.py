@@ -13,6 +13,7 @@ from statcv.errors import ArgumentError
 from statcv.folds import ByHash, ByQuantile, ByValue, Stratifier, by_hash, by_quantile
 from statcv.models import Linear, Logit, Model, XGBoost
 from statcv.sites.messages import VERSION, canonical
+from statcv.tables import wrapped
 
 Levels = tuple[Any, ...]
 TREES: Final = "trees"  # the kind of a model of boosted trees
@@ -201,11 +202,15 @@ class SitesPlan:
         found = self.stratify.get("key")
         return None if found is None else str(found)
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def __str__(self) -> str:
-        return (
+        text = (
             f"{self.formula}: {self.learner.label}; {self.k} folds, "
             f"{self.stratify['sentence']}; plan {self.fingerprint[:12]}"
         )
+        return "\n".join(wrapped(text))
 
 
 def learner_of(model: Mapping[str, Any]) -> XGBoost:

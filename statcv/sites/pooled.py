@@ -24,14 +24,15 @@ from statcv.sites.cells import (
     delong_variance,
     mean_order_se,
 )
+from statcv.tables import Printed
 
 Floats = NDArray[np.float64]
 
 CLASSES = ("negative", "positive")
 
 
-@dataclass(frozen=True, eq=False)
-class SiteSums:
+@dataclass(frozen=True, eq=False, repr=False)
+class SiteSums(Printed):
     """What one site says of its held-out predictions.
 
     Attributes
@@ -47,8 +48,8 @@ class SiteSums:
     cells: Mapping[tuple[int, int], Cells]
 
 
-@dataclass(frozen=True, eq=False)
-class PooledSums:
+@dataclass(frozen=True, eq=False, repr=False)
+class PooledSums(Printed):
     """The sums of some sites, as if these were all.
 
     Attributes

@@ -31,6 +31,7 @@ from statcv.sites.value_counts import (
     number_of,
     shown_as,
 )
+from statcv.tables import Table
 from statcv.words import plural
 
 Floats = NDArray[np.float64]
@@ -109,9 +110,7 @@ def thresholds(
 ) -> AgreedThresholds:
     """Find thresholds that cut the records of all sites into bins of about equal count.
 
-    The sites are in this process, for teaching. Other transports carry the messages of
-    :func:`ask_counts`, :func:`count_values`, :func:`next_ranges` and
-    :func:`thresholds_of`.
+    The sites are in this process, for teaching.
 
     Parameters
     ----------
@@ -130,18 +129,16 @@ def thresholds(
     Returns
     -------
     AgreedThresholds
-        Its ``table`` says within which bounds the shares of records lie.
+        The thresholds; its ``table`` says within which bounds the shares of records
+        lie.
 
     Notes
     -----
-    Where a site has many records in each narrow bin, the share of records below a
-    threshold is within .0005 of the best that a threshold can reach (.001 with a
-    hundred thresholds), for at most 4 kB in all. A narrow bin with
-    fewer than ``cell`` records is joined with its neighbours, and then the count of
-    that site below a threshold is known only to the size of an interval, mostly fewer
-    than ``2 * cell`` records; half of it is a usual error, and errors of several sites
-    partly cancel. The bounds in ``table`` count the whole interval. The range of a few
-    extreme values at a site shows in a count that is 0 next to one that is not.
+    With many records in each narrow bin, the share of records below a threshold is
+    within .0005 of the best. A bin with fewer than ``cell`` records is joined with its
+    neighbours, and the count of that site is then known only to an interval, mostly of
+    fewer than ``2 * cell`` records. Extreme values at a site show in a count of 0 next
+    to one that is not.
 
     Examples
     --------
@@ -274,7 +271,7 @@ def thresholds_of(message: bytes, replies: Sequence[bytes]) -> AgreedThresholds:
     Raises
     ------
     SiteError
-        If too many records have equal values for so many bins.
+        If too many records have equal values for this number of bins.
 
     Examples
     --------
@@ -321,6 +318,9 @@ def thresholds_of(message: bytes, replies: Sequence[bytes]) -> AgreedThresholds:
         site: len(reply) for site, reply in zip(read, _ordered(replies), strict=True)
     }
     values = tuple(table["threshold"])
+    table = Table(
+        table, f"Thresholds of {header['column']}, and shares of records below"
+    )
     return AgreedThresholds(header["column"], values, header["per_fold"], table, sent)
 
 

@@ -128,7 +128,7 @@ def read_records(plan: SitesPlan, data: Any, site: str) -> SiteRecords:
     Warns
     -----
     MissingDataWarning
-        If rows are left out, with their number. It stays at the site.
+        If rows are omitted, with their number. It stays at the site.
     """
     frame = as_frame(data)
     used = columns_of(plan.formula)
@@ -143,8 +143,8 @@ def read_records(plan: SitesPlan, data: Any, site: str) -> SiteRecords:
     X, y, kept = _design(plan, coded, site)
     if len(kept) < len(frame):
         warn(
-            f"site {site}: {len(frame) - len(kept)} of {len(frame)} rows were left "
-            "out, since a value of the formula's columns is missing.",
+            f"site {site}: {len(frame) - len(kept)} of {len(frame)} rows were "
+            "omitted, since a value of the formula's columns is missing.",
             MissingDataWarning,
         )
     rows = frame.iloc[kept].reset_index(drop=True)

@@ -31,6 +31,7 @@ from statcv.sites.result_tables import (
     sites_of,
 )
 from statcv.sites.summary import heading_of, plot_sites, summary_of, write_report_of
+from statcv.tables import Values
 from statcv.words import plural
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class SitesResult:
         Raises
         ------
         SiteError
-            If there was none, since sites computed their sums by a query.
+            If sites computed their sums by a query.
         """
         return ended_run(self.source)
 
@@ -111,7 +112,7 @@ class SitesResult:
     def sites(self) -> pd.DataFrame:
         """The sites: their records, and the bytes that each has sent.
 
-        A query tells how many rows could not be used; NaN if they are few.
+        A query gives the number of rows that could not be used; NaN if they are few.
         """
         return sites_of(self.source)
 
@@ -139,7 +140,10 @@ class SitesResult:
             eta = progress.forests.log_odds(X)
         else:
             eta = X @ progress.fits.beta[-1]
-        return pd.Series(expit(eta) if self.plan.binary else eta, index)
+        return Values(
+            pd.Series(expit(eta) if self.plan.binary else eta, index, name="predicted"),
+            "Predictions of the fit to all records of all sites",
+        )
 
     # ---- estimates ----
 
@@ -155,19 +159,17 @@ class SitesResult:
         Parameters
         ----------
         metric : str, optional
-            Name of a metric of the plan; the headline unless given. A query gives
-            ``"auroc"``, ``"brier"``, ``"log_loss"`` and ``"oe_ratio"``.
+            Name of a metric of the plan; the headline unless given.
         how : {"per_fold", "pooled"}, optional
-            As in :meth:`statcv.results.result.CVResult.estimate`. auROC is the mean
-            over folds unless given, and other metrics are pooled.
+            Way of combining folds. auROC is the mean over folds unless given, and other
+            metrics are pooled.
         level : float, default 0.95
             Confidence level.
         interval : str, optional
             Method of the interval: ``"infinitesimal_jackknife"`` unless given, which
-            is computed to first order and counts half of what the variation of the fits
-            adds; or ``"delong"`` (of auROC) and ``"records"``, which take the fits as
-            given, and are those of a query. For trees the usual one is
-            ``"corrected_influence"``, corrected for fits that share training records.
+            counts half of what the variation of the fits adds; for trees
+            ``"corrected_influence"``; or ``"delong"`` (of auROC) and ``"records"``,
+            which take the fits as given, and are those of a query.
 
         Returns
         -------

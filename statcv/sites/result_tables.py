@@ -14,6 +14,7 @@ from statcv.metrics import get_metric
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.estimates import Source, ended_run, given_fits, make_estimate
 from statcv.sites.pooled import CLASSES, QueriedSums, no_skill
+from statcv.tables import Table, labels_of
 
 
 def coefficients_of(source: Source) -> pd.DataFrame:
@@ -23,7 +24,7 @@ def coefficients_of(source: Source) -> pd.DataFrame:
     table = pd.DataFrame(run.progress.fits.beta[:k], columns=columns)
     table.insert(0, "fold", np.arange(1, k + 1))
     table.insert(0, "repeat", 1)
-    return table
+    return Table(table, "Coefficients of each fit, over all sites")
 
 
 def model_of(source: Source) -> pd.DataFrame:
@@ -34,10 +35,11 @@ def model_of(source: Source) -> pd.DataFrame:
     if not plan.binary:
         residual = run.sums.total["mse"] / (run.sums.n - plan.n_columns)
         variance = variance * residual
-    return pd.DataFrame(
+    table = pd.DataFrame(
         {"estimate": fits.beta[-1], "se": np.sqrt(variance)},
         index=pd.Index(plan.columns, name="term"),
     )
+    return Table(table, "Coefficients of the fit to all records of all sites")
 
 
 def _with_coefficients(source: Source) -> Coordinator:
@@ -60,11 +62,12 @@ def folds_of(source: Source) -> pd.DataFrame:
         made = {"fold": counts.index, **test, "auroc": sums.values("auroc", "per_fold")}
         made["auroc_error"] = [area.bound for area in sums.areas("per_fold")]
         made |= {name: sums.values(name, "per_fold") for name in source.metrics[1:]}
-        return pd.DataFrame(made).reset_index(drop=True)
+        return Table(pd.DataFrame(made).reset_index(drop=True), "Folds over all sites")
     k, progress = source.plan.k, source.progress
     fits = {"repeat": 1, "fold": np.arange(1, k + 1)}
     fits["n_train"] = progress.trained[:k].astype(int)
-    return pd.DataFrame(fits | test | {"converged": ~progress.fits.open[:k]})
+    table = pd.DataFrame(fits | test | {"converged": ~progress.fits.open[:k]})
+    return Table(table, "Folds over all sites")
 
 
 def sites_of(source: Source) -> pd.DataFrame:
@@ -75,8 +78,10 @@ def sites_of(source: Source) -> pd.DataFrame:
         index=pd.Index(every.sites, name="site"),
     )
     if isinstance(source, QueriedSums):
-        return table.assign(left_out=pd.Series(source.left_out))
-    return table.assign(bytes_sent=pd.Series(source.bytes_up))
+        table = table.assign(left_out=pd.Series(source.left_out))
+    else:
+        table = table.assign(bytes_sent=pd.Series(source.bytes_up))
+    return Table(table, "Records of each site", table)
 
 
 def metrics_of(source: Source, level: float) -> pd.DataFrame:
@@ -100,7 +105,15 @@ def metrics_of(source: Source, level: float) -> pd.DataFrame:
                 "error": source.sums.bound("per_fold") if name == "auroc" else 0.0,
             }
         )
-    return pd.DataFrame(rows)
+    return Table(
+        pd.DataFrame(rows),
+        "Metrics of the held-out predictions of all sites",
+        ["metric", "estimate", "how", "no_skill"],
+        limits={"estimate": ("lower", "upper")},
+        alike=("no_skill",),
+        level=level,
+        words=labels_of(map(get_metric, source.metrics)),
+    )
 
 
 def by_site_of(source: Source, metric: str | None, level: float) -> pd.DataFrame:
@@ -129,7 +142,14 @@ def by_site_of(source: Source, metric: str | None, level: float) -> pd.DataFrame
                 "without": rest.value(one.metric, one.how) if rest.sites else np.nan,
             }
         )
-    return pd.DataFrame(rows).set_index("site")
+    return Table(
+        pd.DataFrame(rows).set_index("site"),
+        f"{one.label} ({one.how.replace('_', ' ')}) of each site, and without it",
+        ["n", "estimate", "without"],
+        limits={"estimate": ("lower", "upper")},
+        alike=("without",),
+        level=level,
+    )
 
 
 def heterogeneity_of(source: Source, metric: str | None, level: float) -> RandomEffects:

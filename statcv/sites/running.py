@@ -51,12 +51,9 @@ def run(
 
     Warns
     -----
-    ConvergenceWarning
-        If fits did not converge, with their number.
-    PrecisionWarning
-        If the counts of few records determine the auROC badly.
-    MissingDataWarning
-        If a site leaves out incomplete rows, with their number.
+    ConvergenceWarning, PrecisionWarning, MissingDataWarning
+        If fits did not converge, few records determine the auROC badly, or incomplete
+        rows are omitted.
 
     Examples
     --------

@@ -30,7 +30,7 @@ from statcv.sites.bucket_counts import (
 )
 from statcv.sites.messages import Message
 from statcv.sites.plan import CELL
-from statcv.words import percent
+from statcv.tables import Table
 
 MAX_TABLES: Final = 64  # largest number of independent hashes
 
@@ -70,13 +70,7 @@ class SharedPatients:
     level: float
 
     def __repr__(self) -> str:
-        shown = self.table.copy()
-        for name in ("shared", "se", "lower", "upper"):
-            shown[name] = shown[name].round().astype(int)
-        return (
-            f"patients shared by two sites, with {percent(self.level)} intervals\n"
-            f"{shown.to_string(index=False)}"
-        )
+        return str(self.table)
 
 
 def shared_patients(
@@ -90,8 +84,7 @@ def shared_patients(
 ) -> SharedPatients:
     """Estimate how many patients each two of the sites share.
 
-    The sites are in this process, for teaching. Other transports carry the messages of
-    :func:`ask_buckets` and :func:`count_buckets` to :func:`shared_of`.
+    The sites are in this process, for teaching.
 
     Parameters
     ----------
@@ -101,11 +94,12 @@ def shared_patients(
         Columns that identify a patient, or the stratifier of the folds with its key.
     key : bytes or str, optional
         The key of the sites; what the environment variable ``STATCV_KEY`` holds unless
-        given.
+        given. The coordinator must not have it.
     cell : int, default 5
         Least number of patients in a bucket of a site.
     tables : int, default 1
-        Number of independent hashes by which each site counts.
+        Number of independent hashes by which each site counts. More are more precise
+        and disclose more; ``membership`` of the result says how much.
     level : float, default 0.95
 
     Returns
@@ -114,24 +108,12 @@ def shared_patients(
 
     Notes
     -----
-    Counts of two sites in ``m`` buckets have covariance ``shared / m * (1 - 1/m)``. So
-    the estimate is the correlation of the counts times the geometric mean of the
-    numbers of patients, with an interval by Fisher's z, for which a correlation below
-    0, which only chance makes, counts as 0. It is **imprecise**: with few
-    shared patients its standard error is about ``sqrt(n * other / (m * tables))``. It
-    shows a tenth of the patients, and seldom a hundredth.
-
-    More buckets are better, so each site takes the largest power of 2 of which no
-    bucket, in any table, holds fewer than ``cell`` of its patients, which is about one
-    bucket for 15 to 30 patients. Halves of a bucket are buckets of twice as many, so
-    that two sites are compared at the number of the smaller.
-
-    Sums of random signs in buckets, in place of counts, have the same variance, and
-    tell as much of a person. For someone with the key, a person adds 1 to a count whose
-    standard deviation is ``sqrt(n / m)``: variance times what is disclosed is constant,
-    whatever is sent. More tables are more precise and disclose more; ``membership`` of
-    the result says how much. Without the key the counts are those of random sets, and
-    disclose the number of patients alone; so the coordinator must not have it.
+    Counts of two sites in ``m`` buckets have covariance ``shared / m * (1 - 1/m)``. The
+    estimate is the correlation of the counts times the geometric mean of the numbers of
+    patients, with an interval by Fisher's z. It is **imprecise**: its standard error is
+    about ``sqrt(n * other / (m * tables))``. It shows a tenth of the patients, and
+    seldom a hundredth. Each site takes the largest power of 2 of which no bucket holds
+    fewer than ``cell`` patients; two sites are compared at the smaller number.
 
     Examples
     --------
@@ -145,11 +127,14 @@ def shared_patients(
     ...     "C": pd.DataFrame({"id": people[20_000:]}),
     ... }
     >>> sites.shared_patients(at, "id", key="statcv", tables=4)
-    patients shared by two sites, with 95% intervals
-    site other  shared  se  lower  upper  buckets
-       A     B    3994 236   3524   4450      512
-       A     C     107 242      0    582      512
-       B     C     253 242      0    727      512
+    Patients shared by two sites
+    <BLANKLINE>
+    site  other      shared (95% CI)  buckets
+    A     B      3994 (3524 to 4450)      512
+    A     C           107 (0 to 582)      512
+    B     C           253 (0 to 727)      512
+    <BLANKLINE>
+    Further columns: se.
     """
     if not isinstance(data, Mapping) or len(data) < 2:
         raise ArgumentTypeError(
@@ -229,9 +214,12 @@ def shared_of(replies: Sequence[bytes], level: float = 0.95) -> SharedPatients:
     ...     for name, own in at.items()
     ... ]
     >>> sites.shared_of(replies)
-    patients shared by two sites, with 95% intervals
-    site other  shared  se  lower  upper  buckets
-       A     B    3994 236   3524   4450      512
+    Patients shared by two sites
+    <BLANKLINE>
+    site  other      shared (95% CI)  buckets
+    A     B      3994 (3524 to 4450)      512
+    <BLANKLINE>
+    Further columns: se.
     """
     check_level(level)
     found: dict[str, Numbers] = {}
@@ -265,7 +253,14 @@ def shared_of(replies: Sequence[bytes], level: float = 0.95) -> SharedPatients:
             for site, own in sorted(found.items())
         ]
     ).set_index("site")
-    return SharedPatients(pd.DataFrame(rows), sites, level)
+    table = Table(
+        pd.DataFrame(rows),
+        "Patients shared by two sites",
+        ["site", "other", "shared", "buckets"],
+        limits={"shared": ("lower", "upper")},
+        level=level,
+    )
+    return SharedPatients(table, Table(sites, "Patients of each site"), level)
 
 
 def estimate_shared(one: Numbers, other: Numbers, level: float) -> dict[str, float]:

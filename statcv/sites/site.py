@@ -50,6 +50,7 @@ from statcv.sites.scores import (
     rank_counts,
     training_moments,
 )
+from statcv.tables import Printed, Table
 
 Arrays = dict[str, NDArray[Any]]
 NO_SERVER: Final = (
@@ -59,8 +60,8 @@ NO_SERVER: Final = (
 ROUNDING: Final = 1e-5  # largest share of a sum that single precision may lose
 
 
-@dataclass(eq=False)
-class Site:
+@dataclass(eq=False, repr=False)
+class Site(Printed):
     """A site with its own records, which never leave it.
 
     Attributes
@@ -229,14 +230,14 @@ class Site:
         if records is None or progress.phase in (JOIN, FIT, GROW):
             raise SiteError(f"site {self.name}: the fits have not ended.")
         eta = progress.predictor.held_out(records)
-        return pd.DataFrame(
-            {
-                "row": records.labels,
-                "fold": records.fold + 1,
-                "observed": records.y,
-                "predicted": expit(eta) if self.plan.binary else eta,
-            }
-        )
+        columns = {
+            "row": records.labels,
+            "fold": records.fold + 1,
+            "observed": records.y,
+            "predicted": expit(eta) if self.plan.binary else eta,
+        }
+        caption = f"Held-out predictions of the records of site {self.name}"
+        return Table(pd.DataFrame(columns), caption)
 
     # ---- answers ----
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from statcv.metrics import get_metric
-from statcv.results.summary import Summary, column
+from statcv.results.summary import Summary
 from statcv.sites.cells import order_in_words
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.disclosure import UNGUARDED, disclosure_sheet
@@ -22,6 +22,7 @@ from statcv.sites.result_tables import (
     model_of,
     sites_of,
 )
+from statcv.tables import column
 from statcv.words import plural
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def _of_query(
     ]
     if lost := sum(1 for number in source.left_out.values() if number != 0):
         notes.append(
-            f"{plural(lost, 'site')} left out rows in which something is missing, "
+            f"{plural(lost, 'site')} omitted rows in which something is missing, "
             "or is not an outcome or a probability."
         )
     return facts, notes

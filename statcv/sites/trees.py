@@ -27,9 +27,8 @@ class Trees:
     """Gradient boosted trees over sites, for two classes.
 
     XGBoost grows them, with its federated plugin (``pip install
-    "statcv[sites-trees]"``), in one process or over files in a directory. Sums of
-    gradients by node and bin go from each site to XGBoost's server. No least number of
-    records guards them, and no log has them; see
+    "statcv[sites-trees]"``). Sums of gradients by node and bin go from each site to
+    XGBoost's server: no least number of records guards them, and no log has them; see
     :func:`statcv.sites.disclosure_sheet`.
 
     Parameters
@@ -37,26 +36,22 @@ class Trees:
     cuts : mapping of str to iterable of float
         For each column of the design that is not 0 or 1 throughout, the rising values
         at which a tree may split it, at most 255: public ones, such as decades of age,
-        or those that :func:`statcv.sites.thresholds` finds from counts. A value that
-        equals a cut lies above it.
+        or those of :func:`statcv.sites.thresholds`. A value that equals a cut lies
+        above it.
     rounds : int, default 100
         Number of trees of each fit.
     depth : int, default 3
         Largest depth of a tree.
     learning_rate : float, default 0.3
     leaf : int, default 20
-        Least number of records of all sites in a leaf. It is guaranteed by a sum of
-        second derivatives of at least a quarter of it, so that leaves whose
-        probabilities are near to 0 or 1 have many more.
+        Least number of records of all sites in a leaf.
     ridge : float, default 1
         Ridge on the values of leaves (``lambda`` of XGBoost).
 
     Notes
     -----
-    Predictions are those of one fit per fold of the pooled records, whose values are
-    replaced by the numbers of their bins: the trees are the same. (XGBoost itself cuts
-    pooled records between the bins that occur in a training set. Where a bin does not,
-    its held-out records may be on the other side of a split.)
+    Predictions are those of one fit per fold of the pooled records, with values
+    replaced by the numbers of their bins.
 
     Examples
     --------

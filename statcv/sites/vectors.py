@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from statcv.folds.strata import TEST_VECTORS
+from statcv.tables import Table
 
 
 def test_vectors() -> pd.DataFrame:
@@ -26,10 +27,15 @@ def test_vectors() -> pd.DataFrame:
     4     007     1
     5       7     3
     """
-    return pd.DataFrame(
+    table = pd.DataFrame(
         [
             (key.hex(), repr(value), text, digest, fold)
             for key, value, text, digest, fold in TEST_VECTORS
         ],
         columns=["key", "value", "written", "hmac", "fold"],
+    )
+    return Table(
+        table,
+        "Values with their written form and fold, which any software must reproduce",
+        ["value", "written", "fold"],
     )

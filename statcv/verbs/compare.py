@@ -55,66 +55,53 @@ def compare(
     """Compare results, or formulas, on the same records in pairs.
 
     Estimates, differences, intervals and p-values refer to one metric, computed in one
-    way: that of the headline if all results share it, otherwise pooled. If several
-    records form a cluster, as defined by ``stratify=``, the clusters are the
-    independent units.
+    way. If several records form a cluster, as defined by ``stratify=``, the clusters
+    are the independent units.
 
     Parameters
     ----------
     *results, **named : CVResult or str
-        Two or more results. ``compare(a, b)`` and ``compare([a, b])`` name them by
-        what differs; ``compare(old=a, new=b)`` and ``compare({"old": a, "new": b})``
-        use the given names. Differences are the later minus the earlier result.
-        Formulas can be given instead of results, together with ``data=`` and other
-        arguments of :func:`statcv.cv`. They are fitted on the rows that are complete
-        for all of them, and on the same folds. ``". ~ . + x"`` changes the first one.
+        Two or more results. ``compare(a, b)`` and ``compare([a, b])`` name them by what
+        differs; ``compare(old=a, new=b)`` and ``compare({"old": a, "new": b})`` use the
+        given names. Differences are the later minus the earlier result. Formulas can be
+        given instead, with ``data=`` and other arguments of :func:`statcv.cv`: they are
+        fitted on the rows that are complete for all of them, and on the same folds.
+        ``". ~ . + x"`` changes the first one.
     metric : str, optional
         The metric by which results are compared; by default ``"auroc"`` for two
         classes, ``"accuracy"`` for more, ``"mse"`` for a continuous outcome.
     level : float, default 0.95
         Confidence level of the intervals.
     how : {"pooled", "per_fold", "paired"}, optional
-        How the metric is computed and tested (see
-        :meth:`~statcv.results.result.CVResult.estimate`); by default the headline of
-        all results, or ``"pooled"``, with a caveat, if their headlines differ.
+        Way of combining folds, as in :meth:`~statcv.results.result.CVResult.estimate`;
+        by default that of the headline, or ``"pooled"`` if headlines differ.
     test : str, optional
-        ``"infinitesimal_jackknife"``, the default if all models maximise a likelihood
-        and the metric has derivatives: a t test by the influence of each record, or
-        cluster, on the difference, which counts the variation of both fits to first
-        order and without refits.
-        ``"corrected_influence"``, otherwise the default for rank metrics: the same
-        with the fits as given, corrected for folds whose fits share training records.
-        ``"influence"``: the same with the fits as given, for any model; the default
-        for a pooled metric that has no other one.
-        ``"delong"``, for auROC, and its default if none of these is available:
-        DeLong's test of paired curves, by placements averaged over repeats (within
-        folds, for ``per_fold``), or over pairs held out by one fit; with clusters, its
-        clustered form. It takes the fits as given.
-        ``"t"``, otherwise the default for a mean over records: a paired t test of the
-        losses of the records, averaged over repeats; with clusters, of their totals.
-        ``"corrected_jackknife"``, for auROC: a test of the difference by a jackknife
-        that refits both models without each record, or cluster.
-        ``"permutation"``, for every metric: a test that swaps the two predictions of
-        a record, or of a whole cluster, at random. It compares the predictions of
-        each record averaged over repeats. For a rank metric, scores are first
-        replaced by mid-ranks within each model, which puts them on one scale.
-        ``"corrected_t"``, for every metric, per fold: a t test of the differences in
-        each fold that corrects for overlapping training sets. All results must have
-        the same folds; if they do, it is otherwise the default for a rank metric that
-        is stated per fold.
+        The test; by default the first of these that applies:
+
+        - ``"infinitesimal_jackknife"``, for models that maximise a likelihood: a t test
+          by the influence of each record on the difference, which counts the variation
+          of both fits to first order.
+        - ``"corrected_influence"``, for rank metrics: the same with the fits as given,
+          corrected for shared training records.
+        - ``"delong"``, for auROC: DeLong's test of paired curves, with the fits as
+          given.
+        - ``"t"``, for a mean over records: a paired t test of their losses.
+        - ``"corrected_t"``, per fold: a t test of the differences in each fold,
+          corrected for overlapping training sets.
+        - ``"influence"``: as the second, without the correction.
+
+        Two are never the default: ``"corrected_jackknife"``, for auROC, refits both
+        models without each record; ``"permutation"`` swaps the two predictions of a
+        record at random.
     adjust : {"holm", "bh", "none"}
-        The adjusted p-values that the summary shows: Holm's, which control the
-        probability of any false rejection, or Benjamini and Hochberg's, which control
-        the expected share of false rejections. ``differences`` has both.
+        The adjusted p-values that the summary shows: Holm's (any false rejection) or
+        Benjamini and Hochberg's (their expected share).
     reference : str, optional
         The result with which all others are compared. ``"null"`` is the model without
-        predictors, which predicts the training mean; unless a result has that name,
-        the model is fitted on the plan of the first result. For a rank metric it
-        ranks all records equally (auROC 0.5), even if the training means of the folds
-        reveal the labels.
+        predictors.
     seed : int, numpy.random.Generator or None
-        Seed for the permutations, and for the fits of formulas; None means the seed
-        of the first result.
+        Seed for the permutations, and for the fits of formulas; None means the seed of
+        the first result.
     n_permutations : int, optional
         Number of random swaps, 9999 by default; if at most 16 records (or clusters)
         differ, all swaps are enumerated.
@@ -122,23 +109,22 @@ def compare(
     Returns
     -------
     Comparison
+        Estimates and paired differences; a pair for which the test has no value has
+        NaN, and the reason in the column ``caveat``.
 
     Raises
     ------
     ComparisonError
         If there are fewer than two results, their records or outcomes differ, or the
-        test is not available for them. If the test has no value for a pair, this is
-        not an error: the pair has NaN, and the reason in the column ``caveat``.
+        test is not available for them.
     ArgumentTypeError
         If a list or a mapping of results is given together with other results.
 
     References
     ----------
     DeLong, DeLong & Clarke-Pearson (1988), Biometrics 44:837; Obuchowski (1997),
-    Biometrics 53:567 (clusters); Venkatraman & Begg (1996), Biometrika 83:835, and
-    Bandos, Rockette & Gur (2005), Stat. Med. 24:2873 (permutation); Phipson & Smyth
-    (2010), Stat. Appl. Genet. Mol. Biol. 9:39; Nadeau & Bengio (2003), Machine
-    Learning 52:239; Holm (1979); Benjamini & Hochberg (1995).
+    Biometrics 53:567 (clusters); Bandos, Rockette & Gur (2005), Stat. Med. 24:2873
+    (permutation); Nadeau & Bengio (2003), Machine Learning 52:239.
 
     Examples
     --------
@@ -300,7 +286,7 @@ def _on_common_rows(
     """Restrict the data to the rows complete for all formulas.
 
     Weights and folds that are given by row are restricted too. The call is returned
-    with a sentence on the rows that were left out.
+    with a sentence on the rows that were omitted.
     """
     table = as_frame(call.data)
     call = replace(call, data=table)
@@ -321,7 +307,7 @@ def _on_common_rows(
     lost = int(incomplete.sum())
     missing = counted({name: int(c.sum()) for name, c in absent.items() if c.any()})
     warn(
-        f"{lost} of {len(table)} rows were left out: missing {missing}. All formulas "
+        f"{lost} of {len(table)} rows were omitted: missing {missing}. All formulas "
         "are fitted on the rows complete for every one of them.",
         MissingDataWarning,
     )

@@ -14,7 +14,8 @@ from statcv.errors import ArgumentError, ComparisonError
 from statcv.inference import Estimate
 from statcv.inference.tests.signed_rank import SignedRank, signed_rank
 from statcv.results.result import CVResult
-from statcv.results.summary import Summary, number
+from statcv.results.summary import Summary
+from statcv.tables import Table, number
 from statcv.words import p_value, percent, sentence
 
 ASSUMES = (
@@ -141,23 +142,20 @@ def compare_settings(
     """Compare two methods over settings by Wilcoxon's signed-rank test.
 
     Examples are two schemes over values of a hyperparameter, or two models over data
-    sets: each setting gives one value for each method (Austin, Pe'er & Korem 2024,
-    Fig. 5c).
+    sets: each setting gives one value for each method.
 
     Parameters
     ----------
     *ways, **named : mapping, series or sequence
         The two methods, as in ``compare_settings(loocv=…, rloocv=…)``; differences are
-        second minus first. Each holds numbers, estimates, or results of
-        :func:`statcv.cv`, one per setting: mappings and series are matched by their
-        keys, sequences by their order.
+        second minus first. Each holds numbers, estimates or results, one per setting:
+        mappings and series are matched by their keys, sequences by their order.
     metric, how : str, optional
         The estimate used for results, as in ``result.estimate``.
     alternative : {"two-sided", "greater", "less"}
         The alternative hypothesis on the centre of the differences, relative to 0.
     zeros : {"pratt", "wilcox"}
-        Treatment of differences of 0: they are ranked with the others and then
-        excluded, or excluded before ranking.
+        Treatment of differences of 0: excluded after or before ranking.
     level : float, default 0.95
         Confidence level of the interval for the centre.
 
@@ -173,8 +171,8 @@ def compare_settings(
 
     References
     ----------
-    Wilcoxon (1945), Biometrics Bulletin 1:80; Pratt (1959), JASA 54:655; Demšar
-    (2006), J. Mach. Learn. Res. 7:1 (over data sets).
+    Wilcoxon (1945), Biometrics Bulletin 1:80; Pratt (1959), JASA 54:655; Demšar (2006),
+    J. Mach. Learn. Res. 7:1 (over data sets); Austin, Pe'er & Korem (2024), Fig. 5c.
 
     Examples
     --------
@@ -212,6 +210,8 @@ def compare_settings(
         level=level,
     )
     label = str(getattr(next(iter(a.values()), None), "label", "numbers"))
+    caption = "Both methods by setting, and their difference"
+    table = Table(table, caption, alike=tuple(table), indexed=True)
     return SettingsComparison(table, test, label, zeros)
 
 

@@ -51,6 +51,7 @@ from statcv.models.tuning import (
 from statcv.results.bias_warning import warn_of_bias
 from statcv.results.call import choose_metrics, with_warnings
 from statcv.results.result import CVResult
+from statcv.tables import Printed
 from statcv.verbs.argument_types import (
     DataLike,
     FormulaLike,
@@ -70,8 +71,8 @@ from statcv.verbs.argument_types import (
 from statcv.verbs.fold_plan import warn_of_missing
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class CVCall:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class CVCall(Printed):
     """The arguments of a call of :func:`cv`, with the same names and defaults.
 
     The call is kept in the result, and can be run again with some arguments changed.

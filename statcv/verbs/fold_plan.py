@@ -41,8 +41,8 @@ def fold_plan(
     """Make the folds of a cross-validation without fitting a model.
 
     The plan is the one that :func:`cv` would make with the same arguments. It can be
-    used by ``cv(…, scheme=plan)`` and, in scikit-learn, by
-    ``cross_val_predict(…, cv=plan)``; ``plan.to_frame()`` exports it as a table.
+    used by ``cv(…, scheme=plan)`` and, in scikit-learn, by ``cross_val_predict(…,
+    cv=plan)``; ``plan.to_frame()`` exports it as a table.
 
     Parameters
     ----------
@@ -50,12 +50,11 @@ def fold_plan(
         Name of the outcome, or a whole formula; with a formula, rows with a missing
         covariate are omitted. It is not needed for schemes that do not use the outcome.
     data : data frame
-        Data frame of pandas, polars, pyarrow or DuckDB.
+        Data frame, as in :func:`cv`.
     scheme, k, p, pairs, repeats, stratify, rebalance, positive, na_action, seed
         Definition of the folds, as in :func:`cv`.
     **unknown
-        Not used. An argument name from R or scikit-learn raises an error that gives the
-        name used here.
+        Not used, as in :func:`cv`.
 
     Returns
     -------
@@ -112,11 +111,11 @@ record of the other class dropped; training sets of 10/20 each
 
 
 def warn_of_missing(design: Design) -> None:
-    """Warn of rows that were left out because they are incomplete, with counts."""
+    """Warn of rows that were omitted because they are incomplete, with counts."""
     lost = design.n_given - design.n
     if lost:
         warn(
-            f"{lost} of {design.n_given} rows were left out: missing "
+            f"{lost} of {design.n_given} rows were omitted: missing "
             f"{counted(design.missing)}. na_action='pass' passes missing covariates on "
             "to a pipeline that imputes inside each fold, or to a model that accepts "
             "them.",

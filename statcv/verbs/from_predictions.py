@@ -16,6 +16,7 @@ from statcv.folds import Strata
 from statcv.formula import Formula, as_frame
 from statcv.results.call import choose_metrics
 from statcv.results.result import CVResult
+from statcv.tables import Printed
 from statcv.verbs.argument_types import DataLike, MetricsLike, SeedLike
 from statcv.verbs.folds_elsewhere import FoldsElsewhere, numbered, plan_of
 from statcv.verbs.predicted_elsewhere import (
@@ -47,14 +48,13 @@ def from_predictions(
     """Read predictions from other software (R, a hospital's pipeline) as a result.
 
     Without ``fold=`` this is the external validation of a model that was fitted to
-    other records; with it, a cross-validation that others made. Metrics, intervals,
-    tests, comparisons, summaries and plots are available, except those that need
-    refits.
+    other records; with it, a cross-validation that others made. All that needs no
+    refits is available.
 
     Parameters
     ----------
     data : data frame
-        Data frame of pandas, polars, pyarrow or DuckDB, with one row per prediction.
+        Data frame with one row per prediction, as in :func:`statcv.cv`.
     observed : str
         Column of the outcome.
     predicted : str, or list or mapping of them
@@ -63,13 +63,9 @@ def from_predictions(
         one column per class, given as a list in the order of the classes, or as a
         mapping from class to column.
     fold : str, optional
-        Column of the fold in which each record was held out. The training set of a fold
-        is assumed to be all records that it does not hold out. If records occur in
-        several folds of a repeat, each fold must hold out two records with different
-        outcomes; this is leave-pair-out, and records are compared within a fold. Unless
-        given, the predictions are those of one model fitted to other records: an
-        external validation, in which the mean outcome of these records stands for the
-        model without predictors.
+        Column of the fold in which each record was held out, after training on all
+        others. If records occur in several folds of a repeat, it is leave-pair-out:
+        each fold must hold out two records with different outcomes.
     repeat : str, optional
         Column that identifies the repeats; it needs ``row``.
     row : str, optional
@@ -78,23 +74,16 @@ def from_predictions(
         Column whose equal values identify the records of one cluster, such as a
         patient.
     positive : optional
-        Level of a binary outcome that counts as positive, to which the predicted
-        probabilities (or scores) refer; by default the second, as in
-        :func:`statcv.cv`. The printed result and the summary show which level it is.
+        Level of a binary outcome to which the predictions refer; by default the second.
     probabilities : bool, optional
-        Whether predictions for classes are probabilities. Unless given, they are
-        probabilities if all of them lie between 0 and 1. Scores of at least 0 count as
-        a prediction of the positive class, and have no Brier score or log-loss.
+        Whether predictions for classes are probabilities; by default if all lie between
+        0 and 1. Scores of at least 0 count as a prediction of the positive class, and
+        have no Brier score or log-loss.
     threshold : float, optional
-        Probability (or score) at which and above which class 1 is predicted; 0.5 (or 0)
+        Smallest probability (or score) that is classified as positive; 0.5 (or 0)
         unless given. Metrics of classes and net benefit are then added to the tables.
-    metrics : str or sequence, optional
-        Metrics to be estimated, as in :func:`statcv.cv`.
-    seed : int, numpy.random.Generator or None
-        Seed for intervals and tests that use random draws.
-    **unknown
-        Not used. An argument name from R or scikit-learn raises an error that gives the
-        name used here.
+    metrics, seed, **unknown
+        As in :func:`statcv.cv`.
 
     Returns
     -------
@@ -106,9 +95,8 @@ def from_predictions(
     ColumnError
         If a named column is not in the data.
     DataError
-        If an outcome, a prediction, a fold or a label is missing; if a record occurs
-        twice in a repeat and the folds are not pairs; or if a record has different
-        outcomes.
+        If an outcome, a prediction, a fold or a label is missing, or records occur
+        twice or with different outcomes.
 
     Examples
     --------
@@ -127,8 +115,8 @@ def from_predictions(
     return PredictionsCall(**{name: given[name] for name in NAMES}).run()
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PredictionsCall:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PredictionsCall(Printed):
     """The arguments of a call of :func:`from_predictions`, with the same names."""
 
     data: Any

@@ -15,7 +15,8 @@ from statcv.errors import ArgumentError
 from statcv.inference.meta.combination import CombinedP, fisher, one_sided, stouffer
 from statcv.inference.meta.effects import RandomEffects, random_effects
 from statcv.inference.tests.htest import check_alternative
-from statcv.results.summary import Summary, number
+from statcv.results.summary import Summary
+from statcv.tables import Table, number
 from statcv.verbs.data_sets import (
     BARE,
     NUMBERS,
@@ -86,12 +87,16 @@ class Combination:
     def combined(self) -> pd.DataFrame:
         """One row per method: statistic, degrees of freedom, p-value."""
         columns = {"statistic": "statistic", "df": "df", "p": "p_value"}
-        return pd.DataFrame(
-            {
-                name: [getattr(t, one) for t in self.tests]
-                for name, one in columns.items()
-            },
-            index=pd.Index([t.method for t in self.tests], name="method"),
+        return Table(
+            pd.DataFrame(
+                {
+                    name: [getattr(t, one) for t in self.tests]
+                    for name, one in columns.items()
+                },
+                index=pd.Index([t.method for t in self.tests], name="method"),
+            ),
+            "p-values combined over data sets",
+            p=("p",),
         )
 
     def summary(self) -> Summary:
@@ -135,8 +140,8 @@ def meta_analysis(
     """Combine comparisons, tests or p-values of several data sets.
 
     P-values are combined by Fisher's and by Stouffer's method. If there are standard
-    errors, a random-effects model also estimates the mean difference over data sets
-    and the heterogeneity between them.
+    errors, a random-effects model also estimates the mean difference over data sets and
+    the heterogeneity between them.
 
     Parameters
     ----------
@@ -145,9 +150,8 @@ def meta_analysis(
         them. A one-sided test contributes its one-sided p-value.
     alternative : {"two-sided", "greater", "less"}
         The alternative hypothesis on the difference, second minus first. With
-        ``"greater"`` or ``"less"`` each p-value is turned into the one-sided p-value.
-        With ``"two-sided"``, Fisher's method ignores direction, and Stouffer's adds
-        signed deviates, so that effects of opposite sign cancel.
+        ``"two-sided"``, Fisher's method ignores direction, and Stouffer's adds signed
+        deviates, so that effects of opposite sign cancel.
     weights : {"sqrt_n"} or array_like, optional
         Weights of Stouffer's deviates: the square root of the number of records, or
         numbers in the order of the data sets; equal unless given.
@@ -155,8 +159,7 @@ def meta_analysis(
         The results that are compared (first, second), required if a comparison has
         several pairs.
     method : {"REML", "DL"}
-        Estimator of the random-effects model; see
-        :func:`statcv.inference.random_effects`.
+        Estimator of the random-effects model.
     level : float, default 0.95
         Confidence level of the intervals of the random-effects model.
 
@@ -167,8 +170,8 @@ def meta_analysis(
     Raises
     ------
     ComparisonError
-        If there are fewer than two items, they are of different kinds or metrics, or
-        a comparison has several pairs and ``pair`` is not given.
+        If there are fewer than two items, they do not fit together, or ``pair`` is
+        missing.
 
     References
     ----------
@@ -208,7 +211,14 @@ def meta_analysis(
     table.insert(list(table.columns).index("p") + 1, "p_combined", p)
     notes = [IGNORED] if signed and wanted == "two-sided" else []
     return Combination(
-        table=table,
+        table=Table(
+            table,
+            f"{label} of each data set",
+            ["difference", "p", "n"],
+            limits={"difference": ("lower", "upper")},
+            level=level,
+            p=("p",),
+        ),
         tests=(fisher(p), together),
         pooled=_pooled(table, level, method),
         alternative=wanted,

@@ -44,6 +44,7 @@ from statcv.results.stratifier_bias.setting import (
     read_duplicates,
     values_of,
 )
+from statcv.tables import Table
 
 USUAL = {"binary": "accuracy", "multiclass": "accuracy", "continuous": "rmse"}
 WAYS = ("pooled", "per_fold")
@@ -77,28 +78,23 @@ def stratifier_bias(
     Folds stratified by a covariate do not divide duplicates of a record between
     training and held-out records, as random folds do. But the folds then differ in that
     covariate, and a model that needs it is tested on values on which it was not
-    trained. All candidates are first ranked by one unbiased cross-validation, before
-    any model is fitted on their folds. The estimate on the folds of each candidate is
-    then compared with the unbiased estimate.
+    trained. Candidates are ranked by one unbiased cross-validation, whose estimate is
+    then compared with that on the folds of each candidate.
 
     Parameters
     ----------
     formula, data, model, positive, na_action, weights
         Model and data, as in :func:`cv`; the formula must be text. A dot in it excludes
-        columns that identify records: those of `duplicates`, candidates that are dates,
-        and candidates that are text or categories with at least as many levels as there
-        are folds.
+        columns that identify records.
     candidates : list, optional
-        Candidate covariates: names of columns (a numeric column is cut into bins by
-        :func:`by_quantile`, any other is used by value), lists of names whose values
-        count jointly, or stratifiers made by :func:`by_quantile`, :func:`by_hash` or
-        :func:`by_value`. By default every column that can define folds, except that of
-        the weights, and the columns of `duplicates` jointly by value.
+        Candidate covariates: names of columns (numbers are cut into bins by
+        :func:`by_quantile`, others used by value), lists of names whose values count
+        jointly, or stratifiers such as :func:`by_hash`. By default every column that
+        can define folds.
     duplicates : str, list of str or True, optional
         Columns whose equal values identify duplicates of one record; True for all
         columns. The unbiased estimate keeps duplicates in one fold, and a candidate
-        that splits them across folds is reported to leak. By default no duplicates are
-        known.
+        that splits them is reported to leak. By default no duplicates are known.
     scheme : {"kfold", "stratified_kfold"}, optional
         Cross-validation scheme; by default the one that :func:`cv` chooses.
     k : int, default 5
@@ -107,15 +103,12 @@ def stratifier_bias(
         Metric to be estimated; accuracy for classes and RMSE for a continuous outcome
         unless given.
     how : {"pooled", "per_fold"}, optional
-        Way in which the folds are combined; the default of the unbiased folds unless
-        given.
+        Way in which the folds are combined.
     repeats : int, default 10
-        Number of times that random folds are drawn. Folds that are not random, such as
-        quantile bins, are fitted once.
+        Number of times that random folds are drawn.
     measure : bool, optional
-        Whether to fit models on the folds of the candidates, as by default; if False,
-        the candidates are only ranked, and what they cost is predicted for trees and
-        nearest neighbours.
+        Whether to fit models on the folds of the candidates; if False, they are only
+        ranked, and their cost is predicted for trees and nearest neighbours.
     per_fold : int or sequence of int, default 1
         Numbers of bins per fold that are tried for numeric columns.
     key : bytes or str, optional
@@ -124,7 +117,7 @@ def stratifier_bias(
     level : float, default 0.95
         Confidence level of the intervals.
     seed, n_jobs, progress
-        Seed, number of processes and progress bar, as in :func:`cv`.
+        As in :func:`cv`.
 
     Returns
     -------
@@ -134,21 +127,13 @@ def stratifier_bias(
     Raises
     ------
     StatcvError
-        If an argument is wrong, for example if a candidate is not a column of the data,
-        is the outcome, is constant, has missing values, or has fewer values than there
-        are folds.
-
-    Notes
-    -----
-    The unbiased estimate is that of a model trained on the data as they are, including
-    duplicates, in random folds that keep known duplicates in one fold. It estimates the
-    accuracy for new records, provided that `duplicates` identifies all duplicates.
+        If an argument is wrong, for example if a candidate is constant, has missing
+        values, or has fewer values than there are folds.
 
     References
     ----------
-    R. Bey, R. Goussault, F. Grolleau, M. Benchoufi and R. Porcher, "Fold-stratified
-    cross-validation for unbiased and privacy-preserving federated learning", JAMIA 27
-    (2020) 1244-1251, Figures 3 and 4.
+    Bey, Goussault, Grolleau, Benchoufi & Porcher (2020), JAMIA 27:1244, Figures 3 and
+    4.
 
     Examples
     --------
@@ -212,7 +197,7 @@ def stratifier_bias(
         plans = {one.name: first_plan(one, setting) for one in found}
     if design.n < design.n_given:
         warn(
-            f"{design.n_given - design.n} of {design.n_given} rows were left out: "
+            f"{design.n_given - design.n} of {design.n_given} rows were omitted: "
             f"missing {counted(design.missing)}.",
             MissingDataWarning,
         )
@@ -220,7 +205,19 @@ def stratifier_bias(
         ranked = rank(setting, found, plans, how, n_jobs, bar)
     once = values_of([ranked.scores], wanted, ranked.how)
     result = StratifierBias(
-        ranking=ranked.table,
+        ranking=Table(
+            ranked.table,
+            "Loss that is predicted if folds are stratified by each candidate",
+            {
+                "candidate": "candidate",
+                "folds": "folds",
+                "predicted": "predicted loss",
+                "importance": "importance",
+                "mutual_information": "mutual information",
+                "anova_p": "p",
+            },
+            p=("anova_p",),
+        ),
         measured=None,
         unbiased=float(once.mean()),
         chance=MonteCarlo(np.nan, len(once)),
@@ -264,7 +261,13 @@ def _measured(
         )
     return replace(
         result,
-        measured=found.table,
+        measured=Table(
+            found.table,
+            "Bias that was measured if folds are stratified by each candidate",
+            ["candidate", "bias", "verdict"],
+            limits={"bias": ("lower", "upper")},
+            level=result.level,
+        ),
         unbiased=found.unbiased,
         chance=found.chance,
         plans=found.plans,

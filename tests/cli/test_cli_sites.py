@@ -212,7 +212,7 @@ def test_a_run_by_steps(run: Run) -> None:
     assert ran.code == 0
     assert ran.out.startswith(f"{expected.summary(0.9)}\n\nWritten to results: ")
     written = pd.read_csv("results/metrics.csv")
-    pd.testing.assert_frame_equal(written, expected.metrics(0.9), check_dtype=False)
+    pd.testing.assert_frame_equal(expected.metrics(0.9), written, check_dtype=False)
     assert Path("results/sites.png").read_bytes().startswith(b"\x89PNG")
     again = step(run, "coordinator")
     assert again == Ran(0, f"The run has ended after {expected.rounds} rounds.\n", "")

@@ -257,7 +257,8 @@ def test_class_totals_losses_and_duplicates_are_those_of_the_training_sets(
     assert ("copies" in checks) == (max(again) > 0)
     if max(again):
         assert audit["copies"].value == pytest.approx(np.mean(again))
-    assert ("rebalanced, and equal" in str(audit)) == plan.rebalanced
+    said = " ".join(str(audit).split())
+    assert ("rebalanced, and equal" in said) == plan.rebalanced
 
 
 def test_a_plan_that_claims_to_be_rebalanced_but_is_not_is_reported():
@@ -615,7 +616,7 @@ def test_data_are_matched_by_their_labels():
     assert found.rows("duplicates")["row"].str.startswith("r").all()
     for wrong, message in (
         (data[6:], "lacks 1 of the 25 rows of the plan, the first being 'r5'"),
-        (pd.concat([data, data]), "labels come twice"),
+        (pd.concat([data, data]), "labels occur twice"),
     ):
         with pytest.raises(DataError, match=message):
             plan.audit(data=wrong)
@@ -677,13 +678,12 @@ def test_an_audit_has_one_line_and_one_row_per_finding():
     frame = audit.to_frame()
     assert frame.columns.tolist() == ["check", "value", "concern", "sentence"]
     assert frame["check"].is_unique
-    lines = str(audit).splitlines()
-    assert [line[2:] for line in lines] == frame["sentence"].tolist()
-    assert [line[0] == "!" for line in lines] == frame["concern"].tolist()
+    marks = frame["concern"].map({True: "! ", False: ""})
+    assert " ".join(str(audit).split()) == " ".join(marks + frame["sentence"])
     assert audit.concerns == tuple(frame.loc[frame["concern"], "sentence"])
     assert len(audit.concerns) == 2
     assert "give" in audit.concerns[0]
-    assert repr(audit) == f"<Audit: {len(frame)} findings, 2 of concern>"
+    assert repr(audit) == str(audit)
     assert audit._repr_html_().count("<strong>") == 2
     quiet = make_plan("rloocv", [0, 1, 1, 0, 1] * 3, "binary").audit()
     assert quiet.concerns == ()

@@ -150,11 +150,9 @@ def test_stratified_folds_match_scikit_learn_s_up_to_their_order():
 def test_the_number_of_splits_is_singular_or_plural():
     y = np.arange(12) % 2
     one = make_plan("montecarlo", y, "binary", repeats=1, seed=1)
-    assert repr(one).startswith("<FoldPlan montecarlo: 1 split of 12 records, ")
-    assert "12 records, 1 split; folds" in str(one)
+    assert "12 records, 1 split; folds" in str(one) == repr(one)
     several = make_plan("kfold", y, "binary", k=3, seed=1)
-    assert repr(several).startswith("<FoldPlan kfold: 3 splits of 12 records, ")
-    assert "12 records, 3 splits; folds" in str(several)
+    assert "12 records, 3 splits; folds" in str(several) == repr(several)
 
 
 def test_a_plan_shows_what_a_user_needs():

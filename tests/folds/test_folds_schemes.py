@@ -220,7 +220,7 @@ def test_sentences_say_what_was_done(name):
     assert ("repeated 3 times" in plan.sentence) == SCHEMES[name].random
     assert ("training sets of 10/19 each" in plan.sentence) == (name == "rloocv")
     assert plan.scheme == name
-    assert f"{plan.n_splits} splits of 31 records" in repr(plan)
+    assert f"31 records, {plan.n_splits} splits" in repr(plan)
 
 
 @settings(max_examples=20)

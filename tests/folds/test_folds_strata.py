@@ -551,7 +551,7 @@ def test_values_of_every_dtype_are_known_again(dtype):
 )
 def test_too_few_values_too_large_ones_and_missing_ones(make):
     frame = pd.DataFrame({"secret": [8, 8, 8, 8, 5, 6, 7]})
-    with pytest.raises(SchemeError, match=r"secret has 4 distinct values.*never part"):
+    with pytest.raises(SchemeError, match=r"secret has 4 distinct values.*never split"):
         make("secret").cut(frame, 5)
     with pytest.warns(
         FoldWarning, match=r"1 value of secret has more.* has 4 of 7"

@@ -51,7 +51,7 @@ def test_several_classes_and_comparisons_vary_with_the_fits():
     ("metric", "threshold"),
     [("accuracy", 0.25), ("sensitivity", 0.25), ("specificity", 0.25)],
 )
-@pytest.mark.filterwarnings(  # of training means of exactly the threshold
+@pytest.mark.filterwarnings(  # training means equal the threshold exactly
     "ignore::statcv.errors.DistributionalBiasWarning"
 )
 def test_intervals_are_neither_too_wide_nor_too_narrow(metric, threshold):

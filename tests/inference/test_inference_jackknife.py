@@ -229,7 +229,7 @@ def test_intervals_are_normal_on_their_scale():
     plain = jackknife_interval(value, AUROC, 0.9, jack)
     assert plain.se == pytest.approx(np.sqrt(jack.variance))
     ones = int((setup.design.y == 1).sum())
-    assert jack.n_fits == 22 * ones * (24 - ones)  # each pair less its two records
+    assert jack.n_fits == 22 * ones * (24 - ones)  # each pair minus its two records
     assert (plain.lower + plain.upper) / 2 == pytest.approx(value)
     assert (plain.upper - value) / plain.se == pytest.approx(1.6448536269514722)
     logit = jackknife_interval(value, AUROC, 0.9, jack, "logit")

@@ -191,8 +191,8 @@ def test_nested_folds_treat_new_levels_as_the_folds_of_the_result_do(alone):
         pairs = scv.cv(**call | {"k": 15}, new_levels="omit").refits.setup
         assert np.isnan(nested_cv(pairs, METRICS["mse"], repeats=6).se)
     else:
-        strict = scv.cv(**call, new_levels="error")
-        said = repr(strict.estimate(interval="nested_cv"))
+        strict = scv.cv(**call, new_levels="error").refits.setup
+        said = nested_cv_interval(strict, METRICS["mse"], 0.95, repeats=6).assumes
         assert "new_levels='error' refuses" in said
         at_mean = scv.cv(**call).refits.setup
         assert nested_cv(at_mean, METRICS["mse"], repeats=6, seed=8).mse != made.mse

@@ -31,6 +31,7 @@ from statcv.inference.refits import resampling
 from statcv.inference.refits.optimism import optimism_corrected
 from statcv.metrics import METRICS, Metric, calibration_curve
 from statcv.models import Linear, Logit
+from statcv.tables import decimals
 
 AUROC = METRICS["auroc"]
 SEPARATED = pytest.mark.filterwarnings("ignore:.*separated")
@@ -597,7 +598,8 @@ def test_an_interval_without_limits_says_why():
     assert lacking.assumes.endswith("has none: it was not computed")
     for made in (area, share, sides, lacking):
         assert np.isnan([made.lower, made.upper, made.se]).all()
-        assert "–" in str(made)
+        assert "Intervals: none for" in str(made)
+        assert "CI)" not in str(made)
 
 
 @pytest.mark.parametrize("value", [0.0, -0.2])
@@ -669,11 +671,13 @@ def test_one_and_several_are_printed_within_80_columns():
     for printed in (str(table), str(one), repr(table), repr(one)):
         assert max(map(len, printed.splitlines())) <= 80
         assert printed.startswith("Corrected for optimism by 10 bootstrap samples\n")
-        assert "90% interval" in printed
+        assert "corrected (90% CI)" in printed
         assert "auPR (trapezoid)" in printed
     line = next(line for line in str(one).splitlines() if line.startswith("auPR"))
-    limits = f"{one.lower:.3f} to {one.upper:.3f}"
-    numbers = [f"{each:.3f}" for each in (one.apparent, one.optimism, one.value)]
+    digits = decimals((one.upper - one.lower) / 4)
+    limits = f"({one.lower:.{digits}f} to {one.upper:.{digits}f})"
+    shown = (one.apparent, one.optimism, one.value)
+    numbers = [f"{each:.{digits}f}" for each in shown]
     assert line.split("(trapezoid)")[1].split() == [*numbers, *limits.split(), "10"]
     assert f"Intervals: {one.method}" in " ".join(str(one).split())
 

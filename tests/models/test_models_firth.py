@@ -46,7 +46,7 @@ def coefficients(fit):
 
 
 def objective(beta, training):
-    """Return the negative log-likelihood, less half the information's log det."""
+    """Return the negative log-likelihood, minus half the information's log det."""
     eta = training.X @ beta
     weights = np.ones(len(eta)) if training.weights is None else training.weights
     variance = weights / (2 + np.exp(eta) + np.exp(-eta))

@@ -11,7 +11,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import statcv as scv
-from statcv.models.thread_warnings import heeded
+from statcv.models.thread_warnings import collected
 
 
 def test_each_thread_collects_its_own_and_nothing_changes_after():
@@ -19,7 +19,7 @@ def test_each_thread_collects_its_own_and_nothing_changes_after():
 
     def fit(name):
         both.wait()
-        with heeded() as given:
+        with collected() as given:
             both.wait()  # both are inside
             warnings.warn(name, stacklevel=1)
             both.wait()
@@ -37,7 +37,7 @@ def test_what_a_thread_without_a_fit_warns_of_is_shown():
     begun, told = threading.Event(), threading.Event()
 
     def fit():
-        with heeded() as given:
+        with collected() as given:
             begun.set()
             told.wait(20)
         return given
@@ -75,10 +75,10 @@ def test_what_another_thread_puts_back_late_shows_warnings_once():
     with warnings.catch_warnings(record=True) as shown:
         warnings.simplefilter("always")
         late = warnings.catch_warnings()
-        with heeded():
+        with collected():
             late.__enter__()
         late.__exit__(None, None, None)
-        with heeded():
+        with collected():
             other = threading.Thread(target=warnings.warn, args=["from elsewhere"])
             other.start()
             other.join()

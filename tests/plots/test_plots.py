@@ -107,8 +107,24 @@ def test_predictions_by_class(results):
     ax = scv.plots.plot_predicted(results["rloocv"])
     points = [line for line in ax.lines if line.get_marker() == "o"]
     assert [len(line.get_ydata()) for line in points] == [21, 11]
-    labels = [tick.get_text() for tick in ax.get_xticklabels()]
-    assert labels == ["0\n(n = 21)", "1\n(n = 11)"]
+    labels = [tick.get_text() for tick in ax.get_yticklabels()]
+    assert labels == ["0 (n = 21)", "1 (n = 11)"]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == (
+        "held-out prediction",
+        "observed GRADE",
+    )
+    again = scv.plots.plot_predicted(results["rloocv"])
+    for line, other in zip(ax.lines, again.lines, strict=True):
+        np.testing.assert_array_equal(line.get_ydata(), other.get_ydata())
+
+
+def test_points_of_a_class_are_not_ordered_by_their_prediction(results):
+    """Spread by rank, they would lie on slanted stripes that look like structure."""
+    ax = scv.plots.plot_predicted(results["rloocv"])
+    low = next(line for line in ax.lines if line.get_marker() == "o")
+    spread, at = np.asarray(low.get_ydata()), np.argsort(low.get_xdata())
+    assert np.abs(spread).max() <= 0.15
+    assert abs(np.corrcoef(spread[at][1:], spread[at][:-1])[0, 1]) < 0.5
 
 
 def test_training_means_fall_under_loocv_and_are_constant_under_rloocv(results):
@@ -129,7 +145,9 @@ def test_panel(results, tmp_path):
     figure.savefig(tmp_path / "panel.png")
     assert (tmp_path / "panel.png").read_bytes().startswith(b"\x89PNG")
     numbers = scv.cv("GPA ~ TUCE + PSI", scv.load_data("spector"), k=4, seed=1)
-    assert numbers.plot().shape == (2,)
+    titles = [ax.get_title() for ax in numbers.plot().flat]
+    assert titles[0] == "Observed against predicted"
+    assert titles[1:] == ["Calibration in 6 groups", "Errors by prediction", "Errors"]
 
 
 def test_each_repeat_is_one_line():

@@ -233,7 +233,7 @@ def test_a_plan_without_training_sets_has_no_balance(levels):
     predicted = dict.fromkeys(levels, "p") if levels[0] == "a" else "p"
     made = scv.from_predictions(frame, observed="y", predicted=predicted)
     ax = plot_bias(made)
-    assert ax.get_title().splitlines()[1] == "there are no training sets"
+    assert [text.get_text() for text in ax.texts] == ["there are no training sets"]
     assert not ax.collections
 
 
@@ -303,7 +303,7 @@ def test_sizes_of_many_folds_are_a_range():
     ax = plot_composition(plan_of(scheme="bootstrap", repeats=20))
     sizes = plan_of(scheme="bootstrap", repeats=20).tests.sizes
     said = f"{sizes.min()} to {sizes.max()} records each"
-    assert ax.get_title().splitlines()[1] == said
+    assert ax.get_title().endswith(f", {said}")
 
 
 @pytest.mark.slow

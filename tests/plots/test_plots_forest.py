@@ -295,7 +295,7 @@ def test_only_auroc_has_a_line_at_one_half():
 
 def test_permutations_without_a_value_are_counted():
     ax = scv.plots.plot_permutation(null_test([0.4, np.nan, 0.5]))
-    assert ax.get_title().endswith("\n1 permutation gave no value")
+    assert ax.get_title().endswith("; 1 permutation gave no value")
     assert sum(bar.get_height() for bar in ax.patches) == 2
     with pytest.raises(ArgumentError, match="lacks a class"):
         scv.plots.plot_permutation(
@@ -330,7 +330,7 @@ def test_groups_and_their_differences_are_drawn_in_two_plots():
     ehr = scv.load_data("ehr")
     ehr["site"] = np.array(["north", "east", "south"])[np.arange(len(ehr)) % 3]
     result = scv.cv("y ~ x1 + x3", ehr, k=3, seed=1)
-    upper, lower = scv.plots.plot_groups(result, "brier", by="site")
+    upper, lower = scv.plots.plot_groups(result, metric="brier", by="site")
     figure = upper.figure
     figure.canvas.draw()
     texts = [text.get_text() for text in lower.get_yticklabels()]

@@ -49,7 +49,7 @@ def test_curves_do_not_change_the_fits(boosted):
 
 
 def test_the_bold_lines_are_means_over_fits(boosted):
-    ax = scv.plots.plot_learning_curve(boosted, "logloss")
+    ax = scv.plots.plot_learning_curve(boosted, metric="logloss")
     means = [line for line in ax.lines if line.get_gid() == "curve"]
     own = boosted.learning_curves.query("metric == 'logloss'").groupby("round")
     for line, part in zip(means, ("training", "held_out"), strict=True):
@@ -90,7 +90,7 @@ def test_rounds_can_be_tuned_but_have_no_path(stopped):
 
 def test_curves_that_were_not_kept_raise_an_error(boosted):
     with pytest.raises(MetricError, match="the metrics are error, logloss"):
-        scv.plots.plot_learning_curve(boosted, "auc")
+        scv.plots.plot_learning_curve(boosted, metric="auc")
     plain = scv.cv("GRADE ~ GPA", scv.load_data("spector"), seed=1)
     with pytest.raises(LearningCurveError, match="curves=True"):
         scv.plots.plot_learning_curve(plain)
@@ -104,7 +104,7 @@ def test_several_results_have_two_lines_each(boosted):
         )
     )
     both = {"depth 2": boosted, "depth 4": deeper}
-    ax = scv.plots.plot_learning_curve(both, "logloss")
+    ax = scv.plots.plot_learning_curve(both, metric="logloss")
     for name, result in both.items():
         own = result.learning_curves.query("metric == 'logloss'").groupby("round")
         for part, words in (("held_out", "held-out"), ("training", "training")):

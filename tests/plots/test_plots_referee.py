@@ -14,6 +14,7 @@ from statcv.errors import (
     ComparisonError,
     MetricError,
     OutcomeError,
+    UndefinedMetricWarning,
 )
 from statcv.metrics import (
     calibration_curve,
@@ -342,7 +343,7 @@ def test_infinite_scores_are_omitted_and_counted():
     result = scv.cv("GRADE ~ GPA", SPECTOR, model=Unbounded(), k=4, seed=1)
     ax = scv.plots.plot_risk(result)
     low = int((SPECTOR["GPA"] < 3).sum())
-    assert ax.get_title().endswith(f"\n{low} without a finite prediction omitted")
+    assert ax.get_title().endswith(f", {low} without a finite prediction omitted")
     high = SPECTOR[SPECTOR["GPA"] >= 3]["GRADE"]
     named = [f"GRADE = {code} (n = {(high == code).sum()})" for code in (1, 0)]
     assert legend(ax)[:2] == named
@@ -370,10 +371,57 @@ def test_scores_that_are_not_probabilities_raise_an_error(scored):
     for plot in (
         scv.plots.plot_calibration,
         scv.plots.plot_decision,
-        scv.plots.plot_referee,
     ):
         with pytest.raises(MetricError, match=r"LinearSVC.*CalibratedClassifierCV"):
             plot(scored)
+
+
+def test_the_figure_of_scores_says_what_they_lack(scored):
+    axes = scv.plots.plot_referee(scored)
+    titles = [ax.get_title().split(",")[0] for ax in axes.flat]
+    assert titles[:2] == ["ROC", "Precision and recall"]
+    assert titles[2:] == ["Calibration and decision curve", "Risk by outcome"]
+    assert "need probabilities" in axes[1, 0].texts[0].get_text()
+
+
+def test_the_figure_of_several_results_ends_in_their_estimates(result):
+    pair = {"GPA and PSI": result, "GPA": result.update(formula="GRADE ~ GPA")}
+    *curves, forest = scv.plots.plot_referee(pair).flat
+    for ax in curves:
+        assert sum(line.get_gid() == "curve" for line in ax.lines) >= 2
+    assert [tick.get_text() for tick in forest.get_yticklabels()] == list(pair)
+    with pytest.raises(ArgumentError, match="draws groups of one result"):
+        scv.plots.plot_referee(pair, by="PSI")
+
+
+def test_groups_have_the_estimates_of_the_table():
+    table = scv.load_data("ehr")
+    result = scv.cv("y ~ x1 + x3", table, k=5, seed=1)
+    found = result.metrics(by="site").query("metric == 'auroc'")
+    ax = scv.plots.plot_roc(result, by="site")
+    said = [
+        f"site = {row.site}: auROC {row.estimate:.3f}" for row in found.itertuples()
+    ]
+    assert legend(ax) == said
+    for plot in (
+        scv.plots.plot_pr,
+        scv.plots.plot_calibration,
+        scv.plots.plot_decision,
+    ):
+        drawn = plot(result, by="site").lines
+        assert sum(line.get_gid() == "curve" for line in drawn) == len(found)
+    with pytest.raises(ArgumentError, match="at most 6 groups"):
+        scv.plots.plot_roc(result, by=np.arange(len(table)))
+
+
+def test_groups_of_one_class_are_counted_not_drawn(result):
+    ward = pd.Series(np.arange(32) % 2 + 1, name="ward").where(SPECTOR["PSI"] == 1, 0)
+    ward[(ward == 0) & (SPECTOR["GRADE"] == 1)] = 1
+    with pytest.warns(UndefinedMetricWarning, match="no curve of 1 group of ward, 0,"):
+        ax = scv.plots.plot_roc(result, by=ward)
+    assert [text.split(":")[0] for text in legend(ax)] == ["ward = 1", "ward = 2"]
+    with pytest.raises(ArgumentError, match="nothing to draw but 2 groups of GRADE"):
+        scv.plots.plot_roc(result, by="GRADE")
 
 
 def test_an_outcome_without_two_classes_raises_an_error():
@@ -384,7 +432,6 @@ def test_an_outcome_without_two_classes_raises_an_error():
         scv.plots.plot_calibration,
         scv.plots.plot_decision,
         scv.plots.plot_risk,
-        scv.plots.plot_referee,
     ):
         with pytest.raises(OutcomeError, match="'GPA' is continuous"):
             plot(numbers)
@@ -392,13 +439,19 @@ def test_an_outcome_without_two_classes_raises_an_error():
             plot(several)
 
 
-@pytest.mark.parametrize("name", ["plot_panel", "plot_referee", "plot_groups"])
-def test_a_figure_of_its_own_takes_one_result_and_no_axes(name):
+def test_a_figure_of_its_own_takes_no_axes():
     res = scv.cv("GRADE ~ GPA", SPECTOR, k=4, seed=1)
-    draw = getattr(scv.plots, name)
-    with pytest.raises(ArgumentTypeError, match="draws one result; call it for each"):
-        draw(res, res)
-    with pytest.raises(ArgumentTypeError, match="in a figure of its own"):
-        draw(res, mpl.figure.Figure().subplots())
-    with pytest.raises(ArgumentTypeError, match="one result, so call it for each"):
-        scv.plots.plot_risk(res, res)
+    for draw in (scv.plots.plot_referee, scv.plots.plot_groups):
+        with pytest.raises(ArgumentTypeError, match="leave the Axes out"):
+            draw(res, mpl.figure.Figure().subplots())
+
+
+def test_plots_of_one_result_say_which_plot_serves_for_several():
+    res = scv.cv("GRADE ~ GPA", SPECTOR, k=4, seed=1)
+    several = {"a": res, "b": res.update(seed=2)}
+    for draw in (scv.plots.plot_risk, scv.plots.plot_predicted):
+        assert draw({"a": res}).get_xlabel().startswith("held-out")
+    for draw in (scv.plots.plot_risk, scv.plots.plot_predicted, scv.plots.plot_groups):
+        for given in ([several], several.values()):
+            with pytest.raises(ArgumentError, match=r"draws one result, not 2.*plot_"):
+                draw(*given)

@@ -245,7 +245,7 @@ def test_the_sentence_says_the_scheme(given, said) -> None:
 def test_the_data_flow_adds_up(res: CVResult, html: str) -> None:
     rows = {r[0]: r[1] for _, _, t in Page(html).tables for r in t if len(r) == 2}
     assert rows["rows given"] == "32"
-    assert rows["rows left out as incomplete"] == "1"
+    assert rows["rows omitted as incomplete"] == "1"
     assert rows["missing in TUCE"] == "1"
     assert rows["records used"] == "31"
     assert int(rows["GRADE = 0"]) + int(rows["GRADE = 1 (positive)"]) == 31
@@ -425,12 +425,16 @@ def test_the_panel_of_several_classes_draws_each_against_the_others(
 ) -> None:
     axes = several[0].plot()
     titles = [ax.get_title() for ax in axes.flat]
-    assert titles[:4] == [
-        "ROC curves, each class against the others",
-        *[f"Calibration, y = {level} against the others" for level in "abc"],
+    assert titles == [
+        "ROC, each class against the others",
+        "Calibration, each class against the others",
+        "Records by observed and predicted class",
+        "Risks by outcome",
     ]
     assert len(axes[0, 0].get_legend().get_texts()) == 3
-    assert not axes.flat[5].axison
+    counts = [int(text.get_text()) for text in axes[1, 0].texts]
+    assert len(counts) == 9
+    assert sum(counts) == several[0].scores.n_held_out
     plt.close(axes[0, 0].figure)
 
 

@@ -113,7 +113,7 @@ def test_an_outcome_that_is_computed(data: pd.DataFrame) -> None:
 def test_records_without_a_group_are_counted_in_the_caption(data: pd.DataFrame) -> None:
     table = scv.table1(data, by="stage", columns="days")
     assert table.head[1] == "All (n = 5)"
-    assert "1 record without stage left out" in table.caption
+    assert "1 record without stage omitted" in table.caption
 
 
 def test_errors_say_what_to_do(data: pd.DataFrame) -> None:

@@ -181,7 +181,8 @@ def test_results_over_sites_are_compared_by_site():
     with pytest.raises(ComparisonError, match="compare_settings") as told:
         scv.compare(a=a, b=b)
     call = str(told.value).partition("compared by ")[2].rstrip(".")
-    assert len(eval(call, {"a": a, "b": b, **vars(scv)}).table) == len(data)
+    names = {"a": a, "b": b, "compare_settings": scv.compare_settings}
+    assert len(eval(call, names).table) == len(data)
 
 
 def test_separated_classes_do_not_end():

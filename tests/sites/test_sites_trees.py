@@ -632,7 +632,7 @@ def test_commands_grow_trees(plugin, tmp_path, monkeypatch):
         say("result", "exchange", "--home", "center", "--out", "results")
         written = pd.read_csv(tmp_path / "results" / "metrics.csv")
         expected = sites.run(plan, data)
-        pd.testing.assert_frame_equal(written, expected.metrics(), check_dtype=False)
+        pd.testing.assert_frame_equal(expected.metrics(), written, check_dtype=False)
         raw = (tmp_path / "results" / "trees.ubj").read_bytes()
         assert raw == expected.run.progress.forests.raw[-1]
         log = next((tmp_path / "A").glob("plan-*/log.jsonl"))

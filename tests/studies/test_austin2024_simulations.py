@@ -349,7 +349,7 @@ def test_the_stored_tables() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "centred", "leaning"),
+    ("name", "centred", "biased"),
     [
         (
             "null",
@@ -364,7 +364,7 @@ def test_the_stored_tables() -> None:
     ],
 )
 def test_only_estimates_within_fits_are_centred_where_there_is_nothing(
-    name: str, centred: tuple[str, ...], leaning: tuple[str, ...]
+    name: str, centred: tuple[str, ...], biased: tuple[str, ...]
 ) -> None:
     table = stored(name)
     assert (
@@ -374,7 +374,7 @@ def test_only_estimates_within_fits_are_centred_where_there_is_nothing(
     assert found["cells"].nunique() == 1
     for estimate in centred:
         assert found.loc[estimate, "off"] <= found.loc[estimate, "chance"], estimate
-    for estimate in leaning:
+    for estimate in biased:
         assert found.loc[estimate, "off"] > found.loc[estimate, "chance"], estimate
 
 

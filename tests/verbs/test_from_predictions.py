@@ -557,10 +557,11 @@ def test_repeats_of_an_external_validation_hold_the_same_records(hospitals):
 def test_it_is_drawn_as_the_four_panels_for_a_referee(hospitals):
     axes = validated(hospitals).plot()
     titles = [ax.get_title() for ax in axes.ravel()]
-    assert all(title.endswith("external validation") for title in titles)
+    assert titles == ["ROC", "Calibration", "Decision curve", "Risk by outcome"]
+    assert axes[0, 0].figure.get_suptitle().endswith("external validation")
     assert "held-out" not in " ".join(
         ax.get_xlabel() + ax.get_ylabel() for ax in axes.ravel()
     )
-    assert validated(hospitals, "other", observed="risk").plot().shape == (1,)
+    assert validated(hospitals, "other", observed="risk").plot().shape == (2, 2)
     scores = hospitals.assign(risk=np.log(hospitals["risk"]))
     assert validated(scores).plot().shape == (2, 2)

@@ -9,7 +9,7 @@ import statcv as scv
 
 
 class Silent(ClassifierMixin, BaseEstimator):
-    """Knows nothing of a record whose covariate is above a limit."""
+    """Has no prediction for a record whose covariate is above a limit."""
 
     def fit(self, X, y):
         self.classes_ = np.unique(y)

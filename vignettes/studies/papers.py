@@ -89,7 +89,7 @@ class Rounding:
 
 
 def _short(value: float, digits: int, decimals: int | None = None) -> str:
-    """Write a number to so many digits, and no more than so many decimals.
+    """Write a number with given numbers of digits and, at most, decimals.
 
     >>> _short(4465.3, 3), _short(-0.000298, 3, 5), _short(0.83612, 5, 5)
     ('4470', '-0.0003', '0.83612')

@@ -44,7 +44,7 @@ def with_duplicates(
     Raises
     ------
     ArgumentError
-        If there are too few people of positive weight for so many duplicates.
+        If there are too few people of positive weight for this number of duplicates.
     """
     n, others = len(home), n_sites - 1
     if weights is None:

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from statcv.datasets.ehr.checks import FloatArray, check_amount
 from statcv.datasets.ehr.population import COVARIATES
+from statcv.tables import Printed
 
 FIRST_BIRTH, LAST_BIRTH = date(1930, 1, 1), date(2005, 12, 31)
 DIGITS = "0123456789"
 
 
-@dataclass(frozen=True)
-class Inexact:
+@dataclass(frozen=True, repr=False)
+class Inexact(Printed):
     """The differences of duplicates from the original record, which has no errors.
 
     Attributes
@@ -28,21 +29,14 @@ class Inexact:
     missing : float, default 0
         Probability that a covariate of a duplicate is missing, independently of others.
     typos : float, default 0
-        Probability that a duplicate has one typing error in the birth date and
-        one in the identifier. A digit is wrong, or two adjacent ones are swapped, or
-        (in a date) day and month are; the result is another date, from 1930 to 2005,
-        and another identifier, which may be someone else's.
+        Probability that a duplicate has one typing error in the birth date and one in
+        the identifier. The result is another date and another identifier, which may be
+        someone else's.
 
     Raises
     ------
-    ArgumentError
-        If `noise` is negative, or `missing` or `typos` is not a probability.
-    ArgumentTypeError
-        If one is not a number.
-
-    Notes
-    -----
-    The outcome is the same in all duplicates.
+    ArgumentError, ArgumentTypeError
+        If one is out of range or not a number.
 
     Examples
     --------

@@ -22,12 +22,13 @@ from statcv.datasets.ehr.population import (
     ehr_population,
     stream,
 )
+from statcv.tables import Printed
 
 PEOPLE_AT_ONCE = 100_000  # people drawn at a time, which bounds the memory
 
 
-@dataclass(frozen=True)
-class Optimum:
+@dataclass(frozen=True, repr=False)
+class Optimum(Printed):
     """The performance of a model that knows each person's probability.
 
     Attributes
@@ -69,23 +70,21 @@ def optimal_accuracy(
     Parameters
     ----------
     eigenvalues, coefficients, rotation, mean
-        Parameters of the population, as in :func:`statcv.simulate_ehr`. The
-        same `seed` gives the same rotation as there, unless `rotation` is given.
+        Parameters of the population, as in :func:`statcv.simulate_ehr`.
     n : int, default 100_000
-        Number of people drawn, at least 2; they are not those of a data set with the
-        same seed.
+        Number of people drawn.
     seed : int, numpy.random.Generator or None
+        Seed for the people and, unless given, the rotation.
 
     Returns
     -------
     Optimum
-        ``accuracy``, its standard error ``se``, and the share ``positives``. No
-        outcome is drawn, so all are means of probabilities.
+        ``accuracy``, its standard error ``se``, and the share ``positives``.
 
     Raises
     ------
     ArgumentError, ArgumentTypeError
-        If an argument is not what it should be.
+        If an argument is out of range or of the wrong type.
 
     Examples
     --------

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from statcv.arguments import check_whole, resolve_seed
 from statcv.datasets.ehr.checks import FloatArray, check_numbers
 from statcv.errors import ArgumentError, ArgumentTypeError
+from statcv.tables import Printed
 
 EIGENVALUES = (1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.2, 2.4, 2.6, 2.8)
 """The paper's variances: of nine rotated directions, and of x10."""
@@ -32,8 +33,8 @@ SITE_DATES, SITE_SHIFT, SITE_NOISE, SITE_GRID, SITE_KEY = range(3, 8)
 _ROOM = 2020  # separates these streams from those of folds and models
 
 
-@dataclass(frozen=True, eq=False)
-class EhrPopulation:
+@dataclass(frozen=True, eq=False, repr=False)
+class EhrPopulation(Printed):
     """A population of people from which many data sets can be drawn.
 
     Attributes

@@ -22,6 +22,7 @@ from statcv.datasets.ehr.population import (
     stream,
 )
 from statcv.errors import ArgumentError, ArgumentTypeError
+from statcv.tables import Printed
 
 CENTURY = 36_525  # days
 HASHED = {"id_hash": "patient_id", "dob_hash": "birth_date"}
@@ -29,8 +30,8 @@ _DIGEST = 7  # bytes of a hash, as many as statcv's keyed digest has
 _SALT = 16  # bytes
 
 
-@dataclass(frozen=True)
-class Pseudonyms:
+@dataclass(frozen=True, repr=False)
+class Pseudonyms(Printed):
     """The way in which each hospital makes pseudonyms, independently of the others.
 
     Attributes
@@ -40,25 +41,21 @@ class Pseudonyms:
         the integers between plus and minus this one.
     quantise : float, optional
         Each hospital rounds a covariate to a grid of this width, in units of the
-        covariate's standard deviation, with a random origin. Shifts and noise are
-        added before rounding. Default: nothing is rounded.
+        covariate's standard deviation, with a random origin, after shifts and noise.
     noise : float, default 0
         Standard deviation of the noise added to each covariate of each record, in the
         same units.
     salt : bool, default False
-        Each hospital hashes with its own key, made from the common key and a
-        random text that it keeps secret.
+        Each hospital hashes with its own key, made from the common key and a random
+        text that it keeps secret.
     shift : float, default 0
         Each hospital adds a constant to all its values of a covariate, drawn for each
         covariate uniformly between plus and minus this many standard deviations.
 
     Raises
     ------
-    ArgumentError
-        If `date_shift` is negative or above a century, `quantise` not positive, or
-        `noise` or `shift` negative.
-    ArgumentTypeError
-        If one is of the wrong type.
+    ArgumentError, ArgumentTypeError
+        If one is out of range or of the wrong type.
 
     Examples
     --------

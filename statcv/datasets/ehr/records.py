@@ -57,27 +57,25 @@ def simulate_ehr(
     n : int, default 10_000
         Number of people. Each is assigned to one hospital, all equally likely.
     n_duplicates : int, default 2_000
-        Number of duplicates added. A person and a hospital are drawn at random, and
-        the hospital gets a duplicate of the record unless it has the record already; so
-        no hospital has a record twice, while a person may be in several.
+        Number of duplicates added, each of a person drawn at random and to a hospital
+        that does not have the record.
     n_sites : int or None, default 5
         Number of hospitals. None: every record has its own holder, as if people kept
-        their data themselves; a duplicate is then of a person drawn at random.
+        their data themselves.
     eigenvalues : sequence of 10 floats, default 1.0, 1.2, ..., 2.8
-        Variances. The first nine belong to orthogonal directions in the space of
-        ``x1`` to ``x9``, the last is the variance of ``x10``.
+        Variances. The first nine belong to orthogonal directions in the space of ``x1``
+        to ``x9``, the last is the variance of ``x10``.
     coefficients : sequence of 8 floats, default -2, .4, .8, 1.2, .4, 1.2, 3, 2
-        The numbers a0 to a7 of :func:`statcv.datasets.ehr.log_odds`.
+        The numbers a0 to a7 of ``statcv.datasets.ehr.log_odds``.
     rotation : array of shape (9, 9), optional
-        Orthogonal matrix whose columns are those directions. Default: drawn
-        uniformly over all orthogonal matrices (Haar measure).
+        Orthogonal matrix whose columns are those directions; drawn uniformly unless
+        given.
     mean : sequence of 10 floats, optional
         Means of the covariates. Default: 0.
     duplicated : callable or str, optional
-        Weights by which people are drawn to be duplicated. A function
-        gets the frame of people (``x1`` to ``x10`` and ``y``) and returns a weight
-        for each, 0 for never; a text is a column or an expression of columns, such as
-        ``"1 + 3 * (x5 > 1)"``. Default: equal weights.
+        Weights by which people are drawn to be duplicated: a function of the frame of
+        people, or an expression of columns such as ``"1 + 3 * (x5 > 1)"``. Default:
+        equal weights.
     inexact : Inexact, optional
         Differences of duplicates from their original. Default: none.
     pseudonyms : Pseudonyms, optional
@@ -87,56 +85,28 @@ def simulate_ehr(
         Secret key of all hospitals, with which they hash identifier and birth date.
         Default: nothing is hashed.
     seed : int, numpy.random.Generator or None
-        Seed for the simulation.
+        Seed for the simulation. It gives the same people for any `n_duplicates`,
+        `duplicated`, `inexact`, `pseudonyms` and `key`.
 
     Returns
     -------
     pandas.DataFrame
-        ``n + n_duplicates`` rows in random order, labelled 0, 1, 2, ... Columns:
-        ``x1`` to ``x10`` (floats); ``y``, the outcome (0 or 1);
-        ``site``, the hospital ("A", "B", ...); ``patient_id`` ("P000123"), one
-        for each person, whose digits carry no information; ``birth_date``
-        (``datetime64[ns]``, a day from 1930 to 2005, independent of all else).
-        All but ``site`` are equal in duplicates of one record.
-
-        With `inexact` or `pseudonyms` also ``person``, the right ``patient_id``, which
-        identifies the true duplicates. With `key` also ``id_hash`` and ``dob_hash``,
-        the 14 hexadecimal digits of :func:`statcv.folds.strata.hashing.keyed_digest`,
-        of the values that the hospital has: with any typing error, and after dates were
-        shifted.
+        ``n + n_duplicates`` rows in random order: ``x1`` to ``x10``; ``y``, the outcome
+        (0 or 1); ``site`` ("A", "B", ...); ``patient_id`` ("P000123"), one for each
+        person; ``birth_date``, independent of all else. All but ``site`` are equal in
+        duplicates of one record. With `inexact` or `pseudonyms` also ``person``, the
+        right ``patient_id``; with `key` also ``id_hash`` and ``dob_hash``, the hashes
+        of the values that the hospital has.
 
     Raises
     ------
-    ArgumentError
-        If a number is out of range: no people, no hospital, more duplicates than
-        hospitals without the record, a wrong number of variances or
-        coefficients, a negative variance, a `rotation` that is not orthogonal, a
-        negative seed; if `duplicated` gives no weights; if hospitals salt what they do
-        not hash.
-    ArgumentTypeError
-        If an argument is of the wrong type.
-
-    See Also
-    --------
-    statcv.datasets.ehr_population : The population, for new records of it.
-    statcv.datasets.optimal_accuracy : The largest accuracy of a model in it.
+    ArgumentError, ArgumentTypeError
+        If an argument is out of range or of the wrong type.
 
     Notes
     -----
-    The same seed gives the same people, row by row for any `inexact`, `pseudonyms`
-    and `key`: a call without these returns the truth about the same records. It gives
-    the same people in the same hospitals for any `n_duplicates` and `duplicated`:
-    ``n_duplicates=0`` is the data set before duplicates were added, with its rows in
-    another order.
-
-    With the default variances and coefficients about 45 % of outcomes are 1; the
-    share depends on the rotation (standard deviation 1.2 points).
-
-    R. Bey, R. Goussault, F. Grolleau, M. Benchoufi and R. Porcher,
-    "Fold-stratified cross-validation for unbiased and privacy-preserving
-    federated learning", JAMIA 27 (2020) 1244-1251, equations (2) to (5). What their
-    discussion names as limits are `inexact`, ``n_sites=None``, `pseudonyms` and
-    `duplicated`.
+    Equations (2) to (5) of Bey, Goussault, Grolleau, Benchoufi & Porcher (2020), JAMIA
+    27:1244. With the default variances and coefficients about 45 % of outcomes are 1.
 
     Examples
     --------

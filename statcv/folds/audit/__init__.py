@@ -1,9 +1,14 @@
 """What a plan leaks, and duplicated records."""
 
 from statcv.folds.audit.duplicated import trained_on_equal
-from statcv.folds.audit.duplicates import chosen_columns, equal_records
+from statcv.folds.audit.duplicates import chosen_columns, equal_records, near_records
 from statcv.folds.audit.findings import Audit
 from statcv.folds.audit.folds import UNLIKE, between_folds
+from statcv.folds.audit.repeats import (
+    repeats_across_sites,
+    repeats_within_site,
+    split_repeats,
+)
 from statcv.folds.audit.training_mean import BIASED, mean_model_auroc, training_means
 from statcv.folds.audit.twins import opposite_twins
 
@@ -15,7 +20,11 @@ __all__ = [
     "chosen_columns",
     "equal_records",
     "mean_model_auroc",
+    "near_records",
     "opposite_twins",
+    "repeats_across_sites",
+    "repeats_within_site",
+    "split_repeats",
     "trained_on_equal",
     "training_means",
 ]

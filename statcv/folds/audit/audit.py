@@ -48,13 +48,8 @@ def audit_plan(
     data : pandas.DataFrame, optional
         The records, matched by their labels if the plan has them; rows that are not in
         the plan are ignored. Its numeric columns are compared over folds.
-    duplicates : list of labels, or one, or True; optional
-        The columns of ``data`` whose equal values mean the same record; True for all.
-    tolerance : float or mapping of label to float, optional
-        Largest difference between duplicates in numeric columns, 0 by default; see
-        :func:`statcv.folds.audit.duplicates.near_records`.
-    predictors : numpy.ndarray, shape (n, p), optional
-        The design matrix, searched for equal rows with different outcomes.
+    duplicates, tolerance, predictors : optional
+        As in :meth:`statcv.folds.FoldPlan.audit`.
 
     Returns
     -------
@@ -64,7 +59,7 @@ def audit_plan(
 
         - ``never_held_out``: the number of such records.
         - ``fold_sizes``: the difference between the largest and the smallest.
-        - ``largest_stratum``: its records over those of a fold on average.
+        - ``largest_stratum``: its records over the mean size of a fold.
         - ``records_lost``, ``copies``: the mean number of records dropped, and
           repeated, per fit.
         - ``training_counts``: the largest range of a class total over training sets.
@@ -102,14 +97,16 @@ def audit_plan(
       12 folds, of 1 record.
       No record is dropped: fits train on all that they do not hold out.
       Training sets hold 3 to 4 of class 1, 7 to 8 of class 0.
-      No fold holds out all classes, as each has fewer records than there are classes.
-    ! Held-out label and training mean: r = -1.00; each fit's mean gives the label away.
-    ! Minus the training mean as prediction: pooled auROC 1.000, the mean itself \
-0.000 (no skill: 0.500).
-      Minus the training mean as prediction: pooled average precision 1.000 \
-(no skill: 0.333).
-      Minus the training mean as prediction: pooled auPR by trapezoids 1.000 \
-(no skill: 0.667).
+      No fold holds out all classes, as each has fewer records than there are
+      classes.
+    ! Held-out label and training mean: r = -1.00; each fit's mean gives the label
+      away.
+    ! Minus the training mean as prediction: pooled auROC 1.000, the mean itself
+      0.000 (no skill: 0.500).
+      Minus the training mean as prediction: pooled average precision 1.000 (no
+      skill: 0.333).
+      Minus the training mean as prediction: pooled auPR by trapezoids 1.000 (no
+      skill: 0.667).
     """
     records = None if data is None else aligned(data, plan, "data")
     groups = groups_of_equals(plan, records, duplicates, tolerance)

@@ -152,7 +152,7 @@ def aligned(given: Labelled, plan: FoldPlan, argument: str) -> Labelled:
         )
     if not (rows.is_unique and given.index.is_unique):
         raise DataError(
-            f"the rows of {argument} are ambiguous, as labels come twice; make "
+            f"the rows of {argument} are ambiguous, as labels occur twice; make "
             "the plan of data with reset_index(drop=True)."
         )
     return given.loc[rows]

@@ -329,6 +329,6 @@ def _warn_of_chains(points: NDArray[np.float64], labels: Codes) -> None:
             f"{'is a chain' if chains == 1 else 'are chains'}: the widest spans "
             f"{spans[widest]:.3g} tolerances with {int((labels == widest).sum())} "
             "distinct records, while duplicates of one original span 2 at most; a "
-            "smaller tolerance, or more columns, would part them.",
+            "smaller tolerance, or more columns, would separate them.",
             FoldWarning,
         )

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, suggestion
+from statcv.tables import Table, wrapped
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +47,15 @@ class Finding:
     concern: bool = False
     table: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "table", Table(self.table, self.sentence))
+
     def __str__(self) -> str:
-        return f"{'!' if self.concern else ' '} {self.sentence}"
+        mark = "! " if self.concern else "  "
+        return "\n".join(wrapped(self.sentence, first=mark, rest="  "))
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,16 +116,21 @@ class Audit:
     def to_frame(self) -> pd.DataFrame:
         """Return one row per finding: check, value, concern, sentence."""
         columns = ("check", "value", "concern", "sentence")
-        return pd.DataFrame(
-            {name: [getattr(one, name) for one in self.findings] for name in columns}
+        return Table(
+            pd.DataFrame(
+                {
+                    name: [getattr(one, name) for one in self.findings]
+                    for name in columns
+                }
+            ),
+            "Audit of the fold plan",
         )
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.findings))
 
     def __repr__(self) -> str:
-        found, of_concern = len(self.findings), len(self.concerns)
-        return f"<Audit: {found} findings, {of_concern} of concern>"
+        return str(self)
 
     def _repr_html_(self) -> str:
         lines = [

@@ -29,6 +29,7 @@ from statcv.folds.audit.duplicates import (
     value_codes,
 )
 from statcv.formula import row_values
+from statcv.tables import Table
 
 
 def repeats_within_site(
@@ -73,9 +74,11 @@ def repeats_within_site(
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"age": [61, 61, 61, 70], "site": ["A", "B", "B", "B"]})
     >>> repeats_within_site(frame, "site")
-       age site  group
-    1   61    B      1
-    2   61    B      1
+    Records that are duplicated, group by group
+    <BLANKLINE>
+       site  group  age
+    1  B         1   61
+    2  B         1   61
     """
     places, chosen = _placed(frame, site, "site", columns)
     codes = groups_of(frame, chosen, tolerance, within=places)
@@ -102,9 +105,11 @@ def repeats_across_sites(
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"age": [61, 70, 61], "site": ["A", "B", "B"]})
     >>> repeats_across_sites(frame, "site")
-       age site  group
-    0   61    A      1
-    2   61    B      1
+    Records that are duplicated, group by group
+    <BLANKLINE>
+       site  group  age
+    0  A         1   61
+    2  B         1   61
     """
     places, chosen = _placed(frame, site, "site", columns)
     codes = groups_of(frame, chosen, tolerance)
@@ -135,9 +140,11 @@ def split_repeats(
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"age": [61, 70, 61, 70], "site": ["A", "A", "B", "B"]})
     >>> split_repeats(frame, fold=[1, 1, 2, 1], columns=["age"])
-       age site  fold  group
-    0   61    A     1      1
-    2   61    B     2      1
+    Records that are duplicated, group by group
+    <BLANKLINE>
+       fold  group  age  site
+    0     1      1   61  A
+    2     2      1   61  B
     """
     places, chosen = _placed(frame, fold, "fold", columns)
     codes = groups_of(frame, chosen, tolerance)
@@ -252,4 +259,6 @@ def _rows(
     if not isinstance(place, str):
         answer[places.name] = places.iloc[rows].array
     answer["group"] = pd.factorize(codes[rows])[0] + 1
-    return answer
+    first = {str(places.name): str(places.name), "group": "group"}
+    columns = first | {name: str(name) for name in answer}
+    return Table(answer, "Records that are duplicated, group by group", columns)

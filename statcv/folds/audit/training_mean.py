@@ -158,7 +158,7 @@ def label_correlation(plan: FoldPlan, values: NDArray[Any]) -> float:
 def _correlation(
     plan: FoldPlan,
     r: float,
-    leans: bool,
+    biased: bool,
     name: str,
     level: Any = None,
     many: bool = False,
@@ -180,9 +180,9 @@ def _correlation(
         said += "; but only records of the same fit are compared"
     elif r < GIVES_AWAY:
         said += f"; each fit's mean gives the {what} away"
-    elif leans:
+    elif biased:
         said += f"; the training mean predicts the held-out {what}"
-    return Finding("label_correlation", r, f"{said}.", leans)
+    return Finding("label_correlation", r, f"{said}.", biased)
 
 
 def _negative_mean(plan: FoldPlan, response: Response) -> list[Finding]:
@@ -226,8 +226,8 @@ def outcome_findings(
         z = _standard(response.values.astype(np.float64))
         r = label_correlation(plan, z)
         found = training_means_spread(plan, response, z)
-        leans = not plan.fits.holds_out_pairs and r < GIVES_AWAY
-        return [*found, _correlation(plan, r, leans, response.name)]
+        biased = not plan.fits.holds_out_pairs and r < GIVES_AWAY
+        return [*found, _correlation(plan, r, biased, response.name)]
     found = [training_counts(plan, response, counts[0])]
     found += classes_missing(plan, response, *counts)
     if response.kind == "binary":
@@ -238,7 +238,7 @@ def outcome_findings(
     present = np.flatnonzero(response.counts)
     each = {c: label_correlation(plan, response.codes == c) for c in present.tolist()}
     worst = max(each, key=lambda c: np.nan_to_num(abs(each[c])))
-    leaning = mean_model_auroc(plan, (response.codes == worst).astype(np.intp))
-    leans = not plan.fits.holds_out_pairs and abs(leaning - 0.5) > BIASED
+    area = mean_model_auroc(plan, (response.codes == worst).astype(np.intp))
+    biased = not plan.fits.holds_out_pairs and abs(area - 0.5) > BIASED
     level = response.levels[worst]
-    return [*found, _correlation(plan, each[worst], leans, "", level, many=True)]
+    return [*found, _correlation(plan, each[worst], biased, "", level, many=True)]

@@ -22,12 +22,13 @@ from statcv.folds.rebalance.weighting import (
     tilting,
 )
 from statcv.folds.response import Response
+from statcv.tables import Printed
 
 HOWS = ("subsample", "weight", "upsample", "all", "bag")
 
 
-@dataclass(frozen=True)
-class Bags:
+@dataclass(frozen=True, repr=False)
+class Bags(Printed):
     """``rebalance=Bags(50)``: predictions averaged over that many balanced bags.
 
     Within each class a bag draws with replacement as many records as the smallest
@@ -36,6 +37,7 @@ class Bags:
     Parameters
     ----------
     count : int, default 10
+        Number of bags.
 
     Raises
     ------
@@ -157,12 +159,12 @@ def _admitted(plan: FoldPlan, how: str) -> Response:
     if plan.copied.sizes.any() and not (how == "weight" and by_class):
         raise SchemeError(
             f"rebalance={how!r} means nothing for bootstrap samples, which repeat "
-            "records; only 'weight' evens them out, and classes only."
+            "records; only 'weight' balances them, and classes only."
         )
     if plan.fits.holds_out_pairs:
         raise SchemeError(
             f"rebalance={how!r} means nothing for scheme={plan.scheme!r}: only records "
-            "that the same fit left out are compared."
+            "held out by the same fit are compared."
         )
     if not plan.response.by_class and how not in ("subsample", "weight"):
         raise SchemeError(

@@ -255,7 +255,7 @@ def least_counts(counts: Table, codes: Codes, levels: Sequence[object]) -> Table
 def _check_size(number: int, verb: str) -> None:
     if number > MOST:
         raise SchemeError(
-            f"to make these training sets alike is to {verb} {number:.2g} records in "
+            f"to balance these training sets one would {verb} {number:.2g} records in "
             "all, since splits hold out very different numbers; use "
             "rebalance='weight', or folds of more equal size."
         )

@@ -68,7 +68,7 @@ def make_plan(
         Number of times that records are held out, or drawn to be dropped; by default 20
         for ``rloocv``, 25 for ``montecarlo``, 100 for ``bootstrap``, else 1.
     rebalance : str or Bags, optional
-        How training sets are evened out: ``"subsample"``, ``"weight"``,
+        How training sets are balanced: ``"subsample"``, ``"weight"``,
         ``"upsample"``, ``"all"``, ``"bag"``.
     stratify : str, list of str or Stratifier, optional
         Columns of ``data`` whose equal values are never split across folds.

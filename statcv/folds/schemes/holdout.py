@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 from statcv.errors import FoldWarning, SchemeError, warn
 from statcv.folds.ragged import Ragged, stable_order
 from statcv.folds.schemes.allocation import allocate
+from statcv.tables import Printed
 from statcv.words import plural
 
 Codes = NDArray[np.intp]
 MOST_DRAWS = 1000
 
 
-@dataclass(frozen=True, eq=False)
-class Records:
+@dataclass(frozen=True, eq=False, repr=False)
+class Records(Printed):
     """What a scheme may use of the records.
 
     Attributes

@@ -9,12 +9,13 @@ from statcv.errors import SchemeError, suggestion
 from statcv.folds.schemes import holdout as holding
 from statcv.folds.schemes import pairs
 from statcv.folds.schemes.holdout import Hold
+from statcv.tables import Printed, Said
 
 Splits = Literal["folds", "groups", "units", "pairs", "shares", "samples"]
 
 
-@dataclass(frozen=True)
-class Scheme:
+@dataclass(frozen=True, repr=False)
+class Scheme(Printed):
     """A named way to hold records out.
 
     Attributes
@@ -22,8 +23,8 @@ class Scheme:
     name : str
     sentence : str
         What it does; ``{k}``, ``{p}``, ``{sizes}``, ``{share}``, ``{pairs}`` and
-        ``{unlike}`` stand for the number of folds, the size of a group, asked for and
-        come to, the share held out, which pairs are, and in what their records differ.
+        ``{unlike}`` stand for the number of folds, the size of a group (requested and
+        obtained), the share held out, which pairs are, and how their records differ.
     hold : callable
         (records, k, share or pairs, rng) → who is held out in one repeat.
     splits : {"folds", "groups", "units", "pairs", "shares", "samples"}
@@ -68,6 +69,10 @@ class Scheme:
     by_stratum: str = ""
     has_pairs: bool = False
     ranks_by_wins: bool = False
+
+    def _said(self) -> Said:
+        below = {"outcomes": self.outcomes, "rebalance": self.rebalance or "no"}
+        return f"{self.name}: {self.sentence}", below
 
     @property
     def holds_out_pairs(self) -> bool:

@@ -25,3 +25,8 @@ __all__ = [
     "RebalancedLeaveOneOut",
     "RebalancedLeavePOut",
 ]
+
+
+def __dir__() -> list[str]:
+    """Offer public names alone."""
+    return sorted(__all__)

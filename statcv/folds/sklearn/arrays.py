@@ -1,4 +1,4 @@
-"""What scikit-learn hands to a splitter: outcomes, groups and random states."""
+"""What scikit-learn passes to a splitter: outcomes, groups and random states."""
 
 from __future__ import annotations
 
@@ -123,8 +123,8 @@ def frame_of(groups: Any) -> pd.DataFrame:
     """Return the columns whose equal values are never split across folds."""
     if groups is None:
         raise ArgumentError(
-            "groups is needed, the values of which equal ones never part; hand it to "
-            "split, or to what calls it."
+            "groups is needed, whose equal values are never split; pass it to split, "
+            "or to what calls it."
         )
     if isinstance(groups, pd.DataFrame) and groups.shape[1] > 1:
         columns = {str(name): column_of(groups[name], str(name)) for name in groups}

@@ -25,6 +25,7 @@ class FoldStratifiedKFold(GroupsSplitter):
     Parameters
     ----------
     n_splits : int, default 5
+        Number of folds.
     by : {"value", "hash", "quantile"}
         How values are allocated to folds: whole at random; by a keyed hash, the same
         wherever the key is, whatever other records there are; by quantile bins of a
@@ -43,6 +44,7 @@ class FoldStratifiedKFold(GroupsSplitter):
         Whether ``y`` is continuous, without classes to be spread. By default numbers
         with fractions are continuous.
     random_state : int, RandomState, Generator or None
+        Seed for the allocation of values to folds.
 
     Notes
     -----

@@ -46,11 +46,12 @@ class RebalancedLeaveOneOut(_Rebalanced):
     Parameters
     ----------
     rebalance : {"subsample", "upsample"}
-        Drop records, or repeat one more of the held-out record's class.
+        Whether records are dropped, or one of the held-out record's class is repeated.
     continuous : bool, optional
         Whether ``y`` is continuous. By default numbers with fractions are continuous,
         and integers are classes, as elsewhere in scikit-learn.
     random_state : int, RandomState, Generator or None
+        Seed for the folds and the dropped records.
 
     Examples
     --------
@@ -96,8 +97,11 @@ class RebalancedKFold(_Rebalanced):
     Parameters
     ----------
     n_splits : int, default 5
+        Number of folds.
     rebalance : {"subsample", "upsample"}
+        Whether records are dropped or repeated.
     random_state : int, RandomState, Generator or None
+        Seed for the folds and the dropped records.
 
     Examples
     --------
@@ -135,7 +139,9 @@ class RebalancedLeavePOut(_Rebalanced):
     p : int
         Size of the groups, from 1 to half the number of records.
     rebalance : {"subsample", "upsample"}
+        Whether records are dropped or repeated.
     random_state : int, RandomState, Generator or None
+        Seed for the folds and the dropped records.
 
     Examples
     --------
@@ -173,7 +179,9 @@ class RebalancedLeaveOneGroupOut(GroupsSplitter, _Rebalanced):
     Parameters
     ----------
     rebalance : {"subsample", "upsample"}
+        Whether records are dropped or repeated.
     random_state : int, RandomState, Generator or None
+        Seed for the folds and the dropped records.
 
     Examples
     --------

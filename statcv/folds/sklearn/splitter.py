@@ -70,8 +70,8 @@ class PlanSplitter(BaseCrossValidator):  # type: ignore[misc]
         if groups is not None and not self.takes_groups:
             warn(
                 f"{type(self).__name__} does not look at groups: equal values may "
-                "part. FoldStratifiedKFold and RebalancedLeaveOneGroupOut keep them "
-                "together.",
+                "be split. FoldStratifiedKFold and RebalancedLeaveOneGroupOut keep "
+                "them together.",
                 FoldWarning,
             )
         with self._named():

@@ -46,15 +46,15 @@ def by_hash(
     Parameters
     ----------
     columns : str or list of str
-        Several columns count together (date of birth and sex).
+        Column of the identifier; several columns count together (date of birth and
+        sex).
     key : bytes or str, optional
         The secret; by default what the environment variable ``STATCV_KEY`` holds.
-        ``None`` is a hash that anyone can undo, and warns. A key that is given is never
-        shown, and is omitted when the stratifier or its folds are pickled: an object
-        read back takes the key from the environment.
+        ``None`` is a hash that anyone can undo, and warns. A key is never shown, and is
+        omitted when the stratifier or its folds are pickled.
     balanced : bool
-        Whether folds have about equal sizes, by thresholds on the hash, in place of
-        the hash modulo k.
+        Whether folds have about equal sizes, by thresholds on the hash, in place of the
+        hash modulo k.
 
     Examples
     --------
@@ -193,7 +193,7 @@ class ByHash(Stratifier):
         return HashCut(self.columns, k, True, folds, self.key, self.key.trace, bounds)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class HashCut(Cut):
     """Folds by a keyed hash.
 

@@ -30,19 +30,16 @@ def by_quantile(column: str, per_fold: int = 1, thresholds: Any = None) -> ByQua
     column : str
         A column of numbers or dates (which count by day).
     per_fold : int
-        With 1, each of k bins is a fold: a fold then tests values that its training
-        set lacks, and the estimate is pessimistic where the outcome depends on them.
-        With more, ``per_fold * k`` narrow bins are allocated to the folds at random,
-        which removes nearly all of that bias. Records that are not quite equal are then
-        split across folds more often.
+        Number of bins per fold. With 1, each of k bins is a fold: a fold then tests
+        values that its training set lacks, and the estimate is pessimistic if the
+        outcome depends on them. With more, ``per_fold * k`` narrow bins are allocated
+        to the folds at random, which removes nearly all of that bias.
     thresholds : array-like of numbers or dates, optional
         Rising thresholds on which several sites agree, such as ``plan.thresholds`` of
-        one of them; a value equal to a threshold lies in the bin above. They fix the
-        number of folds: ``k - 1`` make ``k`` folds, ``per_fold * k - 1`` as many with
-        ``per_fold`` bins each. Bins are then allocated to folds by the seed alone, and
-        not by the records of a site, so that sites with the same thresholds and seed
-        have the same folds. To follow the allocation of a plan that was made without
-        thresholds, use its ``plan.stratifier``.
+        one of them; a value equal to a threshold lies in the bin above. ``k - 1`` make
+        ``k`` folds, ``per_fold * k - 1`` as many with ``per_fold`` bins each, which are
+        allocated by the seed alone, so that sites with the same seed have the same
+        folds. ``plan.stratifier`` follows a plan that was made without thresholds.
 
     Examples
     --------
@@ -235,7 +232,7 @@ def _warn_of_empty(sizes: NDArray[np.intp], label: str) -> None:
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class QuantileCut(Cut):
     """Half-open bins of a number.
 

@@ -15,11 +15,12 @@ from statcv.errors import FoldWarning, FrameError, SchemeError, warn
 from statcv.folds.ragged import Ragged
 from statcv.folds.strata.by_quantile import ALIKE
 from statcv.folds.strata.resolve import ByQuantile, Cut, QuantileCut
+from statcv.tables import Printed
 from statcv.words import plural
 
 
-@dataclass(frozen=True, eq=False)
-class Strata:
+@dataclass(frozen=True, eq=False, repr=False)
+class Strata(Printed):
     """Which records are equal, and where their values are cut into folds.
 
     Attributes
@@ -87,7 +88,7 @@ class Strata:
             name = self.made_by or "its stratifier"
             raise SchemeError(
                 f"the folds were made by {name} of {self.label}, and only bins of "
-                f"by_quantile can be handed on; say stratify={name}(…) again."
+                f"by_quantile can be passed on; say stratify={name}(…) again."
             )
         per_fold = 1 if first.fixed else max(2, first.units // len(self.labels[0]))
         allocation = tuple(tuple(fold.tolist()) for fold in self.folds)

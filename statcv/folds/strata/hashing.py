@@ -101,11 +101,29 @@ def keyed_digest(values: Any, key: Key | None = FROM_ENVIRONMENT) -> Digests:
 
 
 def keyed_fold(values: Any, k: int, key: Key | None = FROM_ENVIRONMENT) -> Folds:
-    """Return the fold of each value, from 0: its digest modulo ``k``, at least 2.
+    """Return the fold of each value, from 0: its digest modulo ``k``.
 
-    It depends on value, ``k`` and key alone, so later records, or those of other sites,
-    do not change it. ``values`` and ``key`` are as in :func:`keyed_digest`. Sizes are
-    random; those of :func:`balanced_folds` are not.
+    It depends on value, ``k`` and key alone, so that later records, or those of other
+    sites, do not change it. Sizes are random; those of
+    ``balanced_folds`` are not.
+
+    Parameters
+    ----------
+    values : Series, Index, array, list or DataFrame
+        Identifiers; the columns of a frame count together.
+    k : int
+        Number of folds, at least 2.
+    key : bytes or str, optional
+        The secret; by default what the environment variable ``STATCV_KEY`` holds.
+
+    Returns
+    -------
+    numpy.ndarray of int
+
+    Raises
+    ------
+    DataError, ArgumentError
+        If values are missing or cannot be hashed, or there is no key.
 
     Examples
     --------
@@ -123,10 +141,9 @@ def balanced_folds(
 ) -> tuple[Folds, Digests]:
     """Return folds of about equal size, and the k - 1 thresholds between them.
 
-    Arguments are those of :func:`keyed_fold`. A threshold lies midway between two
-    distinct digests, where the count of records below comes nearest to its share, and
-    belongs to the fold above: sizes differ by one at most where values are distinct,
-    and none is empty. :func:`assign` allocates other digests by the same thresholds.
+    Arguments are those of ``keyed_fold``. A threshold lies midway between two
+    distinct digests and belongs to the fold above: sizes differ by one at most if
+    values are distinct. ``assign(digests, thresholds)`` allocates other digests.
 
     Raises
     ------
@@ -151,7 +168,7 @@ def even_thresholds(digests: Digests, k: int) -> Digests:
     if len(distinct) < k:
         raise SchemeError(
             f"{len(distinct)} distinct values cannot fill k={k} folds, since equal "
-            "values never part; use a smaller k."
+            "values are never split; use a smaller k."
         )
     below = np.concatenate([[0], np.cumsum(counts)]) * k
     shares = np.arange(1, k) * len(digests)

@@ -112,30 +112,31 @@ _WHITE_SPACE = [code for code in range(0x3001) if chr(code).isspace()]
 def sql_fold(
     column: str | Sequence[str], k: int, dialect: str, thresholds: Any = None
 ) -> str:
-    """Return an SQL expression for the fold of each row.
+    """Return an SQL expression for the fold of each row, by a keyed hash.
 
-    The fold is that of :func:`statcv.folds.strata.hashing.keyed_fold`; with thresholds,
-    the interval in which the digest lies. The expression holds no key: its two
-    :func:`statcv.folds.strata.hashing.pads` are bound as parameters. Text is brought to
-    its written form in SQL, so the column may hold any text (without U+0000), or whole
-    numbers of an integer type; turn floats and dates into text first. NULL stays NULL.
+    The expression holds no key: two parameters, the ``pads(key)`` of
+    ``statcv.folds.strata``, are bound to it. The column may hold text, or
+    integers of an integer type. NULL stays NULL.
 
     Parameters
     ----------
     column : str or list of str
-        Name of the column, which is quoted. Several count together, like those of a
-        frame; it is not checked that no text holds U+001F inside.
+        Name of the column, which is quoted. Several count together.
     k : int
-        The number of folds.
+        Number of folds.
     dialect : {"duckdb", "sqlite", "postgresql"}
-        DuckDB (:func:`register_duckdb`) takes ``$ipad`` and ``$opad``, SQLite
-        (:func:`register_sqlite`) ``:ipad`` and ``:opad``, PostgreSQL (13 or later,
-        UTF-8) ``%(ipad)s`` and ``%(opad)s`` of psycopg 3. psycopg2 would write them
-        into the query; a server that logs statements logs parameters too, unless
-        ``log_parameter_max_length`` is 0.
+        DuckDB (after ``register_duckdb``) takes ``$ipad`` and ``$opad``, SQLite (after
+        ``register_sqlite``) ``:ipad`` and ``:opad``, PostgreSQL ``%(ipad)s`` and
+        ``%(opad)s`` of psycopg 3. A server that logs statements logs parameters too,
+        unless ``log_parameter_max_length`` is 0.
     thresholds : array-like of int, optional
-        The k - 1 thresholds of :func:`statcv.folds.strata.hashing.balanced_folds`. They
-        are written into the expression, since they are not secret.
+        The k - 1 thresholds of :func:`statcv.folds.strata.balanced_folds`,
+        which are not secret. The fold is then the interval in which the digest lies.
+
+    Raises
+    ------
+    ArgumentError
+        If the dialect, ``k`` or the thresholds are not valid.
 
     Examples
     --------
@@ -179,16 +180,19 @@ def sql_bins(
     Parameters
     ----------
     column : str
-        Its name, which is quoted. It holds numbers; or dates, which SQLite has as text
-        such as ``1990-01-31``.
+        Name of the column, which is quoted. It holds numbers; or dates, in SQLite as
+        text such as ``1990-01-31``.
     thresholds : array-like of numbers or dates
-        As :func:`statcv.by_quantile` takes them, such as ``plan.thresholds``.
+        Thresholds, such as ``plan.thresholds``.
     dialect : {"duckdb", "sqlite", "postgresql"}
-        Dialect of SQL. For PostgreSQL a per cent sign in the name is doubled, for
-        psycopg.
+        Dialect of SQL.
     folds : sequence of int, optional
-        The fold of each bin, one more than there are thresholds. Unless given, each bin
-        is a fold: 1, 2, ….
+        The fold of each bin; unless given, each bin is a fold: 1, 2, ….
+
+    Raises
+    ------
+    ArgumentError
+        If the dialect, the thresholds or the folds are not valid.
 
     Examples
     --------

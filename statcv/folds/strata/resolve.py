@@ -46,14 +46,13 @@ __all__ = [
 def by_value(columns: str | Sequence[str]) -> ByValue:
     """Keep records with equal values together, whole values allocated at random.
 
-    This is what the bare name of a column means. Equal values are one cluster in
-    every interval, test and comparison.
+    This is what the bare name of a column means.
 
     Parameters
     ----------
     columns : str or list of str
-        Several columns count together: each combination is a value. Values of any
-        dtype are compared as they are written, so that 7, 7.0 and ``"7"`` are equal.
+        Column of any dtype; of several, each combination is a value. Values are
+        compared as they are written, so that 7, 7.0 and ``"7"`` are equal.
 
     Examples
     --------
@@ -107,7 +106,7 @@ class ByValue(Stratifier):
         return ValueCut(self.columns, len(known), False, codes, tuple(known))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ValueCut(Cut):
     """Whole values.
 

@@ -28,13 +28,14 @@ from statcv.errors import (
 )
 from statcv.folds.strata.identifiers import count_missing, written
 from statcv.folds.strata.thresholds import intervals
+from statcv.tables import Printed
 from statcv.words import plural
 
 Codes = NDArray[np.intp]
 
 
-@dataclass(frozen=True, eq=False)
-class Cut(ABC):
+@dataclass(frozen=True, eq=False, repr=False)
+class Cut(ABC, Printed):
     """A stratifier's values cut for k folds: the unit in which a record falls.
 
     Attributes
@@ -207,7 +208,7 @@ def check_units(
     if len(counts) < k:
         raise SchemeError(
             f"{label} has {plural(len(counts), 'distinct value')}, which cannot fill "
-            f"k={k} folds, since equal values never part; use a smaller k."
+            f"k={k} folds, since equal values are never split; use a smaller k."
         )
     heavy = int((counts > -(-n // k)).sum())
     if heavy:
@@ -216,7 +217,7 @@ def check_units(
         warn(
             f"{plural(heavy, 'value')} of {label} {'has' if heavy == 1 else 'have'} "
             f"more than 1/{k} of the records: {which} has {counts[largest]} of {n}. "
-            "Equal values never part, so the folds differ in size.",
+            "Equal values are never split, so the folds differ in size.",
             FoldWarning,
         )
 

@@ -16,14 +16,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError, DataError
+from statcv.tables import Printed
 
 EXACT = 2**53  # beyond it floats skip integers
 _DAY = re.compile(r"\d{4,}-\d\d-\d\d")
 _BIN = re.compile(r"[\[(](\S+), (\S+)\)")
 
 
-@dataclass(frozen=True)
-class Thresholds:
+@dataclass(frozen=True, repr=False)
+class Thresholds(Printed):
     """Rising thresholds: the lowest value of each bin but the first.
 
     Attributes

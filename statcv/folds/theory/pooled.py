@@ -24,8 +24,8 @@ def pooled_null_auroc(
     The prediction of a held-out record i comes from a fit that had the label of j, and
     that of j from one that had the label of i. The label of j draws the prediction of
     its neighbour i towards it, and that of i draws j the other way; so a pair of
-    different classes is ranked by the difference of two predictions that know
-    neither label, less the pull of the two on each other. Let z = (1, x), w = π(1 − π)
+    different classes is ranked by the difference of two predictions that depend on
+    neither label, minus the pull of the two on each other. Let z = (1, x), w = π(1 − π)
     with the share π of positive records, B the sum of w zz' over the records other
     than i and j, and A the inverse of B with 1/C added to the diagonal of the slopes.
     To first order::

@@ -21,6 +21,7 @@ from statcv.inference.estimates.values import values_by_split
 from statcv.inference.intervals.interval import Interval
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
+from statcv.tables import Printed
 
 Floats = NDArray[np.float64]
 
@@ -32,8 +33,8 @@ NO_INTERVAL = (
 )
 
 
-@dataclass(frozen=True)
-class Bootstrap632:
+@dataclass(frozen=True, repr=False)
+class Bootstrap632(Printed):
     """The values that the .632 and .632+ rules combine (Efron & Tibshirani 1997).
 
     Attributes

@@ -45,7 +45,7 @@ class Draws:
     Attributes
     ----------
     error : numpy.ndarray, shape (draws,)
-        The estimate less the performance of the model, with the weights of each draw.
+        The estimate minus the performance of the model, with the weights of each draw.
     held : numpy.ndarray, shape (draws,)
         The estimate with weighted held-out records and the fits as given.
     share : float

@@ -47,7 +47,8 @@ from statcv.words import with_limits
 class Estimate:
     """An estimate with its interval; ``float()`` returns the value.
 
-    The interval is computed when it is first used, since it may need refits.
+    The interval is computed when it is first used: ``lower``, ``upper``, ``se`` and
+    ``interval``, which has its method and what it assumes.
 
     Attributes
     ----------
@@ -56,17 +57,14 @@ class Estimate:
     value, level : float
         The estimate, and the confidence level of its interval.
     n_undefined, n_values : int
-        The number of folds (or repeats) in which the metric has no value, and the
-        number of all folds (or repeats).
+        The number of folds (or repeats) in which the metric has no value, and of all.
     sd : float
-        The standard deviation of the values: the Monte Carlo sd over repeats of a
-        pooled or paired value, or the sd over folds of the values per fold. NaN if
-        there is a single value, except for a sample of pairs, from which the Monte
-        Carlo sd can be estimated.
+        The standard deviation of the values over repeats, or over folds of an estimate
+        per fold; NaN if there is a single value.
     make : callable
         The function that computes the interval.
     bounds : tuple of float
-        The least and the largest possible value, to which the interval is limited.
+        The least and the largest possible value.
 
     Examples
     --------

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from statcv.errors import ArgumentError
+from statcv.formula import as_frame, row_values
 from statcv.inference.estimates.estimate import Estimate, estimates
 from statcv.inference.meta.effects import RandomEffects, random_effects
 from statcv.inference.scores import Scores
@@ -111,3 +115,41 @@ def group_estimates(
         scores = replace(scores, clusters=None)
     hows = ["paired" if scores.compares(metric) else "pooled" for metric in metrics]
     return estimates(scores, list(zip(metrics, hows, strict=True)), level)
+
+
+def groups_of(result: Any, by: Any) -> pd.Series[Any]:
+    """Return the group of each record.
+
+    Parameters
+    ----------
+    result : CVResult
+    by : str or array-like
+        A column of the data, or one value per row of it.
+
+    Raises
+    ------
+    ArgumentError
+        If a record has two groups, or if its group is missing.
+    """
+    frame = as_frame(result.call.data)
+    groups: pd.Series[Any] = row_values(by, frame, "by")
+    name = group_name(by)
+    row = result.call.row
+    if row is not None and groups.groupby(frame[row]).nunique().gt(1).any():
+        raise ArgumentError(
+            f"by={name!r} differs among the rows of a record, but each record must be "
+            "in one group."
+        )
+    groups = groups.iloc[result.design.kept]
+    absent = int(groups.isna().sum())
+    if absent:
+        raise ArgumentError(
+            f"by={name!r} is missing in {absent} rows; fill in the values, or remove "
+            "those rows from the data."
+        )
+    return groups
+
+
+def group_name(by: Any) -> str:
+    """Return the name of a grouping, "group" if it has none."""
+    return by if isinstance(by, str) else str(getattr(by, "name", None) or "group")

@@ -20,6 +20,7 @@ from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
 from statcv.inference.estimates.values import values_by_repeat
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
+from statcv.tables import Printed, Said
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -184,8 +185,8 @@ def _rank(one: Numbers, two: Numbers, n: int) -> int:
 # ---- the Monte Carlo error, and the repeats that would make it small ----
 
 
-@dataclass(frozen=True)
-class MonteCarlo:
+@dataclass(frozen=True, repr=False)
+class MonteCarlo(Printed):
     """How far an estimate varies with the seed of its folds, given the records.
 
     Attributes
@@ -205,6 +206,14 @@ class MonteCarlo:
 
     sd: float
     repeats: int
+
+    def _said(self) -> Said:
+        below = {
+            "sd of one repeat": self.sd,
+            "repeats": self.repeats,
+            "se of their mean": self.se,
+        }
+        return "Monte Carlo error over random folds, for the same records", below
 
     @property
     def se(self) -> float:

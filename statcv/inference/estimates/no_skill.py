@@ -25,6 +25,8 @@ from statcv.inference.estimates.values import (
 )
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
+from statcv.tables import Printed, Said, Table, labels_of
+from statcv.words import stated
 
 MATERIAL = 0.1  # share of the way from no skill to perfect that is reported
 ORDERS = 20  # random orders of equal predictions
@@ -34,8 +36,8 @@ CELLS = (
 )  # largest number of predictions that are ranked at once, in several orders
 
 
-@dataclass(frozen=True)
-class NoSkill:
+@dataclass(frozen=True, repr=False)
+class NoSkill(Printed):
     """A metric of the model without predictors, under the folds and at no skill.
 
     Attributes
@@ -59,6 +61,10 @@ class NoSkill:
     found: float
     perfect: float
     n: int
+
+    def _said(self) -> Said:
+        below = {"no skill": self.value, "without predictors": self.found}
+        return f"{stated(self.metric.label, self.how)} without predictors", below
 
     @property
     def bias(self) -> float:
@@ -102,7 +108,7 @@ class NoSkill:
 
 def no_skill_table(rows: Sequence[NoSkill]) -> pd.DataFrame:
     """Return one row per metric: how, no_skill, without_predictors and bias."""
-    return pd.DataFrame(
+    table = pd.DataFrame(
         {
             "metric": [row.metric.name for row in rows],
             "how": [row.how for row in rows],
@@ -110,6 +116,12 @@ def no_skill_table(rows: Sequence[NoSkill]) -> pd.DataFrame:
             "without_predictors": [row.found for row in rows],
             "bias": [row.bias for row in rows],
         }
+    )
+    return Table(
+        table,
+        "Metrics of the model without predictors, and their values without skill",
+        ["metric", "how", "no_skill", "without_predictors", "bias"],
+        words=labels_of(row.metric for row in rows),
     )
 
 
@@ -272,7 +284,7 @@ def _compared(metric: Metric, how: str, rivals: Rivals) -> NoSkill:
         here = at_all
         if not (_ties_all(metric, how) or constants.same):
             here = _value(metric, under_folds, how)
-        # of small shifts up and down, the one with the larger bias
+        # between small shifts up and down, take the one with the larger bias
         if math.isnan(found) or abs(here - at_all) > abs(found - value):
             found, value = here, at_all
     return NoSkill(metric, how, value, found, perfect, scores.n_held_out)

@@ -38,7 +38,7 @@ def pair_variation(
     """Return the variance that an estimate has beyond that of its pooled predictions.
 
     For a share of correctly ranked pairs, it is the variance of the interaction times
-    the sum of the squared weights of the pairs, less the same sum over all pairs. For
+    the sum of the squared weights of the pairs minus that over all pairs. For
     other rank metrics, it is estimated from the folds: by the variance of what the
     influences of a fold's records do not explain of its value.
 
@@ -72,7 +72,7 @@ def pair_variation(
 def pair_covariance(
     scores: Scores, metric: Metric, how: str, first: Influences, second: Influences
 ) -> float:
-    """Return the covariance of two estimates that :func:`pair_variation` leaves out.
+    """Return the covariance of two estimates that :func:`pair_variation` omits.
 
     Parameters
     ----------
@@ -172,10 +172,10 @@ def _kinds(scores: Scores, metric: Metric) -> list[Sides]:
 def _interaction(
     y: NDArray[Any], read: Floats, sides: Sides, placed: Placements | None = None
 ) -> float:
-    """Return the variance of whether a pair is ranked correctly, less its records'.
+    """Return the variance of the ranking of a pair, minus that due to its records.
 
     With two scores for a pair, as in Hand and Till's measure, it is the mean of the
-    variances of both, which is never less than the variance of their mean.
+    variances of both, which is at least the variance of their mean.
     """
     if sides == NUMBERS:
         return _of_numbers(y, read)
@@ -212,7 +212,7 @@ def _of_numbers(y: NDArray[np.generic], x: Floats) -> float:
 
 
 def _concentration(scores: Scores, metric: Metric, how: str, sides: Sides) -> float:
-    """Return the sum of the squared weights of the pairs, less that of all pairs.
+    """Return the sum of squared weights of the pairs, minus that over all pairs.
 
     Weights of a pair that several repeats compare are added. Unless the pairs are
     listed, the repeats are taken as independent of each other.

@@ -106,7 +106,7 @@ class ConcordantPairs:
 
 def is_mirrored(scores: Scores, metric: Metric) -> bool:
     """Return whether pairs hold a record that was dropped to restore the mean."""
-    # a dropped mirror image is no random partner of the held-out record
+    # a dropped mirror image is not a random partner of the held-out record
     numbers = metric.pairs == "numbers"
     return numbers and scores.pairwise and not bool(scores.left.held.all())
 

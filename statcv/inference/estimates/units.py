@@ -52,7 +52,7 @@ class Units:
         return float(total)
 
     def centred(self, moved: Floats) -> Floats:
-        """Return the influences of records, less their mean in each sample."""
+        """Return the influences of records, minus their mean in each sample."""
         centred, known = np.zeros(len(moved)), self.counted | (moved != 0)
         for code in self._samples:
             members = known & (self.sample == code)

@@ -112,7 +112,7 @@ def _are_means(scores: Scores) -> bool:
 
     Predictions of 0 and 1 may also follow from the training means, but vary more.
     """
-    # predictions that are a function of the training mean know nothing else
+    # predictions that are a function of the training mean alone
     means = round_significant(scores.baseline[scores.split])
     group = np.unique(means, return_inverse=True)[1]
     first = np.unique(group, return_index=True)[1]

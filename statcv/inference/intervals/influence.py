@@ -191,7 +191,7 @@ def record_influence(scores: Scores, how: str) -> Floats:
     record in all repeats are summed. A record moves the share of pairs within fits by
     (pairs won - share × pairs of the record) over the number of all pairs.
 
-    The class shares are those of the fold, as in the paper's theorem, not those of all
+    Class shares are taken within the fold, as in the paper's theorem, not among all
     records, so that the influence is the derivative of the estimate for any sizes and
     classes of the folds. The two agree if classes are spread evenly over the folds.
 

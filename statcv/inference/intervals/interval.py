@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from statcv.inference.clusters import se_of_mean
 from statcv.metrics import delong
 from statcv.metrics.areas.placements import symmetric_limits
+from statcv.tables import Printed, Said, column
 
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Interval:
+@dataclass(frozen=True, repr=False)
+class Interval(Printed):
     """A confidence interval.
 
     Attributes
@@ -64,6 +65,11 @@ class Interval:
     pairs: int = 0
     spread: float = np.nan
     sides: tuple[float, float] = (np.nan, np.nan)
+
+    def _said(self) -> Said:
+        limits = " to ".join(column([self.lower, self.upper], [self.se]))
+        below = {"se": self.se, "method": self.method, "assumes": self.assumes}
+        return f"Confidence interval: {limits}", below
 
     @property
     def takes_fits_as_given(self) -> bool:

@@ -43,6 +43,7 @@ from statcv.inference.refits.nested_cv import nested_cv_interval
 from statcv.inference.refits.refitting import fixed_threshold
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
+from statcv.tables import Printed
 
 Floats = NDArray[np.float64]
 
@@ -116,8 +117,8 @@ class IntervalRequest:
         )
 
 
-@dataclass(frozen=True)
-class IntervalMethod:
+@dataclass(frozen=True, repr=False)
+class IntervalMethod(Printed):
     """A method for computing an interval.
 
     Attributes

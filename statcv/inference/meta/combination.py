@@ -9,12 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from statcv.errors import ArgumentError, DataError
 from statcv.inference.tests.htest import check_alternative
+from statcv.tables import Printed
 
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class CombinedP:
+@dataclass(frozen=True, repr=False)
+class CombinedP(Printed):
     """The combined p-value of several independent tests.
 
     Attributes

@@ -14,14 +14,15 @@ from numpy.typing import ArrayLike, NDArray
 from statcv.arguments import check_level, one_of
 from statcv.errors import DataError
 from statcv.metrics.areas.placements import normal_quantile
+from statcv.tables import Printed, Said, fields_of
 
 Floats = NDArray[np.float64]
 METHODS = ("REML", "DL")
 GRID = 60  # number of values of tau² in the grid for the likelihood
 
 
-@dataclass(frozen=True, kw_only=True)
-class RandomEffects:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RandomEffects(Printed):
     """The mean over data sets, and their heterogeneity.
 
     Attributes
@@ -65,6 +66,13 @@ class RandomEffects:
     n: int
     method: str
     reason: str = ""
+
+    def _said(self) -> Said:
+        names = {"tau2": "tau", "i2": "I²", "q": "Q", "p_heterogeneity": "p of tau = 0"}
+        said = {names.get(name, name): one for name, one in fields_of(self).items()}
+        said["tau"] = float(np.sqrt(self.tau2))
+        said["I²"] = "–" if np.isnan(self.i2) else f"{self.i2:.0%}"
+        return "Mean over data sets or groups, and their heterogeneity", said
 
 
 def random_effects(

@@ -48,6 +48,7 @@ from statcv.inference.paired.tests import (
 )
 from statcv.inference.readable import Readable
 from statcv.metrics import Metric
+from statcv.tables import Printed, Table, labels_of
 
 Floats = NDArray[np.float64]
 
@@ -62,8 +63,8 @@ AGAINST_NULL = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Contrasts:
+@dataclass(frozen=True, eq=False, repr=False)
+class Contrasts(Printed):
     """Pairwise comparisons of results for the same records.
 
     Attributes
@@ -127,16 +128,17 @@ class Contrasts:
     @cached_property
     def table(self) -> pd.DataFrame:
         """One row per result."""
-        rows = {
-            name: {
-                "estimate": found.value,
-                "lower": found.lower,
-                "upper": found.upper,
-                "how": found.how,
-            }
-            for name, found in self.estimates.items()
-        }
-        return pd.DataFrame.from_dict(rows, orient="index")
+        columns = ["estimate", "lower", "upper", "how"]
+        found = self.estimates.values()
+        rows = [(one.value, one.lower, one.upper, one.how) for one in found]
+        return Table(
+            pd.DataFrame(rows, list(self.estimates), columns),
+            f"{self.metric.label} of each result, on the same records",
+            ["estimate", "how"],
+            limits={"estimate": ("lower", "upper")},
+            level=self.level,
+            words=labels_of([self.metric]),
+        )
 
     # ---- differences ----
 
@@ -158,7 +160,16 @@ class Contrasts:
             if way != "none":
                 table.insert(place, column, adjusted(table["p"].to_numpy(), name))
                 place += 1
-        return table
+        headings = {"difference": "difference", "p": "p", "p_holm": "p (Holm)"}
+        return Table(
+            table,
+            f"Differences of the {self.stated}: the second minus the first",
+            {"first": "first", "second": "second", **headings},
+            limits={"difference": ("lower", "upper")},
+            level=self.level,
+            se="se",
+            p=("p", "p_holm"),
+        )
 
     def _row(self, number: int, first: str, second: str) -> dict[str, Any]:
         test = self._test(number, first, second)

@@ -108,7 +108,7 @@ def compare_pair(first: Group, second: Group, metric: Metric) -> PairedTest:
     """Test the difference of a metric between two groups.
 
     The variance of the difference is the sum of the variances of both default
-    intervals less twice the covariance of the estimates. The covariance is that of the
+    intervals minus twice the covariance of the estimates. The covariance is that of the
     influences of the records, summed by cluster, on the two estimates, and what the
     fits that both groups share add to it.
     Student's t has the degrees of freedom of Welch and Satterthwaite.

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from statcv.errors import ComparisonError, suggestion
 from statcv.metrics import Metric
+from statcv.tables import Printed, Said
 
 
-@dataclass(frozen=True)
-class PairedMethod:
+@dataclass(frozen=True, repr=False)
+class PairedMethod(Printed):
     """A way to compare two models on the same records.
 
     Attributes
@@ -42,6 +43,9 @@ class PairedMethod:
         "the models were fitted to other records and do not vary; they are compared on "
         "these records alone"
     )
+
+    def _said(self) -> Said:
+        return f"Paired comparison by the {self.title}", {"assumes": self.assumes}
 
 
 METHODS = {

@@ -19,6 +19,7 @@ from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 from statcv.metrics.classification.classwise import predicted_as
 from statcv.models import Mean
+from statcv.tables import Printed
 
 Floats = NDArray[np.float64]
 LONG = 24  # length of the longest name that fits into the tables
@@ -225,8 +226,8 @@ def against_null(results: Mapping[str, Readable], reference: str | None) -> bool
     return reference == NULL and isinstance(results[NULL].learner, Mean)
 
 
-@dataclass(frozen=True, eq=False)
-class SharedRecords:
+@dataclass(frozen=True, eq=False, repr=False)
+class SharedRecords(Printed):
     """What a metric reads of each result, with records in the order of the first.
 
     Attributes

@@ -57,7 +57,7 @@ def paired_t(change: Floats, clusters: Clusters, level: float) -> PairedTest:
     unit = "cluster" if g < len(change) else "record"
     if g < 2:
         return PairedTest.unavailable(mean, f"there is only one {unit}")
-    # a spread within rounding error is no variation
+    # a spread within rounding error counts as 0
     if se <= _ALIKE * float(np.abs(change).max()):
         return _without_variation(change, unit)
     return PairedTest.of(mean, se, level, g - 1)

@@ -1,7 +1,7 @@
 """The calibration curve of the fit to all records, corrected for optimism.
 
 At each probability the curve is treated as a metric is: its value in a bootstrap
-sample, less that of the sample's fit on all records, is an estimate of the optimism.
+sample, minus that of the sample's fit on all records, is an estimate of the optimism.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ from statcv.inference.refits.resampling import (
     ResamplingStudy,
 )
 from statcv.metrics import calibration_curve
+from statcv.tables import Table
 from statcv.words import percent, plural
 
 Floats = NDArray[np.float64]
 Smooth = Literal["spline", "loess"]
 
-POINTS = 50  # as in rms::calibrate, which also leaves out the four at each end
+POINTS = 50  # as in rms::calibrate, which also omits the four at each end
 BEYOND = 4
 
 
@@ -85,7 +86,13 @@ class CorrectedCalibration:
     def to_frame(self) -> pd.DataFrame:
         """Return a table with one row per probability."""
         names = ("predicted", "apparent", "optimism", "corrected", "lower", "upper")
-        return pd.DataFrame({name: getattr(self, name) for name in names})
+        return Table(
+            pd.DataFrame({name: getattr(self, name) for name in names}),
+            f"Calibration curve corrected for optimism ({self.method})",
+            ["predicted", "apparent", "optimism", "corrected"],
+            limits={"corrected": ("lower", "upper")},
+            level=self.level,
+        )
 
     def __repr__(self) -> str:
         low, high = self.predicted[[0, -1]]

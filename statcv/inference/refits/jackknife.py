@@ -28,6 +28,7 @@ from statcv.inference.refits.refitting import (
 )
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
+from statcv.tables import Printed
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -40,8 +41,8 @@ ASSUMES = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Jackknife:
+@dataclass(frozen=True, eq=False, repr=False)
+class Jackknife(Printed):
     """An estimate with each record, or cluster of records, deleted.
 
     Attributes

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
 from statcv.inference.intervals.interval import Interval
+from statcv.tables import Table, shown_frame
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,10 +63,13 @@ class OptimismCorrected:
         return self.value
 
     def __str__(self) -> str:
-        return _printed([self])
+        return str(_table([self]))
 
     def __repr__(self) -> str:
         return str(self)
+
+    def _repr_html_(self) -> str:
+        return _table([self])._repr_html_()
 
     @property
     def interval(self) -> Interval:
@@ -100,51 +102,48 @@ class OptimismTable(Mapping[str, OptimismCorrected]):
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per metric: apparent, optimism, corrected, limits, n."""
-        return pd.DataFrame(
-            {
-                "apparent": [one.apparent for one in self.values()],
-                "optimism": [one.optimism for one in self.values()],
-                "corrected": [one.value for one in self.values()],
-                "lower": [one.lower for one in self.values()],
-                "upper": [one.upper for one in self.values()],
-                "n": [one.n_boot - one.n_undefined for one in self.values()],
-            },
-            index=pd.Index(list(self), name="metric"),
-        )
+        return _table(list(self.values()))
 
     @property
     def shown(self) -> pd.DataFrame:
         """The table as text, rounded for reading."""
-        return _shown(list(self.values()))
+        return shown_frame(_table(list(self.values())))
 
     def __str__(self) -> str:
-        return _printed(list(self.values()))
+        return str(_table(list(self.values())))
 
     def __repr__(self) -> str:
         return str(self)
 
+    def _repr_html_(self) -> str:
+        return _table(list(self.values()))._repr_html_()
 
-def _shown(corrected: Sequence[OptimismCorrected]) -> pd.DataFrame:
-    """Return a table of corrected metrics, as text."""
-    first = corrected[0]
 
-    def stated(value: float) -> str:
-        return "–" if math.isnan(value) else f"{value:.3f}"
-
-    return pd.DataFrame(
+def _table(corrected: Sequence[OptimismCorrected]) -> Table:
+    """Return one row per metric, with the intervals' methods in the note."""
+    table = pd.DataFrame(
         {
-            "apparent": [stated(one.apparent) for one in corrected],
-            "optimism": [stated(one.optimism) for one in corrected],
-            "corrected": [stated(one.value) for one in corrected],
-            f"{100 * first.level:g}% interval": [
-                "–"
-                if math.isnan(one.lower)
-                else f"{stated(one.lower)} to {stated(one.upper)}"
-                for one in corrected
-            ],
-            "n": [str(one.n_boot - one.n_undefined) for one in corrected],
+            "apparent": [one.apparent for one in corrected],
+            "optimism": [one.optimism for one in corrected],
+            "corrected": [one.value for one in corrected],
+            "lower": [one.lower for one in corrected],
+            "upper": [one.upper for one in corrected],
+            "n": [one.n_boot - one.n_undefined for one in corrected],
         },
-        index=[one.label for one in corrected],
+        index=pd.Index([one.metric for one in corrected], name="metric"),
+    )
+    if not corrected:
+        return Table(table, "No metric was corrected for optimism.")
+    methods = list(dict.fromkeys(_way(one) for one in corrected))
+    return Table(
+        table,
+        f"Corrected for optimism by {corrected[0].n_boot} bootstrap samples",
+        ["apparent", "optimism", "corrected", "n"],
+        limits={"corrected": ("lower", "upper")},
+        alike=("apparent", "optimism"),
+        level=corrected[0].level,
+        words={one.metric: one.label for one in corrected},
+        note=f"Intervals: {', '.join(methods)}.",
     )
 
 
@@ -153,13 +152,3 @@ def _way(one: OptimismCorrected) -> str:
     return (
         one.method if one.method != "none" else f"none for {one.label}: {one.assumes}"
     )
-
-
-def _printed(corrected: Sequence[OptimismCorrected]) -> str:
-    """Return a table of corrected metrics with its caption, as text."""
-    if not corrected:
-        return "No metric was corrected for optimism."
-    methods = list(dict.fromkeys(_way(one) for one in corrected))
-    caption = f"Corrected for optimism by {corrected[0].n_boot} bootstrap samples"
-    intervals = textwrap.fill(f"Intervals: {', '.join(methods)}", 79)
-    return f"{caption}\n\n{_shown(corrected).to_string()}\n\n{intervals}"

@@ -47,7 +47,7 @@ def affordable(
     seed: int,
     most: int,
 ) -> tuple[FoldPlan, str]:
-    """Return a plan that needs at most so many fits, and what was left out of it.
+    """Return a plan that needs at most ``most`` fits, and what was omitted from it.
 
     Parameters
     ----------

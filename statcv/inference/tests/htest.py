@@ -26,31 +26,24 @@ class HTest:
 
     Attributes
     ----------
-    method, about : str
-        Name of the test, and a description of what was tested.
-    label : str
-        Name of the tested quantity, such as "auROC (paired)".
+    method, about, label : str
+        Name of the test, what was tested, and the tested quantity, such as "auROC
+        (paired)".
     estimate, null : float
         Estimate of the quantity, and its value under the null hypothesis.
     alternative : {"two-sided", "greater", "less"}
-    statistic : float
+    statistic, df, p_value : float
+        Test statistic, degrees of freedom of t (otherwise NaN), and p-value.
     statistic_name : str
         "z", "t", or the label if the estimate itself is the statistic.
-    df : float
-        Degrees of freedom of t; NaN for other statistics.
-    p_value : float
     lower, upper, level : float
-        Confidence interval of the quantity, with its level; the bounds are NaN if the
-        test gives no interval.
-    assumes : str
-        Assumptions of the test, and when they fail.
-    notes : tuple of str
-        Further remarks, printed after the assumptions.
+        Confidence interval of the quantity, with its level; NaN if the test gives none.
+    assumes, notes : str, tuple of str
+        Assumptions of the test, and further remarks.
     reason : str
         Reason why there is no test, or why it says little; empty otherwise.
     replicates : numpy.ndarray
-        Values on which the test is based, such as those under permuted outcomes, of
-        folds, or of independent replicates; otherwise empty.
+        Values on which the test is based, such as those under permuted outcomes.
 
     Examples
     --------

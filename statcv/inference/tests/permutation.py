@@ -43,6 +43,7 @@ from statcv.inference.tests.exchange import (
     permuted_clusters,
 )
 from statcv.metrics import Metric
+from statcv.tables import Printed
 from statcv.words import stated
 
 Numbers = NDArray[np.intp]
@@ -56,8 +57,8 @@ PREDICTIONS = 2**20  # predictions in a batch of permutations
 WORK = 2**30  # multiplications in an iteration of a batch of permutations
 
 
-@dataclass(frozen=True, eq=False)
-class Permuted:
+@dataclass(frozen=True, eq=False, repr=False)
+class Permuted(Printed):
     """Metrics under permuted outcomes.
 
     Attributes
@@ -66,7 +67,7 @@ class Permuted:
         Means over repeats; NaN if the model could not be fitted, for example because a
         training set lacks a class, or if the metric had no value.
     why : str
-        Reason of the first failure to fit the model; empty if there was none.
+        Reason of the first failure to fit the model; empty if all succeeded.
     """
 
     values: Floats

@@ -27,9 +27,8 @@ def t_test(
     """Test the mean of independent replicates: a t test of one sample.
 
     Replicates are estimates from data sets that have nothing in common, such as those
-    of a simulation, or of sites or studies. Folds and repeats of one cross-validation
-    are not replicates, because they share their records: :meth:`result.test()
-    <statcv.results.result.CVResult.test>` tests one result.
+    of a simulation or of several studies. Folds and repeats of one cross-validation are
+    not replicates: ``result.test()`` tests one result.
 
     Parameters
     ----------

@@ -12,14 +12,15 @@ from statcv.errors import DataError
 from statcv.inference.tests.htest import check_alternative
 from statcv.metrics import midrank, round_significant
 from statcv.metrics.areas.placements import normal_quantile
+from statcv.tables import Printed
 
 Floats = NDArray[np.float64]
 ZEROS = ("pratt", "wilcox")
 LARGEST_EXACT = 200  # differences; with more, the normal approximation is as good
 
 
-@dataclass(frozen=True)
-class SignedRank:
+@dataclass(frozen=True, repr=False)
+class SignedRank(Printed):
     """The result of Wilcoxon's signed-rank test.
 
     Attributes

@@ -12,10 +12,11 @@ from statcv.errors import MetricError
 from statcv.metrics.areas.counts import placements
 from statcv.metrics.areas.delong_test import SAME_EVERYWHERE, warn_degenerate
 from statcv.metrics.inputs import Floats, binary_outcome, real_array, score_rows
+from statcv.tables import Printed
 
 
-@dataclass(frozen=True, eq=False)
-class DeLongContrast:
+@dataclass(frozen=True, eq=False, repr=False)
+class DeLongContrast(Printed):
     """Result of a joint test of contrasts of areas under ROC curves.
 
     Attributes

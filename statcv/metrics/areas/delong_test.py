@@ -13,10 +13,11 @@ from statcv.errors import DegenerateVarianceWarning, MetricError, warn
 from statcv.metrics.areas.counts import PlacementCounts, placements
 from statcv.metrics.areas.placements import symmetric_limits
 from statcv.metrics.inputs import binary_scores
+from statcv.tables import Printed
 
 
-@dataclass(frozen=True)
-class DeLongTest:
+@dataclass(frozen=True, repr=False)
+class DeLongTest(Printed):
     """Result of DeLong's test of two areas under ROC curves.
 
     Attributes
@@ -71,9 +72,6 @@ def delong_test(
 ) -> DeLongTest:
     """Test whether two scores have the same area under the ROC curve.
 
-    The null hypothesis is that the two areas are equal; the test is two-sided. The
-    scores are taken as given (see `delong`).
-
     Parameters
     ----------
     y : array_like of shape (n,)
@@ -81,45 +79,35 @@ def delong_test(
     a, b : array_like of shape (n,)
         Two scores. Unpaired, `b` may have another length.
     paired : bool, default True
-        Whether the two scores belong to the same records, so that their covariance
-        is taken into account. Otherwise the records of `a` and of `b` are two
-        independent samples.
+        Whether the two scores belong to the same records. Otherwise they are those of
+        two independent samples, and the test uses Student's t with the degrees of
+        freedom of Welch and Satterthwaite, as in R's pROC.
     y_b : array_like, optional
         Outcome of the records of `b` if the scores are not paired; `y` by default.
     clusters, clusters_b : array_like, optional
-        Cluster labels, equal for records that belong together (see `delong`); and
-        those of the records of `b` if the scores are not paired, by default the same.
+        Cluster labels of the records of `a` and, if the scores are not paired, of `b`.
     level : float, default 0.95
-        Confidence level of the interval for the difference, between 0 and 1.
+        Confidence level of the interval for the difference.
     tie_tol : float, default 1e-12
-        Tolerance for ties, see `round_significant`.
+        Relative difference below which two scores tie.
 
     Returns
     -------
     DeLongTest
-        The test. If the difference does not vary (for example because both scores rank
-        all records alike) and the areas are equal, the statistic is 0 and p is 1. If it
-        does not vary and the areas differ, the statistic is infinite, p is 0, and a
-        warning and the reason say so. The values are NaN, with the reason, if a class
-        has fewer than two records (or clusters) or a score is NaN.
+        ``estimate``, the difference a minus b, with ``se``, ``lower``, ``upper``,
+        ``statistic`` and the two-sided ``p_value``. If the difference does not vary, p
+        is 1 for equal areas and 0 for others. The values are NaN, with the ``reason``,
+        if a class has fewer than two records (or clusters) or a score is NaN.
 
     Raises
     ------
     MetricError
-        If `y` holds anything but 0 and 1, the lengths differ, a cluster is missing,
-        `level` is out of range, or a second sample is given for paired scores.
+        If an argument is not valid.
 
     Warns
     -----
     DegenerateVarianceWarning
         If the areas differ by an amount whose estimated variance is 0.
-
-    Notes
-    -----
-    For paired scores the reference distribution is normal. For unpaired scores it is
-    Student's t with the degrees of freedom of Welch and Satterthwaite, where each
-    sample contributes the number of its records (or clusters) minus one, as in
-    ``roc.test(paired = FALSE)`` of R's pROC.
 
     References
     ----------

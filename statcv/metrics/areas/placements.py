@@ -28,10 +28,11 @@ from statcv.metrics.inputs import (
     one_of,
     score_rows,
 )
+from statcv.tables import Printed
 
 
-@dataclass(frozen=True)
-class DeLong:
+@dataclass(frozen=True, repr=False)
+class DeLong(Printed):
     """An area under the ROC curve with DeLong's standard error and interval.
 
     Attributes
@@ -76,9 +77,8 @@ def delong(
 ) -> DeLong:
     """Area under the ROC curve with DeLong's standard error and interval.
 
-    The scores are taken as given, as if they came from a model fitted to other data.
-    For cross-validated scores the standard error does not include the variability of
-    the fits, and is too small, most of all for small n.
+    Scores are taken as given; for held-out predictions the standard error is too small,
+    since it does not count the variability of the fits.
 
     Parameters
     ----------
@@ -87,42 +87,34 @@ def delong(
     score : array_like of shape (n,)
         Any increasing function of the probability of 1.
     level : float, default 0.95
-        Confidence level of the interval, between 0 and 1.
+        Confidence level of the interval.
     interval : {"wald", "logit"}
         An interval that is symmetric about the area and clipped to [0, 1], or one that
-        is symmetric on the logit scale and thus always inside [0, 1]. An area of
-        exactly 1 or 0 has no finite logit; its interval is then the exact bound from
-        pairs that have no record in common.
+        is symmetric on the logit scale. An area of exactly 1 or 0 has then the exact
+        bound from pairs that have no record in common.
     clusters : array_like of shape (n,), optional
-        Cluster labels, equal for records that belong together, such as visits of one
-        patient. The standard error is then Obuchowski's (1997), which takes clusters as
-        independent and records within a cluster as dependent. It is too small if there
-        are few clusters.
+        Cluster labels, equal for records that belong together. The standard error is
+        then Obuchowski's (1997), which is too small if there are few clusters.
     tie_tol : float, default 1e-12
-        Tolerance for ties, see `round_significant`.
+        Relative difference below which two scores tie.
 
     Returns
     -------
     DeLong
-        The area with its standard error and interval. These two are NaN, with the
-        reason, if a class has fewer than two records (or clusters) or a score is NaN.
-        If the standard error is 0 (all pairs are ranked correctly, wrongly, or tied),
-        the interval is the area itself and the reason says that it does not measure
-        uncertainty; or it is the exact bound, which the reason then names.
+        ``auc``, ``se``, ``lower`` and ``upper``; NaN, with the ``reason``, if a class
+        has fewer than two records (or clusters) or a score is NaN. If the standard
+        error is 0, the reason says that the interval does not measure uncertainty.
 
     Raises
     ------
     MetricError
-        If `y` holds anything but 0 and 1, the lengths differ, a cluster is missing,
-        or an argument is out of range.
+        If an argument is not valid.
 
     References
     ----------
-    DeLong, DeLong & Clarke-Pearson (1988), Biometrics 44:837, eq. 3 to 6;
-    Sun & Xu (2014), IEEE Signal Processing Letters 21:1389, for ranks in place of
-    pairs; Obuchowski (1997), Biometrics 53:567, for clusters, which equals DeLong's
-    method if each record is its own cluster; Clopper & Pearson (1934), Biometrika
-    26:404, for the exact bound.
+    DeLong, DeLong & Clarke-Pearson (1988), Biometrics 44:837, eq. 3 to 6; Sun & Xu
+    (2014), IEEE Signal Processing Letters 21:1389 (by ranks); Obuchowski (1997),
+    Biometrics 53:567; Clopper & Pearson (1934), Biometrika 26:404 (exact bound).
 
     Examples
     --------

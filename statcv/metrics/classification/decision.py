@@ -27,11 +27,12 @@ from statcv.metrics.inputs import (
     vector,
 )
 from statcv.metrics.records import binary_probabilities, clusters_of, improper
+from statcv.tables import Printed
 from statcv.words import plural
 
 
-@dataclass(frozen=True, eq=False)
-class DecisionCurve:
+@dataclass(frozen=True, eq=False, repr=False)
+class DecisionCurve(Printed):
     """Net benefit at each of m thresholds, where treating no record has net benefit 0.
 
     Attributes
@@ -69,6 +70,9 @@ class DecisionCurve:
     ([0.406, 0.25], [0.375, 0.0])
     """
 
+    _points = ("thresholds", "net_benefit", "treat_all", "avoided")
+    _with_band = "net_benefit"
+
     thresholds: Floats
     net_benefit: Floats
     se: Floats
@@ -98,9 +102,8 @@ def net_benefit(
 ) -> DecisionCurve:
     """Net benefit of treatment by predicted probability, at several thresholds.
 
-    The net benefit is the mean over records of 1 for each true positive and
-    -t / (1 - t) for each false positive. Its standard error is that of this mean over
-    the records, and takes the probabilities as given.
+    The net benefit is the mean over records of 1 for each true positive and -t / (1 -
+    t) for each false positive.
 
     Parameters
     ----------
@@ -113,33 +116,30 @@ def net_benefit(
         at least the threshold.
     prevalence : float, optional
         Share of positives in the population, if the share among the records was fixed
-        by design (case-control). The positive and the negative records are then two
-        samples of fixed size.
+        by design (case-control).
     clusters : array_like of shape (n,), optional
-        Cluster labels, equal for records that belong together. The standard errors are
-        then those of G clusters, with the correction √(G / (G - 1)).
+        Cluster labels, for standard errors of G clusters.
     level : float, default 0.95
-        Confidence level of the intervals, between 0 and 1.
+        Confidence level of the intervals.
 
     Returns
     -------
     DecisionCurve
-        The curve. Standard error and interval are NaN at thresholds at which nothing
-        varies, for example because no record is treated; the reason gives the number of
-        such thresholds. All values are NaN if a value of `p` is not a probability, or
-        if a class has no records and a prevalence is given.
+        ``net_benefit``, ``treat_all``, ``over_all`` (model minus treating all), with
+        standard errors and limits; ``standardized``, divided by the prevalence; and
+        ``avoided``, the net number of interventions avoided per 100 records. NaN, with
+        the ``reason``, where nothing varies.
 
     Raises
     ------
     MetricError
-        If `y` holds anything but 0 and 1, the lengths differ, or an argument is
-        out of range.
+        If an argument is not valid.
 
     References
     ----------
-    Vickers & Elkin (2006), Medical Decision Making 26:565; Marsh, Janes & Pepe
-    (2020), Biometrics 76:843, for the inference; Kerr, Brown, Zhu & Janes (2016),
-    Journal of Clinical Oncology 34:2534, for the standardized net benefit.
+    Vickers & Elkin (2006), Medical Decision Making 26:565; Marsh, Janes & Pepe (2020),
+    Biometrics 76:843 (inference); Kerr, Brown, Zhu & Janes (2016), J. Clin. Oncol.
+    34:2534 (standardized).
 
     Examples
     --------

@@ -17,6 +17,7 @@ from statcv.metrics.discrimination.by_value import precision_on_the_way
 from statcv.metrics.discrimination.curves import sensitivity_at, sweep
 from statcv.metrics.inputs import Bools, Floats, binary_scores, cluster_codes, one_of
 from statcv.metrics.records import Falling, drawn_times, number_of_draws, shares_at
+from statcv.tables import Printed
 
 UNMOVED = (
     "the curve is the same in all bootstrap samples: the band has no width and does "
@@ -24,8 +25,8 @@ UNMOVED = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class CurveBand:
+@dataclass(frozen=True, eq=False, repr=False)
+class CurveBand(Printed):
     """A confidence band of a curve.
 
     Attributes
@@ -48,6 +49,8 @@ class CurveBand:
     >>> band.method, band.level, band.estimate.tolist()
     ('pointwise', 0.95, [0.35, 0.75])
     """
+
+    _points, _with_band = ("at", "estimate"), "estimate"
 
     at: Floats
     lower: Floats
@@ -72,57 +75,40 @@ def roc_band(
 ) -> CurveBand:
     """Confidence band of the ROC curve: sensitivity at given false positive rates.
 
-    The scores are taken as given; for cross-validated scores the band does not include
-    the variability of the fits.
-
     Parameters
     ----------
     y : array_like of shape (n,)
         Outcome, 0 or 1 (or bool).
     score : array_like of shape (n,)
-        Any increasing function of the probability of 1; infinite values are allowed.
+        Any increasing function of the probability of 1.
     level : float, default 0.95
-        Confidence level of the band, between 0 and 1.
+        Confidence level of the band.
     method : {"pointwise", "simultaneous"}
         Pointwise bands are percentiles over bootstrap samples of each class, whose
         level holds at each point separately (as in ``ci.se`` of R's pROC). The
         simultaneous band contains the whole curve with at least this level under any
-        distribution; it is derived from Kolmogorov-Smirnov bands of both classes
-        (Campbell 1994), and is wide.
+        distribution, and is wide (Campbell 1994); it needs independent records.
     at : array_like of shape (points,), optional
         False positive rates (1 - specificity); by default 0, 0.01, …, 1.
     clusters : array_like of shape (n,), optional
-        Cluster labels, equal for records that belong together. The bootstrap then
-        draws whole clusters. Not available for the simultaneous band, which needs
-        independent records.
+        Cluster labels, equal for records that belong together.
     n_boot : int, optional
-        Number of bootstrap samples; 2000 by default. With a million records one sample
-        takes a tenth of a second.
+        Number of bootstrap samples; 2000 by default.
     seed : int, Generator or None
         Seed for the bootstrap.
     tie_tol : float, default 1e-12
-        Tolerance for ties, see `round_significant`.
+        Relative difference below which two scores tie.
 
     Returns
     -------
     CurveBand
-        The band. At a false positive rate where the curve jumps, the estimate is the
-        upper end of the jump; between points it follows the straight lines of the
-        curve. The band is NaN, with the reason, if a class has fewer than two records
-        (or clusters).
+        ``at``, ``lower``, ``estimate`` and ``upper``; NaN, with the ``reason``, if a
+        class has fewer than two records (or clusters).
 
     Raises
     ------
     MetricError
-        If `y` holds anything but 0 and 1, a score is NaN, the lengths differ, or an
-        argument is out of range or does not apply to the method.
-
-    Notes
-    -----
-    Bootstrap samples keep the number of records of each class. With clusters, they keep
-    the number of clusters with only positive records, with only negative records, and
-    with both. With few records the percentiles are coarse: with 10 positive records the
-    sensitivity moves in steps of 0.1.
+        If an argument is not valid.
 
     References
     ----------

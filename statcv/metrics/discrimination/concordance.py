@@ -195,7 +195,7 @@ def _inversions(block: Ints, rank: Ints) -> Floats:
         lacking = np.arange(len(rank)) - start - with_bit
         all_lacking = np.repeat(size - np.add.reduceat(has, first), size)
         found[place] += np.where(has == 1, all_lacking - lacking, with_bit)
-        # those that lack the bit come first in each block, in the same order
+        # values that lack the bit come first in each block, in the same order
         to = start + np.where(has == 1, all_lacking + with_bit, lacking)
         order = np.empty_like(to)
         order[to] = np.arange(len(to))

@@ -12,10 +12,11 @@ from statcv.errors import MetricError
 from statcv.metrics.discrimination.by_value import RankedRecords
 from statcv.metrics.discrimination.rounding import round_significant
 from statcv.metrics.inputs import Bools, Floats, binary_scores, one_of
+from statcv.tables import Printed
 
 
-@dataclass(frozen=True, eq=False)
-class RocCurve:
+@dataclass(frozen=True, eq=False, repr=False)
+class RocCurve(Printed):
     """Receiver operating characteristic curve, with a point for every distinct score.
 
     Attributes
@@ -34,13 +35,15 @@ class RocCurve:
     ([0.0, 0.0, 0.5, 0.5, 1.0], [0.0, 0.5, 0.5, 1.0, 1.0])
     """
 
+    _points = ("thresholds", "fpr", "tpr")
+
     fpr: Floats
     tpr: Floats
     thresholds: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class PrCurve:
+@dataclass(frozen=True, eq=False, repr=False)
+class PrCurve(Printed):
     """Precision-recall curve, with a point for every distinct score.
 
     Attributes
@@ -58,6 +61,8 @@ class PrCurve:
     >>> curve.recall.tolist(), curve.precision.round(2).tolist()
     ([0.0, 0.5, 0.5, 1.0, 1.0], [1.0, 1.0, 0.5, 0.67, 0.5])
     """
+
+    _points = ("thresholds", "recall", "precision")
 
     recall: Floats
     precision: Floats
@@ -202,37 +207,33 @@ def partial_auroc(
     y : array_like of shape (n,)
         Outcome, 0 or 1 (or bool).
     score : array_like of shape (n,)
-        Any increasing function of the probability of 1; infinite values are allowed.
+        Any increasing function of the probability of 1.
     range : tuple of two float
-        Limits of the range: two different numbers between 0 and 1, in either order.
-        With the default focus, (0.9, 1) is the part of the curve with at most 10 %
-        false positives.
+        Limits of the range, between 0 and 1. With the default focus, (0.9, 1) is the
+        part of the curve with at most 10 % false positives.
     focus : {"specificity", "sensitivity"}
-        The rate to which `range` refers. The area is that under the other rate as a
-        function of this one.
+        The rate to which `range` refers.
     corrected : bool, default False
         Whether to rescale the area so that 0.5 is chance and 1 is the maximum (McClish
         1989). Otherwise the area is at most the width of the range.
     tie_tol : float, default 1e-12
-        Tolerance for ties, see `round_significant`.
+        Relative difference below which two scores tie.
 
     Returns
     -------
     float
-        The area; NaN if a class has no records or a score is NaN. The corrected area is
-        also NaN if the area is below that of chance, where the correction is not
-        meaningful.
+        The area; NaN if a class has no records or a score is NaN, and if a corrected
+        area is below that of chance.
 
     Raises
     ------
     MetricError
-        If `y` holds anything but 0 and 1, the lengths differ, or an argument is
-        out of range.
+        If an argument is not valid.
 
     References
     ----------
-    McClish (1989), Medical Decision Making 9:190. The values equal those of
-    ``auc(partial.auc = )`` in R's pROC (Robin et al. 2011, BMC Bioinformatics 12:77).
+    McClish (1989), Medical Decision Making 9:190; as ``auc(partial.auc = )`` of R's
+    pROC.
 
     Examples
     --------

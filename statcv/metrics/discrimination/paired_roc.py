@@ -20,10 +20,11 @@ from statcv.metrics.areas.counts import shortage
 from statcv.metrics.discrimination.bands import CurveBand, band_of_samples
 from statcv.metrics.inputs import Floats, Ints, cluster_codes, vector
 from statcv.metrics.records import drawn_times, number_of_draws, shares_at
+from statcv.tables import Printed
 
 
-@dataclass(frozen=True, eq=False)
-class PairedRoc:
+@dataclass(frozen=True, eq=False, repr=False)
+class PairedRoc(Printed):
     """ROC curve of records that are compared in pairs.
 
     Attributes
@@ -41,6 +42,8 @@ class PairedRoc:
     >>> curve.tpr.tolist(), curve.area
     ([0.0, 0.5, 0.5, 1.0, 1.0], 0.75)
     """
+
+    _points = ("fpr", "tpr")
 
     fpr: Floats
     tpr: Floats

@@ -43,19 +43,15 @@ def auprc(
     y : array_like of shape (n,)
         Outcome, 0 or 1 (or bool).
     score : array_like of shape (n,) or (m, n)
-        Any increasing function of the probability of 1; infinite values are allowed.
-        An array of shape (m, n) has one row for each of m scores of the same records.
+        Any increasing function of the probability of 1; an array of shape (m, n) has
+        one row for each of m scores of the same records.
     method : {"average_precision", "trapezoid", "interpolated"}
-        Average precision, the default, weights each precision by the step in recall
-        that leads to it. The trapezoidal rule joins the points by straight lines,
-        beginning at recall 0 and precision 1, as in Austin et al. (2024). Interpolation
-        assumes that false positives increase linearly between two points, computes the
-        precision at every integer number of true positives, and joins these values by
-        straight lines; below one true positive the precision is constant (Davis &
-        Goadrich 2006; ``auc.davis.goadrich`` of R's PRROC). Without tied scores it
-        equals the trapezoidal rule.
+        Average precision weights each precision by the step in recall that leads to it.
+        The trapezoidal rule joins the points by straight lines, beginning at recall 0
+        and precision 1, as in Austin et al. (2024). Interpolation lets false positives
+        increase linearly between two points (Davis & Goadrich 2006; R's PRROC).
     tie_tol : float, default 1e-12
-        Tolerance for ties, see `round_significant`.
+        Relative difference below which two scores tie.
 
     Returns
     -------
@@ -66,8 +62,7 @@ def auprc(
     Raises
     ------
     MetricError
-        If `y` holds anything but 0 and 1, the lengths differ, or `method` is
-        unknown.
+        If an argument is not valid.
 
     References
     ----------

@@ -47,4 +47,4 @@ class Derivative:
     value: float | None = None
 
 
-Derive = Callable[..., Derivative]  # of outcomes and predictions
+Derive = Callable[..., Derivative]  # arguments: outcomes and predictions

@@ -23,7 +23,7 @@ Weighted = Callable[..., Floats]
 
 MAX_EXACT = 2**11  # records whose predictions are sorted; more are counted in bins
 BINS = 2**13  # bins of equal width between the least and the largest prediction
-DIGITS = 2.0**40  # predictions that agree to so many parts of the largest one tie
+DIGITS = 2.0**40  # predictions tie that agree to this share of the largest one
 MAX_PAIRS = 2**13  # pairs of records with different numbers, a sample if there are more
 NEWTON_STEPS = 12  # steps of Newton's method by which a calibration is fitted
 # largest change of a calibration's intercept, or of its slope times the sd of log-odds

@@ -19,11 +19,12 @@ from statcv.metrics.records import (
     quantile_groups,
     share_of_sums,
 )
+from statcv.tables import Printed
 from statcv.words import plural
 
 
-@dataclass(frozen=True)
-class BrierParts:
+@dataclass(frozen=True, repr=False)
+class BrierParts(Printed):
     """The Brier score and its components.
 
     The score equals ``reliability - resolution + uncertainty + within_variance -
@@ -93,34 +94,29 @@ def brier_parts(
     p : array_like of shape (n,)
         Probability of 1.
     groups : int, optional
-        Number of groups of about equal size, by quantiles of `p`. Equal forecasts share
-        a group, so there may be fewer groups. By default each distinct forecast (to 12
-        significant digits) is a group. If all forecasts differ, the shares in the
-        groups are 0 or 1, and reliability and resolution are not informative.
+        Number of groups of about equal size, by quantiles of `p`; by default each
+        distinct forecast is a group. If all forecasts differ, reliability and
+        resolution are not informative.
     bias_corrected : bool, default False
         Whether to subtract the expected excess of reliability and resolution in small
-        groups, and to correct the uncertainty, which is too small. The sum does not
-        change; a component can be negative.
+        groups, and to correct the uncertainty. A component can then be negative.
 
     Returns
     -------
     BrierParts
-        The components. All are NaN if a value of `p` is not a probability. The
-        corrected reliability and resolution are NaN if a group has a single record,
-        whose variance cannot be estimated.
+        ``brier``, ``reliability``, ``resolution``, ``uncertainty``, and the variance
+        and covariance within groups; NaN, with the ``reason``, if they do not exist.
 
     Raises
     ------
     MetricError
-        If `y` holds anything but 0 and 1, the lengths differ, or `groups` is not a
-        positive integer.
+        If an argument is not valid.
 
     References
     ----------
-    Murphy (1973), Journal of Applied Meteorology 12:595; Stephenson, Coelho &
-    Jolliffe (2008), Weather and Forecasting 23:752, for the two terms within
-    groups; Ferro & Fricker (2012), Quarterly Journal of the Royal Meteorological
-    Society 138:1954, for the correction.
+    Murphy (1973), Journal of Applied Meteorology 12:595; Stephenson, Coelho & Jolliffe
+    (2008), Weather and Forecasting 23:752 (within groups); Ferro & Fricker (2012), Q.
+    J. R. Meteorol. Soc. 138:1954 (correction).
 
     Examples
     --------

@@ -28,6 +28,7 @@ from statcv.metrics.records import (
     improper,
     sum_of_squares,
 )
+from statcv.tables import Printed
 
 
 def profile_limits(
@@ -78,8 +79,8 @@ def _where_it_falls(
     return limits[0], limits[1]
 
 
-@dataclass(frozen=True)
-class Calibration:
+@dataclass(frozen=True, repr=False)
+class Calibration(Printed):
     """Agreement of predicted probabilities with observed outcomes.
 
     Attributes
@@ -143,9 +144,6 @@ def calibration(
 ) -> Calibration:
     """Calibration slope, calibration in the large, and observed over expected.
 
-    The probabilities are taken as given. For cross-validated probabilities the standard
-    errors do not include the variability of the fits.
-
     Parameters
     ----------
     y : array_like of shape (n,)
@@ -153,35 +151,33 @@ def calibration(
     p : array_like of shape (n,)
         Probability of 1.
     level : float, default 0.95
-        Confidence level of the intervals, between 0 and 1.
+        Confidence level of the intervals.
     interval : {"wald", "profile"}
         Intervals for the coefficients, from the curvature of the likelihood or from the
-        profile likelihood. The only interval for observed over expected is symmetric
-        on the log scale, with the variance of a ratio of two means over records.
+        profile likelihood. That for observed over expected is symmetric on the log
+        scale.
     clusters : array_like of shape (n,), optional
-        Cluster labels, equal for records that belong together. The standard errors are
-        then those of the cluster sandwich estimator, with the correction G / (G - 1).
+        Cluster labels, for the cluster sandwich estimator.
 
     Returns
     -------
     Calibration
-        The estimates. Those that do not exist are NaN, with the reason: all
-        coefficients if a value of `p` is exactly 0 or 1 or not a probability, or if a
-        class has no records; the slope if `p` is constant, or if it separates the
-        classes, so that the slope would be infinite; and the standard errors if there
-        are no more clusters than coefficients.
+        ``slope``, ``intercept`` (with the slope fixed at 1), ``joint_intercept`` and
+        ``observed_expected``, with standard errors and limits such as ``slope_se`` and
+        ``slope_lower``. Those that do not exist are NaN, with the ``reason``: if a
+        value of `p` is exactly 0 or 1, a class has no records, or `p` is constant or
+        separates the classes.
 
     Raises
     ------
     MetricError
-        If `y` holds anything but 0 and 1, the lengths differ, an argument is out
-        of range, or the profile likelihood is requested with clusters.
+        If an argument is not valid.
 
     References
     ----------
-    Cox (1958), Biometrika 45:562; Steyerberg et al. (2010), Epidemiology 21:128;
-    Liang & Zeger (1986), Biometrika 73:13, for the clusters; Venzon & Moolgavkar
-    (1988), Applied Statistics 37:87, for the profile likelihood.
+    Cox (1958), Biometrika 45:562; Steyerberg et al. (2010), Epidemiology 21:128; Liang
+    & Zeger (1986), Biometrika 73:13 (clusters); Venzon & Moolgavkar (1988), Applied
+    Statistics 37:87 (profile likelihood).
 
     Examples
     --------

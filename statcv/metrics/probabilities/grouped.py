@@ -12,11 +12,12 @@ from statcv.errors import MetricError
 from statcv.metrics.areas.placements import normal_quantile
 from statcv.metrics.inputs import Floats, Ints
 from statcv.metrics.records import binary_probabilities, improper, quantile_groups
+from statcv.tables import Printed
 from statcv.words import plural
 
 
-@dataclass(frozen=True, eq=False)
-class CalibrationGroups:
+@dataclass(frozen=True, eq=False, repr=False)
+class CalibrationGroups(Printed):
     """Observed share of positives in groups of records by predicted probability.
 
     Attributes
@@ -43,6 +44,8 @@ class CalibrationGroups:
     >>> groups.observed.round(2).tolist()
     [0.16, 0.26, 0.66, 0.86]
     """
+
+    _points, _with_band = ("predicted", "observed", "count"), "observed"
 
     predicted: Floats
     observed: Floats
@@ -118,8 +121,8 @@ def _wilson(share: Floats, count: Ints, z: float) -> tuple[Floats, Floats]:
 # ---- Spiegelhalter's test of calibration ----
 
 
-@dataclass(frozen=True)
-class SpiegelhalterTest:
+@dataclass(frozen=True, repr=False)
+class SpiegelhalterTest(Printed):
     """Result of Spiegelhalter's test that predicted probabilities are correct.
 
     Attributes

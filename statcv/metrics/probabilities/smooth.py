@@ -25,6 +25,7 @@ from statcv.metrics.probabilities.smoothers import (
     spline_knots,
 )
 from statcv.metrics.records import binary_probabilities, clusters_of, improper
+from statcv.tables import Printed
 from statcv.words import plural
 
 _POINTS = 101  # points at which a curve is drawn
@@ -34,8 +35,8 @@ _NOTHING = 1e-6  # a standard error of a share below this is rounding
 SPAN = 0.75  # span of the loess, the default of R
 
 
-@dataclass(frozen=True, eq=False)
-class CalibrationCurve:
+@dataclass(frozen=True, eq=False, repr=False)
+class CalibrationCurve(Printed):
     """Observed share of positives as a smooth function of the predicted probability.
 
     Attributes
@@ -68,6 +69,8 @@ class CalibrationCurve:
     >>> curve.method, round(curve.ici, 3)
     ('restricted cubic spline, 4 knots', 0.041)
     """
+
+    _points, _with_band = ("predicted", "observed"), "observed"
 
     predicted: Floats
     observed: Floats
@@ -103,44 +106,39 @@ def calibration_curve(
     p : array_like of shape (n,)
         Probability of 1.
     level : float, default 0.95
-        Confidence level of the pointwise band, between 0 and 1.
+        Confidence level of the pointwise band.
     at : array_like of shape (points,), optional
         Probabilities at which the curve is evaluated. By default 101 equidistant points
         from the smallest to the largest `p`; there is no curve outside this range.
     smooth : {"spline", "loess"}
-        A logistic regression on a restricted cubic spline of the logit of `p`, with a
-        band that is symmetric on the logit scale; or a local quadratic regression on
-        `p` itself (span 0.75), clipped to [0, 1], in which `p` can also be 0 or 1.
+        A logistic regression on a restricted cubic spline of the logit of `p`; or a
+        local quadratic regression on `p` itself (span 0.75), clipped to [0, 1], in
+        which `p` can also be 0 or 1.
     knots : {3, 4, 5}, optional
         Number of knots of the spline, at the quantiles that Harrell recommends. The
-        default is four, or three if a class has fewer than 50 records. If knots
-        coincide, or the fit does not exist, fewer knots are used, down to a straight
-        line on the logit scale, and the reason says so.
+        default is four, or three if a class has fewer than 50 records; fewer, with a
+        reason, if the fit does not exist.
     clusters : array_like of shape (n,), optional
-        Cluster labels, equal for records that belong together. The band is then based
-        on the cluster sandwich estimator.
+        Cluster labels, for the cluster sandwich estimator.
 
     Returns
     -------
     CalibrationCurve
-        The curve. It is NaN, with the reason, if a value of `p` is not a probability, a
-        class has no records, `p` is constant, or `p` separates the classes; and for a
-        spline also if a value of `p` is exactly 0 or 1. A loess is NaN at points where
-        it covers fewer than three distinct values, as it does near a value that most
-        records share. The distances are computed at all records, for a loess of more
-        than 201 distinct values by linear interpolation.
+        ``predicted``, ``observed``, ``lower`` and ``upper``; ``ici``, ``e50``, ``e90``
+        and ``emax``, the mean, median, 90th percentile and maximum of the distance
+        between curve and probability over records. NaN, with the ``reason``, if the
+        curve does not exist.
 
     Raises
     ------
     MetricError
-        If `y` holds anything but 0 and 1, the lengths differ, or an argument is
-        out of range.
+        If an argument is not valid.
 
     References
     ----------
-    Harrell (2015), Regression Modeling Strategies, section 2.4.6 (knots) and 10.11;
-    Austin & Steyerberg (2019), Statistics in Medicine 38:4051, for ICI, E50 and
-    E90; Austin & Steyerberg (2014), Statistics in Medicine 33:517, for the loess.
+    Harrell (2015), Regression Modeling Strategies, sections 2.4.6 and 10.11; Austin &
+    Steyerberg (2019), Statistics in Medicine 38:4051 (ICI, E50, E90); Austin &
+    Steyerberg (2014), Statistics in Medicine 33:517 (loess).
 
     Examples
     --------

@@ -132,6 +132,6 @@ class Block:
 
 
 def few(width: int, p: int) -> bool:
-    """Return whether so many changed records are few, compared with p columns."""
+    """Return whether changed records are few, compared with p columns."""
     # Woodbury inverts a matrix of this width: beyond p / 2 that saves little
     return width <= max(p // 2, 4)

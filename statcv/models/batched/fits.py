@@ -16,6 +16,7 @@ from statcv.models.batched.new_levels import Numbers
 from statcv.models.likelihood import LinearFits
 from statcv.numeric.memory import keep_memory
 from statcv.numeric.threads import RECORD, shared
+from statcv.tables import Printed
 
 
 class FoldsModel(Model, Protocol):
@@ -70,8 +71,8 @@ class Computed(Protocol):
         """Return the number of rows."""
 
 
-@dataclass(frozen=True, eq=False)
-class FittedFolds:
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedFolds(Printed):
     """The fits of a plan, all made together.
 
     Attributes

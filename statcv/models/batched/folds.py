@@ -16,13 +16,14 @@ from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.blocks import CELLS, Block, Numbers, few
 from statcv.models.batched.matrices import FoldMatrices
 from statcv.models.batched.new_levels import NewLevels
+from statcv.tables import Printed
 
 ROWS = 2**16  # rows at most that are examined, or predicted, at once
 FEWEST = 2**10  # rows at least that are examined, or predicted, at once
 
 
-@dataclass(frozen=True, eq=False)
-class Folds:
+@dataclass(frozen=True, eq=False, repr=False)
+class Folds(Printed):
     """The training records of each of several fits, and their weights.
 
     Attributes
@@ -293,7 +294,7 @@ class Folds:
 
 
 def _rare_columns(X: Matrix, weights: Matrix | None, most: int) -> Numbers:
-    """Return the columns that are not 0 in so many weighted rows or fewer."""
+    """Return the columns that are not 0 in at most this many weighted rows."""
     rare, count = np.arange(X.shape[1]), np.zeros(X.shape[1], dtype=np.intp)
     start, step = 0, min(ROWS, max(FEWEST, most + 1))  # enough for most columns
     while start < len(X) and len(rare):

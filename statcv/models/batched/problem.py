@@ -22,7 +22,7 @@ from statcv.numeric.gram import information_of, of_all_classes
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """The log-likelihoods of some fits, less the penalty.
+    """The log-likelihoods of some fits, minus the penalty.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Problem:
         The penalty on the coordinates: its strengths, shape (q,), or its matrix, shape
         (q, q), or (m, q, q) if fits have their own.
     surely : callable or None
-        Function of fits and of coordinates that tells, without a look at the records,
+        Function of fits and of coordinates that returns, without reading the records,
         which fits are not separated.
     """
 
@@ -89,7 +89,7 @@ class Problem:
         return (flat @ self.X.T).reshape(*beta.shape[:2], len(self.X))
 
     def gradient(self, theta: Matrix) -> Matrix:
-        """Return the gradient of each log-likelihood, less the penalty's, (m, q)."""
+        """Return the gradient of each log-likelihood, minus the penalty's, (m, q)."""
         return self.gradient_of(self.linear(theta), theta)
 
     def gradient_of(self, eta: Matrix, theta: Matrix) -> Matrix:

@@ -121,7 +121,7 @@ class NearCentre:
         return centre.X[block.rows], centre.family.y[block.rows], less
 
     def gradient(self, theta: Matrix) -> Matrix:
-        """Return the gradient of each log-likelihood, less the penalty's, (m, q)."""
+        """Return the gradient of each log-likelihood, minus the penalty's, (m, q)."""
         rows, y, less = self._changed
         # what the records left out add to the gradient, without the series
         pulled = less * y * expit(-y * np.einsum("bmp,bp->bm", rows, theta))

@@ -77,7 +77,7 @@ class Classes(Family):
     def loss(self, eta: Matrix) -> Matrix:
         """Return minus the log-likelihoods."""
         top = eta.max(axis=1)
-        # log-sum-exp less the largest predictor, so that no exponential overflows
+        # log-sum-exp minus the largest predictor, so that no exponential overflows
         total = np.log(np.exp(eta - top[:, None]).sum(axis=1))
         return np.asarray(total + top - eta.reshape(-1)[self._observed(eta, EVERY)])
 

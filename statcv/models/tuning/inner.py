@@ -164,9 +164,8 @@ class InnerScheme:
             raise SchemeError(
                 f"the training set cannot be divided to tune on it by {self.label}: a "
                 f"part would train without a class, of which the rarest has "
-                f"{plural(least, 'record')}"
-                + (" that may part" if strata is not None else "")
-                + "; leave tune= out, or hold out fewer records."
+                f"{plural(least, 'record' if strata is None else 'cluster')}"
+                "; leave tune= out, or hold out fewer records."
             )
         if self.rebalance is None:
             return plan

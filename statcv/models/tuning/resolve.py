@@ -246,8 +246,8 @@ def _warn_of_few(inner: InnerScheme, outcome: Outcome, plan: FoldPlan) -> None:
     rarest = int(fewest.argmin())
     if fewest[rarest] < inner.k:
         warn(
-            f"class {outcome.levels[rarest]!r} has as few as {fewest[rarest]} records "
-            f"{'that may part ' if plan.strata is not None else ''}in a training set: "
+            f"class {outcome.levels[rarest]!r} has as few as {fewest[rarest]} "
+            f"{'records' if plan.strata is None else 'clusters'} in a training set: "
             f"hyperparameters are chosen there in {max(int(fewest[rarest]), 2)} folds, "
             f"not {inner.k}.",
             FoldWarning,

@@ -29,6 +29,7 @@ from statcv.models.tuning.grid import (
 from statcv.models.tuning.inner import InnerScheme
 from statcv.models.tuning.nested import Nested, nest
 from statcv.models.tuning.scoring import Scorer, choose, way_of
+from statcv.tables import Printed, Said
 
 # ---- the tuned model ----
 
@@ -195,8 +196,8 @@ class Tuned:
         }
 
 
-@dataclass(frozen=True, eq=False)
-class TunedFit(WrappedFit):
+@dataclass(frozen=True, eq=False, repr=False)
+class TunedFit(WrappedFit, Printed):
     """A fit with the hyperparameters that were chosen on its training set.
 
     Attributes
@@ -212,6 +213,12 @@ class TunedFit(WrappedFit):
     values: dict[str, Any]
     score: float
     path: pd.DataFrame
+
+    def _said(self) -> Said:
+        return "Fit with hyperparameters chosen on its training set", {
+            **self.chosen,
+            "candidates": len(self.path),
+        }
 
     @property
     def chosen(self) -> dict[str, Any]:

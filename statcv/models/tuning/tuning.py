@@ -25,11 +25,9 @@ DEFAULTS = {"continuous": "mse", "binary": "log_loss", "multiclass": "log_loss"}
 class Tuning:
     """The grid and the rule for hyperparameters chosen inside every training set.
 
-    Every training set is divided again, by an inner plan of its own; each
-    combination of values is fitted on the inner training sets and scored on the
-    records that these leave out, and the training set is fitted with the
-    combination that is chosen. No held-out record thus affects the hyperparameters of
-    the fit that predicts it (Varma & Simon 2006).
+    Every training set is divided again by an inner plan, and fitted with the
+    combination of values that predicts its inner held-out records best. No held-out
+    record thus affects the hyperparameters of the fit that predicts it.
 
     Parameters
     ----------
@@ -39,15 +37,13 @@ class Tuning:
         estimator or pipeline.
     metric : str, optional
         A name in ``statcv.metrics.METRICS``; by default log-loss for classes, mean
-        squared error for a continuous outcome. Means over records are taken over all
-        inner held-out records; a rank metric is the mean over inner folds, auROC the
-        share of pairs that one fit left out under the inner schemes ``"rloocv"`` and
-        ``"leave_pair_out"``; others are pooled over the inner folds.
-    scheme : {"stratified_kfold", "kfold", "rkfold", "loocv", "rloocv", \
-"leave_pair_out"}, optional
-        Scheme of the inner plans; by default ``"stratified_kfold"`` for classes and
-        ``"kfold"`` for a continuous outcome, rebalanced like the outer plan. Records
-        that the outer plan keeps together stay together in an inner plan.
+        squared error for a continuous outcome. A rank metric is the mean over inner
+        folds, or the share of pairs if the inner scheme compares pairs.
+    scheme : str, optional
+        Scheme of the inner plans: ``"stratified_kfold"``, the default for classes,
+        ``"kfold"``, that for a continuous outcome, ``"rkfold"``, ``"loocv"``,
+        ``"rloocv"`` or ``"leave_pair_out"``; rebalanced like the outer plan, whose
+        clusters are not divided.
     k : int, optional
         Number of inner folds; by default 5, or as many as the rarest class of a
         training set allows.
@@ -57,17 +53,14 @@ class Tuning:
         Way in which inner training sets are given equal class totals.
     rule : {"best", "one_se"}
         The best value, the simplest of equal ones; or the simplest whose score lies
-        within one standard error of the best (Breiman et al. 1984). A smaller ``C``
-        or ``max_depth`` is simpler, a larger ``alpha``, ``k`` or ``n_neighbors``; of
-        other hyperparameters the value that is named first. Of several
-        hyperparameters the first counts before the next.
+        within one standard error of the best. A smaller ``C`` or ``max_depth`` is
+        simpler, a larger ``alpha``, ``k`` or ``n_neighbors``; of other hyperparameters
+        the value that is named first.
 
     Raises
     ------
-    ArgumentError
-        If an argument is out of range, or a value is named twice.
-    ArgumentTypeError
-        If the grid is not a mapping of names to several values.
+    ArgumentError, ArgumentTypeError
+        If the grid or another argument is not valid.
     MetricError
         If the metric is unknown.
 

@@ -24,13 +24,14 @@ from statcv.results.comparison.text import short_comparison, summarise_compariso
 from statcv.results.export import Exports, PaperTable
 from statcv.results.refittable import Refittable
 from statcv.results.summary import Summary
+from statcv.tables import Printed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@dataclass(frozen=True, eq=False)
-class CompareCall:
+@dataclass(frozen=True, eq=False, repr=False)
+class CompareCall(Printed):
     """The arguments that made a comparison, so that it can be made again.
 
     Attributes
@@ -191,7 +192,7 @@ class Comparison(Exports):
             self.left_out,
             digits,
             notes=notes,
-            further=[str(test) for test in self.likelihood_ratios],
+            further=[one.sentence for one in self.likelihood_ratios],
         )
 
     def _paper_table(self, **options: Any) -> PaperTable:
@@ -252,21 +253,17 @@ class Comparison(Exports):
         kind : str, optional
             ``"roc"``, ``"pr"``, ``"calibration"`` or ``"decision"`` for the curves of
             all results; ``"difference"`` for the first paired difference (``pair=``
-            chooses another) as :func:`statcv.plots.plot_difference` draws it;
-            ``"forest"`` for all differences with their intervals. By default ``"roc"``
-            for two classes, else ``"forest"``.
+            chooses another); ``"forest"`` for all differences with their intervals. By
+            default ``"roc"`` for two classes, else ``"forest"``.
         ax : matplotlib.axes.Axes, optional
             Axes to draw on; new axes unless given.
         **options
-            Options of the chosen plot, such as ``band=``, ``thresholds=``, ``pair=``
-            and ``xlim=``.
+            Options of the chosen plot, such as ``band=`` and ``thresholds=``.
 
         Raises
         ------
-        ArgumentError
-            If there is no such kind.
-        OutcomeError
-            If curves are asked for and the outcome does not have two classes.
+        ArgumentError, OutcomeError
+            If there is no such kind, or curves are asked for without two classes.
 
         Examples
         --------

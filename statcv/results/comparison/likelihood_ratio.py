@@ -13,11 +13,12 @@ import numpy as np
 
 from statcv.models.likelihood import Bernoulli, Gaussian
 from statcv.results.refittable import Refittable
+from statcv.tables import wrapped
 from statcv.words import p_in_words
 
 ANOTHER_QUESTION = (
     "It asks whether the added terms are associated with the outcome at all, while the "
-    "difference in performance asks by how much a model fitted to so many records "
+    "difference in performance asks by how much a model fitted to this many records "
     "predicts others better, which can be 0 or negative for terms that are associated"
 )
 
@@ -44,7 +45,12 @@ class LikelihoodRatio:
     df: int
     p_value: float
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
+        return "\n".join(wrapped(self.sentence))
+
+    @property
+    def sentence(self) -> str:
+        """The test in words."""
         return (
             f"Likelihood-ratio test of the terms that {self.larger} adds to "
             f"{self.smaller}, on all rows: chi-squared({self.df}) = "

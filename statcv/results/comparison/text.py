@@ -19,7 +19,8 @@ from statcv.results.in_words import (
     scheme_in_words,
 )
 from statcv.results.notes import BIASED, METHOD, USEFUL, Note, shown_notes
-from statcv.results.summary import Summary, check_digits, decimals, number
+from statcv.results.summary import Summary
+from statcv.tables import check_digits, decimals, number
 from statcv.words import (
     p_in_words,
     p_value,

@@ -17,12 +17,13 @@ from statcv.formula import Design
 from statcv.models import Logit, Points, Score, TrainingSet
 from statcv.results.final.columns import column_factors
 from statcv.results.final.expressions import Column, Expression, Levels
+from statcv.tables import WIDTH
 
 if TYPE_CHECKING:
     from statcv.results.result import CVResult
 
 Floats = NDArray[np.float64]
-WIDTH = 79
+
 COSTS = ("auroc", "calibration_slope", "brier")
 
 

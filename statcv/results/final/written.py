@@ -23,7 +23,7 @@ from statcv.results.final.expressions import (
     from_plain,
 )
 from statcv.results.final.validation import validate
-from statcv.results.summary import WIDTH
+from statcv.tables import WIDTH
 from statcv.words import joined, listed
 
 if TYPE_CHECKING:

@@ -51,10 +51,8 @@ StratifierBias`.
     def least(self) -> str:
         """The candidate with the least bias that does not split known duplicates.
 
-        The bias is the measured one if there is one, else the predicted one. If no
-        loss could be predicted, it is the candidate with the last rank. Among
-        candidates without a detectable bias, one that no term uses comes first, and
-        then the one with the smallest predicted loss.
+        The bias is the measured one if there is one, else the predicted one. Among
+        candidates without a detectable bias, one that no term uses comes first.
         """
         table = self.ranking.set_index("candidate")
         order = pd.DataFrame(

@@ -26,7 +26,7 @@ from statcv.results.stratifier_bias.setting import (
     undefined_folds,
     values_of,
 )
-from statcv.results.summary import number
+from statcv.tables import number
 
 
 def shown_to(width: float, setting: Setting) -> float:

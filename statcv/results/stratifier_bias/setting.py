@@ -23,6 +23,7 @@ from statcv.inference.estimates.losses import casewise_by_record
 from statcv.inference.estimates.values import values_by_repeat
 from statcv.metrics import Metric
 from statcv.models import Model
+from statcv.tables import Printed
 
 Codes = NDArray[np.intp]
 Floats = NDArray[np.float64]
@@ -31,8 +32,8 @@ SCHEMES = ("kfold", "stratified_kfold")
 RECORD = "whole record"  # what duplicates share if no column is named
 
 
-@dataclass(frozen=True, eq=False)
-class Setting:
+@dataclass(frozen=True, eq=False, repr=False)
+class Setting(Printed):
     """The data, model and metric with which all stratifiers are compared.
 
     Attributes
@@ -131,8 +132,8 @@ class Setting:
         return self.scale * self.sign * (before - after)
 
 
-@dataclass(frozen=True, eq=False)
-class Duplicates:
+@dataclass(frozen=True, eq=False, repr=False)
+class Duplicates(Printed):
     """Records that are known to be duplicates.
 
     Attributes

@@ -30,7 +30,8 @@ from statcv.results.stratifier_bias.ranking import (
     predicts,
 )
 from statcv.results.stratifier_bias.setting import RECORD, Setting
-from statcv.results.summary import Summary, number
+from statcv.results.summary import Summary
+from statcv.tables import number, wrapped
 from statcv.words import p_value, percent, plural, stated
 
 if TYPE_CHECKING:
@@ -179,9 +180,13 @@ def in_three_lines(found: CandidateLosses) -> str:
             f"{name} {leaks(split[name])}" for name in split[split > 0].index
         )
         last = f"{leaky}{UNPREDICTED}; measure=True measures it"
-        return "\n".join([said, f"unbiased {_unbiased(found)}", last])
+        return _in_lines([said, f"unbiased {_unbiased(found)}", last])
     last = "; ".join(f"{name} {_in_brief(found, name)}" for name in names)
-    return "\n".join([said, f"unbiased {_unbiased(found)}", last])
+    return _in_lines([said, f"unbiased {_unbiased(found)}", last])
+
+
+def _in_lines(texts: list[str]) -> str:
+    return "\n".join(line for text in texts for line in wrapped(text, rest="  "))
 
 
 def _in_brief(found: CandidateLosses, name: str) -> str:

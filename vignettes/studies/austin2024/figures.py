@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from statcv.errors import ArgumentError, suggestion
-from statcv.plots.base import COLOURS, GREY, new_axes
+from statcv.plots.base import COLOURS, GREY, draw_legend, new_axes
 from studies.austin2024.paper import stored
 from studies.austin2024.samples import RECORDS, held_out, noise_of
 from studies.austin2024.simulations import PAPERS_GROUP, PAPERS_PENALTY
@@ -110,8 +110,6 @@ def _evaluation(pooled: bool) -> Draw:
     """Return what draws how held-out predictions are evaluated: by fold, or pooled."""
 
     def draw(folder: Folder, ax: Axes | None) -> Axes:
-        from statcv.plots.splits import legend_below
-
         ax, folds = new_axes(ax), np.arange(1, FOLDS + 1)
         ax.barh(folds, FOLDS, 0.7, color=GREY, alpha=0.25, label="trained on")
         ax.barh(folds, 1, 0.7, folds - 1, color=BLUE, label="held out")
@@ -139,7 +137,7 @@ def _evaluation(pooled: bool) -> Draw:
             xticks=[],
         )
         ax.set_yticks(folds)
-        legend_below(ax, ax.get_legend_handles_labels()[0])
+        draw_legend(ax)
         return ax
 
     return draw

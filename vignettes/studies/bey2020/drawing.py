@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from statcv.errors import ArgumentError, suggestion
-from statcv.plots.base import COLOURS, new_axes, written
-from statcv.plots.splits import legend_below
+from statcv.plots.base import COLOURS, draw_legend, new_axes, written
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,7 +68,7 @@ def draw_learning(
     ax.plot([], [], color="black", linestyle=DASHES, label="optimum")
     handles = ax.get_legend_handles_labels()[0]
     # held out and optimum in one column, training in the other
-    legend_below(ax, [*handles[:-1:2], handles[-1], *handles[1:-1:2]])
+    draw_legend(ax, None, [*handles[:-1:2], handles[-1], *handles[1:-1:2]])
     return ax
 
 

@@ -21,7 +21,7 @@ from studies.inference.shapes import (
     Shape,
 )
 
-FEWER = 4  # Slow methods and slow models are run on one data set out of so many.
+FEWER = 4  # Slow methods and slow models are run on every fourth data set.
 LARGEST = 200  # largest number of records for which slow methods are run
 OTHERS = (
     "auprc",

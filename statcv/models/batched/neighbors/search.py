@@ -139,7 +139,7 @@ def by_tree(n: int, p: int, least: int) -> bool:
 
 
 def is_tall(n: int) -> bool:
-    """Return whether there are so many records that a search for them pays."""
+    """Return whether there are enough records for a search to save time."""
     return n >= MIN_TREE_RECORDS
 
 
@@ -283,7 +283,7 @@ class Products:
                 columns: Any = self.single if kind is np.float32 else self.across
                 gap: Any = point.astype(kind) @ columns
                 bound = _bound(gap, least).astype(float) + own
-                # a bound on the relative rounding error of a sum of so many products
+                # a bound on the relative rounding error of a sum of products
                 lost = 8 * (len(point.T) + 8) * float(np.finfo(kind).eps)
                 tiny = len(point.T) * float(np.finfo(kind).tiny)
                 reach = (np.maximum(bound, 0) + lost * own + tiny) / (1 - lost)
@@ -301,7 +301,7 @@ class Products:
 
 
 def _bound(gap: Matrix, least: int) -> Matrix:
-    """Return for each row a value that at least so many do not exceed."""
+    """Return for each row a value that at least ``least`` do not exceed."""
     n = gap.shape[1]
     groups = max(MIN_GROUPS_EACH * least, min(QUICK_GROUPS, n // MIN_GROUP_RECORDS))
     if n >= 2 * groups:

@@ -130,9 +130,9 @@ def climb(
                 rate, idle, going = rate[going], idle[going], going[going]
         # gradients of single precision suffice until steps are as small as these
         some = slice(None) if going.all() else going
-        anew = stale or source.is_used_up(size[some], rate[some], idle[some], q)
-        gradients = source.gradients(anew)
-        if anew:  # the gradient changes by what was rounded, too
+        precise = stale or source.is_used_up(size[some], rate[some], idle[some], q)
+        gradients = source.gradients(precise)
+        if precise:  # the gradient changes by what was rounded, too
             ahead = gradients.gradient(theta + step)
             if source.near is not None or idle[some].any():
                 memory = memory.forgotten()
@@ -144,7 +144,7 @@ def climb(
         idling = crude and memory.count and idle[some].any()
         if idling and _are_short(size[some], q):
             break
-        source.move(anew, theta, gradient, size[some])
+        source.move(precise, theta, gradient, size[some])
     found[which[going]] = theta[going]
     return found, done
 

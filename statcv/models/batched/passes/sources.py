@@ -123,14 +123,16 @@ class GradientSource:
             ((each * rate.clip(max=1.0) <= ROUGH) | idle & (each <= NEARBY)).all()
         )
 
-    def gradients(self, anew: bool) -> Gradients:
+    def gradients(self, precise: bool) -> Gradients:
         """Return the gradients for the next step, precise ones for another place."""
-        return self.problem if anew else self.near or self.rough or self.problem
+        return self.problem if precise else self.near or self.rough or self.problem
 
-    def move(self, anew: bool, theta: Matrix, gradient: Matrix, size: Matrix) -> None:
+    def move(
+        self, precise: bool, theta: Matrix, gradient: Matrix, size: Matrix
+    ) -> None:
         """Take another place, whose gradient is precise, after steps of some sizes."""
         self.steps += 1
-        if not anew or self.rough is None:
+        if not precise or self.rough is None:
             return
         most = float(size.max())
         # few digits are left where another place hardly shortened the distance

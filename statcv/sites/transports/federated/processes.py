@@ -60,7 +60,7 @@ class TreeProcess:
         Raises
         ------
         SilentError
-            If it says nothing for so many seconds.
+            If it says nothing for this many seconds.
         """
         assert self._popen.stdout is not None
         place, until = self._popen.stdout.fileno(), time.monotonic() + seconds

@@ -1,0 +1,256 @@
+"""Nothing overlaps or is cut in figures of the widths that papers and pages use."""
+
+import pickle
+import warnings
+from pathlib import Path
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.text import Text
+
+import statcv as scv
+from statcv.plots.wrapping import overlapping
+
+mpl.use("Agg")
+WIDTHS = (2.5, 3.5, 5.0)
+LONG = "died_within_30_days"
+ROUNDING = 1.5  # pixels
+
+
+def patients(n=30):
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(size=(2, n))
+    died = (a + rng.normal(size=n) > 0).astype(int)
+    site = np.array(["Aarhus", "Bergen", "Copenhagen"])[np.arange(n) % 3]
+    return pd.DataFrame({"age": a, "sodium": b, LONG: died, "site": site})
+
+
+@pytest.fixture(scope="module")
+def read():
+    table, spector = patients(60), scv.load_data("spector")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        one = scv.cv(f"{LONG} ~ age + sodium", table, k=5, repeats=3, seed=1)
+        other = scv.cv(f"{LONG} ~ age", table, k=5, repeats=3, seed=1)
+        students = scv.cv("GRADE ~ GPA + PSI", spector, scheme="rloocv", seed=1)
+        three = spector.assign(
+            kind=np.array(["low", "middle", "high"])[np.arange(32) % 3]
+        )
+        kinds = scv.cv("kind ~ GPA + TUCE", three, k=4, seed=1)
+        numbers = scv.cv("GPA ~ TUCE + PSI", spector, k=4, seed=1)
+        boosted = scv.cv(
+            "GRADE ~ GPA + PSI",
+            spector,
+            model=scv.models.XGBoost(n_estimators=10, curves=True),
+            k=4,
+            seed=1,
+        )
+        names = ["systolic_blood_pressure", "serum_creatinine", "heart_rate"]
+        names += ["age_at_admission", "ldl_cholesterol", "length_of_stay"]
+        sick = scv.simulate_ehr(200, 40, seed=1)
+        sick = sick.rename(columns={f"x{i + 1}": name for i, name in enumerate(names)})
+        bias = scv.stratifier_bias(
+            f"y ~ {' + '.join(names)}", sick, names, repeats=2, seed=1
+        )
+    return {
+        "one": one,
+        "students": students,
+        "kinds": kinds,
+        "numbers": numbers,
+        "boosted": boosted,
+        "bias": bias,
+        "two": {"age and sodium in a logistic model": one, "age": other},
+        "compared": scv.compare({"age and sodium": one, "age": other}),
+        "test": students.test(n_permutations=49, seed=1),
+        "curve": one.corrected_calibration(n_boot=10),
+        "plan": scv.fold_plan(LONG, table, k=5, seed=1),
+        "loocv": scv.fold_plan("GRADE", spector, scheme="loocv"),
+    }
+
+
+draws = scv.plots
+PICTURES = {
+    "roc": lambda r, ax: draws.plot_roc(r["students"], ax=ax, band=True),
+    "roc of two": lambda r, ax: draws.plot_roc(r["two"], ax=ax),
+    "roc by": lambda r, ax: draws.plot_roc(r["one"], ax=ax, by="site"),
+    "pr": lambda r, ax: draws.plot_pr(r["one"], ax=ax, band=True),
+    "pr of two": lambda r, ax: draws.plot_pr(r["two"], ax=ax),
+    "calibration": lambda r, ax: draws.plot_calibration(
+        r["one"], ax=ax, recalibrated=True
+    ),
+    "calibration of two": lambda r, ax: draws.plot_calibration(r["two"], ax=ax),
+    "corrected": lambda r, ax: draws.plot_corrected_calibration(r["curve"], ax=ax),
+    "decision": lambda r, ax: draws.plot_decision(r["one"], ax=ax),
+    "decision by": lambda r, ax: draws.plot_decision(r["one"], ax=ax, by="site"),
+    "risk": lambda r, ax: draws.plot_risk(r["one"], ax=ax),
+    "predicted": lambda r, ax: draws.plot_predicted(r["one"], ax=ax),
+    "predicted numbers": lambda r, ax: draws.plot_predicted(r["numbers"], ax=ax),
+    "learning": lambda r, ax: draws.plot_learning_curve(r["boosted"], ax=ax),
+    "difference": lambda r, ax: draws.plot_difference(r["compared"], ax=ax, n_boot=20),
+    "records": lambda r, ax: draws.plot_difference(
+        *r["two"].values(), ax=ax, metric="brier"
+    ),
+    "forest": lambda r, ax: draws.plot_forest(r["two"], ax=ax, summary=(0.8, 0.7, 0.9)),
+    "permutation": lambda r, ax: draws.plot_permutation(r["test"], ax=ax),
+    "folds": lambda r, ax: draws.plot_folds(r["plan"], ax=ax),
+    "folds of numbers": lambda r, ax: draws.plot_folds(r["numbers"], ax=ax),
+    "composition": lambda r, ax: draws.plot_composition(r["plan"], ax=ax),
+    "bias": lambda r, ax: draws.plot_bias(r["loocv"], ax=ax),
+    "bias of classes": lambda r, ax: draws.plot_bias(r["kinds"], ax=ax),
+    "stratifiers": lambda r, ax: draws.plot_stratifier_bias(r["bias"], ax=ax),
+}
+
+
+def test_every_public_plot_is_tried():
+    source = Path(__file__).read_text()
+    untried = [name for name in draws.__all__ if f"draws.{name}(" not in source]
+    assert untried == ["style"]
+
+
+def test_texts_that_overlap_or_leave_the_figure_are_found():
+    figure, ax = plt.subplots(figsize=(2.5, 2.5))
+    ax.set_title("a title that is far too long for axes of two inches")
+    ax.text(0.5, 0.5, "one")
+    ax.text(0.5, 0.5, "two")
+    found = faults(figure)
+    assert any(one.startswith("cut: 'a title") for one in found)
+    assert "overlap: 'one' and 'two'" in found
+
+
+def texts_of(figure):
+    """The texts that are seen, by the legend they are in, if any."""
+    seen = {}
+    for ax in figure.axes:
+        if ax.get_legend() is not None:
+            seen |= dict.fromkeys(ax.get_legend().findobj(Text), ax.get_legend())
+    for text in figure.findobj(Text):
+        seen.setdefault(text, None)
+    for ax in figure.axes:  # ticks beyond the limits are not drawn
+        for axis in (ax.xaxis, ax.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
+                if not low - 1e-9 <= tick.get_loc() <= high + 1e-9:
+                    seen.pop(tick.label1, None)
+                    seen.pop(tick.label2, None)
+    return {
+        text: legend
+        for text, legend in seen.items()
+        if text.get_visible() and text.get_text().strip()
+    }
+
+
+def faults(figure):
+    """What overlaps, or is cut."""
+    figure.canvas.draw()
+    texts = texts_of(figure)
+    boxes = {text: text.get_window_extent() for text in texts}
+    found, room = [], figure.bbox.padded(ROUNDING)
+    for text, box in boxes.items():
+        if box.x0 < room.x0 or box.y0 < room.y0 or box.x1 > room.x1 or box.y1 > room.y1:
+            found.append(f"cut: {text.get_text()!r}")
+    listed = list(boxes.items())
+    for number, (text, box) in enumerate(listed):
+        for other, beside in listed[number + 1 :]:
+            if overlapping([box, beside]):
+                found.append(f"overlap: {text.get_text()!r} and {other.get_text()!r}")
+    for legend in {legend for legend in texts.values() if legend is not None}:
+        around = legend.get_window_extent()
+        for text, own in texts.items():
+            if own is not legend and overlapping([around, boxes[text]]):
+                found.append(f"under a legend: {text.get_text()!r}")
+    return found
+
+
+@pytest.mark.parametrize(
+    "width", [WIDTHS[0], *(pytest.param(w, marks=pytest.mark.slow) for w in WIDTHS[1:])]
+)
+@pytest.mark.parametrize("name", PICTURES)
+def test_nothing_overlaps_or_is_cut_on_axes_of_ones_own(read, name, width):
+    figure, ax = plt.subplots(figsize=(width, width))
+    assert PICTURES[name](read, ax) is ax
+    assert faults(figure) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", PICTURES)
+def test_nothing_overlaps_or_is_cut_in_a_grid(read, name, width):
+    """Each subplot is as wide as the others are alone."""
+    figure, axes = plt.subplots(1, 2, figsize=(2 * width, width), layout="constrained")
+    PICTURES[name](read, axes[0])
+    draws.plot_roc(read["students"], ax=axes[1])
+    assert faults(figure) == []
+
+
+PANELS = {
+    "students": lambda r: r["students"].plot(),
+    "one": lambda r: r["one"].plot(),
+    "by": lambda r: r["one"].plot(by="site"),
+    "two": lambda r: draws.plot_referee(r["two"]),
+    "kinds": lambda r: r["kinds"].plot(),
+    "numbers": lambda r: r["numbers"].plot(),
+    "groups": lambda r: draws.plot_groups(r["one"], metric="brier", by="site"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [None, 7.0, 5.0])
+@pytest.mark.parametrize("name", PANELS)
+def test_nothing_overlaps_or_is_cut_in_figures_of_several_plots(read, name, width):
+    figure = PANELS[name](read).flat[0].figure
+    if width is not None:
+        figure.set_size_inches(width, width)
+    assert faults(figure) == []
+
+
+# ---- at another size, and beside what others set ----
+
+
+def test_a_figure_that_grows_again_has_its_whole_texts(read):
+    figure, ax = plt.subplots(figsize=(5, 5))
+    draws.plot_calibration(read["one"], ax=ax)
+
+    def seen():
+        figure.canvas.draw()
+        entries = [text.get_text() for text in ax.get_legend().get_texts()]
+        return [text.get_text() for text in [ax.title, *ax.texts]], entries
+
+    before = seen()
+    figure.set_size_inches(2.5, 2.5)
+    assert seen() != before
+    figure.set_size_inches(5, 5)
+    assert seen() == before
+
+
+def test_what_others_set_afterwards_is_kept(read):
+    figure, ax = plt.subplots(figsize=(3.5, 3.5))
+    draws.plot_roc(read["one"], ax=ax)
+    ax.set_title("mine")
+    own = ax.legend(["mine too"], loc="upper left")
+    figure.canvas.draw()
+    assert ax.get_title() == "mine"
+    assert ax.get_legend() is own
+    again = pickle.loads(pickle.dumps(figure))
+    assert again.axes[0].get_title() == "mine"
+    figure.subplots_adjust(left=0.3)
+    figure.tight_layout()
+
+
+def test_layouts_of_others_are_kept(read):
+    figure, ax = plt.subplots(figsize=(3.5, 3.5))
+    figure.subplots_adjust(left=0.4)
+    draws.plot_roc(read["one"], ax=ax)
+    figure.canvas.draw()
+    assert figure.subplotpars.left == 0.4
+
+
+def test_many_classes_have_no_curve_each():
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame({"x": rng.normal(size=90), "kind": list("abcdefghi") * 10})
+    axes = scv.cv("kind ~ x", table, model="mean", k=5, seed=1).plot()
+    words = "9 classes are too many for a curve each"
+    assert [ax.texts[0].get_text() for ax in axes[0]] == [words] * 2
+    assert len(axes[1, 1].get_yticklabels()) == 9
