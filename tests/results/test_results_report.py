@@ -242,7 +242,7 @@ def test_markdown_has_its_pictures_beside_it(
 ) -> None:
     text = markdown.read_text("utf-8")
     named = re.findall(r"\]\((.+?\.png)\)", text)
-    assert len(named) == 2
+    assert len(named) == 4
     assert all(
         (markdown.parent / name).read_bytes()[:4] == b"\x89PNG" for name in named
     )

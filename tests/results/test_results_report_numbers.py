@@ -408,15 +408,33 @@ def test_every_picture_can_be_drawn(
         comparison_report(compared).sections[2],
     ]
     drawn = [one for section in sections for one in section.pictures]
-    assert len(drawn) == 2 + 5 + 3
+    assert len(drawn) == 4 + 4 + 3
     for one in drawn:
         ax = Figure().subplots()
         one.draw(ax)
         assert ax.has_data()
 
 
-def test_continuous_outcomes_have_two_pictures(numeric: Report) -> None:
-    assert numeric[1].count("<svg") == 2
+def test_the_pictures_are_those_of_plot(
+    res: CVResult, numeric: Report, several: Report
+) -> None:
+    for made in (res, numeric[0], several[0]):
+        axes = made.plot()
+        for ax, one in zip(
+            axes.flat, pictures_section(made, 0.95).pictures, strict=True
+        ):
+            own = Figure().subplots()
+            one.draw(own)
+            names = ("get_xlabel", "get_ylabel")
+            labels = [getattr(own, name)() for name in names]
+            assert labels == [getattr(ax, name)() for name in names]
+            assert own.get_title().startswith(ax.get_title())
+            assert len(own.lines) == len(ax.lines)
+        plt.close(axes[0, 0].figure)
+
+
+def test_continuous_outcomes_have_four_pictures(numeric: Report) -> None:
+    assert numeric[1].count("<svg") == 4
     assert "are for classes" in numeric[1]
 
 
@@ -438,12 +456,13 @@ def test_the_panel_of_several_classes_draws_each_against_the_others(
     plt.close(axes[0, 0].figure)
 
 
-def test_each_of_several_classes_has_its_calibration(several: Report) -> None:
+def test_several_classes_have_four_pictures(several: Report) -> None:
     read = Page(several[1])
     assert read.titles == [
         "ROC curves, each class against the others",
-        *(f"Calibration, y = {level} against the others" for level in "abc"),
-        "Balance of the folds",
+        "Calibration, each class against the others",
+        "Observed and predicted classes",
+        "Predictions of the observed class",
     ]
     assert "Net benefit is defined for two classes" in read.text
 
@@ -466,14 +485,14 @@ def test_a_class_against_the_others_has_the_metrics_of_a_binary_outcome(
         )
 
 
-def test_many_classes_have_no_picture_each(quiet: Write) -> None:
+def test_many_classes_have_no_curve_each(quiet: Write) -> None:
     rng = np.random.default_rng(1)
     df = pd.DataFrame({"y": list("abcdefghi") * 10, "x": rng.normal(size=90)})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StatcvWarning)
         made = scv.cv("y ~ x", df, k=3, seed=1)
         text = quiet(made)
-    assert text.count("<svg") == 1
+    assert text.count("<svg") == 4
     assert "neither ROC curves nor calibration are drawn" in text
 
 

@@ -47,7 +47,7 @@ def test_tables_and_pictures_arrive_in_word(markdown: Path, tmp_path: Path) -> N
         root = ElementTree.fromstring(word.read("word/document.xml"))
         media = [n for n in word.namelist() if n.startswith("word/media/")]
         assert all(word.read(name)[:4] == b"\x89PNG" for name in media)
-    assert len(media) == len(list(root.iter(f"{W}drawing"))) == text.count("![") == 2
+    assert len(media) == len(list(root.iter(f"{W}drawing"))) == text.count("![") == 4
     tables = [cells(one) for one in root.iter(f"{W}tbl")]
     heads = re.findall(r"(?m)^\|( :-- \|)+$", text)
     assert len(tables) == len(heads) > 4
