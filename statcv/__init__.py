@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from statcv.folds import sklearn as splitters
     from statcv.inference import t_test
     from statcv.models.tuning import Tuning
+    from statcv.report import table1
     from statcv.results.final import load_model, published_model
     from statcv.verbs.compare import compare
     from statcv.verbs.compare_settings import compare_settings
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from statcv.verbs.from_predictions import from_predictions
     from statcv.verbs.meta_analysis import meta_analysis
     from statcv.verbs.stratifier_bias import stratifier_bias
+    from statcv.verbs.table import table
 
 __version__ = "0.1.0"
 
@@ -81,6 +83,8 @@ _HOME_OF = {
     "simulate_ehr": "statcv.datasets",
     "stratifier_bias": "statcv.verbs.stratifier_bias",
     "t_test": "statcv.inference",
+    "table": "statcv.verbs.table",
+    "table1": "statcv.report",
 }
 
 __all__ = [
@@ -115,6 +119,8 @@ __all__ = [
     "splitters",
     "stratifier_bias",
     "t_test",
+    "table",
+    "table1",
 ]
 
 

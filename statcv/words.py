@@ -101,14 +101,24 @@ def with_limits(
     ('0.8 (90% CI 0.7 to 0.9)', '0.500 (no interval)')
     """
     if digits is None:
-        se, digits = (upper - lower) / 4, 3
-        if math.isfinite(se) and se > 0:
-            places = 1 - math.floor(math.log10(se))
-            digits = 3 if 2 <= places <= 4 else min(max(places, 0), 12)
+        digits = limits_digits(lower, upper)
     shown = [_rounded(one, digits) for one in (value, lower, upper)]
     if math.isnan(lower) or math.isnan(upper):
         return f"{shown[0]} (no interval)"
     return f"{shown[0]} ({percent(level)} CI {shown[1]} to {shown[2]})"
+
+
+def limits_digits(lower: float, upper: float) -> int:
+    """Return the decimals of an estimate: 3, unless its interval warrants many others.
+
+    >>> limits_digits(0.61, 0.82), limits_digits(48.0, 60.0)
+    (3, 1)
+    """
+    se = (upper - lower) / 4
+    if not (math.isfinite(se) and se > 0):
+        return 3
+    places = 1 - math.floor(math.log10(se))
+    return 3 if 2 <= places <= 4 else min(max(places, 0), 12)
 
 
 def _rounded(value: float, digits: int) -> str:

@@ -75,6 +75,8 @@ def table():
         ("stratifier_bias", scv.stratifier_bias,
          {"formula": "y ~ x", "data": data, "candidates": ["g"], "k": 3, "repeats": 2}),
         ("meta_analysis", scv.meta_analysis, {"a": both, "b": both}),
+        ("table", scv.table, {"a": res, "b": rival}),
+        ("table1", scv.table1, {"data": res}),
         ("load_data", scv.load_data, {"name": "spector"}),
         ("load_irae", scv.load_irae, {"path": "missing"}),
         ("by_quantile", scv.by_quantile, {"column": "x"}),

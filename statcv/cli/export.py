@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from statcv.errors import ArgumentError
+from statcv.errors import ArgumentError, MissingPackageError
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from statcv.results.comparison.comparison import Comparison
+    from statcv.results.export import PaperTable
     from statcv.results.result import CVResult
     from statcv.results.summary import Summary
     from statcv.sites import SitesResult
@@ -33,6 +35,7 @@ def write_result(
 ) -> list[Path]:
     """Write a result's tables and pictures, and its summary; return the files."""
     from statcv.plots import plot_roc
+    from statcv.verbs.table import table
 
     tables = {"metrics": result.metrics(level), "predictions": result.predictions}
     if not result.scores.external:
@@ -44,6 +47,7 @@ def write_result(
     if len(result.pairs):
         tables["pairs"] = result.pairs
     written = [_write_text(folder / "summary.txt", summary or result.summary(level))]
+    written += _write_paper_table(table(result, level=level), folder)
     written += [write_table(folder / f"{name}.csv", t) for name, t in tables.items()]
     kind = result.design.outcome.kind
     written.append(_write_picture(folder / "panel.png", result.plot))
@@ -54,9 +58,12 @@ def write_result(
 
 def write_comparison(comparison: Comparison, folder: Path) -> list[Path]:
     """Write a comparison, and each of its results in a subfolder."""
+    from statcv.verbs.table import table
+
     estimates = comparison.table.rename_axis("result").reset_index()
     written = [
         _write_text(folder / "comparison.txt", comparison.summary()),
+        *_write_paper_table(table(comparison), folder),
         write_table(folder / "estimates.csv", estimates),
         write_table(folder / "differences.csv", comparison.differences),
     ]
@@ -99,6 +106,17 @@ def write_sites_result(
 def _write_text(path: Path, content: object) -> Path:
     path.write_text(f"{content}\n", encoding="utf-8", newline="\n")
     return path
+
+
+def _write_paper_table(table: PaperTable, folder: Path) -> list[Path]:
+    """Write the table for a paper, as a document of Word too if that is possible."""
+    written = [
+        _write_text(folder / "table.tex", table.to_latex()),
+        _write_text(folder / "table.md", table.to_markdown().rstrip()),
+    ]
+    with suppress(MissingPackageError):
+        written.append(table.to_word(folder / "table.docx"))
+    return written
 
 
 def write_table(path: Path, table: pd.DataFrame) -> Path:

@@ -9,11 +9,12 @@ import numpy as np
 
 from statcv.report.clusters import Clusters
 from statcv.report.facts import (
-    estimate_of,
+    headline,
     is_given,
     lists_coefficients,
     missing,
     positives,
+    resampling,
     sentence_parts,
 )
 from statcv.report.parts import (
@@ -32,7 +33,7 @@ Answers = dict[str, Prose]
 
 
 def answers_of(
-    style: str, res: Cited, level: float, clusters: Clusters | None = None
+    style: str, res: Cited, level: float, clusters: Clusters | None = None, **more: str
 ) -> tuple[Answers, ...]:
     """Return what a result says of the items of a guideline, one set per list.
 
@@ -46,8 +47,10 @@ def answers_of(
         Confidence level of the intervals.
     clusters : Clusters, optional
         The estimates of each cluster.
+    **more : str
+        Further facts by name.
     """
-    known = _known(res, level, clusters)
+    known = _known(res, level, clusters) | more
     return tuple(
         {
             item: prose(words, **known)
@@ -81,9 +84,15 @@ def _joined(names: list[str], each: list[Answers]) -> Answers:
         for place, (name, own) in enumerate(zip(names, each, strict=True)):
             named = Said(name, f"list(res.results)[{place}]")
             if item in own:
-                words += ["; "] * bool(words) + [named, ": ", *own[item]]
+                words += ["; "] * bool(words) + [named, ": ", *_clause(own[item])]
         found[item] = tuple(words)
     return found
+
+
+def _clause(words: Prose) -> Prose:
+    """Return words without the full stop at their end."""
+    *first, last = words
+    return (*first, last.rstrip(".")) if isinstance(last, str) else words
 
 
 # ---- the items ----
@@ -94,12 +103,12 @@ SUBJECT = "outcome {res.design.outcome.name}; {res.learner.label}"
 SIZE = "{size}; the justification is for the author"
 OUTCOME = "{res.design.outcome.name}: {outcome}; the definition is for the author"
 FORMULA = "{own.design.formula.text}; the measurement is for the author"
-COLUMNS = "as the formula states: {columns}"
-MODEL = "{own.learner.label}; {own.plan.n_fits:d} fits; {own.plan.scheme}"
+COLUMNS = "columns of the design matrix: {columns}"
+MODEL = "{own.learner.label}; {resampling}, with {own.plan.n_fits:d} fits"
 METRICS = "{metrics}; see the pictures"
-SPREAD = "I² {i2}, tau² {tau2}; see the heterogeneity"
-REPLAY = "see the replay command"
-CONCERN = "{concern}; others are for the author"
+SPREAD = "I² {i2}, tau² {tau2}; see the table of heterogeneity"
+REPLAY = "the code at the end of this report repeats the analysis"
+CONCERN = "{concern}; other limitations are for the author"
 HELD = "held-out predictions of {own.plan.n_fits:d} fits"
 
 OF_TRIPOD = {
@@ -122,7 +131,8 @@ OF_TRIPOD = {
     "15": "{output}",
     "16": "{training}",
     "18f": REPLAY,
-    "20a": "see the data flow",
+    "20a": "see the table of the data flow",
+    "20b": "{described}; dates, treatments and follow-up are for the author",
     "21": "{analysed}",
     "22": "{equation}",
     "23a": "{performance}",
@@ -140,12 +150,13 @@ OF_CLUSTER = {
     "7a": "{learnt}; cleaning and harmonisation are for the author",
     "7d": "{missing}",
     "8a": COLUMNS,
-    "8b": f"{MODEL}; {{res.plan.sentence}}",
+    "8b": MODEL,
     "8d": "{predictions}",
     "8e": METRICS,
     "8f": "random effects over {grouping}, by REML",
     "8g": "{updating}",
-    "10a": "{clusters}; see the data flow",
+    "10a": "{clusters}; see the table of the data flow",
+    "10b": "{described}; others are for the author",
     "12b": "{equation}",
     "13a": "{headline}; see the table of clusters",
     "13b": SPREAD,
@@ -184,8 +195,7 @@ ANSWERS = {
 def _known(res: Cited, level: float, clusters: Clusters | None) -> dict[str, Any]:
     """Return the facts that answers are made of, by name."""
     result, api = res.thing, res.api
-    estimate = f"str({estimate_of(res, level).api})"
-    headline = Said(str(result.estimate(level=level)), estimate)
+    said = headline(res, level)
     metrics = ", ".join(metric.label for metric in result.chosen_metrics)
     kind = result.design.outcome.describe()
     objective = "internal validation by cross-validation"
@@ -202,8 +212,8 @@ def _known(res: Cited, level: float, clusters: Clusters | None) -> dict[str, Any
         "analysed": _size(res),
         "missing": _missing(res),
         "metrics": Said(metrics, f"', '.join(m.label for m in {api}.chosen_metrics)"),
-        "headline": headline,
-        "performance": headline,
+        "headline": said,
+        "performance": said,
         "output": _output(res),
     }
     if not is_given(result):
@@ -221,7 +231,7 @@ def _known(res: Cited, level: float, clusters: Clusters | None) -> dict[str, Any
     if clusters is not None:
         group = clusters.group
         known["clusters"] = (clusters.number, " clusters")
-        known["performance"] = (headline, "; by ", group, ", see the table")
+        known["performance"] = (*said, "; by ", group, ", see the table")
         if clusters.spread is not None:
             known["grouping"] = group
             for name in ("i2", "tau2"):
@@ -238,9 +248,9 @@ def _of_fits(res: Cited) -> dict[str, Any]:
     if plan.rebalance:
         imbalance = ("training sets were rebalanced: ", res.said("plan.rebalance"))
         recalibration = (*imbalance, "; statcv did not recalibrate predictions")
-    learnt = "no term of the formula learns from data"
+    learnt = "no transformation of the predictors is estimated from the data"
     if design.terms.stateful:
-        learnt = "terms that learn from data are learnt in each training set"
+        learnt = "transformations are estimated from each training set alone"
     lowest, highest = (
         count(int(getattr(plan.n_train, end)()), f"{res.api}.plan.n_train.{end}()")
         for end in ("min", "max")
@@ -257,7 +267,8 @@ def _of_fits(res: Cited) -> dict[str, Any]:
         "recalibration": recalibration,
         "learnt": learnt,
         "training": prose(training, low=lowest, high=highest),
-        "predictions": "each record by fits that were not trained on it",
+        "predictions": "each record is predicted by fits that were not trained on it",
+        "resampling": resampling(res),
         "updating": "no model was updated after its evaluation",
         "not_apparent": prose(HELD, own=res),
         "per_column": _per_column(res),
@@ -285,6 +296,7 @@ def _size(res: Cited) -> Prose:
     design, words = res.thing.design, "n = {res.design.n:d}"
     if not is_given(res.thing):
         words += "; {columns} columns of the design matrix"
+        words += ", with the intercept" * (design.intercept is not None)
     events: Words = ""
     if design.outcome.kind == "binary":
         words += "; {events} events"
@@ -310,7 +322,8 @@ def _per_column(res: Cited) -> Prose:
 
 def _missing(res: Cited) -> Prose:
     design, api = res.thing.design, f"{res.api}.design"
-    what = "are further rows of a record" if is_given(res.thing) else "omitted"
+    given = is_given(res.thing)
+    what = "are further rows of a record" if given else "are omitted as incomplete"
     lost = count(design.n_given - design.n, f"{api}.n_given - {api}.n")
     words = prose(
         f"{{lost}} of {{res.design.n_given:d}} rows {what}", lost=lost, res=res
@@ -334,9 +347,9 @@ def _kept_together(res: Cited) -> Words:
 def _concern(res: Cited) -> Words:
     concerns = "; ".join(text.rstrip(".") for text in res.thing.audit.concerns)
     if not concerns:
-        return "the audit of the folds has no concern"
+        return "the audit of the folds raises no concern"
     api = f"'; '.join(text.rstrip('.') for text in {res.api}.audit.concerns)"
-    return ("audit of the folds: ", Said(concerns, api))
+    return ("the audit of the folds found: ", Said(concerns, api))
 
 
 def _output(res: Cited) -> Words:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from statcv.report.methods import WORKS
-from statcv.report.parts import Prose, ReportTable, Section
+from statcv.report.parts import Prose, ReportTable, Section, plain_text
+from statcv.words import joined
 
 AUTHOR: Final = "for the author"
 Items = tuple[tuple[str, str], ...]
@@ -149,23 +150,15 @@ class Guideline:
         Its lists of items, each with a caption.
     work : str
         Key of the work that has the official list.
-    by_number : bool
-        Whether items with the same number and other letters count as one.
     """
 
     name: str
     lists: tuple[tuple[str, Items], ...]
     work: str
-    by_number: bool = True
-
-    def count(self, names: Iterable[str]) -> int:
-        """Return the number of items, by their names."""
-        letters = "abcdefg" if self.by_number else ""
-        return len({name.rstrip(letters) for name in names})
 
 
 GUIDELINES: Final = {
-    "tripod+ai": Guideline("TRIPOD+AI", (("items", TRIPOD),), "tripod"),
+    "tripod+ai": Guideline("TRIPOD+AI", (("items and sub-items", TRIPOD),), "tripod"),
     "probast+ai": Guideline(
         "PROBAST+AI",
         (
@@ -173,9 +166,10 @@ GUIDELINES: Final = {
             ("questions of evaluation", EVALUATION),
         ),
         "probast",
-        by_number=False,
     ),
-    "tripod-cluster": Guideline("TRIPOD-Cluster", (("items", CLUSTER),), "cluster"),
+    "tripod-cluster": Guideline(
+        "TRIPOD-Cluster", (("items and sub-items", CLUSTER),), "cluster"
+    ),
 }
 
 
@@ -192,19 +186,18 @@ def checklist(
     """
     tables, said = [], []
     for (what, items), own in zip(guideline.lists, answers, strict=True):
-        names = [name for name, _ in items]
-        total = guideline.count(names)
-        filled = guideline.count(name for name in names if name in own)
-        said.append(f"{filled} of {total} {what}")
+        total, filled = len(items), [plain_text(words) for words in own.values()]
+        in_part = sum(AUTHOR in text for text in filled)
+        part = f" ({in_part} of them in part)" * bool(in_part)
+        said.append(f"{len(filled)} of {total} {what}{part}")
         rows = tuple((name, topic, own.get(name, AUTHOR)) for name, topic in items)
         caption = f"{guideline.name}: {total} {what}"
         head = ("item", "topic", "from the result")
         tables.append(ReportTable(caption, head, rows))
-    filled_in = "are filled from the result, wholly or in part."
-    first: Prose = (f"{' and '.join(said)} {filled_in}",)
+    first: Prose = (f"{joined(said)} are filled from the result.",)
     last = (
-        "The topics are short words of our own; the wording that counts is that of the "
-        "official list, and its judgement is the author's or the reader's."
+        "The topics are short words of our own; the official list is binding. Whether "
+        "an item is met is for the author and the reader to judge."
     )
     return Section(
         f"{guideline.name} checklist",

@@ -9,9 +9,17 @@ import pandas as pd
 
 from statcv.inference import RandomEffects
 from statcv.report.facts import heterogeneity_table
-from statcv.report.parts import ReportTable, Said, Section, count, value_table
+from statcv.report.parts import (
+    ReportTable,
+    Said,
+    Section,
+    count,
+    estimate_head,
+    limits_cell,
+    rounded,
+)
 from statcv.results.refittable import Refittable
-from statcv.tables import column
+from statcv.words import limits_digits
 
 LEAST = 3  # least number of clusters for a variance between them
 FEW = 4  # largest number of clusters of which every two are compared
@@ -25,6 +33,8 @@ class Clusters:
     ----------
     label : str
         Label of the metric.
+    level : float
+        Confidence level of the intervals.
     own : pandas.DataFrame
         The rows of :meth:`~statcv.results.result.CVResult.metrics` for this metric.
     own_api : str
@@ -39,6 +49,7 @@ class Clusters:
     """
 
     label: str
+    level: float
     own: pd.DataFrame
     own_api: str
     spread: RandomEffects | None
@@ -60,6 +71,7 @@ class Clusters:
         compared = f"res.compare_groups({first.name!r}, {said}, level={level!r})"
         return cls(
             label=first.label,
+            level=level,
             own=own,
             own_api=f"res.metrics({level!r}, {said})",
             spread=spread,
@@ -84,34 +96,41 @@ class Clusters:
         """The tables of clusters, of their differences and of their heterogeneity."""
         tables = [self._table()]
         if self.differences is not None:
-            names = ["first", "difference", "lower", "upper", "p_holm"]
-            shown = self.differences.set_index("second")[names]
-            api = f"{self.differences_api}.set_index('second')[{names}]"
-            caption = f"Differences of the {self.label}, second minus first"
-            tables.append(value_table(shown, caption, api))
+            tables.append(self._differences(self.differences))
         if self.spread is not None:
             tables.append(heterogeneity_table(self.spread, self.spread_api))
         return Section("Clusters", tables=tuple(tables))
 
     def _table(self) -> ReportTable:
         """Return the estimates with their intervals, one row per cluster."""
-        own, group, names = self.own, self.group, ("estimate", "lower", "upper")
-        values = {name: own[name].tolist() for name in names}
-        shown = {name: column(values[name], own["se"].tolist()) for name in names}
-        sizes, labels = own["n"].tolist(), own.iloc[:, 1].tolist()
-        rows = []
-        for place, row in enumerate(own.index):
-            at = f"{self.own_api}.loc[{row}, "
-            cells = [
-                Said(shown[name][place], f"{at}{name!r}]", values[name][place])
-                for name in names
-            ]
-            label = Said(str(labels[place]), f"{at}{group.text!r}]")
-            rows.append((label, count(sizes[place], f"{at}'n']"), *cells))
+        own, group, rows = self.own, self.group, []
+        digits = min(map(limits_digits, own["lower"], own["upper"]))
+        for place, row in own.to_dict("index").items():
+            at = f"{self.own_api}.loc[{place}, "
+            label = Said(str(row[group.text]), f"{at}{group.text!r}]")
+            n = count(int(row["n"]), f"{at}'n']")
+            rows.append((label, n, limits_cell(row, at, digits)))
         hows = Said(
             ", ".join(own["how"].str.replace("_", " ").unique()),
             f"', '.join({self.own_api}.loc[{list(own.index)}, 'how']"
             ".str.replace('_', ' ').unique())",
         )
         caption = (f"{self.label} (", hows, ") by ", group)
-        return ReportTable(caption, (group, "n", *names), tuple(rows))
+        return ReportTable(
+            caption, (group, "n", estimate_head(self.level)), tuple(rows)
+        )
+
+    def _differences(self, pairs: pd.DataFrame) -> ReportTable:
+        """Return the differences of every two clusters."""
+        rows = []
+        for place, row in pairs.to_dict("index").items():
+            at = f"{self.differences_api}.loc[{place}, "
+            first, second = (
+                Said(str(row[name]), f"{at}{name!r}]") for name in ("first", "second")
+            )
+            cell = limits_cell(row, at, value="difference")
+            p = rounded(float(row["p_holm"]), f"{at}'p_holm']")
+            rows.append((second, first, cell, p))
+        caption = f"Differences of the {self.label}, second minus first"
+        head = ("second", "first", estimate_head(self.level), "p (Holm)")
+        return ReportTable(caption, head, tuple(rows))

@@ -9,10 +9,17 @@ from statcv.errors import ArgumentError
 from statcv.report.answers import answers_of, same_or_each
 from statcv.report.checklists import GUIDELINES, checklist
 from statcv.report.clusters import Clusters
+from statcv.report.estimates import (
+    characteristics,
+    coefficient_tables,
+    comparison_tables,
+    estimates_in_words,
+    metrics_table,
+)
 from statcv.report.facts import (
     Reported,
     data_flow,
-    lists_coefficients,
+    headline,
     sentence_parts,
     session,
 )
@@ -20,7 +27,6 @@ from statcv.report.methods import methods_section
 from statcv.report.parts import (
     Cited,
     Picture,
-    Prose,
     Report,
     ReportTable,
     Said,
@@ -28,7 +34,6 @@ from statcv.report.parts import (
     named_values,
     prose,
     text_table,
-    value_table,
 )
 from statcv.report.pictures import pictures_of_comparison, pictures_section
 from statcv.report.replay import comparison_draws, replay, replay_comparison
@@ -70,18 +75,6 @@ def facts_of(summary: Cited) -> ReportTable:
 # ---- one result ----
 
 
-def of_model(res: Cited) -> tuple[ReportTable, ...]:
-    """Return the coefficients of the fit to all records, if these are not many."""
-    if not lists_coefficients(res.thing):
-        return ()
-    caption = prose(
-        "The model, fitted to all {res.design.n:d} records, which predicts new ones",
-        res=res,
-    )
-    table = res.thing.model.coefficients.to_frame()
-    return (value_table(table, caption, f"{res.api}.model.coefficients.to_frame()"),)
-
-
 def result_report(
     result: Refittable, style: str | None, by: Any, level: float
 ) -> Report:
@@ -101,11 +94,13 @@ def result_report(
     if level != 0.95:
         options["level"] = level
     clusters = None if by is None else Clusters.of(result, by, level)
+    table = characteristics(res, by)
+    described = () if table is None else (table,)
     sections = [
         Section(
             "Call and data",
             prose=(sentence_parts(res, level),),
-            tables=(facts_of(summary), data_flow(res)),
+            tables=(facts_of(summary), data_flow(res), *described),
         )
     ]
     if style == "tripod+ai":
@@ -114,18 +109,18 @@ def result_report(
     if not external:
         folds = Section(
             "Folds and their audit",
-            prose=(res.said("plan.sentence"),),
+            prose=(prose("Scheme: {res.plan.sentence}.", res=res),),
             items=res.each("audit.findings", "sentence"),
         )
         sections.append(folds)
-    sections.append(
-        Section("Estimates", tables=(*shown_tables(summary), *of_model(res)))
-    )
+    tables = (metrics_table(res, level), *coefficient_tables(res))
+    sections.append(Section("Estimates", tables=tables))
     if clusters is not None:
         sections.append(clusters.section)
     sections.append(pictures_section(result, level))
     if style is not None:
-        answers = answers_of(style, res, level, clusters)
+        more = {"described": "see the table of characteristics"} if described else {}
+        answers = answers_of(style, res, level, clusters, **more)
         sections.append(checklist(GUIDELINES[style], answers))
     quiet = "The call gave no warning."
     warnings = Section(
@@ -140,7 +135,7 @@ def result_report(
     )
     return Report(
         summary.said("title"),
-        summary.said("headline"),
+        headline(res, level),
         (*sections, notes_of(summary), warnings, last),
     )
 
@@ -181,7 +176,7 @@ def comparison_report(comparison: Reported, style: str | None = None) -> Report:
     if style == "tripod+ai":
         sections.append(methods_section(results, level, comparison))
     sections += [
-        Section("Estimates and differences", tables=shown_tables(summary)),
+        Section("Estimates and differences", tables=comparison_tables(res)),
         Section("Pictures", pictures=pictures_of_comparison(comparison)),
     ]
     if style is not None:
@@ -206,7 +201,9 @@ def comparison_report(comparison: Reported, style: str | None = None) -> Report:
         tables=(session(seed),),
         code=replay_comparison(comparison, options),
     )
-    return Report(summary.said("title"), _estimates(res), (*sections, last))
+    words = "Comparison of results by "
+    title = Said(f"{words}{comparison.metric.label}", f"{words!r} + res.metric.label")
+    return Report(title, estimates_in_words(res), (*sections, last))
 
 
 def _one_result(place: int, name: str, res: Cited, level: float) -> Section:
@@ -217,17 +214,6 @@ def _one_result(place: int, name: str, res: Cited, level: float) -> Section:
         items=res.each("warnings"),
         tables=(facts_of(summary_of(res, level)),),
     )
-
-
-def _estimates(res: Cited) -> Prose:
-    """Return the estimates of all results in one line."""
-    words: Prose = (res.said("stated"), ": ")
-    for place, (name, value) in enumerate(res.thing.table["estimate"].items()):
-        label = Said(str(name), f"res.table.index[{place}]")
-        api = f"res.table.loc[{name!r}, 'estimate']"
-        words += ("; ",) * bool(place)
-        words += (label, " ", Said(f"{value:.3f}", api, float(value)))
-    return words
 
 
 # ---- a result over sites ----

@@ -12,6 +12,7 @@ from statcv.engine import PACKAGES, installed
 from statcv.folds import SCHEMES
 from statcv.inference import RandomEffects
 from statcv.inference.paired.methods import PairedMethod
+from statcv.metrics import Metric
 from statcv.report.parts import (
     Cited,
     Prose,
@@ -19,6 +20,7 @@ from statcv.report.parts import (
     Said,
     Words,
     count,
+    limits_cell,
     named_values,
     plain_text,
     prose,
@@ -26,6 +28,7 @@ from statcv.report.parts import (
 )
 from statcv.results.refittable import Refittable
 from statcv.results.summary import MANY, Summary
+from statcv.words import limits_digits
 
 
 class Reported(Protocol):
@@ -42,6 +45,10 @@ class Reported(Protocol):
     @property
     def level(self) -> float:
         """The confidence level of the intervals."""
+
+    @property
+    def metric(self) -> Metric:
+        """The metric by which the results are compared."""
 
     @property
     def method(self) -> PairedMethod:
@@ -113,28 +120,42 @@ def resampling(res: Cited) -> Prose:
     return prose(words, res=res, k=k)
 
 
+def metric_words(res: Cited, level: float) -> Prose:
+    """Return the headline metric, and how folds are combined."""
+    one = estimate_of(res, level)
+    how = Said(one.thing.how.replace("_", " "), f"{one.api}.how.replace('_', ' ')")
+    return prose("{one.label} ({how})", one=one, how=how)
+
+
+def value_words(res: Cited, level: float, interval: str = "CI") -> Prose:
+    """Return the value of the headline with its interval, which is named."""
+    one = estimate_of(res, level)
+    places = limits_digits(one.thing.lower, one.thing.upper)
+    if np.isnan(one.thing.lower):
+        return prose(f"{{one.value:.{places}f}} (no interval)", one=one)
+    share = Said(f"{100 * level:g}", f"100 * {one.api}.level", 100 * one.thing.level)
+    words = " ({share}% {interval} {one.lower:F} to {one.upper:F})"
+    words = f"{{one.value:F}}{words}".replace(":F}", f":.{places}f}}")
+    return prose(words, one=one, share=share, interval=interval)
+
+
+def headline(res: Cited, level: float) -> Prose:
+    """Return the headline metric with its interval, without a verb."""
+    return (*metric_words(res, level), " ", *value_words(res, level))
+
+
 def sentence_parts(res: Cited, level: float) -> Prose:
     """Return the sentence for an abstract, with the source of each number."""
-    one = estimate_of(res, level)
-    limits: Prose = (" (no interval)",)
-    if not np.isnan(one.thing.lower):
-        share = 100 * one.thing.level
-        limits = prose(
-            " ({share}% confidence interval {one.lower:.3f} to {one.upper:.3f})",
-            one=one,
-            share=Said(f"{100 * level:g}", f"100 * {one.api}.level", share),
-        )
     events: Prose = ()
     if res.thing.design.outcome.kind == "binary":
         level_of_events, n = outcome_level(res, 1), positives(res)
         events = prose(" with {n} events ({level})", n=n, level=level_of_events)
     return prose(
-        "The {one.label} ({how}) of the model ({res.learner.label}) was "
-        "{one.value:.3f}{limits} in {res.design.n:d} records{events}, by {scheme}.",
-        one=one,
+        "The {metric} of the model ({res.learner.label}) was {value} in "
+        "{res.design.n:d} records{events}, by {scheme}.",
+        metric=metric_words(res, level),
+        value=value_words(res, level, "confidence interval"),
         res=res,
-        how=Said(one.thing.how.replace("_", " "), f"{one.api}.how.replace('_', ' ')"),
-        limits=limits,
         events=events,
         scheme=resampling(res),
     )
@@ -183,19 +204,19 @@ def data_flow(res: Cited) -> ReportTable:
 
 def heterogeneity_table(found: RandomEffects, api: str) -> ReportTable:
     """Return what random effects say of the spread of clusters."""
+    limits = {name: getattr(found, name) for name in ("estimate", "lower", "upper")}
+    mean = limits_cell(limits, f"vars({api})[")
     said = {
-        "estimate": "mean over clusters",
-        "lower": "lower limit",
-        "upper": "upper limit",
         "tau2": "variance between clusters (tau²)",
         "i2": "share of heterogeneity (I²)",
-        "p_heterogeneity": "p of no heterogeneity",
+        "p_heterogeneity": "p-value of the test of no heterogeneity",
     }
-    rows = [
+    rows: list[tuple[Words, Words]] = [
         (label, rounded(float(getattr(found, name)), f"{api}.{name}"))
         for name, label in said.items()
     ]
-    return named_values("Heterogeneity, by random effects", *rows)
+    first = ("mean over clusters, with its interval", mean)
+    return named_values("Heterogeneity, by random effects", first, *rows)
 
 
 def session(seed: Said | None) -> ReportTable:

@@ -9,7 +9,6 @@ from statcv.report.facts import (
     estimate_of,
     is_given,
     resampling,
-    sentence_parts,
 )
 from statcv.report.parts import Cited, Prose, Said, Section, count, prose
 from statcv.results.refittable import Refittable
@@ -97,11 +96,10 @@ def methods_section(
         if comparison is not None:
             named = (Said(name, f"list(res.results)[{place}]"), ": ")
         paragraphs.append((*named, *_paragraph(res, level, cite)))
-        paragraphs.append((*named, *sentence_parts(res, level)))
     if comparison is not None:
         differences = prose(
-            "The {res.stated} was compared between the results, which have the same "
-            "records: {res.method.title}; {res.method.assumes}.",
+            "The {res.stated} was compared between the results on the same records by "
+            "this test: {res.method.title}; {res.method.assumes}.",
             res=Cited(comparison),
         )
         paragraphs.append(differences)
@@ -131,8 +129,8 @@ def _paragraph(res: Cited, level: float, cite: Callable[..., str]) -> Prose:
             known["left_out"] = _left_out(res)
         words += (
             ". Performance was estimated by {resampling}"
-            f"{cite('bey', 'austin', 'efron632')}, with {{res.plan.n_fits:d}} fits "
-            f"and seed {{res.seed:d}}. {_learnt(res.thing)}"
+            f"{cite('bey', 'austin', 'efron632')} ({{res.plan.n_fits:d}} fits; "
+            f"seed {{res.seed:d}}). {_learnt(res.thing)}"
         )
         known["resampling"] = resampling(res)
     return (*prose(words, res=res, **known), *_interval(res, level, cite))
@@ -143,7 +141,7 @@ def _interval(res: Cited, level: float, cite: Callable[..., str]) -> Prose:
     one = estimate_of(res, level)
     words = "The {one.label} has no interval: "
     if one.thing.method != "none":
-        words = "The interval of the {one.label} is by the method {one.method}"
+        words = "The interval of the {one.label} is by this method: {one.method}"
         words += cite("delong", "nadeau", "efron")
         words += "; " if one.thing.assumes.startswith("the ") else "; it "
     words += "{one.assumes}."

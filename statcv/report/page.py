@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from functools import lru_cache
 from os import PathLike
 from pathlib import Path
@@ -12,43 +10,12 @@ from typing import TYPE_CHECKING, Any
 from statcv.errors import ArgumentError, ArgumentTypeError, reason, suggestion
 from statcv.report.drawing import draw, inline_svg
 from statcv.report.parts import Picture, Report, as_prose, plain_text
+from statcv.results.writers import plain, visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 FORMS = {".html": "html", ".htm": "html", ".md": "md", ".markdown": "md"}
-SPECIAL = "\\`*_{}[]<>|~$^@#&!\"'"
-# characters that would become a dash or an ellipsis
-REPEATED = re.compile(r"(?<=-)-|(?<=\.)\.")
-# starts of a line that would begin a list
-OF_A_LIST = re.compile(r"^(\(?\w*)([-+.)])(?= |$)")
-
-
-def visible(text: str) -> str:
-    r"""Return text in one line, with invisible and directional marks written out.
-
-    >>> print(visible("a\u202eb"), visible("two\nlines"))
-    a\u202eb two lines
-    """
-    shown = []
-    for character in re.sub(r"\s+", " ", text):
-        kind = unicodedata.category(character)
-        hidden = kind in ("Cc", "Cs", "Cn", "Co") or (
-            # the zero-width joiner joins parts of emoji
-            kind == "Cf" and character != "\u200d"
-        )
-        shown.append(f"\\u{ord(character):04x}" if hidden else character)
-    return "".join(shown)
-
-
-def plain(text: str) -> str:
-    r"""Return text that Markdown shows as it is.
-
-    >>> print(plain("a*b <i>"), plain("1. --"))
-    a\*b \<i\> 1\. -\-
-    """
-    shown = "".join("\\" + c if c in SPECIAL else c for c in visible(str(text)))
-    return OF_A_LIST.sub(r"\1\\\2", REPEATED.sub(r"\\\g<0>", shown))
 
 
 def lines_of_code(text: str) -> list[str]:

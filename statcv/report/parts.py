@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 from string import Formatter
@@ -11,7 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from statcv.tables import number
+from statcv.tables import column, number
+from statcv.words import limits_digits, percent
 
 
 @dataclass(frozen=True)
@@ -239,6 +241,49 @@ def count(value: int, api: str) -> Said:
     return Said(str(value), api, float(value))
 
 
+def shown(value: float, api: str, digits: int) -> Said:
+    """Return a number with a given number of decimals."""
+    (text,) = column([value], [], digits)
+    return Said(text.replace("-", "−"), api, value)
+
+
+def estimate_head(level: float) -> Said:
+    """Return the head of a column of estimates with their intervals.
+
+    >>> estimate_head(0.9).text
+    'estimate (90% CI)'
+    """
+    text = f"estimate ({percent(level)} CI)"
+    return Said(text, f"'estimate ({{:g}}% CI)'.format(100 * {level!r})")
+
+
+def limits_cell(
+    row: Mapping[Any, Any], at: str, digits: int | None = None, value: str = "estimate"
+) -> Prose:
+    """Return an estimate and its interval as one cell, such as 0.68 (0.58 to 0.77).
+
+    Parameters
+    ----------
+    row : mapping
+        The estimate, ``lower`` and ``upper``.
+    at : str
+        Beginning of the expression that gives them, such as ``"table.loc[0, "``.
+    digits : int, optional
+        Number of decimals.
+    value : str
+        Name of the estimate.
+    """
+    lower, upper = float(row["lower"]), float(row["upper"])
+    places = limits_digits(lower, upper) if digits is None else digits
+
+    def said(name: str) -> Said:
+        return shown(float(row[name]), f"{at}{name!r}]", places)
+
+    if math.isnan(lower):
+        return (said(value),)
+    return (said(value), " (", said("lower"), " to ", said("upper"), ")")
+
+
 def rounded(value: float, api: str) -> Said:
     """Return a number with as many digits as the tables give it."""
-    return Said(number(value), api, float(value))
+    return Said(number(value).replace("-", "−"), api, float(value))

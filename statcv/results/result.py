@@ -61,6 +61,7 @@ from statcv.results import groups, permutations, tables
 from statcv.results import tidy as tidying
 from statcv.results.call import Call
 from statcv.results.estimates import jackknife, named_estimate
+from statcv.results.export import Exports, PaperTable
 from statcv.results.in_words import rows_in_words, short_text
 from statcv.results.refits import FullModel, Refits, Running
 from statcv.results.skill import test_of_skill
@@ -76,7 +77,7 @@ UNCHANGED = object()
 
 
 @dataclass(frozen=True, eq=False)
-class CVResult:
+class CVResult(Exports):
     """The held-out predictions of every record, and all that is computed from them.
 
     A result is returned by :func:`statcv.cv`; it is never constructed by hand.
@@ -1410,7 +1411,12 @@ class CVResult:
         corrected = self.optimism_corrected(self.chosen_metrics, level=level)
         return with_optimism(made, corrected)
 
-    # ---- report ----
+    # ---- tables and report ----
+
+    def _paper_table(self, **options: Any) -> PaperTable:
+        from statcv.report import paper_table
+
+        return paper_table({"": self}, **options)
 
     def sentence(self, level: float = 0.95) -> str:
         r"""Return the result as one sentence for an abstract.

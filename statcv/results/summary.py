@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from statcv.arguments import check_types
 from statcv.errors import ArgumentError
+from statcv.results.export import PaperTable
+from statcv.results.word import write_word
+from statcv.results.writers import WRITERS, Writer
 from statcv.tables import WIDTH
 
 MOST_CAPTION = 16  # characters of a caption that may head a column of shorter names
@@ -100,36 +104,38 @@ class Summary:
         >>> res.summary().to_html().partition("<p>")[0]
         '<div class="statcv"><h3>Cross-validation of GRADE ~ GPA</h3>'
         """
-        facts = "".join(
-            f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>"
-            for name, text in self.facts
-        )
-        parts = [f"<h3>{escape(self.title)}</h3>"]
-        parts += [f"<p><strong>{escape(self.headline)}</strong></p>"] * bool(
-            self.headline
-        )
-        parts += [f"<table>{facts}</table>"] if facts else []
-        for caption, table in self.shown.items():
-            parts.append(f"<h4>{escape(caption)}</h4>{table.to_html(border=0)}")
-        items = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
-        parts += [f"<ul>{items}</ul>"] if items else []
-        return f'<div class="statcv">{"".join(parts)}</div>'
+        return self._text("html")
 
     def _repr_html_(self) -> str:
         return self.to_html()
 
     def to_markdown(self) -> str:
         """Return GitHub-flavoured Markdown."""
-        parts = [f"### {_plain(self.title)}", ""]
-        parts += [f"**{_plain(self.headline)}**", ""] * bool(self.headline)
-        parts += [f"- **{_plain(name)}**: {_plain(text)}" for name, text in self.facts]
-        for caption, table in self.shown.items():
-            rows = _cells(table)
-            parts += ["", f"**{_plain(caption)}**", "", _pipes(rows[0])]
-            parts.append("| " + " | ".join([":--"] + ["--:"] * table.shape[1]) + " |")
-            parts += map(_pipes, rows[1:])
-        parts += ["", *[f"- {_plain(note)}" for note in self.notes]]
-        return "\n".join(parts).rstrip() + "\n"
+        return self._text("markdown")
+
+    def to_word(self, path: str | PathLike[str]) -> Path:
+        """Write a document of Word with the tables, and return its path.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write, which ends in ``.docx``; one that exists is replaced.
+
+        Raises
+        ------
+        MissingPackageError
+            If python-docx is not installed, which ``pip install "statcv[word]"`` does.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), seed=1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     res.summary().to_word(f"{folder}/summary.docx").name
+        'summary.docx'
+        """
+        return write_word(path, self._write)
 
     def to_latex(
         self,
@@ -137,20 +143,22 @@ class Summary:
         *,
         label: str | None = None,
         table: str | None = None,
+        notes: bool = False,
     ) -> str:
         r"""Return LaTeX, which needs ``booktabs``: all tables, or one with a caption.
 
         Parameters
         ----------
         caption : str, optional
-            Caption of a single ``table`` environment, which has the first table and
-            the notes. Unless given, everything is returned, with one ``tabular`` per
-            table.
+            Caption of a single ``table`` environment, which has the first table.
+            Unless given, everything is returned, with one ``tabular`` per table.
         label : str, optional
             Label of the ``table`` environment, for ``\ref``; needs ``caption``.
         table : str, optional
             Beginning of the name in ``tables`` of another table than the first; needs
             ``caption``.
+        notes : bool, default False
+            Whether the notes stand below the single table.
 
         Raises
         ------
@@ -170,38 +178,40 @@ class Summary:
         """
         check_types(Summary.to_latex, locals())
         if caption is not None:
-            return self._one_table(caption, label, table)
+            shown, below = self._shown_table(table), self.notes if notes else ()
+            return PaperTable(shown, caption, label, below).to_latex()
         for name, given in (("label", label), ("table", table)):
             if given is not None:
                 raise ArgumentError(
                     f"{name}={given!r} is for a single table; give its caption, too."
                 )
-        parts = [rf"\paragraph{{{_latex(self.title)}}}"]
-        parts += [rf"{_latex(self.headline)}"] * bool(self.headline)
-        parts += [r"\begin{description}"]
-        parts += [rf"\item[{_latex(name)}] {_latex(text)}" for name, text in self.facts]
-        parts += [r"\end{description}", ""]
-        for name, shown in self.shown.items():
-            parts += [rf"\textbf{{{_latex(name)}}}\par", *_tabular(shown), ""]
-        parts += self._latex_notes()
-        return "\n".join(parts)
+        return self._text("latex")
 
-    def _one_table(self, caption: str, label: str | None, table: str | None) -> str:
-        """Return a ``table`` environment with a caption, and the notes below."""
-        wanted = next(iter(self.shown)) if table is None else table
+    def _shown_table(self, beginning: str | None) -> pd.DataFrame:
+        """Return the table whose name has this beginning; the first one for None."""
+        wanted = next(iter(self.shown)) if beginning is None else beginning
         names = [name for name in self.shown if name.startswith(wanted)]
         if len(names) != 1:
             raise ArgumentError(
-                f"table={table!r} is the beginning of {len(names)} names; the tables "
-                f"are {', '.join(map(repr, self.shown))}."
+                f"table={beginning!r} is the beginning of {len(names)} names; the "
+                f"tables are {', '.join(map(repr, self.shown))}."
             )
-        parts = [r"\begin{table}", r"\centering", rf"\caption{{{_latex(caption)}}}"]
-        parts += [rf"\label{{{label}}}"] if label else []
-        parts += [*_tabular(self.shown[names[0]]), *self._latex_notes()]
-        return "\n".join([*parts, r"\end{table}"])
+        return self.shown[names[0]]
 
-    def _latex_notes(self) -> list[str]:
-        return [rf"{{\footnotesize {_latex(note)}\par}}" for note in self.notes]
+    def _write(self, to: Writer) -> None:
+        to.title(self.title)
+        if self.headline:
+            to.strong(self.headline)
+        if self.facts:
+            to.facts(self.facts)
+        for caption, table in self.shown.items():
+            to.table(PaperTable(table, caption))
+        to.notes(self.notes)
+
+    def _text(self, form: str) -> str:
+        to = WRITERS[form]()
+        self._write(to)
+        return to.text()
 
 
 def _wrapped(text: str, indent: str = "") -> list[str]:
@@ -233,61 +243,3 @@ def _lines(caption: str, table: pd.DataFrame) -> list[str]:
         *above, last = textwrap.wrap(name, max(width, 1)) or [""]
         lines += [*above, "  ".join([f"{last:<{width}}", *row]).rstrip()]
     return lines
-
-
-def _tabular(table: pd.DataFrame) -> list[str]:
-    """Return the lines of a ``tabular``."""
-    head, *rows = [" & ".join(map(_latex, row)) + r" \\" for row in _cells(table)]
-    return [
-        rf"\begin{{tabular}}{{l{'r' * table.shape[1]}}}",
-        r"\toprule",
-        head,
-        r"\midrule",
-        *rows,
-        r"\bottomrule",
-        r"\end{tabular}\par",
-    ]
-
-
-def _cells(table: pd.DataFrame) -> list[list[str]]:
-    head = [str(table.index.name or ""), *map(str, table.columns)]
-    body = [
-        [str(label), *map(str, row)]
-        for label, row in zip(table.index, table.to_numpy(), strict=True)
-    ]
-    return [head, *body]
-
-
-def _pipes(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(map(_plain, cells)) + " |"
-
-
-def _plain(text: str) -> str:
-    """Escape characters that Markdown would read as markup."""
-    return "".join("\\" + c if c in "\\`*_{}[]<>|~" else c for c in text)
-
-
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "−": "$-$",
-    "–": "--",
-    "∞": r"$\infty$",
-    "<": "$<$",
-    ">": "$>$",
-    "²": "$^2$",
-    "↑": r"$\uparrow$",
-    "↓": r"$\downarrow$",
-}
-
-
-def _latex(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in text)

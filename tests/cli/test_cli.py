@@ -29,6 +29,7 @@ from statcv.folds.strata.hashing_sql import register_sqlite
 
 FORMULA = "GRADE ~ GPA + TUCE + PSI"
 PNG = b"\x89PNG\r\n\x1a\n"
+PAPER = {"table.tex", "table.md", "table.docx"}
 SCRIPT = shutil.which("statcv", path=str(Path(sys.executable).parent))
 
 
@@ -237,20 +238,25 @@ def test_cv_writes_tables_and_pictures(run: Run, spector: pd.DataFrame) -> None:
     assert ran.code == 0
     tables = {"metrics", "predictions", "folds", "coefficients", "pairs"}
     names = {"summary.txt", "panel.png", "roc.png", *(f"{t}.csv" for t in tables)}
+    names |= PAPER
     assert files("new/results") == names
     said = ran.out.partition("Written to new/results:\n")[2]
     assert {name.strip() for name in said.split(",")} == names
 
     expected = scv.cv(FORMULA, spector, scheme="rloocv", seed=1)
-    for table in tables - {"metrics", "folds"}:
-        read = pd.read_csv(f"new/results/{table}.csv")
+    for name in tables - {"metrics", "folds"}:
+        read = pd.read_csv(f"new/results/{name}.csv")
         pd.testing.assert_frame_equal(
-            getattr(expected, table), read, check_dtype=False, rtol=1e-12
+            getattr(expected, name), read, check_dtype=False, rtol=1e-12
         )
     metrics = pd.read_csv("new/results/metrics.csv").set_index("metric")
     assert metrics["lower"]["auroc"] == pytest.approx(
         expected.estimate("auroc", level=0.9).lower
     )
+    table = scv.table(expected, level=0.9)
+    for name, form in (("table.tex", table.to_latex), ("table.md", table.to_markdown)):
+        text = Path("new/results", name).read_text("utf-8")
+        assert text.rstrip() == form().rstrip()
     text = Path("new/results/summary.txt").read_text(encoding="utf-8")
     assert ran.out.startswith(text)
     for name in names:
@@ -258,6 +264,8 @@ def test_cv_writes_tables_and_pictures(run: Run, spector: pd.DataFrame) -> None:
         if name.endswith(".png"):
             assert content.startswith(PNG)
             assert len(content) > 5_000
+        elif name.endswith(".docx"):
+            assert content.startswith(b"PK")
         else:
             assert b"\r" not in content
             assert content.endswith(b"\n")
@@ -279,7 +287,7 @@ def test_what_an_outcome_does_not_have_is_not_written(
     ran = run("cv", formula, "some.csv", "--model", model, "-k", "3", "--out", "o")
     assert ran.code == 0, ran.err
     everything = {f"{t}.csv" for t in ("metrics", "predictions", "folds", "pairs")}
-    everything |= {"coefficients.csv", "summary.txt", "panel.png", "roc.png"}
+    everything |= {"coefficients.csv", "summary.txt", "panel.png", "roc.png", *PAPER}
     assert files("o") == everything - absent
 
 
@@ -347,7 +355,7 @@ def test_compare_schemes(run: Run, spector: pd.DataFrame) -> None:
     assert ran.err.startswith("note: distributional bias")
     assert ran.err.count("note:") == 1
 
-    top = {"comparison.txt", "estimates.csv", "differences.csv", "roc.png"}
+    top = {"comparison.txt", "estimates.csv", "differences.csv", "roc.png", *PAPER}
     assert {name for name in files("o") if "/" not in name} == top
     assert "panel.png" in files("o/loocv")
     assert files("o/rloocv") == {*files("o/loocv"), "pairs.csv"}

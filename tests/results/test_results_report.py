@@ -242,7 +242,7 @@ def test_markdown_has_its_pictures_beside_it(
 ) -> None:
     text = markdown.read_text("utf-8")
     named = re.findall(r"\]\((.+?\.png)\)", text)
-    assert len(named) == 2
+    assert len(named) == 4
     assert all(
         (markdown.parent / name).read_bytes()[:4] == b"\x89PNG" for name in named
     )
@@ -250,11 +250,8 @@ def test_markdown_has_its_pictures_beside_it(
         if line.startswith("| :--"):
             assert set(line) <= set("| :-")
     assert text.startswith("# Cross-validation of GPA")
-    cells = re.findall(r"(?m)^\| RMSE \|(.*)\|$", text)
-    shown = numeric[0].summary().shown
-    assert [c.strip() for c in cells[0].split("|")][:1] == [
-        next(iter(shown.values())).loc["RMSE", "estimate (95% CI)"]
-    ]
+    cells = re.findall(r"(?m)^\| RMSE \(pooled\) \| ([\d.]+) \(", text)
+    assert cells == [f"{float(numeric[0].estimate('rmse')):.3f}"]
 
 
 @pytest.mark.usefixtures("without_drawing")

@@ -15,13 +15,19 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
-from report_page import Page, check_numbers, numbers_of
+from report_page import Page, check_numbers
 
 import statcv as scv
 from statcv.errors import ArgumentError, StatcvWarning
 from statcv.plots.classes import against_others
 from statcv.report import result_report
-from statcv.report.checklists import CLUSTER, DEVELOPMENT, EVALUATION, TRIPOD
+from statcv.report.checklists import (
+    CLUSTER,
+    DEVELOPMENT,
+    EVALUATION,
+    TRIPOD,
+    Items,
+)
 from statcv.report.contents import comparison_report
 from statcv.report.pictures import pictures_section
 from statcv.results.comparison import Comparison
@@ -37,8 +43,14 @@ Write = Callable[..., str]
 def test_every_number_comes_from_the_result(res: CVResult, html: str) -> None:
     read = check_numbers(html, res)
     assert len(read.said) > 100
-    # metrics, how they are combined over folds, coefficients
-    assert sum(bool(api) for api, _, _ in read.tables) == 3
+    assert not any(api for api, _, _ in read.tables)  # each cell names its own
+    metrics = res.metrics()
+    for row, (_, one) in zip(read.rows("metric")[1:], metrics.iterrows(), strict=True):
+        assert row[0].endswith(f"({one['how'].replace('_', ' ')})")
+        for text, name in zip(
+            re.findall(r"−?[\d.]+", row[1]), ("estimate", "lower", "upper"), strict=True
+        ):
+            assert float(text.replace("−", "-")) == pytest.approx(one[name], abs=6e-3)
 
 
 def test_every_number_of_clusters_comes_from_the_result(clustered: Report) -> None:
@@ -47,14 +59,17 @@ def test_every_number_of_clusters_comes_from_the_result(clustered: Report) -> No
     found = made.heterogeneity(by="site")
     for name in ("estimate", "lower", "upper", "tau2", "i2", "p_heterogeneity"):
         api = f"res.heterogeneity(by='site', level=0.95).{name}"
+        if name in ("estimate", "lower", "upper"):
+            api = f"vars(res.heterogeneity(by='site', level=0.95))[{name!r}]"
         values = [one[1] for one in read.said if one[0] == api]
         assert set(values) == {repr(float(getattr(found, name)))}
     own = made.metrics(by="site")
     own = own[own["metric"] == made.chosen_metrics[0].name]
     for row, (_, one) in zip(read.rows("site")[1:], own.iterrows(), strict=True):
         assert row[:2] == [str(one["site"]), str(one["n"])]
-        for cell, name in zip(row[2:], ("estimate", "lower", "upper"), strict=True):
-            assert float(cell) == pytest.approx(one[name], abs=6e-3)
+        assert row[2] == (
+            f"{one['estimate']:.3f} ({one['lower']:.3f} to {one['upper']:.3f})"
+        )
 
 
 def test_every_number_of_clusters_given_as_an_array(
@@ -76,7 +91,8 @@ def test_two_groups_are_compared_and_not_combined(
     found = made.compare_groups(made.chosen_metrics[0], by=by)
     row = read.rows("second")[1]
     assert row[:2] == ["low", "high"]
-    assert float(row[2]) == pytest.approx(found["difference"].item(), abs=6e-3)
+    shown = row[2].partition(" ")[0].replace("−", "-")
+    assert float(shown) == pytest.approx(found["difference"].item(), abs=6e-3)
     assert "I²" not in text
 
 
@@ -95,7 +111,6 @@ def test_every_number_of_questions_on_bias(
 def test_every_number_of_a_comparison(of_comparison: Report, quiet: Write) -> None:
     made, text = of_comparison
     read = check_numbers(text, made)
-    assert sum(bool(api) for api, _, _ in read.tables) == 2
     assert sum(tag == "svg" for tag, _ in read.tags) == 3
     check_numbers(quiet(made, style="probast+ai"), made)
 
@@ -138,13 +153,43 @@ def test_every_number_of_a_tuned_and_rebalanced_result(quiet: Write) -> None:
         assert "subsample" in text
 
 
+def intervals(read: Page) -> dict[str, set[str]]:
+    """Return the intervals that a page shows for each number, as they are shown."""
+    found: dict[str, set[str]] = {}
+    shown, value = "", ""
+    for api, number, text in read.said:
+        if re.search(r"(\.value|'estimate'\]|'difference'\])$", api):
+            shown, value = text, number
+        elif re.search(r"(\.lower|'lower'\])$", api):
+            lower = text
+        elif re.search(r"(\.upper|'upper'\])$", api):
+            found.setdefault(value, set()).add(f"{shown} ({lower} to {text})")
+    return found
+
+
+def test_no_number_has_two_intervals(
+    html: str, clustered: Report, numeric: Report, of_comparison: Report
+) -> None:
+    for text in (html, clustered[1], numeric[1], of_comparison[1]):
+        read = Page(text)
+        found = intervals(read)
+        assert len(found) > 2
+        assert {len(own) for own in found.values()} == {1}
+        heads = {str(cell) for _, _, rows in read.tables for cell in rows[0]}
+        assert not heads & {"lower", "upper", "95% interval"}
+    made = clustered[0].estimate()
+    assert intervals(Page(clustered[1]))[repr(made.value)] == {
+        f"{made.value:.3f} ({made.lower:.3f} to {made.upper:.3f})"
+    }
+
+
 def test_a_number_that_comes_from_nowhere_is_found(res: CVResult, html: str) -> None:
     """The check fails for a digit in prose, in a cell, and for a wrong number."""
     strange = [
-        html.replace("see the replay command", "see 3 replay commands"),
+        html.replace("the code at the end", "the 3 lines at the end"),
         html.replace("rows given</th>", "32 rows given</th>"),
         html.replace('value="32.0"', 'value="33.0"'),
-        html.replace("27 items", "28 items"),
+        html.replace("52 items", "53 items"),
     ]
     for text in strange:
         assert text != html
@@ -206,6 +251,27 @@ def test_the_data_flow_adds_up(res: CVResult, html: str) -> None:
     assert int(rows["GRADE = 0"]) + int(rows["GRADE = 1 (positive)"]) == 31
 
 
+def test_the_records_are_described_by_outcome_or_by_cluster(
+    res: CVResult, html: str, clustered: Report, quiet: Write
+) -> None:
+    for made, text, by in ((res, html, "outcome"), (*clustered, "site")):
+        read = Page(text)
+        table = scv.table1(made, by=by)
+        rows = next(own for _, said, own in read.tables if "Characteristics" in said)
+        assert rows[0][1:] == table.head[1:]
+        expected = [
+            [f"– {n}" if below else n, *cells] for below, n, cells in table.body
+        ]
+        assert [[cell.strip() for cell in row] for row in rows[1:]] == expected
+        items = {row[0]: row[2] for row in read.rows("item")[1:]}
+        described = items["20b" if by == "outcome" else "10b"]
+        assert described.startswith("see the table of characteristics")
+    many = {f"x{k}": np.arange(100.0) % (k + 2) for k in range(70)}
+    data = pd.DataFrame({**many, "y": [0, 1] * 50})
+    made = scv.cv("y ~ .", data, model=scv.models.Logit(C=1.0), k=3, seed=1)
+    assert "Characteristics" not in quiet(made)
+
+
 # ---- methods and checklists ----
 
 
@@ -233,32 +299,36 @@ def test_the_methods_claim_only_what_was_done(res: CVResult, quiet: Write) -> No
 
 
 def filled(text: str) -> list[set[str]]:
-    """Return the numbers of the items that a page fills, one set per list."""
-    found = []
-    for _, caption, rows in Page(text).tables:
-        if rows[0][0] == "item":
-            own = tuple((r[0], r[1]) for r in rows[1:] if r[2] != "for the author")
-            found.append(numbers_of("PROBAST" not in caption, own))
-    return found
+    """Return the names of the items that a page fills, one set per list."""
+    return [
+        {row[0] for row in rows[1:] if row[2] != "for the author"}
+        for _, _, rows in Page(text).tables
+        if rows[0][0] == "item"
+    ]
 
 
-def test_tripod_has_27_items_of_which_at_least_15_are_filled(html: str) -> None:
-    assert numbers_of(True, TRIPOD) == set(map(str, range(1, 28)))
+def numbers_of(items: Items) -> set[str]:
+    """Return the numbers of items, without the letters of parts."""
+    return {name.rstrip("abcdefg") for name, _ in items}
+
+
+def test_tripod_has_52_items_of_which_at_least_24_are_filled(html: str) -> None:
+    assert numbers_of(TRIPOD) == set(map(str, range(1, 28)))
     assert len(TRIPOD) == 52
     (own,) = filled(html)
-    assert len(own) >= 15
-    assert f"{len(own)} of 27 items" in html
+    assert len(own) >= 24
+    assert f"{len(own)} of 52 items and sub-items" in html
 
 
-def test_tripod_cluster_has_19_items_of_which_most_are_filled(
+def test_tripod_cluster_has_37_items_of_which_most_are_filled(
     clustered: Report,
 ) -> None:
-    assert numbers_of(True, CLUSTER) == set(map(str, range(1, 20)))
+    assert numbers_of(CLUSTER) == set(map(str, range(1, 20)))
     assert len(CLUSTER) == 37
     (own,) = filled(clustered[1])
-    assert len(own) >= 10
-    assert f"{len(own)} of 19 items" in clustered[1]
-    assert {"8", "10", "13"} <= own  # items about clusters
+    assert len(own) >= 20
+    assert f"{len(own)} of 37 items and sub-items" in clustered[1]
+    assert {"8f", "10a", "13a", "13b"} <= own  # items about clusters
 
 
 def test_probast_has_16_and_18_questions(res: CVResult, quiet: Write) -> None:
@@ -280,7 +350,7 @@ def test_a_checklist_names_the_official_list(
         (of_comparison[1], "10.1136/bmj-2023-078378"),
     ):
         assert doi in text
-        assert "the wording that counts is that of the official list" in text
+        assert "the official list is binding" in text
 
 
 def test_answers_of_a_comparison_are_joined_where_they_differ(
@@ -338,15 +408,33 @@ def test_every_picture_can_be_drawn(
         comparison_report(compared).sections[2],
     ]
     drawn = [one for section in sections for one in section.pictures]
-    assert len(drawn) == 2 + 5 + 3
+    assert len(drawn) == 4 + 4 + 3
     for one in drawn:
         ax = Figure().subplots()
         one.draw(ax)
         assert ax.has_data()
 
 
-def test_continuous_outcomes_have_two_pictures(numeric: Report) -> None:
-    assert numeric[1].count("<svg") == 2
+def test_the_pictures_are_those_of_plot(
+    res: CVResult, numeric: Report, several: Report
+) -> None:
+    for made in (res, numeric[0], several[0]):
+        axes = made.plot()
+        for ax, one in zip(
+            axes.flat, pictures_section(made, 0.95).pictures, strict=True
+        ):
+            own = Figure().subplots()
+            one.draw(own)
+            names = ("get_xlabel", "get_ylabel")
+            labels = [getattr(own, name)() for name in names]
+            assert labels == [getattr(ax, name)() for name in names]
+            assert own.get_title().startswith(ax.get_title())
+            assert len(own.lines) == len(ax.lines)
+        plt.close(axes[0, 0].figure)
+
+
+def test_continuous_outcomes_have_four_pictures(numeric: Report) -> None:
+    assert numeric[1].count("<svg") == 4
     assert "are for classes" in numeric[1]
 
 
@@ -368,12 +456,13 @@ def test_the_panel_of_several_classes_draws_each_against_the_others(
     plt.close(axes[0, 0].figure)
 
 
-def test_each_of_several_classes_has_its_calibration(several: Report) -> None:
+def test_several_classes_have_four_pictures(several: Report) -> None:
     read = Page(several[1])
     assert read.titles == [
         "ROC curves, each class against the others",
-        *(f"Calibration, y = {level} against the others" for level in "abc"),
-        "Balance of the folds",
+        "Calibration, each class against the others",
+        "Observed and predicted classes",
+        "Predictions of the observed class",
     ]
     assert "Net benefit is defined for two classes" in read.text
 
@@ -396,14 +485,14 @@ def test_a_class_against_the_others_has_the_metrics_of_a_binary_outcome(
         )
 
 
-def test_many_classes_have_no_picture_each(quiet: Write) -> None:
+def test_many_classes_have_no_curve_each(quiet: Write) -> None:
     rng = np.random.default_rng(1)
     df = pd.DataFrame({"y": list("abcdefghi") * 10, "x": rng.normal(size=90)})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StatcvWarning)
         made = scv.cv("y ~ x", df, k=3, seed=1)
         text = quiet(made)
-    assert text.count("<svg") == 1
+    assert text.count("<svg") == 4
     assert "neither ROC curves nor calibration are drawn" in text
 
 

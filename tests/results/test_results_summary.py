@@ -66,7 +66,7 @@ def test_html_has_every_table_and_note(result, comparison):
     for summary in (result.summary(), comparison.summary()):
         html = summary.to_html()
         assert html == summary._repr_html_()
-        assert html.count("<h4>") == len(summary.shown)
+        assert html.count("<caption>") == len(summary.shown)
         assert html.count("<li>") == len(summary.notes)
 
 

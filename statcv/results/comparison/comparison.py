@@ -21,6 +21,7 @@ from statcv.metrics import Metric
 from statcv.results.comparison.likelihood_ratio import LikelihoodRatio, likelihood_ratio
 from statcv.results.comparison.null import null_result
 from statcv.results.comparison.text import short_comparison, summarise_comparison
+from statcv.results.export import Exports, PaperTable
 from statcv.results.refittable import Refittable
 from statcv.results.summary import Summary
 from statcv.tables import Printed
@@ -50,7 +51,7 @@ class CompareCall(Printed):
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Exports):
     """Pairwise comparisons of results for the same records.
 
     It is returned by :func:`statcv.compare`.
@@ -193,6 +194,11 @@ class Comparison:
             notes=notes,
             further=[one.sentence for one in self.likelihood_ratios],
         )
+
+    def _paper_table(self, **options: Any) -> PaperTable:
+        from statcv.report import comparison_table
+
+        return comparison_table(self, **options)
 
     def report(self, path: str | Path, *, style: str | None = None) -> Path:
         """Write the comparison as a report, in HTML or Markdown.

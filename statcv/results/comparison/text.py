@@ -197,14 +197,14 @@ def _rounded(compared: Contrasts, given: int | None) -> tuple[int, list[str]]:
     if given is not None:
         least, tried = given, range(given, given + 1)
     for digits in tried:
-        differences = _subtracted(compared, digits)
+        differences = subtracted(compared, digits)
         exact = [_text(d, digits) for d in compared.differences["difference"]]
         if differences == exact:
             return digits, differences
-    return least, _subtracted(compared, least)
+    return least, subtracted(compared, least)
 
 
-def _subtracted(compared: Contrasts, digits: int) -> list[str]:
+def subtracted(compared: Contrasts, digits: int) -> list[str]:
     """Return the differences of the estimates rounded to ``digits`` digits."""
     pairs = compared.differences
     rounded = {

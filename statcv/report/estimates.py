@@ -1,0 +1,150 @@
+"""The tables of a report: metrics, coefficients and paired differences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from statcv.errors import ArgumentError
+from statcv.report.characteristics import table1
+from statcv.report.facts import is_given, lists_coefficients
+from statcv.report.parts import (
+    Cited,
+    Prose,
+    ReportTable,
+    Said,
+    Words,
+    estimate_head,
+    limits_cell,
+    prose,
+    rounded,
+    shown,
+)
+from statcv.results.summary import MANY
+from statcv.tables import decimals
+from statcv.words import limits_digits
+
+# further columns of the metrics, and their heads
+BARE = {
+    "no_skill": "no skill",
+    "boot632": ".632 estimate",
+    "boot632plus": ".632+ estimate",
+}
+Rows = list[tuple[Words, ...]]
+
+
+def metrics_table(res: Cited, level: float) -> ReportTable:
+    """Return the metrics with their intervals, and their values without skill."""
+    table, api = res.thing.metrics(level), f"{res.api}.metrics({level!r})"
+    bare = [name for name in BARE if name in table and table[name].notna().any()]
+    rows: Rows = []
+    for place, row in enumerate(table.to_dict("records")):
+        at = f"{api}.loc[{place}, "
+        digits = limits_digits(row["lower"], row["upper"])
+        metric = res.thing.chosen_metrics[place].label
+        label = Said(metric, f"{res.api}.chosen_metrics[{place}].label")
+        how = Said(row["how"].replace("_", " "), f"{at}'how'].replace('_', ' ')")
+        cells: Prose = tuple(
+            shown(row[name], f"{at}{name!r}]", digits) for name in bare
+        )
+        rows.append(((label, " (", how, ")"), limits_cell(row, at), *cells))
+    heads: Prose = tuple(Said(BARE[name], repr(BARE[name])) for name in bare)
+    head = ("metric", estimate_head(level), *heads)
+    return ReportTable("Metrics", head, tuple(rows))
+
+
+def coefficient_tables(res: Cited) -> tuple[ReportTable, ...]:
+    """Return the coefficients of the fit to all records, if these are not many."""
+    if not lists_coefficients(res.thing):
+        return ()
+    whole, fits = res.thing.model.coefficients, res.thing.held.coefficients
+    apis = {
+        "coefficient": f"{res.api}.model.coefficients",
+        "lowest of the folds": f"{res.api}.held.coefficients.min()",
+        "highest of the folds": f"{res.api}.held.coefficients.max()",
+    }
+    parts = (whole.to_numpy(), fits.min().to_numpy(), fits.max().to_numpy())
+    rows: Rows = []
+    spreads = fits.std().to_numpy()
+    spreads = spreads[spreads > 0]
+    digits = decimals(float(spreads.min())) if len(spreads) else 3
+    for place, name in enumerate(whole.index):
+        cells = [
+            shown(float(part[place]), f"{api}.iloc[{place}]", digits)
+            for part, api in zip(parts, apis.values(), strict=True)
+        ]
+        rows.append((Said(str(name), f"{apis['coefficient']}.index[{place}]"), *cells))
+    caption = prose("The model fitted to all {res.design.n:d} records", res=res)
+    return (ReportTable(caption, ("term", *apis), tuple(rows)),)
+
+
+def characteristics(res: Cited, by: Any) -> ReportTable | None:
+    """Return the description of the records by cluster, or by class of the outcome.
+
+    It is None for predictions of other software, for a formula of many columns, and if
+    a column looks like an identifier.
+    """
+    result, said = res.thing, f"by={by!r}" if isinstance(by, str) else "by=by"
+    if by is None:
+        by = "outcome" if result.design.outcome.levels else None
+        said = f"by={by!r}"
+    if is_given(result) or len(result.design.formula.columns) > MANY:
+        return None
+    try:
+        made = table1(result, by)
+    except ArgumentError:
+        return None
+    api, rows = f"scv.table1({res.api}, {said})", Rows()
+    for place, (below, name, cells) in enumerate(made.body):
+        row = [
+            Said(cell, f"{api}.body[{place}][2][{k}]") for k, cell in enumerate(cells)
+        ]
+        label = Said(name, f"{api}.body[{place}][1]")
+        rows.append((("– ", label) if below else label, *row))
+    head = [Said(one, f"{api}.head[{k}]") for k, one in enumerate(made.head)]
+    caption = "Characteristics of the records, those omitted included"
+    return ReportTable(caption, tuple(head), tuple(rows))
+
+
+# ---- a comparison ----
+
+
+def estimates_in_words(res: Cited) -> Prose:
+    """Return the estimates of all results of a comparison in one line."""
+    words: Prose = (res.said("stated"), ": ")
+    for place, (name, cell) in enumerate(_each(res)):
+        words += ("; ",) * bool(place)
+        words += (name, " ", *cell)
+    return words
+
+
+def comparison_tables(res: Cited) -> tuple[ReportTable, ReportTable]:
+    """Return the estimates of all results, and their paired differences."""
+    said = estimate_head(res.thing.level)
+    estimates = ReportTable(res.said("stated"), ("result", said), tuple(_each(res)))
+    digits, rows = _digits(res), Rows()
+    for place, row in enumerate(res.thing.differences.to_dict("records")):
+        at = f"{res.api}.differences.loc[{place}, "
+        second, first = (Said(row[end], f"{at}{end!r}]") for end in ("second", "first"))
+        cell = limits_cell(row, at, digits, "difference")
+        tests = [rounded(row[name], f"{at}{name!r}]") for name in ("p", "p_holm")]
+        rows.append(((second, " − ", first), cell, *tests))
+    head = ("difference", said, "p", "p (Holm)")
+    return estimates, ReportTable("Paired differences", head, tuple(rows))
+
+
+def _each(res: Cited) -> list[tuple[Said, Prose]]:
+    """Return the name of each result, and its estimate with the interval."""
+    table, digits = res.thing.table, _digits(res)
+    return [
+        (
+            Said(str(name), f"{res.api}.table.index[{place}]"),
+            limits_cell(row, f"{res.api}.table.loc[{name!r}, ", digits),
+        )
+        for place, (name, row) in enumerate(table.to_dict("index").items())
+    ]
+
+
+def _digits(res: Cited) -> int:
+    """Return the number of decimals of all estimates and differences."""
+    pairs = res.thing.differences
+    return min(map(limits_digits, pairs["lower"], pairs["upper"]))

@@ -1,0 +1,331 @@
+"""The tables of results and comparisons as they stand in a paper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from statcv.arguments import check_level, check_types
+from statcv.errors import ArgumentError
+from statcv.inference import Estimate, make_estimates, metric_of
+from statcv.inference.estimates.groups import group_name, groups_of
+from statcv.inference.paired.adjusted import ADJUSTED
+from statcv.metrics import Metric
+from statcv.report.facts import outcome_level, resampling
+from statcv.report.parts import Cited, plain_text
+from statcv.results.comparison.text import subtracted
+from statcv.results.estimates import is_bootstrap
+from statcv.results.export import INDENT, PaperTable
+from statcv.results.groups import group_table
+from statcv.results.refittable import Refittable
+from statcv.tables import check_digits, column, decimals
+from statcv.words import joined, listed, p_value, percent, plural, with_interval
+
+ONE_MORE = 0.1  # standard error below which one of its two significant digits goes
+WAYS = {
+    "pooled": "computed from all held-out predictions together",
+    "per_fold": "the mean over folds",
+    "paired": "computed from records that the same fit held out",
+}
+Limits = tuple[float, float, float]  # an estimate, and the limits of its interval
+
+
+@dataclass(frozen=True)
+class _Row:
+    """The estimates in one row, one for each result.
+
+    ``bare`` has further numbers without an interval.
+    """
+
+    name: str
+    estimates: tuple[Limits, ...]
+    bare: tuple[float, ...] = ()
+
+    def cells(self, digits: int) -> list[str]:
+        each = (column(one, [], digits) for one in self.estimates)
+        bare = column(self.bare, [], digits)
+        return [*(with_interval(*texts) for texts in each), *bare]
+
+
+def check_options(function: Callable[..., Any], given: Mapping[str, Any]) -> None:
+    """Check the arguments of a table; an empty text leaves out the caption.
+
+    Parameters
+    ----------
+    function : callable
+        The function that makes the table.
+    given : mapping
+        Its arguments.
+    """
+    caption = given["caption"]
+    empty = isinstance(caption, str) and not caption
+    check_types(function, {**given, "caption": None if empty else caption})
+    check_digits(given["digits"])
+
+
+def paper_table(
+    results: Mapping[str, Refittable],
+    *,
+    by: Any = None,
+    metrics: Any = None,
+    digits: int | None = None,
+    level: float = 0.95,
+    caption: str | None = None,
+    label: str | None = None,
+    notes: bool = False,
+) -> PaperTable:
+    """Return the metrics of one result, or of several side by side, with intervals.
+
+    Parameters
+    ----------
+    results : mapping of str to CVResult
+        The results by the heads of their columns.
+    by, metrics, digits, level, caption, label, notes
+        The arguments of :func:`statcv.table`.
+    """
+    check_options(paper_table, locals())
+    check_level(level)
+    first, *others = results.values()
+    chosen = [_metrics_of(one, metrics) for one in results.values()]
+    common = set.intersection(*({m.name for m in own} for own in chosen))
+    names = [metric.name for metric in chosen[0] if metric.name in common]
+    if not names:
+        raise ArgumentError(
+            f"the results {joined(list(results))} have no metric in common; name "
+            "metrics that all of them can have by metrics=."
+        )
+    by_name = [{metric.name: metric for metric in own} for own in chosen]
+    kept = [[own[name] for name in names] for own in by_name]
+    made = [
+        list(make_estimates(one.scores, [(metric, None) for metric in own], level))
+        for one, own in zip(results.values(), kept, strict=True)
+    ]
+    rows: list[tuple[str, list[str]]] = []
+    said = f"Estimate ({percent(level)} CI)"
+    heads = list(results) if others else [said]
+    if by is not None:
+        rows = _by_group(list(results.values()), kept, by, level, digits)
+    else:
+        bare = {} if others else _of_bootstrap(first, level)
+        heads += list(bare)
+        for place, metric in enumerate(kept[0]):
+            more = tuple(float(of.get(metric.name, np.nan)) for of in bare.values())
+            row = _Row(_heading(metric), tuple(_limits(e[place]) for e in made), more)
+            rows.append((row.name, row.cells(_digits([row], digits))))
+    frame = pd.DataFrame([cells for _, cells in rows], columns=heads)
+    frame.index = pd.Index([name for name, _ in rows], name=said if others else None)
+    text = caption
+    if text is None:
+        one = len(names) == 1 and by is not None
+        of_group = f" by {group_name(by)}" * (by is not None)
+        text = f"{kept[0][0].label if one else 'Performance'}{of_group} "
+        text += _evaluated(results)
+    told = _notes(results, made, level) if notes else ()
+    return PaperTable(frame, text, label, told)
+
+
+def comparison_table(
+    comparison: Any,
+    *,
+    by: Any = None,
+    metrics: Any = None,
+    digits: int | None = None,
+    level: float | None = None,
+    caption: str | None = None,
+    label: str | None = None,
+    notes: bool = False,
+) -> PaperTable:
+    """Return the estimates of the results compared, and their differences.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    digits, caption, label, notes
+        The arguments of :func:`statcv.table`.
+    by, metrics, level
+        Not for a comparison, which is by one metric and of one level.
+
+    Raises
+    ------
+    ArgumentError
+        If ``by``, ``metrics`` or ``level`` is given.
+    """
+    check_options(comparison_table, locals())
+    for name, given in (("by", by), ("metrics", metrics), ("level", level)):
+        if given is not None:
+            raise ArgumentError(
+                f"{name}= means nothing for a comparison, which is by one metric and "
+                "has one level; statcv.table(**comparison.results) shows the metrics "
+                "of its results side by side."
+            )
+    compared, pairs = comparison.contrasts, comparison.differences
+    columns = ["difference", "lower", "upper"]
+    apart = [tuple(row) for row in pairs[columns].to_numpy(float)]
+    places = _digits([_Row("", tuple(apart))], digits)
+    differences = [
+        with_interval(text, *column(limits[1:], [], places))
+        for text, limits in zip(subtracted(compared, places), apart, strict=True)
+    ]
+    own = comparison.table[["estimate", "lower", "upper"]].to_numpy(float)
+    alone = len(pairs) == 1 or comparison.reference is not None
+    adjusted = len(pairs) > 1 and comparison.adjust != "none"
+    name, heading, _ = ADJUSTED[comparison.adjust] if adjusted else ("p", "", "")
+    tested = [
+        [difference, p_value(p), *([p_value(q)] if adjusted else [])]
+        for difference, p, q in zip(differences, pairs["p"], pairs[name], strict=True)
+    ]
+    nothing = [""] * (2 + adjusted)
+    of = dict(zip(pairs["second"], tested, strict=True)) if alone else {}
+    rows = {
+        one: [*_Row("", (tuple(limits),)).cells(places), *of.get(one, nothing)]
+        for one, limits in zip(comparison.table.index, own, strict=True)
+    }
+    if not alone:
+        names = pairs["second"] + " − " + pairs["first"]
+        rows |= {n: ["", *cells] for n, cells in zip(names, tested, strict=True)}
+    ci = f"({percent(comparison.level)} CI)"
+    heads = [f"{comparison.metric.label} {ci}", f"Difference {ci}", "p"]
+    heads += [heading] * adjusted
+    frame = pd.DataFrame(list(rows.values()), columns=heads, index=pd.Index(list(rows)))
+    text = caption
+    if text is None:
+        text = f"{comparison.metric.label} and its paired differences "
+        text += _evaluated(comparison.results)
+    told = comparison.summary(notes=True).notes if notes else ()
+    return PaperTable(frame, text, label, told)
+
+
+def _metrics_of(result: Refittable, metrics: Any) -> list[Metric]:
+    """Return the metrics to show, which are those of the result unless named."""
+    if metrics is None:
+        return list(result.chosen_metrics)
+    alone = isinstance(metrics, (str, Metric)) or not isinstance(metrics, Sequence)
+    named = [metrics] if alone else list(metrics)
+    if not named:
+        raise ArgumentError("metrics is empty; omit it for the metrics of the result.")
+    return [metric_of(result, one) for one in named]
+
+
+def _heading(metric: Metric) -> str:
+    """Return the label with a capital letter, unless it is an abbreviation."""
+    label = metric.label
+    word = label.partition(" ")[0]
+    return f"{label[0].upper()}{label[1:]}" if word.islower() else label
+
+
+def _limits(estimate: Estimate) -> Limits:
+    return (estimate.value, estimate.lower, estimate.upper)
+
+
+def _digits(rows: Sequence[_Row], given: int | None) -> int:
+    """Return the number of decimals of rows that stand together.
+
+    They are two for standard errors from 0.01 to 1, one more for each power of ten
+    below, and one less for each above.
+    """
+    if given is not None:
+        return given
+    ses = [(upper - low) / 4 for row in rows for _, low, upper in row.estimates]
+    least = min((se for se in ses if np.isfinite(se) and se > 0), default=ONE_MORE)
+    return decimals(least) - (least < ONE_MORE)
+
+
+def _of_bootstrap(result: Refittable, level: float) -> dict[str, pd.Series[float]]:
+    """Return the .632 and .632+ estimates of a bootstrap, by the heads of columns."""
+    if not is_bootstrap(result.plan):
+        return {}
+    table = result.metrics(level).set_index("metric")
+    return {".632": table["boot632"], ".632+": table["boot632plus"]}
+
+
+def _by_group(
+    results: Sequence[Refittable],
+    metrics: Sequence[Sequence[Metric]],
+    by: Any,
+    level: float,
+    digits: int | None,
+) -> list[tuple[str, list[str]]]:
+    """Return the rows of groups, below the name of each metric if there are several."""
+    tables = [
+        group_table(one.scores, own, groups_of(one, by), group_name(by), level)
+        for one, own in zip(results, metrics, strict=True)
+    ]
+    found: list[tuple[str, list[str]]] = []
+    for metric in metrics[0]:
+        each = [table[table["metric"] == metric.name] for table in tables]
+        rows = []
+        for place, (group, n) in enumerate(
+            zip(each[0].iloc[:, 1], each[0]["n"], strict=True)
+        ):
+            own = [one.iloc[place] for one in each]
+            limits = [(r["estimate"], r["lower"], r["upper"]) for r in own]
+            rows.append(_Row(f"{group} (n = {n})", tuple(limits)))
+        places, indent = _digits(rows, digits), ""
+        if len(metrics[0]) > 1:
+            indent = INDENT
+            found.append((_heading(metric), [""] * len(results)))
+        found += [(f"{indent}{row.name}", row.cells(places)) for row in rows]
+    return found
+
+
+# ---- caption and notes ----
+
+
+def _evaluated(results: Mapping[str, Refittable]) -> str:
+    """Return of what, in which records and by which scheme, as the end of a caption."""
+    each = [Cited(one) for one in results.values()]
+    first, design = each[0], each[0].thing.design
+    what = f"the model ({first.thing.learner.label})"
+    if len(each) > 1:
+        what = f"{len(each)} models"
+    records = f"{design.n} records"
+    if design.outcome.kind == "binary":
+        events = plural(int(design.y.sum()), "event")
+        records += f" with {events} ({plain_text(outcome_level(first, 1))})"
+    text = f"of {what} in {records}"
+    schemes = {plain_text(resampling(one)) for one in each}
+    if len(schemes) == 1:
+        text += f", by {schemes.pop()}"
+    return f"{text}."
+
+
+def _notes(
+    results: Mapping[str, Refittable],
+    estimates: Sequence[Sequence[Estimate]],
+    level: float,
+) -> tuple[str, ...]:
+    """Return how each metric is computed, and its interval, for each result."""
+    told: dict[str, list[str]] = {}
+    for name, own in zip(results, estimates, strict=True):
+        for note in (_ways(own), _intervals(own, level)):
+            told.setdefault(note, []).append(name)
+    return tuple(
+        note if len(names) == len(results) else f"{listed(names)}: {note}"
+        for note, names in told.items()
+    )
+
+
+def _ways(estimates: Sequence[Estimate]) -> str:
+    ways: dict[str, list[str]] = {}
+    for one in estimates:
+        ways.setdefault(WAYS.get(one.how, one.how), []).append(one.label)
+    said = [
+        f"{joined(labels)} {'is' if len(labels) == 1 else 'are'} {way}"
+        for way, labels in ways.items()
+    ]
+    return f"{'; '.join(said)}."
+
+
+def _intervals(estimates: Sequence[Estimate], level: float) -> str:
+    methods: dict[str, list[str]] = {}
+    for one in estimates:
+        methods.setdefault(one.interval_in_words, []).append(one.label)
+    said = f"{percent(level)} confidence intervals (CI)"
+    if len(methods) == 1:
+        return f"{said}: {next(iter(methods))}."
+    each = [f"{method} ({joined(labels)})" for method, labels in methods.items()]
+    return f"{said}: {'; '.join(each)}."

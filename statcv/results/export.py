@@ -1,0 +1,347 @@
+"""A table as it stands in a paper, in LaTeX, Markdown, HTML, Word and plain text."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from statcv.arguments import refuse_unknown
+from statcv.errors import ArgumentError, MissingPackageError
+from statcv.results.word import write_word
+from statcv.results.writers import WRITERS, Row, Writer, latex_figure, visible
+
+WIDTH = 79
+MAX_NAME = 40  # characters of the name of a row in plain text
+OPTIONS = ("by", "metrics", "digits", "level", "caption", "label", "notes")
+INDENT = "\u2003"  # the em space that begins the name of a row below a heading
+MINUS = re.compile(r"(?<![\w.)-])-(?=[\d.])")  # a hyphen that is the sign of a number
+
+
+@dataclass(frozen=True, eq=False)
+class PaperTable:
+    """A table as it stands in a paper: text in every cell, and a caption.
+
+    It is returned by :func:`statcv.table` and :func:`statcv.table1`.
+
+    Attributes
+    ----------
+    cells : pandas.DataFrame
+        The text of the cells. The index has the names of the rows, and the name of the
+        index heads them. The name of a row below a heading begins with an em space.
+    caption : str
+        Caption; empty for none.
+    label : str or None
+        Label of the table in LaTeX, and ``id`` in HTML.
+    notes : tuple of str
+        Notes below the table, one sentence or more each.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> scv.table(res, metrics=["auroc", "brier"], caption="Performance")
+    Performance
+    <BLANKLINE>
+                  Estimate (95% CI)
+    auROC       0.83 (0.57 to 0.98)
+    Brier score 0.15 (0.02 to 0.26)
+    """
+
+    cells: pd.DataFrame
+    caption: str = ""
+    label: str | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.label is not None and not re.fullmatch(r"[\w:.+/-]+", self.label):
+            raise ArgumentError(
+                f"label={self.label!r} can have letters, digits and any of :.+/-_, "
+                "but no other characters."
+            )
+
+    @property
+    def head(self) -> list[str]:
+        """The heads of the columns, after that of the names of rows."""
+        return [visible(str(n)) for n in (self.cells.index.name or "", *self.cells)]
+
+    @property
+    def body(self) -> list[Row]:
+        """The rows: whether one stands below a heading, its name, and its cells."""
+        return [
+            (name.startswith(INDENT), visible(name.lstrip(INDENT)), _typeset(row))
+            for name, row in zip(
+                map(str, self.cells.index), self.cells.to_numpy(), strict=True
+            )
+        ]
+
+    def to_latex(self) -> str:
+        r"""Return a ``table`` environment, which needs the package ``booktabs`` alone.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), k=4, seed=1)
+        >>> made = scv.table(res, metrics="auroc", caption="Area", label="tab:cv")
+        >>> print(made.to_latex())
+        \begin{table}
+        \centering
+        \caption{Area}
+        \label{tab:cv}
+        \begin{tabular}{lr}
+        \toprule
+         & Estimate (95\% CI) \\
+        \midrule
+        auROC & 0.77 (0.45 to 0.96) \\
+        \bottomrule
+        \end{tabular}
+        \end{table}
+        """
+        return latex_figure(self)
+
+    def to_markdown(self) -> str:
+        """Return GitHub-flavoured Markdown, with the caption in bold.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), k=4, seed=1)
+        >>> print(scv.table(res, metrics="auroc", caption="Area").to_markdown())
+        **Area**
+        <BLANKLINE>
+        |  | Estimate (95% CI) |
+        | :-- | --: |
+        | auROC | 0.77 (0.45 to 0.96) |
+        <BLANKLINE>
+        """
+        return self._text("markdown")
+
+    def to_html(self) -> str:
+        """Return a ``div`` of class ``statcv`` with the table and its notes.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), k=4, seed=1)
+        >>> scv.table(res, caption="Area", label="tab:cv").to_html()[:38]
+        '<div class="statcv"><table class="data'
+        """
+        return self._text("html")
+
+    def to_word(self, path: str | PathLike[str]) -> Path:
+        """Write a document of Word that has the table, and return its path.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write, which ends in ``.docx``; one that exists is replaced.
+
+        Raises
+        ------
+        MissingPackageError
+            If python-docx is not installed, which ``pip install "statcv[word]"`` does.
+        ArgumentError
+            If the name does not end in ``.docx``, or the file cannot be written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), k=4, seed=1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     scv.table(res).to_word(f"{folder}/table.docx").name
+        'table.docx'
+        """
+        return write_word(path, self._write)
+
+    def as_gt(self) -> Any:
+        """Return the table as ``great_tables.GT``, whose style can be changed further.
+
+        Raises
+        ------
+        MissingPackageError
+            If great_tables is not installed.
+        """
+        try:
+            from great_tables import GT
+        except ImportError:
+            raise MissingPackageError(
+                "as_gt() needs the package great_tables: pip install great_tables"
+            ) from None
+        stub, *names = self.head
+        keys = list(map(str, range(len(names))))
+        frame = pd.DataFrame([cells for _, _, cells in self.body], columns=keys)
+        below = [INDENT * indented + name for indented, name, _ in self.body]
+        made = GT(frame.assign(stub=below), rowname_col="stub").tab_stubhead(stub)
+        made = made.cols_label(dict(zip(keys, names, strict=True)))
+        made = made.cols_align("right", columns=keys)
+        if self.caption:
+            made = made.tab_header(visible(self.caption))
+        for note in self.notes:
+            made = made.tab_source_note(visible(note))
+        return made
+
+    def _write(self, to: Writer) -> None:
+        to.table(self)
+        to.notes(self.notes)
+
+    def _text(self, form: str) -> str:
+        to = WRITERS[form]()
+        self._write(to)
+        return to.text()
+
+    def __repr__(self) -> str:
+        parts = textwrap.wrap(visible(self.caption), WIDTH)
+        for columns in self._pages():
+            parts += [""] * bool(parts) + columns
+        for note in self.notes:
+            parts += ["", *textwrap.wrap(visible(note), WIDTH)]
+        return "\n".join(parts)
+
+    def _pages(self) -> list[list[str]]:
+        """Return the lines of plain text, for as many columns at once as fit."""
+        stub, *heads = self.head
+        below = [stub, *("  " * indented + name for indented, name, _ in self.body)]
+        names = [n if len(n) <= MAX_NAME else f"{n[: MAX_NAME - 1]}…" for n in below]
+        rows = [heads, *(cells for _, _, cells in self.body)]
+        room = max(map(len, names))
+        pages: list[list[str]] = []
+        used = WIDTH
+        for place in range(len(heads)):
+            column = [row[place] for row in rows]
+            width = max(map(len, column))
+            if used + 1 + width > WIDTH:
+                pages.append([name.ljust(room) for name in names])
+                used = room
+            pages[-1] = [
+                f"{line} {text:>{width}}"
+                for line, text in zip(pages[-1], column, strict=True)
+            ]
+            used += 1 + width
+        return [[line.rstrip() for line in page] for page in pages]
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+
+def _typeset(row: Iterable[object]) -> list[str]:
+    """Return cells in one line each, with the sign of a negative number as a minus."""
+    return [MINUS.sub("−", visible(str(cell))) for cell in row]
+
+
+class Exports:
+    """What can be written as a table of a paper: a result, or a comparison."""
+
+    def _paper_table(self, **options: Any) -> PaperTable:
+        raise NotImplementedError
+
+    def _table(self, verb: str, options: dict[str, Any]) -> PaperTable:
+        refuse_unknown(verb, [n for n in options if n not in OPTIONS], OPTIONS)
+        return self._paper_table(**options)
+
+    def to_latex(self, **options: Any) -> str:
+        r"""Return the table for a paper in LaTeX, which needs ``booktabs`` alone.
+
+        Parameters
+        ----------
+        **options
+            Arguments of :func:`statcv.table`, such as ``metrics=``, ``by=``,
+            ``digits=``, ``caption=``, ``label=`` and ``notes=True``.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), k=4, seed=1)
+        >>> text = res.to_latex(metrics="auroc", digits=1, caption="Area")
+        >>> print(text.splitlines()[-4])
+        auROC & 0.8 (0.4 to 1.0) \\
+        """
+        return self._table("to_latex", options).to_latex()
+
+    def to_markdown(self, **options: Any) -> str:
+        """Return the table for a paper in Markdown.
+
+        Parameters
+        ----------
+        **options
+            Arguments of :func:`statcv.table`.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), k=4, seed=1)
+        >>> res.to_markdown(metrics="auroc").splitlines()[-1]
+        '| auROC | 0.77 (0.45 to 0.96) |'
+        """
+        return self._table("to_markdown", options).to_markdown()
+
+    def to_html(self, **options: Any) -> str:
+        """Return the table for a paper in HTML.
+
+        Parameters
+        ----------
+        **options
+            Arguments of :func:`statcv.table`.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), k=4, seed=1)
+        >>> "0.77 (0.45 to 0.96)" in res.to_html(metrics="auroc")
+        True
+        """
+        return self._table("to_html", options).to_html()
+
+    def to_word(self, path: str | PathLike[str], **options: Any) -> Path:
+        """Write the table for a paper as a document of Word, and return its path.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write, which ends in ``.docx``.
+        **options
+            Arguments of :func:`statcv.table`.
+
+        Raises
+        ------
+        MissingPackageError
+            If python-docx is not installed, which ``pip install "statcv[word]"`` does.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), k=4, seed=1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     res.to_word(f"{folder}/table.docx", digits=2).name
+        'table.docx'
+        """
+        return self._table("to_word", options).to_word(path)
+
+    def as_gt(self, **options: Any) -> Any:
+        """Return the table for a paper as ``great_tables.GT``.
+
+        Parameters
+        ----------
+        **options
+            Arguments of :func:`statcv.table`.
+
+        Raises
+        ------
+        MissingPackageError
+            If great_tables is not installed.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), k=4, seed=1)
+        >>> type(res.as_gt(metrics="auroc")).__name__
+        'GT'
+        """
+        return self._table("as_gt", options).as_gt()
