@@ -14,7 +14,7 @@ from statcv.folds import FoldPlan
 from statcv.inference import Readable, Scores
 from statcv.metrics import CurveBand
 from statcv.plots.fit import draw_legend, fitting
-from statcv.plots.legend import CURVE
+from statcv.plots.legend import CURVE, REASON
 from statcv.words import percent
 
 if TYPE_CHECKING:
@@ -131,7 +131,8 @@ def shade(
 def draw_band(ax: Axes, band: CurveBand, colour: str) -> None:
     """Shade the band of a curve; if there is none, the legend says why."""
     if band.reason:
-        ax.plot([], [], " ", label=f"no band: {band.reason.partition(':')[0]}")
+        reason = f"no band: {band.reason.partition(':')[0]}"
+        ax.plot([], [], " ", label=reason, gid=REASON)
         return
     label = f"{percent(band.level)} band, {band.method}"
     shade(ax, band.at, band.lower, band.upper, colour, label)

@@ -29,6 +29,7 @@ from statcv.plots.base import (
     written,
 )
 from statcv.plots.fit import fitting
+from statcv.plots.legend import REASON
 from statcv.plots.protocol import Drawn, DrawnRecords, named_results, records_of
 from statcv.words import plural, with_interval
 
@@ -127,7 +128,7 @@ def plot_calibration(
         colour = COLOURS[number % len(COLOURS)] if others else COLOURS[2]
         why = _draw_curve(ax, records, level, smooth, colour, label)
         if why and others:
-            ax.plot([], [], " ", label=f"{name}: {why}")
+            ax.plot([], [], " ", label=f"{name}: {why}", gid=REASON)
         if recalibrated:
             _draw_recalibrated(ax, records, smooth, colour)
         lines = [*told, *[why] * (bool(why) and why not in told)]

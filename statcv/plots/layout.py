@@ -15,6 +15,10 @@ class SettledLayout(TightLayoutEngine):
         super().__init__(pad=0.5)
 
     def execute(self, fig: Any) -> None:
-        """Lay the figure out twice, since ticks and lines depend on the room."""
-        super().execute(fig)
-        super().execute(fig)
+        """Lay the figure out twice, since ticks and lines depend on the room.
+
+        Axes outside a grid have the place that they were given.
+        """
+        if all(ax.get_subplotspec() is not None for ax in fig.axes):
+            super().execute(fig)
+            super().execute(fig)

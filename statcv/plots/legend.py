@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Place = Literal["lower left", "lower right", "upper left", "upper right"]
 
 CURVE = "curve"  # gid of the line that is in the legend; other repeats lack it
+REASON = "reason"  # gid of an entry that says why something is missing
 # room of a legend beside each text and between columns, relative to its characters
 INDENT, BETWEEN = 3.2, 1.2
 WIDEST = 36  # width of two columns, in heights of a character
@@ -149,7 +150,7 @@ class FittedLegend:
         if self.handles is not None:
             return list(self.handles)
         handles: list[Any] = self.ax.get_legend_handles_labels()[0]
-        more = [one for one in handles if _gid(one) != CURVE]
+        more = [one for one in handles if _gid(one) not in (CURVE, REASON)]
         spared = more[len(more) - self.spared :] if self.spared else []
         if any(hasattr(one, "patches") for one in spared):  # the bars of both classes
             spared += [one for one in more if hasattr(one, "patches")]

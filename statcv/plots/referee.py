@@ -57,7 +57,9 @@ def plot_referee(*results: Drawn, by: Any = None, level: float = 0.95) -> NDArra
     probability that each record had of its observed class.
 
     The title of the figure describes what was held out. Each record counts once. Its
-    predictions are averaged over repeats, as the titles of the plots say.
+    predictions are averaged over repeats, as the titles say. At another size
+    (``axes[0, 0].figure.set_size_inches``) all texts are fitted again; the figure is
+    legible from a width of five inches.
 
     Parameters
     ----------

@@ -254,3 +254,31 @@ def test_many_classes_have_no_curve_each():
     words = "9 classes are too many for a curve each"
     assert [ax.texts[0].get_text() for ax in axes[0]] == [words] * 2
     assert len(axes[1, 1].get_yticklabels()) == 9
+
+
+@pytest.mark.parametrize("layout", [None, "constrained"])
+def test_axes_of_any_kind_are_fitted(read, layout):
+    figure = plt.figure(figsize=(7, 3.5), layout=layout)
+    for part in figure.subfigures(1, 2):
+        draws.plot_roc(read["one"], ax=part.subplots())
+    assert faults(figure) == []
+    alone = plt.figure(figsize=(4, 4)).add_axes((0.2, 0.3, 0.7, 0.6))
+    assert faults(draws.plot_roc(read["one"], ax=alone).figure) == []
+    _, shared = plt.subplots(1, 2, sharey=True, figsize=(6, 3), layout=layout)
+    for ax in shared:
+        draws.plot_roc(read["one"], ax=ax)
+    assert faults(ax.figure) == []
+
+
+def test_why_there_is_no_curve_is_never_left_out():
+    y = np.tile([0, 1], 20)
+    table = pd.DataFrame({"y": y, "sure": y, "p": np.linspace(0.1, 0.9, 40)})
+    sure, other = (
+        scv.from_predictions(table, observed="y", predicted=name)
+        for name in ("sure", "p")
+    )
+    figure, ax = plt.subplots(figsize=(2.5, 2.5))
+    draws.plot_calibration({"sure": sure, "other": other}, ax=ax)
+    figure.canvas.draw()
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels[0].replace("\n", " ").startswith("sure: 40 of the 40 values")
