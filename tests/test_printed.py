@@ -117,6 +117,12 @@ FRAMES = {
     "Drop1.table": lambda m: m.res.drop1("brier").table,
     "FoldPlan.assign": lambda m: hashed().assign(scv.load_data("ehr")),
     "FoldPlan.to_frame": lambda m: m.res.plan.to_frame(),
+    "PointScore.cost": lambda m: points(m).cost(),
+    "PointScore.predict": lambda m: points(m).predict(m.data),
+    "PointScore.risks": lambda m: points(m).risks,
+    "PointScore.table": lambda m: points(m).table,
+    "PointScore.total": lambda m: points(m).total(m.data),
+    "WrittenModel.predict": lambda m: m.res.final.shrunk(0.9).predict(m.data),
     "FullModel.coefficients": lambda m: m.res.model.coefficients,
     "FullModel.predict": lambda m: m.res.model.predict(m.data),
     "OptimismTable.to_frame": lambda m: optimism(m).to_frame(),
@@ -194,6 +200,7 @@ OBJECTS = {
     "Drop1": lambda m: m.res.drop1("brier"),
     "EhrPopulation": lambda m: scv.datasets.ehr_population(),
     "Entry": lambda m: m.transport.sites["A"].entries[0],
+    "Equation": lambda m: m.res.final.equation(),
     "Estimate": lambda m: m.res.estimate(),
     "Finding": lambda m: m.audit["duplicates"],
     "FoldPlan": lambda m: m.res.plan,
@@ -213,6 +220,8 @@ OBJECTS = {
     "OptimismCorrected": lambda m: optimism(m)["auroc"],
     "OptimismTable": lambda m: optimism(m),
     "Optimum": lambda m: scv.datasets.optimal_accuracy(n=100, seed=1),
+    "PaperTable": lambda m: scv.table(m.res),
+    "PointScore": lambda m: points(m),
     "PairedMethod": lambda m: m.both.method,
     "PairedRoc": lambda m: metrics.paired_roc([1, 1, 2, 2], [3, 4, 3, 4], [1, 1, 0, 1]),
     "PrCurve": lambda m: metrics.pr_curve(CASES, RISKS),
@@ -235,7 +244,12 @@ OBJECTS = {
     "Verified": lambda m: sites.verify(
         m.agreed, m.transport.sites["A"].entries, m.at["A"], "A"
     ),
+    "WrittenModel": lambda m: m.res.final.shrunk(0.9),
 }
+
+
+def points(m):
+    return m.res.final.points({"GPA": 0.5})
 
 
 def calibrated(m):
@@ -291,7 +305,7 @@ ARGUMENTS = {
     "NVFlare('run')": sites.NVFlare("run"),
     "Sites in this process: none yet": sites.InProcess(),
 }
-REPR = re.compile(r"\b[A-Z]\w*\(\w+=")
+REPR = re.compile(r"\b(?!Logit)[A-Z]\w*\(\w+=")  # notes advise Logit(C=1.0)
 
 
 def faults(text: str, width: float = 80) -> list[str]:

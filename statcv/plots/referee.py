@@ -54,7 +54,7 @@ def plot_referee(*results: Drawn, by: Any = None, level: float = 0.95) -> NDArra
     its means in ten groups of the predictions, the errors against the prediction, and
     their distribution. For several classes they are the ROC and calibration curves of
     each class against the others, the table of observed and predicted classes, and the
-    probability that each record had of its observed class.
+    probability of the observed class of each record.
 
     The title of the figure describes what was held out. Each record counts once. Its
     predictions are averaged over repeats, as the titles say. At another size

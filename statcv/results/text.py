@@ -188,7 +188,7 @@ def _shown_coefficients(
 ) -> pd.DataFrame:
     """Return the first coefficients as text."""
     first = first_of(table)
-    # an sd over folds is no standard error, and may be 0
+    # an sd over folds is not a standard error, and may be 0
     sds = np.maximum(first["sd"], MOST_PRECISE * first["mean"].abs()).tolist()
     shown = pd.DataFrame(
         {name: column(first[name].tolist(), sds, digits) for name in first},

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from statcv.tables.table import Table
 
 WIDTH = 79
-MOST_NUMBERS = 8  # of an array that are shown one by one
+MOST_NUMBERS = 8  # numbers of an array that are shown one by one
 HOWS = {"per_fold": "per fold"}
 
 
@@ -210,7 +210,7 @@ def in_words(value: object) -> str:
         value = np.asarray(value)
     if isinstance(value, np.ndarray):
         return _array(value)
-    if hasattr(value, "to_numpy") and isinstance(value, Sized):  # of pandas
+    if hasattr(value, "to_numpy") and isinstance(value, Sized):  # a frame or series
         return plural(len(value), "row")
     if isinstance(value, (Mapping, MappingProxyType)):
         return listed([f"{key}: {in_words(one)}" for key, one in value.items()]) or "–"

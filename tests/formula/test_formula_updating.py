@@ -99,7 +99,9 @@ def test_results_and_comparisons_print_the_updated_formula():
     df = scv.load_data("spector")
     base = scv.cv("GRADE ~ GPA", df, k=3, seed=1)
     full = base.update(formula=". ~ . + PSI")
-    assert str(full).startswith("GRADE ~ GPA + PSI: logistic regression")
+    assert str(full).endswith(
+        "Logistic regression (unpenalised) of GRADE on GPA and PSI"
+    )
     less = full.update(formula="~ . - GPA")
     assert less.design.formula.text == "GRADE ~ PSI"
     compared = scv.compare(

@@ -422,5 +422,5 @@ def test_strengths_of_several_classes_are_chosen_as_fold_by_fold():
     assert len(set(made[0].tuned["C"])) > 1
     found, expected = (result.predictions for result in made)
     pd.testing.assert_frame_equal(found, expected, atol=1e-8)
-    found, expected = (result.coefficients for result in made)
+    found, expected = (pd.DataFrame(result.coefficients) for result in made)
     pd.testing.assert_frame_equal(found[list(expected)], expected, atol=1e-6)

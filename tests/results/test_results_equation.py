@@ -69,7 +69,7 @@ def people(n=400, seed=7):
 
 
 def new_people():
-    """Return 200 records, two of whom lie beyond the knots."""
+    """Return 200 records, of which four lie beyond the knots."""
     made = people(200, seed=8)
     made.loc[[0, 1], "age"] = 5.0, 110.0
     made.loc[[2, 3], "bmi"] = 10.0, 60.0

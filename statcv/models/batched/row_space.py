@@ -339,7 +339,7 @@ def fit_own_ridges(
 ) -> FoldFits | None:
     """Fit ridges of each fit's own on more columns than records; None if they are few.
 
-    Of all coefficients of the columns with the same linear predictors, the ridge
+    Among all coefficients of the columns with the same linear predictors, the ridge
     prefers those that are multiples of the records over its strengths. It is then a
     penalty on the coefficients of the rotated records, which all fits have in common:
     θ'(QΛ⁻¹Q')⁻¹θ for rotated records that times Q are the records.

@@ -98,7 +98,7 @@ def _is_truth(of: Expression, codes: tuple[tuple[str | float, float], ...]) -> b
     """Return whether an expression is 0 or 1, as it is coded."""
     truth = isinstance(of, Column) and of.kind == "truth"
     truth |= isinstance(of, Call) and of.operation in TRUTHS
-    truth |= isinstance(of, Levels)  # of a comparison with text
+    truth |= isinstance(of, Levels)  # a comparison with text
     return truth and codes == ((0.0, 0.0), (1.0, 1.0))
 
 

@@ -217,7 +217,8 @@ def equation_of(
     ----------
     design : Design
     coefficients : mapping of str to float
-        Of each column of the matrix, with ``[class]`` after it if there are several.
+        Coefficient of each column of the matrix; of each class if there are several,
+        with ``[class]`` after the name.
     digits : int, optional
         Significant digits that are printed; unless given, the fewest that change no
         prediction for the rows by 1e-6, or by 1e-6 standard deviations of a number.

@@ -17,7 +17,7 @@ from statcv.formula import Design
 from statcv.models import Logit, Points, Score, TrainingSet
 from statcv.results.final.columns import column_factors
 from statcv.results.final.expressions import Column, Expression, Levels
-from statcv.tables import WIDTH
+from statcv.tables import WIDTH, Table, Values
 
 if TYPE_CHECKING:
     from statcv.results.result import CVResult
@@ -55,12 +55,14 @@ class PointScore:
         matrix, labels = self._design.new_matrix(new)
         complete = np.asarray(~np.isnan(matrix).any(axis=1))
         total = pd.array(self._score.total(matrix), dtype="Int64")
-        return pd.Series(total, index=labels, name="points").where(complete)
+        made = pd.Series(total, index=labels, name="points").where(complete)
+        return Values(made, "Points by the score of the final model")
 
     def predict(self, new: object) -> pd.Series[Any]:
         """Return the risk of the total of each row; NaN for incomplete rows."""
         matrix, labels = self._design.new_matrix(new)
-        return pd.Series(self._score.predict(matrix), index=labels, name="predicted")
+        made = pd.Series(self._score.predict(matrix), index=labels, name="predicted")
+        return Values(made, "Risks by the points of the final model")
 
     def cross_validated(self) -> CVResult:
         """Return the result of the score in the same folds, each rounded by itself.
@@ -93,7 +95,8 @@ class PointScore:
                 "points": points,
                 "difference": points - exact,
             }
-        return pd.DataFrame(each).T.rename_axis("metric")
+        made = pd.DataFrame(each).T.rename_axis("metric")
+        return Table(made, "Cross-validated cost of rounding", indexed=True)
 
     def __str__(self) -> str:
         blocks = [textwrap.fill(self.label, WIDTH), ""]
@@ -160,6 +163,8 @@ def points_of(
     ends = table.groupby("predictor")["points"].agg(["min", "max"]).sum()
     totals = np.arange(ends["min"], ends["max"] + 1)
     risks = pd.DataFrame({"points": totals, "risk": score.risk(totals)})
+    table = Table(table, "Points of each predictor")
+    risks = Table(risks, "Risk of each total of points")
     return PointScore(
         rounding.label,
         table,

@@ -23,12 +23,13 @@ from statcv.results.final.expressions import (
     from_plain,
 )
 from statcv.results.final.validation import validate
-from statcv.tables import WIDTH
+from statcv.tables import WIDTH, Table, Values
 from statcv.words import joined, listed
 
 if TYPE_CHECKING:
     from statcv.results.result import CVResult
 
+OF_EQUATION = "Predictions by the equation of a model"
 FORMAT = "statcv equation, version 1"
 KINDS = ("binary", "continuous", "multiclass")
 
@@ -71,10 +72,11 @@ class WrittenModel:
         check_columns(self.written, frame)
         predicted = self.written.predict(frame)
         if predicted.ndim == 1:
-            return pd.Series(predicted, index=frame.index, name="predicted")
-        return pd.DataFrame(
-            predicted, index=frame.index, columns=list(self.written.levels)
-        )
+            made = pd.Series(predicted, index=frame.index, name="predicted")
+            return Values(made, OF_EQUATION)
+        columns = list(self.written.levels)
+        table = pd.DataFrame(predicted, index=frame.index, columns=columns)
+        return Table(table, OF_EQUATION, indexed=True)
 
     def validate(
         self,
