@@ -271,6 +271,15 @@ def test_cv_writes_tables_and_pictures(run: Run, spector: pd.DataFrame) -> None:
             assert content.endswith(b"\n")
 
 
+def test_without_python_docx_the_other_tables_are_written(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "docx", None)
+    ran = run("cv", FORMULA, "spector", "--seed", "1", "--out", "plain")
+    assert ran.code == 0, ran.err
+    assert files("plain") & PAPER == PAPER - {"table.docx"}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("formula", "model", "absent"),
