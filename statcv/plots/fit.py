@@ -99,7 +99,7 @@ class Fitting:
             said = [text.get_text() for text in self._texts()]
             self.key = (*key, said)
         if self.legend is not None and not self.legend.removed:
-            self.legend.settle(width - PAD, renderer)
+            self.legend.settle(renderer)
         self._make_head_room(renderer)
         for axis in (ax.xaxis, ax.yaxis):
             thin(axis, renderer)
@@ -141,7 +141,8 @@ class Fitting:
         self._wrap_text(ax.xaxis.label, across, renderer)
         if self.legend is not None and not self.legend.removed:
             inside = min(across, height - self._taken(renderer))
-            self.legend.fit(width - PAD, inside, height, scale, renderer)
+            below = min(width - PAD, slot + left + right + 3)
+            self.legend.fit(below, inside, height, scale, renderer)
         along = max(0.96 * (height - self._taken(renderer)), LOWEST)
         self._wrap_text(ax.yaxis.label, along, renderer)
         for text in ax.texts:
@@ -255,13 +256,18 @@ def say(ax: Axes, words: str) -> Axes:
 def _room(ax: Axes) -> tuple[float, float]:
     """Return the width and the height that Axes have with their labels, in points."""
     figure: Any = ax.figure
-    place, spec = ax.get_position(original=True), ax.get_subplotspec()
+    share, spec = np.ones(2), ax.get_subplotspec()
     if spec is None:
+        place = ax.get_position(original=True)
         share = np.array([place.width, place.height])
     else:
-        whole, place = figure.subplotpars, spec.get_position(figure)
-        share = np.array([place.width, place.height])
-        share /= [whole.right - whole.left, whole.top - whole.bottom]
+        top = spec.get_topmost_subplotspec()
+        for one in (spec,) if top is spec else (spec, top):
+            grid: Any = one.get_gridspec()
+            across, along = grid.get_width_ratios(), grid.get_height_ratios()
+            columns, rows = one.colspan, one.rowspan
+            share[0] *= sum(across[columns.start : columns.stop]) / sum(across)
+            share[1] *= sum(along[rows.start : rows.stop]) / sum(along)
     width, height = share * _size(figure)
     return float(width), float(height)
 

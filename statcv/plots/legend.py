@@ -53,7 +53,7 @@ class FittedLegend:
 
         self.ax, self.place, self.handles, self.title = ax, place, handles, title
         self.size = float(mpl.rcParams["font.size"]) / 1.2
-        self.usual, self.spared = self.size, 0
+        self.usual, self.spared, self.width = self.size, 0, 0.0
         self.line = 1.2 * float(mpl.rcParams["lines.linewidth"])
         self.made = self._make(place, 1)
         if place is None:
@@ -82,7 +82,7 @@ class FittedLegend:
         Parameters
         ----------
         width, height : float
-            Size of the Axes with all their labels.
+            Room for a legend below, and for the Axes with all their labels.
         inside : float
             Width of the Axes themselves.
         scale : float
@@ -90,7 +90,7 @@ class FittedLegend:
         renderer
             What measures texts.
         """
-        self.size, self.spared = self.usual * scale, 0
+        self.size, self.spared, self.width = self.usual * scale, 0, width
         if self.place is not None:
             self._make(self.place, 1)
             self._wrap(0.8 * inside, renderer)
@@ -105,10 +105,10 @@ class FittedLegend:
                 return
             self._draw_below(width, renderer)
 
-    def settle(self, width: float, renderer: Any) -> None:
+    def settle(self, renderer: Any) -> None:
         """Move the legend below what is drawn there, or out of a corner with curves."""
         if self.inside and self._covers(renderer):
-            self._draw_below(width, renderer)
+            self._draw_below(self.width, renderer)
         if not self.inside:
             self._place_below(renderer)
 

@@ -185,6 +185,18 @@ def test_nothing_overlaps_or_is_cut_in_a_grid(read, name, width):
     assert faults(figure) == []
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", [None, "constrained"])
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", ["students", "one"])
+def test_nothing_overlaps_or_is_cut_in_two_rows(read, name, width, layout):
+    figure, axes = plt.subplots(2, 2, figsize=(2 * width, 2 * width), layout=layout)
+    plots = (draws.plot_roc, draws.plot_calibration, draws.plot_predicted)
+    for draw, ax in zip((*plots, draws.plot_risk), axes.flat, strict=True):
+        draw(read[name], ax=ax)
+    assert faults(figure) == []
+
+
 PANELS = {
     "students": lambda r: r["students"].plot(),
     "one": lambda r: r["one"].plot(),
