@@ -197,13 +197,8 @@ def _scheme_parts(result: Readable) -> list[Part]:
     if plan.rebalance in BALANCED:
         parts.append((4, f", {BALANCED[plan.rebalance]}"))
     if strata is not None and scheme.splits != "units":
-        same = (
-            f"of the same {strata.label}"
-            if strata.identifies
-            else (f"of equal {strata.label}")
-        )
-        noun = "group" if strata.identifies else "value"
-        parts.append((2, f", records {same} kept together"))
+        same, noun = ("the same", "group") if strata.identifies else ("equal", "value")
+        parts.append((2, f", records of {same} {strata.label} kept together"))
         parts.append((4, f" ({plural(strata.count, noun)})"))
     return parts
 
