@@ -168,7 +168,12 @@ DATA = {
     *("simulate_ehr", "EhrPopulation.draw"),
 }
 # Frames of text from which a summary is made.
-TEXT = {"OptimismTable.shown", "FullModel.labelled", "models.tuning.chosen_table"}
+TEXT = {
+    "PaperTable.cells",
+    "OptimismTable.shown",
+    "FullModel.labelled",
+    "models.tuning.chosen_table",
+}
 
 OBJECTS = {
     "AgreedThresholds": lambda m: agreed_thresholds(m),
