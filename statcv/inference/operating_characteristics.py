@@ -1,8 +1,7 @@
 """Coverage of intervals, and error rates of tests and comparisons, in simulations.
 
-The numbers come from the study in ``vignettes/studies/inference`` and ship with the
-package. The study has two normal classes and ridge logistic regression with four
-covariates; each of two models that are compared has two of the covariates.
+The study, in ``vignettes/studies/inference``, has two normal classes and ridge logistic
+regression with four covariates; two models that are compared have two of them each.
 """
 
 from __future__ import annotations

@@ -24,9 +24,9 @@ from statcv.models.batched.fits import FittedFolds, FoldFits
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.near import fit_class_folds, sure_fits
 from statcv.models.batched.own_matrices import Regression, fit_own_folds
+from statcv.models.batched.own_ridges import fit_own_ridges
 from statcv.models.batched.predictions import by_linear_predictor, names_of
 from statcv.models.batched.row_space import (
-    fit_own_ridges,
     in_row_space,
     row_space,
 )

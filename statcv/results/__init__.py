@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from statcv.results.call import Call
-    from statcv.results.refits import FullModel
+    from statcv.results.final import FullModel
     from statcv.results.result import CVResult
 
 __all__ = ["CVResult", "Call", "FullModel"]
 
-_HOME_OF = {"CVResult": "result", "Call": "call", "FullModel": "refits"}
+_HOME_OF = {"CVResult": "result", "Call": "call", "FullModel": "final"}
 
 
 def __getattr__(name: str) -> Any:

@@ -9,7 +9,8 @@ import pandas as pd
 from statcv.inference import RandomEffects, Readable
 from statcv.metrics import Metric
 from statcv.results.call import Call
-from statcv.results.refits import FullModel, Refits
+from statcv.results.final import FullModel
+from statcv.results.refits import Refits
 from statcv.results.summary import Summary
 
 

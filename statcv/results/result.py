@@ -62,8 +62,9 @@ from statcv.results import tidy as tidying
 from statcv.results.call import Call
 from statcv.results.estimates import jackknife, named_estimate
 from statcv.results.export import Exports, PaperTable
+from statcv.results.final import FullModel
 from statcv.results.in_words import rows_in_words, short_text
-from statcv.results.refits import FullModel, Refits, Running
+from statcv.results.refits import Refits, Running
 from statcv.results.skill import test_of_skill
 from statcv.results.summary import Summary
 from statcv.results.text import summarise, with_optimism

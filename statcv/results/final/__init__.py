@@ -1,6 +1,7 @@
 """The model fitted to all rows, as something to hand over."""
 
 from statcv.results.final.equation import Equation, Part, equation_of
+from statcv.results.final.model import FullModel
 from statcv.results.final.points import PointScore, points_of
 from statcv.results.final.published import published_model
 from statcv.results.final.shrinkage import shrunk_equation
@@ -13,6 +14,7 @@ from statcv.results.final.written import (
 
 __all__ = [
     "Equation",
+    "FullModel",
     "Part",
     "PointScore",
     "WrittenModel",
