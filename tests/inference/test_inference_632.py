@@ -256,7 +256,8 @@ def test_metrics_and_summary_show_the_rules_for_bootstrap_samples_only(data):
     summary = result.summary()
     assert {".632", ".632+"} <= set(next(iter(summary.shown.values())).columns)
     parts = result.estimate("auroc", ".632+").parts
-    told = [note for note in summary.notes if ".632+ value" in note]
+    notes = result.summary(notes=True).notes
+    told = [note for note in notes if ".632+ value" in note]
     assert len(told) == 1
     for number in (parts.apparent, parts.out_of_bag, 0.5, parts.plus):
         assert f"{number:.3f}" in told[0]

@@ -186,8 +186,8 @@ def test_holm_and_benjamini_hochberg_stand_side_by_side(several):
     assert len(table) == 6
     assert np.allclose(table["p_bh"], false_discovery_control(table["p"]))
     assert (table["p_holm"] >= table["p_bh"] - 1e-12).all()
-    assert "p (BH)" in str(scv.compare(**several, adjust="bh"))
-    plain = str(scv.compare(**several, adjust="none"))
+    assert "p (BH)" in str(scv.compare(**several, adjust="bh").summary())
+    plain = str(scv.compare(**several, adjust="none").summary(notes=True))
     assert "6 p-values are not adjusted" in plain
     assert "p (Holm)" not in plain
 
