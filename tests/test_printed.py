@@ -467,7 +467,8 @@ def classes() -> dict[str, type]:
 def members(one: type) -> dict[str, str]:
     """The annotations of what the public members of a class return."""
     found = {f.name: str(f.type) for f in fields(one)} if is_dataclass(one) else {}
-    for name, value in inspect.getmembers_static(one):
+    for name in dir(one):
+        value = inspect.getattr_static(one, name)
         wrapped = getattr(value, "fget", None) or getattr(value, "func", None)
         function = wrapped or getattr(value, "__func__", value)
         if inspect.isfunction(function) and function.__module__.startswith("statcv."):
