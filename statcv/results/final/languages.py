@@ -15,6 +15,7 @@ from statcv.results.final.expressions import (
     Number,
     Spline,
 )
+from statcv.results.writers import latex
 
 Cases = list[tuple[str, str]]  # conditions, each with a value
 
@@ -297,15 +298,11 @@ TEXT = Language(
     ),
     missing="none",
 )
-_TEX = str.maketrans(
-    {character: "\\" + character for character in "&%$#_{}"}
-    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-)
 
 
 def latex_text(text: str) -> str:
     """Return text as it stands in a formula of LaTeX."""
-    return rf"\text{{{str(text).translate(_TEX)}}}"
+    return rf"\text{{{latex(text)}}}"
 
 
 LATEX = Language(

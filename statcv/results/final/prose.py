@@ -15,6 +15,7 @@ from statcv.results.final.languages import (
     latex_number,
     latex_text,
 )
+from statcv.results.writers import plain
 
 if TYPE_CHECKING:
     from statcv.results.final.equation import Equation, Part
@@ -220,26 +221,22 @@ def to_markdown(equation: Equation) -> str:
     """Return a table of coefficients and what they multiply, and one per function."""
     writer, made = _Writer(_PLAIN, equation.digits), []
     for head, parts in zip(_heads(equation), equation.parts, strict=True):
-        made += _table(f"**{_escaped(head)}**", writer, [*map(writer.term, parts)])
+        made += _table(f"**{plain(head)}**", writer, [*map(writer.term, parts)])
     if equation.kind == "multiclass":
         made += [SOFTMAX, ""]
     for name, one in writer.functions.items():
         if isinstance(one, Spline):
-            made += _table(_escaped(name), writer, writer.definition(one))
+            made += _table(plain(name), writer, writer.definition(one))
             continue
-        made += [f"{_escaped(name)} is", "", "| code | level |", "| --: | :-- |"]
-        made += [f"| {code} | {_escaped(level)} |" for code, level in _codes(one)]
+        made += [f"{plain(name)} is", "", "| code | level |", "| --: | :-- |"]
+        made += [f"| {code} | {plain(level)} |" for code, level in _codes(one)]
         made.append("")
     return "\n".join([*made, *([BEYOND, ""] if writer.cut else [])])
 
 
 def _table(head: str, writer: _Writer, terms: list[_Term]) -> list[str]:
     rows = [
-        f"| {one.number:.{writer.digits}g} | {_escaped(one.product)} |" for one in terms
+        f"| {one.number:.{writer.digits}g} | {plain(one.product)} |" for one in terms
     ]
     head += " is the sum of"
     return [head, "", "| coefficient | times |", "| --: | :-- |", *rows, ""]
-
-
-def _escaped(text: str) -> str:
-    return "".join("\\" + c if c in "\\`*_{}[]<>|~" else c for c in text)
