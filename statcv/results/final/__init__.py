@@ -5,7 +5,6 @@ from statcv.results.final.model import FullModel
 from statcv.results.final.points import PointScore, points_of
 from statcv.results.final.published import published_model
 from statcv.results.final.shrinkage import shrunk_equation
-from statcv.results.final.validation import validate
 from statcv.results.final.written import (
     WrittenModel,
     load_model,
@@ -24,5 +23,4 @@ __all__ = [
     "published_model",
     "save_equation",
     "shrunk_equation",
-    "validate",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from statcv.models import Fit, Model
 from statcv.results.final.equation import Equation, equation_of
 from statcv.results.final.points import PointScore, points_of
 from statcv.results.final.shrinkage import shrunk_equation
-from statcv.results.final.validation import validate
+from statcv.results.final.validation import Validated
 from statcv.results.final.written import WrittenModel, save_equation
 from statcv.tables import Table, Values, wrapped
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 OF_FULL_FIT = "Predictions of the fit to all rows, which are not cross-validated"
 
 
-class FullModel:
+class FullModel(Validated):
     """The model fitted to all rows; it is not cross-validated.
 
     Attributes
@@ -219,69 +219,8 @@ class FullModel:
         """
         save_equation(self.equation(), path)
 
-    def validate(
-        self,
-        new: object,
-        *,
-        outcome: str | None = None,
-        stratify: str | None = None,
-        threshold: float | None = None,
-        metrics: str | Sequence[str] | None = None,
-        seed: int | None = None,
-    ) -> CVResult:
-        """Return the external validation of the model on other records.
-
-        Parameters
-        ----------
-        new : data frame
-            Records with the outcome and the columns of the model. Rows in which one of
-            these is missing are left out, and counted.
-        outcome : str, optional
-            Column of the outcome; that of the model unless given.
-        stratify : str, optional
-            Column whose equal values identify the records of one cluster, such as a
-            patient.
-        threshold : float, optional
-            Probability at which and above which the positive class is predicted.
-        metrics : str or sequence of str, optional
-            Metrics to be estimated, as in :func:`statcv.cv`.
-        seed : int, optional
-            Seed for intervals and tests that use random draws.
-
-        Returns
-        -------
-        CVResult
-            A result as :func:`statcv.from_predictions` returns it, whose intervals
-            count the records of ``new`` alone, since nothing is fitted to them.
-
-        Raises
-        ------
-        ColumnError
-            If a column is missing.
-        DataError
-            If a level is not known, or no row is complete.
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> data = scv.load_data("ehr")
-        >>> old, new = data[data.site != "D"], data[data.site == "D"]
-        >>> res = scv.cv("y ~ x1 + x2 + x3", old, k=5, seed=1)
-        >>> val = res.final.validate(new, stratify="patient_id")
-        >>> round(float(val.estimate("auroc")), 3)
-        0.747
-        """
-        known = self._design.outcome
-        return validate(
-            self,
-            new,
-            known.name if outcome is None else outcome,
-            known.positive,
-            stratify,
-            threshold=threshold,
-            metrics=metrics,
-            seed=seed,
-        )
+    def _validated(self) -> tuple[str, Any]:
+        return self._design.outcome.name, self._design.outcome.positive
 
     def labelled(
         self, predicted: NDArray[np.float64], labels: pd.Index[Any], name: str

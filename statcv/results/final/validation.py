@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -15,82 +16,116 @@ if TYPE_CHECKING:
     from statcv.results.result import CVResult
 
 
-class Predicts(Protocol):
-    """A model that predicts for the rows of a data frame."""
+class Validated:
+    """A model that predicts the rows of a data frame, and can be validated there."""
 
     @property
     def described(self) -> str:
         """How it is called in print."""
+        raise NotImplementedError
 
     def predict(self, new: object) -> pd.Series[Any] | pd.DataFrame:
         """Return predictions, with one column per class for more than two."""
+        raise NotImplementedError
 
+    def _validated(self) -> tuple[str, Any]:
+        """Return the outcome, and its positive class if it has two."""
+        raise NotImplementedError
 
-def validate(
-    model: Predicts,
-    new: object,
-    outcome: str,
-    positive: object,
-    stratify: str | None,
-    **named: Any,
-) -> CVResult:
-    """Predict other records, and return the result of an external validation.
+    def validate(
+        self,
+        new: object,
+        *,
+        outcome: str | None = None,
+        stratify: str | None = None,
+        threshold: float | None = None,
+        metrics: str | Sequence[str] | None = None,
+        seed: int | None = None,
+    ) -> CVResult:
+        """Return the external validation of the model on other records.
 
-    Parameters
-    ----------
-    model : Predicts
-    new : data frame
-        The other records.
-    outcome : str
-        Their outcome.
-    positive : object
-        The positive class, or None if there are no two classes.
-    stratify : str, optional
-        Column whose equal values identify the records of one cluster.
-    **named
-        Further arguments of :func:`statcv.from_predictions`.
-    """
-    # a verb makes the result, as that of predictions from other software
-    from statcv.verbs.from_predictions import from_predictions
+        Parameters
+        ----------
+        new : data frame
+            Records with the outcome and the columns of the model. Rows in which one of
+            these is missing are left out, and counted.
+        outcome : str, optional
+            Column of the outcome; that of the model unless given.
+        stratify : str, optional
+            Column whose equal values identify the records of one cluster, such as a
+            patient.
+        threshold : float, optional
+            Probability at which and above which the positive class is predicted.
+        metrics : str or sequence of str, optional
+            Metrics to be estimated, as in :func:`statcv.cv`.
+        seed : int, optional
+            Seed for intervals and tests that use random draws.
 
-    frame = as_frame(new)
-    for column in [outcome, *([stratify] if stratify else [])]:
-        if column not in frame.columns:
-            hint = suggestion(column, frame.columns)
-            raise ColumnError(f"the new data lack the column {column!r}.{hint}")
-    predicted = model.predict(frame)
-    made = pd.DataFrame(predicted)
-    names = [_unused(f"predicted {name}".strip(), frame) for name in _names(predicted)]
-    made.columns = pd.Index(names)
-    complete = made.notna().all(axis=1) & frame[outcome].notna()
-    if not complete.any():
-        raise DataError(
-            "no row of the new data has the outcome and all columns of the model."
+        Returns
+        -------
+        CVResult
+            A result as :func:`statcv.from_predictions` returns it, whose intervals
+            count the records of ``new`` alone, since nothing is fitted to them.
+
+        Raises
+        ------
+        ColumnError
+            If a column is missing.
+        DataError
+            If a level is not known, or no row is complete.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> data = scv.load_data("ehr")
+        >>> old, new = data[data.site != "D"], data[data.site == "D"]
+        >>> res = scv.cv("y ~ x1 + x2 + x3", old, k=5, seed=1)
+        >>> val = res.final.validate(new, stratify="patient_id")
+        >>> round(float(val.estimate("auroc")), 3)
+        0.747
+        """
+        # a verb makes the result, as that of predictions from other software
+        from statcv.verbs.from_predictions import from_predictions
+
+        known, positive = self._validated()
+        outcome = known if outcome is None else outcome
+        frame = as_frame(new)
+        for column in [outcome, *([stratify] if stratify else [])]:
+            if column not in frame.columns:
+                hint = suggestion(column, frame.columns)
+                raise ColumnError(f"the new data lack the column {column!r}.{hint}")
+        predicted = self.predict(frame)
+        made = pd.DataFrame(predicted)
+        several = isinstance(predicted, pd.DataFrame)
+        ends = [f" {level}" for level in made.columns] if several else [""]
+        names = [_unused(f"predicted{end}", frame) for end in ends]
+        made.columns = pd.Index(names)
+        complete = made.notna().all(axis=1) & frame[outcome].notna()
+        if not complete.any():
+            raise DataError(
+                "no row of the new data has the outcome and all columns of the model."
+            )
+        if lost := int((~complete).sum()):
+            warn(
+                f"{plural(lost, 'row')} of {len(frame)} lack the outcome or a column "
+                "that the model uses, and were left out.",
+                MissingDataWarning,
+            )
+        columns: Any = names[0]
+        if isinstance(predicted, pd.DataFrame):
+            columns = dict(zip(predicted.columns, names, strict=True))
+        result = from_predictions(
+            frame.join(made)[complete],
+            observed=outcome,
+            predicted=columns,
+            cluster=stratify,
+            positive=positive,
+            threshold=threshold,
+            metrics=metrics,
+            seed=seed,
         )
-    if lost := int((~complete).sum()):
-        warn(
-            f"{plural(lost, 'row')} of {len(frame)} lack the outcome or a column that "
-            "the model uses, and were left out.",
-            MissingDataWarning,
-        )
-    several = isinstance(predicted, pd.DataFrame)
-    columns = dict(zip(predicted.columns, names, strict=True)) if several else names[0]
-    result = from_predictions(
-        frame.join(made)[complete],
-        observed=outcome,
-        predicted=columns,
-        cluster=stratify,
-        positive=positive,
-        **named,
-    )
-    learner: Any = result.learner
-    return replace(result, learner=replace(learner, label=model.described))
-
-
-def _names(predicted: pd.Series[Any] | pd.DataFrame) -> list[str]:
-    return (
-        [*map(str, predicted.columns)] if isinstance(predicted, pd.DataFrame) else [""]
-    )
+        learner: Any = result.learner
+        return replace(result, learner=replace(learner, label=self.described))
 
 
 def _unused(name: str, frame: pd.DataFrame) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,12 +22,12 @@ from statcv.results.final.expressions import (
     as_plain,
     from_plain,
 )
-from statcv.results.final.validation import validate
+from statcv.results.final.validation import Validated
 from statcv.tables import WIDTH, Table, Values
 from statcv.words import joined, listed
 
 if TYPE_CHECKING:
-    from statcv.results.result import CVResult
+    pass
 
 OF_EQUATION = "Predictions by the equation of a model"
 FORMAT = "statcv equation, version 1"
@@ -35,7 +35,7 @@ KINDS = ("binary", "continuous", "multiclass")
 
 
 @dataclass(frozen=True)
-class WrittenModel:
+class WrittenModel(Validated):
     """A model as its equation, which predicts and can be validated.
 
     Attributes
@@ -78,59 +78,9 @@ class WrittenModel:
         table = pd.DataFrame(predicted, index=frame.index, columns=columns)
         return Table(table, OF_EQUATION, indexed=True)
 
-    def validate(
-        self,
-        new: object,
-        *,
-        outcome: str | None = None,
-        stratify: str | None = None,
-        threshold: float | None = None,
-        metrics: str | Sequence[str] | None = None,
-        seed: int | None = None,
-    ) -> CVResult:
-        """Return the external validation of the model on other records.
-
-        Parameters
-        ----------
-        new : data frame
-            Records with the outcome and the columns of the model. Rows in which one of
-            these is missing are left out, and counted.
-        outcome : str, optional
-            Column of the outcome; that of the model unless given.
-        stratify : str, optional
-            Column whose equal values identify the records of one cluster, such as a
-            patient.
-        threshold : float, optional
-            Probability at which and above which the positive class is predicted.
-        metrics : str or sequence of str, optional
-            Metrics to be estimated, as in :func:`statcv.cv`.
-        seed : int, optional
-            Seed for intervals and tests that use random draws.
-
-        Returns
-        -------
-        CVResult
-            A result as :func:`statcv.from_predictions` returns it, whose intervals
-            count the records of ``new`` alone, since nothing is fitted to them.
-
-        Raises
-        ------
-        ColumnError
-            If a column is missing.
-        DataError
-            If a level is not known, or no row is complete.
-        """
+    def _validated(self) -> tuple[str, Any]:
         known = self.written
-        return validate(
-            self,
-            new,
-            known.outcome if outcome is None else outcome,
-            known.levels[1] if known.kind == "binary" else None,
-            stratify,
-            threshold=threshold,
-            metrics=metrics,
-            seed=seed,
-        )
+        return known.outcome, known.levels[1] if known.kind == "binary" else None
 
     def save(self, path: str | Path) -> None:
         """Write the equation to a file, as :func:`statcv.load_model` reads it."""
