@@ -1,8 +1,8 @@
-"""Logistic regression: unpenalised, ridge, or Firth's."""
+"""Logistic regression: unpenalised, ridge, elastic net, or Firth's."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
@@ -31,6 +31,7 @@ from statcv.models.batched.row_space import (
     row_space,
 )
 from statcv.models.batched.separate import fit_alone
+from statcv.models.elastic_net import fit_elastic_folds
 from statcv.models.families import free_classes, width_of
 from statcv.models.firth import fit_firth, fit_firth_folds, sure_firth_fits
 from statcv.models.flic import correct_intercepts
@@ -47,10 +48,11 @@ class Logit(Constructed):
 
     Parameters
     ----------
-    C : float, optional
+    C : float or sequence of float, optional
         Inverse strength of a ridge penalty in scikit-learn's convention: the objective
         is ``C × negative log-likelihood + ½ Σ β²``, without the intercept. None, the
-        default, means no penalty, as in R's ``glm``.
+        default, means no penalty, as in R's ``glm``. Of several values
+        :func:`statcv.cv` chooses one inside every training set, as ``tune=`` does.
     firth : bool, default False
         Whether to use Firth's penalised likelihood, as in R's ``logistf``, for two
         classes: coefficients are finite under separation too, and their bias of order
@@ -62,9 +64,14 @@ class Logit(Constructed):
         R's ``logistf::flic``, so that the mean of the fitted probabilities is the share
         of the positive class. It is the choice for predictions.
     standardize : bool, default False
-        Whether the ridge acts on columns divided by their standard deviation in the
+        Whether the penalty acts on columns divided by their standard deviation in the
         training set of each fit, as in R's ``glmnet`` and after scikit-learn's
         ``StandardScaler``. Coefficients are those of the columns as they are.
+    l1_ratio : float, default 0.0
+        The part of the penalty on absolute values, for two classes: above 0 it is
+        ``Σ (l1_ratio |β| + (1 - l1_ratio) β² / 2)``, an elastic net, which leaves out
+        columns; 1 is the lasso. ``1 / (C n)`` is the ``lambda`` of R's ``glmnet`` for n
+        training records, and ``l1_ratio`` its ``alpha``.
 
     Examples
     --------
@@ -78,22 +85,39 @@ class Logit(Constructed):
     "logistic regression, Firth's penalty, intercept corrected"
     >>> Logit(C=1.0, standardize=True).label
     'ridge logistic regression, C = 1, standardized columns'
+    >>> Logit(C=1.0, l1_ratio=0.5).label
+    'elastic net logistic regression, C = 1, l1_ratio = 0.5'
 
     References
     ----------
     Firth (1993), Biometrika 80:27; Puhr, Heinze, Nold, Lusa & Geroldinger (2017),
-    Statistics in Medicine 36:2302 (FLIC).
+    Statistics in Medicine 36:2302 (FLIC); Zou & Hastie (2005), Journal of the Royal
+    Statistical Society B 67:301.
     """
 
-    C: float | None = None
+    C: float | Sequence[float] | None = None
     firth: bool = False
     standardize: bool = False
     flic: bool = False
+    l1_ratio: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.C is not None and not (is_number(self.C) and self.C > 0):
-            shown = described(self.C)
-            raise ModelError(f"C must be a positive number or None, not {shown}.")
+        if isinstance(self.C, (list, tuple, np.ndarray)):
+            object.__setattr__(self, "C", tuple(self.C))
+        if self.C is not None and not self.strengths:
+            raise ModelError("C has no values to choose from.")
+        for C in self.strengths:
+            if not (is_number(C) and C > 0):
+                shown = described(C)
+                raise ModelError(f"C must be a positive number or None, not {shown}.")
+        if not (is_number(self.l1_ratio) and 0 <= self.l1_ratio <= 1):
+            shown = described(self.l1_ratio)
+            raise ModelError(f"l1_ratio must be a number from 0 to 1, not {shown}.")
+        if self.l1_ratio and self.C is None:
+            raise ModelError(
+                f"Logit(l1_ratio={self.l1_ratio:g}) needs the strength of its penalty: "
+                "C=1.0, or several values of which every training set chooses one."
+            )
         for name in ("firth", "standardize", "flic"):
             value = getattr(self, name)
             if not isinstance(value, (bool, np.bool_)):
@@ -116,15 +140,43 @@ class Logit(Constructed):
         if self.has_firth:
             corrected = ", intercept corrected" if self.flic else ""
             return f"logistic regression, Firth's penalty{corrected}"
-        if self.C is None or np.isinf(self.C):
+        if not self.penalised:
             return "logistic regression, unpenalised"
+        name = "elastic net" if self.l1_ratio else "ridge"
+        name = "lasso" if self.l1_ratio == 1 else name
+        ratio = f", l1_ratio = {self.l1_ratio:g}" if name == "elastic net" else ""
         columns = ", standardized columns" if self.standardize else ""
-        return f"ridge logistic regression, C = {self.C:g}{columns}"
+        values = ", ".join(f"{C:g}" for C in self.strengths)
+        return f"{name} logistic regression, C = {values}{ratio}{columns}"
 
     @property
     def capabilities(self) -> Capabilities:
         """A ridge determines the coefficients of dependent columns too."""
+        if self.selects:
+            return Capabilities(fits_together=True)
         return _capabilities(self.penalised, self.has_firth, bool(self.flic))
+
+    @property
+    def strengths(self) -> tuple[float, ...]:
+        """The values of ``C`` among which is chosen, one if it is a number."""
+        if self.C is None:
+            return ()
+        return tuple(self.C) if isinstance(self.C, Sequence) else (self.C,)
+
+    @property
+    def strength(self) -> float:
+        """The value of ``C`` in a fit, infinite without a penalty.
+
+        Raises
+        ------
+        ModelError
+            If there are several.
+        """
+        if len(self.strengths) > 1:
+            raise ModelError(
+                "a fit needs one value of C; cv() chooses among several of them."
+            )
+        return float(self.strengths[0]) if self.strengths else np.inf
 
     @property
     def has_firth(self) -> bool:
@@ -133,8 +185,13 @@ class Logit(Constructed):
 
     @property
     def penalised(self) -> bool:
-        """Whether there is a ridge."""
-        return self.C is not None and not np.isinf(self.C)
+        """Whether there is a penalty on the size of coefficients."""
+        return any(np.isfinite(C) for C in self.strengths)
+
+    @property
+    def selects(self) -> bool:
+        """Whether the penalty leaves out columns."""
+        return self.penalised and self.l1_ratio > 0
 
     def check(self, kind: str) -> None:
         """Raise ModelError for an outcome that it does not fit."""
@@ -144,11 +201,18 @@ class Logit(Constructed):
                 "Firth's penalty is implemented for two classes only; for more, use "
                 "a ridge, Logit(C=1.0)."
             )
+        if self.selects and kind == "multiclass":
+            raise ModelError(
+                "an elastic net is implemented for two classes only; for more, use a "
+                "ridge, Logit(C=1.0), or scikit-learn's LogisticRegression."
+            )
 
     def fit(self, training: TrainingSet) -> PlainFit:
         """Fit the training set."""
         self.check(training.kind)
         refuse_missing(training, "logistic regression")
+        if self.selects:
+            return self._fit_elastic(training)
         ridge, solved = self.ridge(training), self._optimum(training)
         beta, before = solved.beta, None
         if self.flic:
@@ -171,6 +235,8 @@ class Logit(Constructed):
         refuse_missing(records, "logistic regression")
         if self.flic:
             return self._fit_flic_folds(records, folds)
+        if self.selects:
+            return next(fit_path([self], records, folds))
         own = self.own_ridges(records, folds)
         if folds.matrices is not None:
             if own is not None and records.X.shape[1] > len(records.X):
@@ -193,6 +259,21 @@ class Logit(Constructed):
         penalty = ridge if own is None else own
         return by_linear_predictor(fits, records, folds, _mean(records), penalty)
 
+    def _fit_elastic(self, training: TrainingSet) -> PlainFit:
+        (fits,) = fit_elastic_folds(
+            [self.strength],
+            self.l1_ratio,
+            self.standardize,
+            training,
+            Folds.leaving_out([[]]),
+        )
+        beta = fits.coefficients[0]
+        return PlainFit(
+            partial(_probability, beta),
+            dict(zip(training.names, beta.tolist(), strict=True)),
+            bool(fits.converged[0]),
+        )
+
     def _fit_flic_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds:
         """Fit by Firth's penalty, and correct the intercepts."""
         firth, ridge = replace(self, firth=True, flic=False), self.ridge(records)
@@ -206,7 +287,7 @@ class Logit(Constructed):
     def ridge(self, training: TrainingSet) -> Matrix:
         """Return the strength of the penalty on each column, shape (p,)."""
         # C × loss + ½ Σ β² has its optimum where loss + Σ β² / 2C has it
-        ridge = np.full(training.X.shape[1], 0.0 if self.C is None else 1 / self.C)
+        ridge = np.full(training.X.shape[1], 1 / self.strength)
         if self.standardize and self.penalised:
             # the square of sd × β, the coefficient of the column over its sd
             ridge *= variances(training.X, training.weights)
@@ -218,8 +299,7 @@ class Logit(Constructed):
         """Return the strength in each fit, (fits, p); None if it is the same in all."""
         if not (self.standardize and self.penalised):
             return None
-        assert self.C is not None
-        ridges = fold_variances(records, folds) / self.C
+        ridges = fold_variances(records, folds) / self.strength
         if records.intercept is not None:
             ridges[:, records.intercept] = 0.0
         return ridges
@@ -232,6 +312,19 @@ class Logit(Constructed):
         if space is None:
             return fit_alone(training, ridge)
         return space.original(fit_alone(space.rotated, space.rotated_ridge(ridge)))
+
+
+def fit_path(
+    models: Sequence[Logit], records: TrainingSet, folds: Folds
+) -> Iterator[FittedFolds]:
+    """Fit elastic nets that differ in ``C`` alone, in every fold."""
+    first, none = models[0], np.zeros(records.X.shape[1])
+    strengths = [model.strength for model in models]
+    path = fit_elastic_folds(
+        strengths, first.l1_ratio, first.standardize, records, folds
+    )
+    for fits in path:
+        yield by_linear_predictor(fits, records, folds, expit, none)
 
 
 def _mean(records: TrainingSet) -> Callable[[Matrix], Matrix]:

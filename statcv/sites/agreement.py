@@ -204,8 +204,10 @@ def _model(model: Any) -> dict[str, Any]:
         return {"kind": TREES}
     if isinstance(model, Linear):
         return {"kind": "linear", "C": None, "firth": False}
-    if isinstance(model, Logit) and not (model.standardize or model.flic):
-        strength = float(model.C) if model.penalised and model.C else None
+    if isinstance(model, Logit) and not (
+        model.standardize or model.flic or model.selects
+    ):
+        strength = model.strength if model.penalised else None
         return {"kind": "logit", "C": strength, "firth": bool(model.firth)}
     raise ModelError(
         f"{getattr(model, 'label', type(model).__name__)} is not available over "

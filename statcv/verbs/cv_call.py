@@ -43,6 +43,7 @@ from statcv.models.likelihood import Gaussian
 from statcv.models.thresholds import with_threshold
 from statcv.models.tuning import (
     Tuned,
+    given_choices,
     model_to_tune,
     parts_with_folds,
     tuned_model,
@@ -197,14 +198,15 @@ class CVCall(Printed):
             weights = row_weights(given.weights, table, design.kept)
         outcome = design.outcome
         learner = resolve_model(model_to_tune(self.tune, given.model), outcome.kind)
+        tune, learner = given_choices(self.tune, learner)
         choose = partial(choose_metrics, self.metrics, outcome)
         choose()  # refuse unknown names before any fit
         holdout.warn(design.kept)
         columns = design.formula.outcome_columns
         plan = holdout.plan(design.kept, outcome, columns, seed)
         _check_weights(weights, plan, design)
-        if self.tune is not None:
-            learner = tuned_model(self.tune, learner, outcome, plan)
+        if tune is not None:
+            learner = tuned_model(tune, learner, outcome, plan)
         tuned = learner
         learner, threshold = with_threshold(learner, self.threshold, outcome.kind)
         omitted = None

@@ -3,6 +3,7 @@
 from statcv.models.tuning.chosen import choices, warn_of_edges
 from statcv.models.tuning.grid import chosen_table
 from statcv.models.tuning.resolve import (
+    given_choices,
     model_to_tune,
     parts_with_folds,
     tuned_model,
@@ -16,6 +17,7 @@ __all__ = [
     "Tuning",
     "choices",
     "chosen_table",
+    "given_choices",
     "model_to_tune",
     "parts_with_folds",
     "tuned_model",

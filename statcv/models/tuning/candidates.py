@@ -12,6 +12,7 @@ from statcv.models.batched.fits import FittedFolds, fit_all_folds, with_new_leve
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.batched.row_space import row_space
+from statcv.models.logit import fit_path
 from statcv.models.tuning.logit_path import fit_logit_path, is_quicker_by_itself
 from statcv.numeric.logistic import expit
 
@@ -23,6 +24,8 @@ def fit_candidates(
 
     Ridge logistic regressions that differ in ``C`` are fitted as one path.
     """
+    if _are_elastic(models) and folds.matrices is None:
+        return _net_path(models, records, folds)
     ridges: list[Any] = [model for model in models if _is_ridge(model)]
     alike = len({getattr(model, "standardize", None) for model in ridges}) == 1
     path = alike and folds.matrices is None and len(ridges) == len(models) > 1
@@ -40,7 +43,14 @@ def fit_candidates(
 
 
 def _is_ridge(model: Model) -> bool:
-    return type(model) is Logit and not model.has_firth
+    return type(model) is Logit and not (model.has_firth or model.selects)
+
+
+def _are_elastic(models: list[Model]) -> bool:
+    """Return whether models are elastic nets that differ in ``C`` alone."""
+    nets = [one for one in models if isinstance(one, Logit) and one.selects]
+    alike = {(one.l1_ratio, one.standardize) for one in nets}
+    return len(nets) == len(models) and len(alike) == 1
 
 
 def _ridge_path(
@@ -66,6 +76,13 @@ def _ridge_path(
         # a ridge of 1 / C on scaled columns is one of variance / C as they are
         penalty = Logit(C).ridge(records) if spread is None else spread / C
         fitted = by_linear_predictor(fits, records, folds, expit, penalty)
+        yield with_new_levels(fitted, records, folds) or fitted
+
+
+def _net_path(
+    models: list[Any], records: TrainingSet, folds: Folds
+) -> Iterator[FittedFolds]:
+    for fitted in fit_path(models, records, folds):
         yield with_new_levels(fitted, records, folds) or fitted
 
 

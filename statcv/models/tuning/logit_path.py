@@ -113,15 +113,11 @@ def _centres(models: list[Logit], records: TrainingSet) -> dict[int, Centre]:
     centres: dict[int, Centre] = {}
     near = None
     # under the strongest penalty 0 is a near start, and each optimum is near the next
-    for number in np.argsort([_strength(model) for model in models], kind="stable"):
+    for number in np.argsort([model.strength for model in models], kind="stable"):
         centre = find_centre(records, models[number].ridge(records), near)
         if centre is not None:
             centres[int(number)] = near = centre
     return centres
-
-
-def _strength(model: Logit) -> float:
-    return np.inf if model.C is None else float(model.C)
 
 
 def _along(
@@ -138,9 +134,9 @@ def _along(
     for number, centre in centres.items():
         penalties = None
         if spread is not None:
-            penalties = partial(diagonal, spread / _strength(models[number]))
+            penalties = partial(diagonal, spread / models[number].strength)
         problem = centre.problem(block, penalties)
-        place = float(np.log(_strength(models[number])))
+        place = float(np.log(models[number].strength))
         theta = np.tile(centre.theta, (len(block), 1))
         if places:
             # coefficients as a polynomial in log C, through the latest of them

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from statcv.errors import (
 )
 from statcv.folds import SCHEMES, FoldPlan
 from statcv.formula import Outcome
-from statcv.models import Model, Sklearn, TrainingSet
+from statcv.models import Logit, Model, Sklearn, TrainingSet
 from statcv.models.base import Capabilities
 from statcv.models.tuning.grid import chosen_table, for_tables
 from statcv.models.tuning.inner import InnerScheme
@@ -182,6 +182,26 @@ def model_to_tune(tune: Any, model: Any) -> Any:
             f"tune={type(tune).__name__}(…) already holds its model; leave model out."
         )
     return tune
+
+
+def given_choices(tune: Any, model: Model) -> tuple[Any, Model]:
+    """Return what is to be tuned, and the model, if this has several values of C.
+
+    Raises
+    ------
+    ArgumentError
+        If ``tune`` chooses ``C`` as well.
+    """
+    if not (isinstance(model, Logit) and len(model.strengths) > 1):
+        return tune, model
+    given = tune if isinstance(tune, Tuning) else Tuning(tune or {"C": model.C})
+    if tune is not None and "C" in given.grid:
+        raise ArgumentError(
+            f"tune= chooses C, of which the model has {len(model.strengths)} values as "
+            "well; give them once."
+        )
+    grid = {"C": model.strengths, **given.grid}
+    return replace(given, grid=grid), replace(model, C=model.strengths[0])
 
 
 def tuned_model(
