@@ -25,12 +25,12 @@ from statcv.numeric.logistic import expit
 Numbers = NDArray[np.intp]
 
 EXACT = 1e-10  # a negligible mean derivative of the log-likelihood of a record
-ROUGH = 1e-5  # one that is negligible on the way to the first strength that was asked
-MIN_RATIO = 0.7  # of a strength to the one before, for which columns are foreseen
+ROUGH = 1e-5  # a derivative that is negligible on the way between two strengths
+MIN_RATIO = 0.7  # the least ratio of a strength to the one before
 MAX_STEPS = 100  # Newton steps of a fit at most
 MAX_HALVINGS = 40  # times that such a step is halved at most
 MIN_NEW = 10  # columns that may enter a fit in one step
-SMALLEST = 1e-12  # a ridge, of the mean information, that makes it invertible
+SMALLEST = 1e-12  # the share of the information by which it becomes invertible
 
 
 def fit_elastic_folds(
