@@ -89,7 +89,11 @@ def test_nothing_is_said_in_an_odd_phrase(folder):
             phrase = " ".join(one.group().split())
             if phrase not in PERMITTED:
                 line = text.count("\n", 0, one.start()) + 1
-                instead = next(w for k, w in WORDS.items() if re.search(k, one.group()))
+                instead = next(
+                    say
+                    for phrase, say in WORDS.items()
+                    if re.compile(phrase).match(text, one.start())
+                )
                 odd.append(f"{name}:{line}: {phrase!r}; instead: {instead}")
     assert not odd, "\n".join(odd)
 
