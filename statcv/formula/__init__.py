@@ -16,7 +16,7 @@ from statcv.formula.outcome import Outcome
 from statcv.formula.parse import Formula, parse_formula
 from statcv.formula.quoting import quoted, without_signs_of_r
 from statcv.formula.row_values import row_values, row_weights
-from statcv.formula.scope import as_function_name, caller_scope
+from statcv.formula.scope import caller_scope, of_r
 from statcv.formula.terms import Terms
 from statcv.formula.text_numbers import why_text
 from statcv.formula.training_sets import TrainingSets
@@ -31,7 +31,6 @@ __all__ = [
     "Terms",
     "TrainingSets",
     "as_frame",
-    "as_function_name",
     "caller_scope",
     "counted",
     "dependent_columns",
@@ -40,6 +39,7 @@ __all__ = [
     "is_missing",
     "is_number",
     "make_design",
+    "of_r",
     "parse_formula",
     "plain_column",
     "quoted",

@@ -63,15 +63,6 @@ def column_factor(code: str, column: str, renamed: bool) -> Factor:
     return Factor(code, python, (column,), column)
 
 
-def as_function_name(name: str) -> str:
-    """Return the name of a function as it was written, if it shares one with a column.
-
-    >>> as_function_name("_function_log"), as_function_name("log")
-    ('log', 'log')
-    """
-    return name.removeprefix(ALIAS)
-
-
 @cache
 def transforms() -> Mapping[str, Any]:
     """Return the functions of every formula: patsy's, and the package's own."""

@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.arguments import check_types, is_whole
+from statcv.arguments import is_whole
 from statcv.errors import ArgumentError, EquationError
 from statcv.formula import Design
 from statcv.numeric.logistic import expit, softmax
-from statcv.results.final import code, prose
+from statcv.results.final import languages, prose
 from statcv.results.final.columns import Factors, column_factors
 from statcv.results.final.expressions import (
+    Call,
     Column,
+    Expression,
+    Levels,
+    Number,
     Spline,
-    columns_in,
     evaluate,
+    parts_of,
 )
 
 NEGLIGIBLE = 1e-6  # the change of a prediction by rounding that is negligible
 AGREEMENT = 1e-9  # the difference from the design matrix that rounding may make
 MAX_DIGITS = 17
+LARGEST = 700.0  # the largest number whose exponential all databases compute
 Floats = NDArray[np.float64]
 
 
@@ -47,11 +53,14 @@ class Part:
     coefficient: float
     factors: Factors = ()
 
-    def values(self, frame: pd.DataFrame) -> Floats:
+    def values(
+        self, frame: pd.DataFrame, known: dict[Column, Any] | None = None
+    ) -> Floats:
         """Return what it adds to the linear predictor of each row."""
+        known = {} if known is None else known
         made = np.full(len(frame), self.coefficient)
         for factor in self.factors:
-            made = made * evaluate(factor, frame)
+            made = made * evaluate(factor, frame, known)
         return made
 
 
@@ -90,21 +99,52 @@ class Equation:
     digits: int = MAX_DIGITS
 
     @cached_property
+    def expressions(self) -> tuple[Expression, ...]:
+        """All expressions in it, each as often as it occurs."""
+        parts = (part for parts in self.parts for part in parts)
+        factors = (one for part in parts for one in part.factors)
+        return tuple(inner for one in factors for inner in parts_of(one))
+
+    @property
     def columns(self) -> tuple[Column, ...]:
         """The columns of the data that it uses, in the order of the terms."""
-        every = (
-            one
-            for parts in self.parts
-            for part in parts
-            for factor in part.factors
-            for one in columns_in(factor)
-        )
-        return tuple(dict.fromkeys(every))
+        found = [one for one in self.expressions if isinstance(one, Column)]
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def names(self) -> list[str]:
+        """The names of these columns."""
+        return [one.name for one in self.columns]
 
     def linear(self, frame: pd.DataFrame) -> Floats:
         """Return the linear predictors, shape (n, predictors)."""
-        each = [sum(part.values(frame) for part in parts) for parts in self.parts]
-        return np.asarray(np.broadcast_arrays(np.zeros(len(frame)), *each)[1:]).T
+        known: dict[Column, Any] = {}
+        made = np.zeros((len(frame), len(self.parts)))
+        for k, parts in enumerate(self.parts):
+            for part in parts:
+                made[:, k] += part.values(frame, known)
+        made[frame[self.names].isna().any(axis=1).to_numpy()] = np.nan
+        return made
+
+    def results(self, names: Sequence[str]) -> list[Expression]:
+        """Return the predictions as expressions of linear predictors by their names."""
+        linear = [Column(name, "linear") for name in names]
+        if self.kind == "continuous":
+            return [*linear]
+        made: list[Expression] = []
+        for own in linear:
+            others = [one for one in linear if one != own]
+            gaps: list[Expression] = [Call("subtract", (own, one)) for one in others]
+            total: Expression = Number(1.0)
+            for gap in gaps or [own]:
+                one: Expression = gap
+                for sign, limit in (("greater", LARGEST), ("less", -LARGEST)):
+                    beyond = Call(sign, (gap, Number(limit)))
+                    one = Call("where", (beyond, Number(limit), one))
+                odds = Call("exp", (Call("negative", (one,)),))
+                total = Call("add", (total, odds))
+            made.append(Call("divide", (Number(1.0), total)))
+        return made
 
     def predict(self, data: pd.DataFrame) -> Floats:
         """Return predictions, shape (n,), or (n, classes) for more than two.
@@ -127,85 +167,41 @@ class Equation:
 
     def rounded(self, digits: int) -> Equation:
         """Return the equation with numbers of so many significant digits."""
-        return replace(
-            self,
-            digits=digits,
-            parts=tuple(
-                tuple(_rounded(part, digits) for part in parts) for parts in self.parts
-            ),
-        )
 
-    def __str__(self) -> str:
-        return prose.to_text(self)
+        def few(value: float) -> float:
+            return float(f"{value:.{digits}g}")
 
-    __repr__ = __str__
+        def part(one: Part) -> Part:
+            factors = tuple(_rounded(factor, few) for factor in one.factors)
+            return Part(one.name, few(one.coefficient), factors)
+
+        parts = tuple(tuple(map(part, parts)) for parts in self.parts)
+        return replace(self, digits=digits, parts=parts)
 
     def _repr_html_(self) -> str:
-        return prose.to_html(self)
+        return f"<pre>{escape(str(self))}</pre>"
 
-    def to_latex(self) -> str:
-        r"""Return LaTeX for ``amsmath``: an ``align*`` with a line for each term."""
-        return prose.to_latex(self)
+    __str__ = __repr__ = prose.to_text
+    to_latex, to_markdown = prose.to_latex, prose.to_markdown
+    to_python, to_r = languages.to_python, languages.to_r
+    to_sql, to_excel = languages.to_sql, languages.to_excel
 
-    def to_markdown(self) -> str:
-        """Return Markdown: a table of terms and coefficients, and of splines."""
-        return prose.to_markdown(self)
 
-    def to_python(self, name: str = "predict") -> str:
-        """Return a Python function of one record, which needs only ``math``.
-
-        Parameters
-        ----------
-        name : str, default "predict"
-            The name of the function.
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), k=4, seed=1)
-        >>> exec(res.final.equation().to_python())
-        >>> round(predict({"GPA": 3.5}), 3)
-        0.559
-        """
-        check_types(Equation.to_python, locals())
-        if not name.isidentifier():
-            raise ArgumentError(f"name={name!r} is not the name of a function.")
-        return code.to_python(self, name)
-
-    def to_r(self, name: str = "predict_outcome") -> str:
-        """Return an R function of a data frame."""
-        check_types(Equation.to_r, locals())
-        return code.to_r(self, name)
-
-    def to_sql(self, table: str) -> str:
-        """Return a query that adds predictions to the rows of a table.
-
-        It is understood by PostgreSQL, DuckDB and SQLite (with mathematical functions).
-
-        Parameters
-        ----------
-        table : str
-            The name of the table.
-        """
-        check_types(Equation.to_sql, locals())
-        return code.to_sql(self, table)
-
-    def to_excel(self, path: Any, data: object = None) -> None:
-        """Write a spreadsheet with a row for each record, and formulas that predict.
-
-        Parameters
-        ----------
-        path : str or path
-            The file, which ends in ``.xlsx``.
-        data : data frame, optional
-            Records to write; unless given, one empty row is there to fill in.
-
-        Raises
-        ------
-        MissingPackageError
-            If openpyxl is not installed.
-        """
-        code.to_excel(self, path, data)
+def _rounded(one: Expression, few: Callable[[float], float]) -> Expression:
+    """Round the splines of an expression."""
+    match one:
+        case Call(operation, arguments):
+            return Call(operation, tuple(_rounded(a, few) for a in arguments))
+        case Levels(of, values, otherwise):
+            return Levels(_rounded(of, few), values, otherwise)
+        case Spline(of, origin, coefficients, jumps):
+            return Spline(
+                _rounded(of, few),
+                few(origin),
+                tuple(map(few, coefficients)),
+                tuple((few(knot), k, few(d)) for knot, k, d in jumps),
+            )
+    return one
 
 
 def equation_of(
@@ -270,9 +266,9 @@ def _enough(equation: Equation, design: Design) -> int:
 
 def _check(design: Design, factors: Sequence[Factors]) -> None:
     """Check that the expressions give the matrix."""
-    frame, matrix = design.terms.frame, design.matrix
-    for name, own, column in zip(design.names, factors, matrix.T, strict=True):
-        found = Part(name, 1.0, own).values(frame)
+    known: dict[Column, Any] = {}
+    for name, own, column in zip(design.names, factors, design.matrix.T, strict=True):
+        found = Part(name, 1.0, own).values(design.terms.frame, known)
         size = max(float(np.nanmax(np.abs(column))), 1e-300)
         if not np.nanmax(np.abs(found - column)) <= AGREEMENT * size:
             raise EquationError(
@@ -282,61 +278,34 @@ def _check(design: Design, factors: Sequence[Factors]) -> None:
             )
 
 
-def _merged(design: Design, parts: Sequence[Part]) -> list[Part]:
+def _merged(design: Design, parts: Sequence[Part]) -> Iterator[Part]:
     """Add up the columns of each spline, which differ in their polynomials."""
-    made: list[Part] = []
-    places: dict[tuple[Any, ...], int] = {}
+    alike: dict[Any, list[tuple[Part, Spline]]] = {}
     for j, part in enumerate(parts):
         splines = [one for one in part.factors if isinstance(one, Spline)]
-        if len(splines) != 1:
-            made.append(part)
+        others = tuple(one for one in part.factors if not isinstance(one, Spline))
+        key: Any = part
+        if len(splines) == 1:
+            key = design.terms.term_of(j), others, splines[0].of, splines[0].origin
+        alike.setdefault(key, []).extend((part, one) for one in splines)
+    for key, own in alike.items():
+        if isinstance(key, Part):
+            if Number(0.0) not in key.factors:
+                yield key
             continue
-        spline = splines[0]
-        others = tuple(one for one in part.factors if one is not spline)
-        key = design.terms.term_of(j), others, spline.of, spline.origin
-        name, scaled = part.name, _scaled(spline, part.coefficient)
-        if key in places:
-            name, before = ":".join(key[0]), made[places[key]].factors[0]
-            assert isinstance(before, Spline)
-            scaled = _added(before, scaled)
-        else:
-            places[key] = len(made)
-            made.append(part)
-        made[places[key]] = Part(name, 1.0, (scaled, *others))
-    return made
-
-
-def _scaled(one: Spline, factor: float) -> Spline:
-    coefficients = tuple(factor * c for c in one.coefficients)
-    jumps = tuple((knot, k, factor * d) for knot, k, d in one.jumps)
-    return replace(one, coefficients=coefficients, jumps=jumps)
-
-
-def _added(first: Spline, second: Spline) -> Spline:
-    both = zip(first.coefficients, second.coefficients, strict=True)
-    jumps: dict[tuple[float, int], float] = {}
-    for knot, power, d in first.jumps + second.jumps:
-        jumps[knot, power] = jumps.get((knot, power), 0.0) + d
-    return replace(
-        first,
-        coefficients=tuple(map(sum, both)),
-        jumps=tuple((*where, d) for where, d in sorted(jumps.items())),
-    )
-
-
-def _rounded(part: Part, digits: int) -> Part:
-    def few(value: float) -> float:
-        return float(f"{value:.{digits}g}")
-
-    factors = [
-        replace(
-            one,
-            origin=few(one.origin),
-            coefficients=tuple(map(few, one.coefficients)),
-            jumps=tuple((few(knot), k, few(d)) for knot, k, d in one.jumps),
+        term, others, of, origin = key
+        jumps: dict[tuple[float, int], float] = {}
+        for part, spline in own:
+            for knot, power, d in spline.jumps:
+                jumps[knot, power] = (
+                    jumps.get((knot, power), 0.0) + part.coefficient * d
+                )
+        each = [p.coefficient * np.array(spline.coefficients) for p, spline in own]
+        made = Spline(
+            of,
+            origin,
+            tuple(np.sum(each, axis=0).tolist()),
+            tuple((*where, d) for where, d in sorted(jumps.items())),
         )
-        if isinstance(one, Spline)
-        else one
-        for one in part.factors
-    ]
-    return replace(part, coefficient=few(part.coefficient), factors=tuple(factors))
+        name = own[0][0].name if len(own) == 1 else ":".join(term)
+        yield Part(name, 1.0, (made, *others))

@@ -2,54 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.errors import ColumnError, suggestion
 
-Floats = NDArray[np.float64]
 Level = str | float
 
-# conditions are numbers, 1 for true and 0 for false, and NaN where a value is missing
-OPERATIONS: Mapping[str, Callable[..., Any]] = {
-    "+": np.add,
-    "-": np.subtract,
-    "*": np.multiply,
-    "/": np.divide,
-    "**": np.power,
-    "negative": np.negative,
-    "<": lambda a, b: _condition(a < b, a, b),
-    "<=": lambda a, b: _condition(a <= b, a, b),
-    ">": lambda a, b: _condition(a > b, a, b),
-    ">=": lambda a, b: _condition(a >= b, a, b),
-    "==": lambda a, b: _condition(a == b, a, b),
-    "and": np.minimum,
-    "or": np.maximum,
-    "not": lambda a: 1 - a,
-    "if": lambda a, b, c: np.where(np.isnan(a), np.nan, np.where(a != 0, b, c)),
-    "log": np.log,
-    "exp": np.exp,
-    "sqrt": np.sqrt,
-    "abs": np.abs,
-    "floor": np.floor,
-    "ceil": np.ceil,
-    "minimum": np.minimum,
-    "maximum": np.maximum,
-}
-
-TRUTHS = ("<", "<=", ">", ">=", "==", "and", "or", "not")
+COMPARED = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
+# operations, which are functions of NumPy; conditions are 1 for true and 0 for false
+OPERATIONS = (
+    *("add", "subtract", "multiply", "divide", "power", "negative", "where", *COMPARED),
+    *("logical_and", "logical_or", "logical_not", "minimum", "maximum", "absolute"),
+    *("log", "exp", "sqrt", "sin", "cos", "tan", "floor", "ceil"),
+)
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number."""
+    """A number; NaN is a missing value."""
 
     value: float
+
+
+@dataclass(frozen=True)
+class Text:
+    """A level that is text."""
+
+    value: str
 
 
 @dataclass(frozen=True)
@@ -59,7 +44,8 @@ class Column:
     Attributes
     ----------
     name : str
-    kind : {"number", "text", "truth"}
+    kind : {"number", "text", "truth", "linear"}
+        What it holds; ``linear`` is a linear predictor, which is no column of the data.
     """
 
     name: str
@@ -72,6 +58,10 @@ class Call:
 
     operation: str
     arguments: tuple[Expression, ...]
+
+    def __post_init__(self) -> None:
+        if self.operation not in OPERATIONS:
+            raise ValueError(f"there is no operation {self.operation!r}")
 
 
 @dataclass(frozen=True)
@@ -121,54 +111,96 @@ class Spline:
         """The knots, in rising order."""
         return tuple(dict.fromkeys(knot for knot, _, _ in self.jumps))
 
+    def in_steps(self) -> Expression:
+        """Return it as operations: Horner's rule, and a choice at each knot."""
+        made = _polynomial(self.of, self.origin, self.coefficients)
+        for knot in self.knots:
+            own = {power: d for at, power, d in self.jumps if at == knot}
+            change = [own.get(power, 0.0) for power in range(max(own) + 1)]
+            beyond = _polynomial(self.of, knot, change)
+            below = Call("less", (self.of, Number(knot)))
+            made = Call("add", (made, Call("where", (below, Number(0.0), beyond))))
+        return made
 
-Expression = Number | Column | Call | Levels | Spline
+
+Expression = Number | Text | Column | Call | Levels | Spline
 
 
-def evaluate(expression: Expression, frame: pd.DataFrame) -> Any:
-    """Return the value for each row of a frame; text for a column of text.
+def distance(of: Expression, origin: float) -> Expression:
+    """Return the distance of an expression from a number."""
+    if not origin:
+        return of
+    return Call("subtract" if origin > 0 else "add", (of, Number(abs(origin))))
+
+
+def _polynomial(of: Expression, origin: float, given: Sequence[float]) -> Expression:
+    made: Expression = Number(given[-1])
+    for coefficient in given[-2::-1]:
+        made = Call("multiply", (made, distance(of, origin)))
+        if coefficient:
+            made = Call("add", (Number(coefficient), made))
+    return made
+
+
+def is_level(of: Expression, level: Level) -> Call:
+    """Return the condition that an expression has a level."""
+    level_of = Text(level) if isinstance(level, str) else Number(level)
+    return Call("equal", (of, level_of))
+
+
+def evaluate(
+    expression: Expression,
+    frame: pd.DataFrame,
+    known: dict[Column, Any] | None = None,
+) -> Any:
+    """Return the value for each row of a frame without missing values.
+
+    Parameters
+    ----------
+    expression : Expression
+    frame : data frame
+    known : dict, optional
+        Values of columns, kept here from one expression to the next.
 
     Raises
     ------
     ColumnError
         If the frame lacks a column.
     """
+    known = {} if known is None else known
     match expression:
         case Number(value):
             return np.full(len(frame), value)
+        case Text(value):
+            return value
         case Column(name, kind):
-            return _column(frame, name, kind)
+            if expression not in known:
+                known[expression] = _column(frame, name, kind)
+            return known[expression]
         case Call(operation, arguments):
-            given = [evaluate(one, frame) for one in arguments]
+            given = [evaluate(one, frame, known) for one in arguments]
             with np.errstate(all="ignore"):
-                return np.asarray(OPERATIONS[operation](*given), dtype=float)
+                return np.asarray(getattr(np, operation)(*given), dtype=float)
         case Levels(of, values, otherwise):
-            given, made = evaluate(of, frame), np.full(len(frame), np.nan)
-            if otherwise is not None:
-                made[~pd.isna(given)] = otherwise
+            given = evaluate(of, frame, known)
+            made = np.full(len(frame), math.nan if otherwise is None else otherwise)
             for level, number in values:
                 made[given == level] = number
             return made
-        case Spline(of, origin, coefficients, jumps):
-            x = evaluate(of, frame)
-            made = np.polynomial.polynomial.polyval(x - origin, coefficients)
-            for knot, power, coefficient in jumps:
-                made = made + coefficient * np.where(x < knot, 0.0, (x - knot) ** power)
-            return made
+        case Spline():
+            return evaluate(expression.in_steps(), frame, known)
 
 
-def columns_in(expression: Expression) -> Iterator[Column]:
-    """Yield the columns of an expression, each as often as it occurs."""
-    if isinstance(expression, Column):
-        yield expression
-    for one in _parts(expression):
-        yield from columns_in(one)
-
-
-def _parts(expression: Expression) -> tuple[Expression, ...]:
+def parts_of(expression: Expression) -> Iterator[Expression]:
+    """Yield an expression, and all expressions in it."""
+    yield expression
+    inside: tuple[Expression, ...] = ()
     if isinstance(expression, Call):
-        return expression.arguments
-    return (expression.of,) if isinstance(expression, (Levels, Spline)) else ()
+        inside = expression.arguments
+    elif isinstance(expression, (Levels, Spline)):
+        inside = (expression.of,)
+    for one in inside:
+        yield from parts_of(one)
 
 
 def _column(frame: pd.DataFrame, name: str, kind: str) -> Any:
@@ -179,58 +211,3 @@ def _column(frame: pd.DataFrame, name: str, kind: str) -> Any:
     if kind == "text":
         return frame[name].astype(object).to_numpy()
     return frame[name].to_numpy(dtype=float, na_value=np.nan)
-
-
-def _condition(true: Any, *given: Any) -> Floats:
-    missing = np.any([np.isnan(one) for one in given], axis=0)
-    return np.where(missing, np.nan, true.astype(float))
-
-
-# ---- as plain data, for a file ----
-
-KINDS: Mapping[str, type] = {
-    kind.__name__.lower(): kind for kind in (Number, Column, Call, Levels, Spline)
-}
-
-
-def as_plain(expression: Expression) -> dict[str, Any]:
-    """Return an expression as dictionaries, lists, numbers and text.
-
-    >>> as_plain(Call("log", (Column("age"),)))["operation"]
-    'log'
-    """
-    made: dict[str, Any] = {"is": type(expression).__name__.lower()}
-    for field in fields(expression):
-        value = getattr(expression, field.name)
-        if field.name == "arguments":
-            value = [as_plain(one) for one in value]
-        elif field.name == "of":
-            value = as_plain(value)
-        made[field.name] = value
-    return made
-
-
-def from_plain(given: Mapping[str, Any]) -> Expression:
-    """Return the expression of which :func:`as_plain` made dictionaries.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError
-        If it made nothing like them.
-    """
-    parts = {name: value for name, value in given.items() if name != "is"}
-    if "arguments" in parts:
-        parts["arguments"] = tuple(map(from_plain, parts["arguments"]))
-        if parts["operation"] not in OPERATIONS:
-            raise ValueError(f"there is no operation {parts['operation']!r}")
-    if "of" in parts:
-        parts["of"] = from_plain(parts["of"])
-    for name in ("values", "coefficients", "jumps"):
-        if name in parts:
-            parts[name] = _tuples(parts[name])
-    made: Expression = KINDS[given["is"]](**parts)
-    return made
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, (list, tuple)) else value

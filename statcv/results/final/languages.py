@@ -1,111 +1,71 @@
-"""How an expression is written in Python, R, SQL, a spreadsheet, LaTeX and text."""
+"""How an equation is spelled as code: Python, R, SQL, and formulas of a spreadsheet."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
+from statcv.arguments import check_types
+from statcv.errors import ArgumentError, MissingPackageError
 from statcv.results.final.expressions import (
+    COMPARED,
     Call,
     Column,
     Expression,
-    Level,
     Levels,
     Number,
     Spline,
+    Text,
+    is_level,
 )
-from statcv.results.writers import latex
 
-Cases = list[tuple[str, str]]  # conditions, each with a value
+if TYPE_CHECKING:
+    from statcv.results.final.equation import Equation, Part
+
+# how operations are spelled: A, B, C are the arguments, F and U the name in small and
+# capital letters; "call" is any other function, and "is" compares text
+TABLE = """
+operation  Python           R                SQL                              cells
+number     row[A]           data[[A]]        CAST(A AS DOUBLE PRECISION)      A
+text       row[A]           data[[A]]        A                                A
+truth      row[A]           data[[A]]        CASE WHEN A THEN 1 ELSE 0 END    (1*A)
+linear     A                A                A                                A
+missing    math.nan         NA               NULL                             NA()
+is         A == B           A == B           A = B                            EXACT(A,B)
+equal      A == B           A == B           A = B                            A=B
+not_equal  A != B           A != B           A <> B                           A<>B
+where      (B if A else C)  ifelse(A, B, C)  CASE WHEN A THEN B ELSE C END    IF(A,B,C)
+call       math.F(A)        F(A)             U(A)                             U(A)
+power      (A ** B)         (A ^ B)          POWER(A, B)                      (A^B)
+absolute   abs(A)           abs(A)           ABS(A)                           ABS(A)
+log        math.log(A)      log(A)           LN(A)                            LN(A)
+floor      math.floor(A)    floor(A)         FLOOR(A)                         INT(A)
+ceil       math.ceil(A)     ceiling(A)       CEIL(A)                          (-INT(-A))
+minimum    min(A, B)        pmin(A, B)       CASE WHEN A<B THEN A ELSE B END  MIN(A,B)
+maximum    max(A, B)        pmax(A, B)       CASE WHEN A>B THEN A ELSE B END  MAX(A,B)
+"""
+COMMON = {
+    **{"add": "(A + B)", "subtract": "(A - B)", "multiply": "(A * B)"},
+    **{"divide": "(A / B)", "negative": "(-A)", "logical_not": "(1 - A)"},
+    **{"less": "A < B", "less_equal": "A <= B", "greater": "A > B"},
+    "greater_equal": "A >= B",
+}
+SAME = {"logical_and": "minimum", "logical_or": "maximum"}  # of conditions
 
 
-@dataclass(frozen=True)
-class Language:
-    """What differs between languages.
-
-    Attributes
-    ----------
-    column : callable
-        Function that writes a column.
-    number : callable
-        Function that writes a number, with all its digits unless it rounds.
-    text : callable
-        Function that writes a level that is text.
-    templates : dict
-        How each operation is written, with its arguments as ``{0}``, ``{1}``.
-    same : str
-        How a value is compared with a level that is text.
-    cases : callable
-        Function of conditions with values, and of the value otherwise, that writes the
-        value of the first condition that is true.
-    missing : str
-        The missing value.
-    """
-
-    column: Callable[[Column], str]
-    number: Callable[[float], str]
-    text: Callable[[str], str]
-    templates: Mapping[str, str]
-    cases: Callable[[Cases, str], str]
-    missing: str
-    same: str = "{0} = {1}"
-
-    def written(self, expression: Expression) -> str:
-        """Return the text of an expression, in brackets where it needs them."""
-        match expression:
-            case Number(value):
-                shown = self.number(value)
-                return f"({shown})" if value < 0 else shown
-            case Column():
-                return self.column(expression)
-            case Call(operation, arguments):
-                parts = [self.written(one) for one in arguments]
-                return self.templates[operation].format(*parts)
-            case Levels():
-                return self.levels(expression)
-            case Spline():
-                return self.spline(expression)
-
-    def levels(self, one: Levels) -> str:
-        """Write a number for each level."""
-        of = self.written(one.of)
-        cases = [(self._is(of, level), self.number(x)) for level, x in one.values]
-        if one.otherwise is not None:
-            absent = self.templates["absent"].format(of)
-            cases = [(absent, self.missing), *cases]
-            return self.cases(cases, self.number(one.otherwise))
-        return self.cases(cases, self.missing)
-
-    def _is(self, of: str, level: Level) -> str:
-        if isinstance(level, str):
-            return self.same.format(of, self.text(level))
-        return self.templates["equal"].format(of, self.number(level))
-
-    def spline(self, one: Spline) -> str:
-        """Write a polynomial by Horner's rule, and what changes from each knot on."""
-        of = self.written(one.of)
-        made = self._polynomial(of, one.origin, one.coefficients)
-        for knot in one.knots:
-            own = {power: d for at, power, d in one.jumps if at == knot}
-            change = [own.get(power, 0.0) for power in range(max(own) + 1)]
-            below = self.templates["below"].format(of, self.number(knot))
-            beyond = self._polynomial(of, knot, change)
-            jump = self.cases([(below, self.number(0.0))], beyond)
-            made = self.templates["+"].format(made, jump)
-        return made
-
-    def _polynomial(self, of: str, origin: float, given: Sequence[float]) -> str:
-        x = of
-        if origin:
-            x = self.templates["-"].format(of, self.written(Number(origin)))
-        made = self.written(Number(given[-1]))
-        for coefficient in given[-2::-1]:
-            made = self.templates["*"].format(made, x)
-            if coefficient:
-                shown = self.written(Number(coefficient))
-                made = self.templates["+"].format(shown, made)
-        return made
+def spellings(table: str) -> list[dict[str, str]]:
+    """Return the spelling of each operation, for each language of a table."""
+    rows = [re.split(" {2,}", line) for line in table.strip().splitlines()[1:]]
+    return [
+        {**COMMON, **{name: spelled[k] for name, *spelled in rows}}
+        for k in range(len(rows[0]) - 1)
+    ]
 
 
 def exact(value: float) -> str:
@@ -113,242 +73,252 @@ def exact(value: float) -> str:
     return repr(float(value))
 
 
-def _nested(template: str) -> Callable[[Cases, str], str]:
-    """Return a function that writes cases by a nested choice between two."""
+@dataclass(frozen=True)
+class Language:
+    """How a language spells expressions.
 
-    def write(cases: Cases, otherwise: str) -> str:
-        made = otherwise
-        for condition, value in reversed(cases):
-            made = template.format(condition, value, made)
-        return made
+    Attributes
+    ----------
+    spelled : dict
+        The spelling of each operation.
+    quote, text : callable
+        Functions that write the name of a column, and a level that is text.
+    number : callable
+        Function that writes a number, with all its digits unless it rounds.
+    """
 
-    return write
+    spelled: Mapping[str, str]
+    quote: Callable[[str], str]
+    text: Callable[[str], str]
+    number: Callable[[float], str] = exact
 
+    def spell(self, operation: str, *given: str) -> str:
+        """Return the text of an operation on texts."""
+        own = SAME.get(operation, operation)
+        if own == "where" and given[2].startswith("CASE WHEN "):
+            return f"CASE WHEN {given[0]} THEN {given[1]} {given[2][5:]}"
+        texts = dict(zip("ABC", given, strict=False)) | {"F": own, "U": own.upper()}
+        template = self.spelled.get(own, self.spelled["call"])
+        return re.sub(r"\b[ABCFU]\b", lambda found: texts[found[0]], template)
 
-COMPARED = ("<", "<=", ">", ">=", "==")
-INFIX = {name: f"({{0}} {name} {{1}})" for name in ("+", "-", "*", "/")}
-PYTHON = Language(
-    column=lambda one: f"row[{one.name!r}]",
-    number=exact,
-    text=repr,
-    templates={
-        **INFIX,
-        "**": "({0} ** {1})",
-        "negative": "(-{0})",
-        "absent": "{0} != {0}",
-        "equal": "{0} == {1}",
-        "below": "{0} < {1}",
-        **{sign: f"float({{0}} {sign} {{1}})" for sign in COMPARED},
-        "and": "min({0}, {1})",
-        "or": "max({0}, {1})",
-        "not": "(1 - {0})",
-        "if": "({1} if {0} else {2})",
-        "minimum": "min({0}, {1})",
-        "maximum": "max({0}, {1})",
-        "abs": "abs({0})",
-        **{name: f"math.{name}({{0}})" for name in ("log", "exp", "sqrt", "floor")},
-        "ceil": "math.ceil({0})",
-    },
-    cases=_nested("({1} if {0} else {2})"),
-    missing="math.nan",
-    same="{0} == {1}",
-)
-R = Language(
-    column=lambda one: f"data[[{json.dumps(one.name, ensure_ascii=False)}]]",
-    number=exact,
-    text=lambda level: json.dumps(level, ensure_ascii=False),
-    templates={
-        **INFIX,
-        "**": "({0} ^ {1})",
-        "negative": "(-{0})",
-        "absent": "is.na({0})",
-        "equal": "{0} == {1}",
-        "below": "{0} < {1}",
-        **{sign: f"as.numeric({{0}} {sign} {{1}})" for sign in COMPARED},
-        "and": "pmin({0}, {1})",
-        "or": "pmax({0}, {1})",
-        "not": "(1 - {0})",
-        "if": "ifelse({0} != 0, {1}, {2})",
-        "minimum": "pmin({0}, {1})",
-        "maximum": "pmax({0}, {1})",
-        **{name: f"{name}({{0}})" for name in ("log", "exp", "sqrt", "abs", "floor")},
-        "ceil": "ceiling({0})",
-    },
-    cases=_nested("ifelse({0}, {1}, {2})"),
-    missing="NA",
-    same="{0} == {1}",
-)
+    def written(self, expression: Expression) -> str:
+        """Return the text of an expression, in brackets where it needs them."""
+        match expression:
+            case Number(value) if math.isnan(value):
+                return self.spelled["missing"]
+            case Number(value):
+                return f"({self.number(value)})" if value < 0 else self.number(value)
+            case Text(value):
+                return self.text(value)
+            case Column(name, kind):
+                return self.spell(kind, name if kind == "linear" else self.quote(name))
+            case Call(operation, _) if operation in COMPARED:
+                numbers = self.number(1.0), self.number(0.0)
+                kind = "truth of" if "truth of" in self.spelled else "where"
+                return self.spell(kind, self.condition(expression), *numbers)
+            case Call("where", (condition, *both)):
+                texts = map(self.written, both)
+                return self.spell("where", self.condition(condition), *texts)
+            case Call(operation, arguments):
+                return self.spell(operation, *map(self.written, arguments))
+            case Levels(of, values, otherwise):
+                made = self.written(
+                    Number(math.nan if otherwise is None else otherwise)
+                )
+                for level, number in reversed(values):
+                    same = self.condition(is_level(of, level))
+                    made = self.spell("where", same, self.written(Number(number)), made)
+                return made
+            case Spline():
+                return self.written(expression.in_steps())
 
+    def condition(self, expression: Expression) -> str:
+        """Return the text of an expression that is 1 or 0, as a condition."""
+        if not (isinstance(expression, Call) and expression.operation in COMPARED):
+            expression = Call("not_equal", (expression, Number(0.0)))
+        of_text = any(isinstance(one, Text) for one in expression.arguments)
+        operation = "is" if of_text else expression.operation
+        return self.spell(operation, *map(self.written, expression.arguments))
 
-def _sql_cases(cases: Cases, otherwise: str) -> str:
-    when = " ".join(f"WHEN {condition} THEN {value}" for condition, value in cases)
-    return f"CASE {when} ELSE {otherwise} END"
+    def sum(self, parts: tuple[Part, ...], start: str) -> str:
+        """Write a linear predictor."""
 
+        def product(part: Part) -> str:
+            alone = part.coefficient == 1.0 and part.factors
+            numbers = [] if alone else [self.number(part.coefficient)]
+            return " * ".join([*numbers, *map(self.written, part.factors)])
 
-def _sql_column(one: Column) -> str:
-    quoted = '"' + one.name.replace('"', '""') + '"'
-    if one.kind == "text":
-        return quoted
-    if one.kind == "truth":
-        return f"CASE WHEN {quoted} THEN 1.0 WHEN NOT {quoted} THEN 0.0 END"
-    return f"CAST({quoted} AS DOUBLE PRECISION)"
+        return start + f"{start}+ ".join(map(product, parts))
 
 
-def _condition(sign: str) -> str:
-    both = f"{{0}} {sign} {{1}}"
-    return f"CASE WHEN {both} THEN 1.0 WHEN NOT {both} THEN 0.0 END"
+def quoted(text: str) -> str:
+    """Return text in double quotes, as Python and R read it."""
+    return json.dumps(text, ensure_ascii=False)
 
 
-SQL = Language(
-    column=_sql_column,
-    number=exact,
-    text=lambda level: "'" + level.replace("'", "''") + "'",
-    templates={
-        **INFIX,
-        "**": "POWER({0}, {1})",
-        "negative": "(-{0})",
-        "absent": "{0} IS NULL",
-        "equal": "{0} = {1}",
-        "below": "{0} < {1}",
-        **{sign: _condition(sign.replace("==", "=")) for sign in COMPARED},
-        "and": "({0} * {1})",
-        "or": "({0} + {1} - {0} * {1})",
-        "not": "(1.0 - {0})",
-        "if": "CASE WHEN {0} <> 0 THEN {1} WHEN {0} = 0 THEN {2} END",
-        "minimum": "CASE WHEN {0} < {1} THEN {0} WHEN {0} >= {1} THEN {1} END",
-        "maximum": "CASE WHEN {0} > {1} THEN {0} WHEN {0} <= {1} THEN {1} END",
-        "log": "LN({0})",
-        **{name: f"{name.upper()}({{0}})" for name in ("exp", "sqrt", "abs", "floor")},
-        "ceil": "CEIL({0})",
-    },
-    cases=_sql_cases,
-    missing="NULL",
-)
+def _doubled(mark: str) -> Callable[[str], str]:
+    return lambda text: mark + text.replace(mark, 2 * mark) + mark
 
 
-def spreadsheet(cell_of: Callable[[str], str]) -> Language:
-    """Return the language of formulas in cells.
+_python, _r, _sql, _cells = spellings(TABLE)
+PYTHON = Language(_python, repr, repr)
+R = Language(_r, quoted, quoted)
+SQL = Language(_sql, _doubled('"'), _doubled("'"))
+CELLS = Language(_cells, str, _doubled('"'))
+
+
+# ---- whole equations ----
+
+
+def _pieces(
+    equation: Equation, language: Language, start: str
+) -> tuple[list[tuple[str, str]], list[tuple[Any, str]]]:
+    """Return linear predictors by name, and predictions by level."""
+    names = [f"linear_{k + 1}" for k in range(len(equation.parts))]
+    sums = [language.sum(parts, start) for parts in equation.parts]
+    results = [*map(language.written, equation.results(names))]
+    levels = map(plain, equation.levels if len(results) > 1 else [""])
+    linear = [*zip(names, sums, strict=True)]
+    return linear, [*zip(levels, results, strict=True)]
+
+
+def _described(equation: Equation) -> str:
+    what = {
+        "continuous": "The expected {0}",
+        "binary": "The probability that {0} is {1}",
+        "multiclass": "The probability of each class of {0}",
+    }[equation.kind]
+    return " ".join(what.format(equation.outcome, *equation.levels[1:2]).split())
+
+
+def to_python(equation: Equation, name: str = "predict") -> str:
+    """Return a Python function of one record, which needs only ``math``.
 
     Parameters
     ----------
-    cell_of : callable
-        Function of the name of a column that returns its cell, such as ``B2``.
+    name : str, default "predict"
+        The name of the function.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), k=4, seed=1)
+    >>> exec(res.final.equation().to_python())
+    >>> round(predict({"GPA": 3.5}), 3)
+    0.559
     """
-    return Language(
-        column=lambda one: (
-            f"(1*{cell_of(one.name)})" if one.kind == "truth" else cell_of(one.name)
-        ),
-        number=exact,
-        text=lambda level: '"' + level.replace('"', '""') + '"',
-        templates={
-            **INFIX,
-            "**": "({0}^{1})",
-            "negative": "(-{0})",
-            "absent": "ISBLANK({0})",
-            "equal": "{0}={1}",
-            "below": "{0}<{1}",
-            **{
-                sign: f"IF({{0}}{sign.replace('==', '=')}{{1}},1,0)"
-                for sign in COMPARED
-            },
-            "and": "MIN({0},{1})",
-            "or": "MAX({0},{1})",
-            "not": "(1-{0})",
-            "if": "IF({0}<>0,{1},{2})",
-            "minimum": "MIN({0},{1})",
-            "maximum": "MAX({0},{1})",
-            "log": "LN({0})",
-            **{name: f"{name.upper()}({{0}})" for name in ("exp", "sqrt", "abs")},
-            "floor": "INT({0})",
-            "ceil": "(-INT(-{0}))",
-        },
-        cases=_nested("IF({0},{1},{2})"),
-        missing="NA()",
-        same="EXACT({0},{1})",
+    check_types(to_python, locals())
+    if not name.isidentifier():
+        raise ArgumentError(f"name={name!r} is not the name of a function.")
+    linear, results = _pieces(equation, PYTHON, "\n        ")
+    names, made = equation.names, results[0][1]
+    if len(results) > 1:
+        made = "".join(f"\n        {level!r}: {one}," for level, one in results)
+        made = f"{{{made}\n    }}"
+    what = f"{_described(equation)} from {', '.join(names) or 'no column'}."
+    return "\n".join(
+        [
+            f"import math\n\n\ndef {name}(row):\n    {quoted(what)}",
+            f"    given = [row[name] for name in {names!r}]",
+            "    if any(one is None or one != one for one in given):",
+            "        return math.nan",
+            *(f"    {own} = ({one}\n    )" for own, one in linear),
+            f"    return {made}\n",
+        ]
     )
 
 
-# ---- for readers ----
-
-TEXT = Language(
-    column=lambda one: one.name,
-    number=lambda value: f"{value:g}",
-    text=str,
-    templates={
-        **INFIX,
-        "**": "{0}^{1}",
-        "negative": "-{0}",
-        "absent": "{0} missing",
-        "equal": "{0} = {1}",
-        "below": "{0} < {1}",
-        **{sign: f"[{{0}} {sign.replace('==', '=')} {{1}}]" for sign in COMPARED},
-        "and": "{0} {1}",
-        "or": "max({0}, {1})",
-        "not": "(1 - {0})",
-        "if": "({1} if {0}, else {2})",
-        "minimum": "min({0}, {1})",
-        "maximum": "max({0}, {1})",
-        **{
-            name: f"{name}({{0}})"
-            for name in ("log", "exp", "sqrt", "abs", "floor", "ceil")
-        },
-    },
-    cases=lambda cases, otherwise: "; ".join(
-        f"{value} if {condition}" for condition, value in cases
-    ),
-    missing="none",
-)
+def to_r(equation: Equation, name: str = "predict_outcome") -> str:
+    """Return an R function of a data frame."""
+    check_types(to_r, locals())
+    linear, results = _pieces(equation, R, "\n    ")
+    made = results[0][1]
+    if len(results) > 1:
+        each = (f"\n    {quoted(str(level))} = {one}" for level, one in results)
+        made = f"cbind({','.join(each)}\n  )"
+    head = f"# {_described(equation)}, for each row of a data frame.\n"
+    head += f"{name} <- function(data) {{"
+    lines = [f"  {own} <- rep(0, nrow(data)) + ({one}\n  )" for own, one in linear]
+    return "\n".join([head, *lines, f"  {made}\n}}\n"])
 
 
-def latex_text(text: str) -> str:
-    """Return text as it stands in a formula of LaTeX."""
-    return rf"\text{{{latex(text)}}}"
+def to_sql(equation: Equation, table: str) -> str:
+    """Return a query that adds predictions to the rows of a table.
 
+    It is understood by PostgreSQL, DuckDB and SQLite (with mathematical functions).
 
-LATEX = Language(
-    column=lambda one: latex_text(one.name),
-    number=lambda value: latex_number(f"{value:g}"),
-    text=latex_text,
-    templates={
-        "+": "({0} + {1})",
-        "-": "({0} - {1})",
-        "*": r"{0} \cdot {1}",
-        "/": r"\frac{{{0}}}{{{1}}}",
-        "**": "{{{0}}}^{{{1}}}",
-        "negative": "-{0}",
-        "absent": r"{0}\ \text{{missing}}",
-        "equal": "{0} = {1}",
-        "below": "{0} < {1}",
-        "<": "[{0} < {1}]",
-        "<=": r"[{0} \le {1}]",
-        ">": "[{0} > {1}]",
-        ">=": r"[{0} \ge {1}]",
-        "==": "[{0} = {1}]",
-        "and": r"{0} \cdot {1}",
-        "or": r"\max({0}, {1})",
-        "not": "(1 - {0})",
-        "if": r"({1}\ \text{{if}}\ {0}\text{{, else}}\ {2})",
-        "minimum": r"\min({0}, {1})",
-        "maximum": r"\max({0}, {1})",
-        "log": r"\log({0})",
-        "exp": r"\exp({0})",
-        "sqrt": r"\sqrt{{{0}}}",
-        "abs": r"\lvert {0} \rvert",
-        "floor": r"\lfloor {0} \rfloor",
-        "ceil": r"\lceil {0} \rceil",
-    },
-    cases=lambda cases, otherwise: ", ".join(
-        rf"{value}\ \text{{if}}\ {condition}" for condition, value in cases
-    ),
-    missing=r"\text{none}",
-)
-
-
-def latex_number(shown: str) -> str:
-    r"""Return a printed number as it stands in a formula of LaTeX.
-
-    >>> print(latex_number("1.5e-07"))
-    1.5 \cdot 10^{-7}
+    Parameters
+    ----------
+    table : str
+        The name of the table.
     """
-    mantissa, power, exponent = shown.partition("e")
-    return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if power else mantissa
+    check_types(to_sql, locals())
+    linear, results = _pieces(equation, SQL, "\n        ")
+    ends = [f"_{level}" if len(results) > 1 else "" for level, _ in results]
+    made = ",\n  ".join(
+        f"{one} AS {SQL.quote('predicted' + end)}"
+        for end, (_, one) in zip(ends, results, strict=True)
+    )
+    there = " AND ".join(f"{SQL.quote(one)} IS NOT NULL" for one in equation.names)
+    inner = ",".join(
+        f"\n    CASE WHEN {there or '1 = 1'} THEN CAST({one}\n"
+        f"    AS DOUBLE PRECISION) END AS {name}"
+        for name, one in linear
+    )
+    inside = f"SELECT *,{inner}\n  FROM {SQL.quote(table)}"
+    return f"SELECT *,\n  {made}\nFROM (\n  {inside}\n) AS computed\n"
+
+
+def to_excel(equation: Equation, path: Any, data: object = None) -> None:
+    """Write a spreadsheet with a row for each record, and formulas that predict.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, which ends in ``.xlsx``.
+    data : data frame, optional
+        Records to write; unless given, one empty row is there to fill in.
+
+    Raises
+    ------
+    MissingPackageError
+        If openpyxl is not installed.
+    """
+    try:
+        from openpyxl.utils import get_column_letter
+    except ImportError:
+        raise MissingPackageError(
+            "to_excel() needs openpyxl: pip install openpyxl."
+        ) from None
+    names, wide = equation.names, len(equation.names)
+    frame = pd.DataFrame({name: [None] for name in names}) if data is None else data
+    if not isinstance(frame, pd.DataFrame):
+        raise ArgumentError(
+            f"data must be a pandas data frame, not {type(frame).__name__}."
+        )
+    if missing := [name for name in names if name not in frame.columns]:
+        raise ArgumentError(f"the data lack the column {missing[0]!r}.")
+    heads = [f"linear predictor {k + 1}" for k in range(len(equation.parts))]
+    classes = [f"P({equation.outcome} = {level})" for level in equation.levels]
+    classes = classes[1:] if equation.kind == "binary" else classes
+    heads += classes or [f"predicted {equation.outcome}"]
+    rows = []
+    for number in range(2, len(frame) + 2):
+        letters = map(get_column_letter, range(1, wide + len(equation.parts) + 1))
+        cells = [f"{letter}{number}" for letter in letters]
+        own = dict(zip(names, cells, strict=False)).__getitem__
+        language = replace(CELLS, quote=own)
+        sums = [language.sum(parts, "") for parts in equation.parts]
+        if names:
+            blank = f"COUNTBLANK({cells[0]}:{cells[wide - 1]})>0"
+            sums = [f"IF({blank},NA(),{one})" for one in sums]
+        sums += map(language.written, equation.results(cells[wide:]))
+        rows.append([f"={one}" for one in sums])
+    made = pd.DataFrame(rows, frame.index, heads)
+    made = pd.concat([frame[names], made], axis=1)
+    made.to_excel(path, sheet_name="prediction", index=False, freeze_panes=(1, 0))
+
+
+def plain(level: Any) -> Any:
+    """Return a level as text or a number of Python."""
+    return level if isinstance(level, str) else getattr(level, "item", lambda: level)()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from statcv.arguments import check_types, one_of
 from statcv.errors import ArgumentError, EquationError
 from statcv.formula import without_signs_of_r
-from statcv.results.final.columns import Factors, Reader
+from statcv.results.final.columns import Factors, read
 from statcv.results.final.equation import Equation, Part
 from statcv.results.final.expressions import Call, Column, Expression, Levels
 from statcv.results.final.written import WrittenModel
@@ -122,19 +122,8 @@ def _named(name: str) -> Factors:
     """Return the factors of a coefficient by its name."""
     if name in INTERCEPTS:
         return ()
-    return tuple(_factor(one.strip(), name) for one in _split(name))
-
-
-def _split(name: str) -> list[str]:
-    """Cut a name at the colons that are not in brackets."""
-    parts, depth = [""], 0
-    for character in name:
-        depth += (character in "([") - (character in ")]")
-        if character == ":" and not depth:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return parts
+    each = re.split(r":(?![^\[(]*[\])])", name)  # at colons that are not in brackets
+    return tuple(_factor(one.strip(), name) for one in each)
 
 
 def _factor(text: str, name: str) -> Expression:
@@ -147,13 +136,12 @@ def _factor(text: str, name: str) -> Expression:
     if text.startswith("`") and text.endswith("`"):
         return Column(text[1:-1])
     try:
-        tree = ast.parse(without_signs_of_r(text), mode="eval").body
+        found = read(without_signs_of_r(text))
     except SyntaxError:
         raise EquationError(
             f"cannot read the name {name!r} of a coefficient; a column with an odd "
             "name is written in backticks."
         ) from None
-    (found, *others) = Reader(text, tree, Column).columns()
-    if others or not isinstance(found, (Column, Call)):
+    if not isinstance(found, (Column, Call)):
         raise EquationError(f"the name {name!r} of a coefficient is not a term.")
     return found

@@ -6,32 +6,40 @@ import hashlib
 import json
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
 from statcv.arguments import check_types, one_of
-from statcv.errors import ColumnError, DataError, EquationError
+from statcv.errors import ColumnError, DataError, EquationError, suggestion
 from statcv.formula import as_frame
 from statcv.results.final.equation import Equation, Part
 from statcv.results.final.expressions import (
+    Call,
     Column,
+    Expression,
+    Level,
     Levels,
-    as_plain,
-    from_plain,
+    Number,
+    Spline,
+    evaluate,
+    parts_of,
 )
+from statcv.results.final.languages import plain
 from statcv.results.final.validation import Validated
 from statcv.tables import WIDTH, Table, Values
-from statcv.words import joined, listed
-
-if TYPE_CHECKING:
-    pass
+from statcv.words import joined, listed, plural
 
 OF_EQUATION = "Predictions by the equation of a model"
 FORMAT = "statcv equation, version 1"
 KINDS = ("binary", "continuous", "multiclass")
+CLASSES: Mapping[str, type] = {
+    kind.__name__.lower(): kind
+    for kind in (Equation, Part, Number, Column, Call, Levels, Spline)
+}
 
 
 @dataclass(frozen=True)
@@ -65,8 +73,8 @@ class WrittenModel(Validated):
         ColumnError
             If a column of the equation is missing.
         DataError
-            If a column has a level that the equation does not know, or is text where a
-            number is needed.
+            If a column has a level that the equation does not know, another coding, or
+            text where a number is needed.
         """
         frame = as_frame(new)
         check_columns(self.written, frame)
@@ -92,71 +100,91 @@ class WrittenModel(Validated):
     __repr__ = __str__
 
 
+# ---- whether data are those of an equation ----
+
+
 def check_columns(equation: Equation, frame: pd.DataFrame) -> None:
     """Check that a frame has the columns and levels of an equation."""
-    absent = [one.name for one in equation.columns if one.name not in frame.columns]
+    absent = [one for one in equation.names if one not in frame.columns]
     if absent:
+        hint = suggestion(absent[0], frame.columns)
         raise ColumnError(
             f"the data lack {listed([*map(repr, absent)])}, of the columns that the "
-            f"equation uses: {joined([one.name for one in equation.columns])}."
+            f"equation uses: {joined(equation.names)}.{hint}"
         )
     for column in equation.columns:
-        values = frame[column.name]
-        if column.kind != "text":
-            if not (pd.api.types.is_numeric_dtype(values) or values.dropna().empty):
-                raise DataError(
-                    f"column {column.name!r} is text in these data (such as "
-                    f"{values.dropna().iloc[0]!r}), and the equation needs a number."
-                )
+        values, text = frame[column.name].dropna(), column.kind == "text"
+        if is_numeric_dtype(values) and not text:
             continue
-        known = _levels(equation, column)
-        odd = [v for v in values.dropna().unique() if v not in known]
-        if known and odd:
+        odd = [one for one in values.unique() if not (text and isinstance(one, str))]
+        if odd:
+            has = "text" if isinstance(odd[0], str) else "not text"
+            needs = "a level, which is text" if text else "a number"
             raise DataError(
-                f"column {column.name!r} has the level {odd[0]!r} in "
-                f"{int((values == odd[0]).sum())} rows, which the equation does not "
-                f"know; it has {listed(sorted(map(repr, known)))}."
+                f"column {column.name!r} is {has} in these data (such as "
+                f"{plain(odd[0])!r}), and the equation needs {needs}."
             )
+    known: dict[Expression, list[Levels]] = {}
+    for one in equation.expressions:
+        if isinstance(one, Levels):
+            known.setdefault(one.of, []).append(one)
+    for of, own in known.items():
+        levels = {level for one in own for level, _ in one.values}
+        others = all(one.otherwise is not None for one in own)
+        _check_levels(of, levels, others, frame)
 
 
-def _levels(equation: Equation, column: Column) -> set[Any]:
-    """Return the levels that an equation knows; none if it knows all."""
-    found: set[Any] = set()
-    for parts in equation.parts:
-        for part in parts:
-            for factor in part.factors:
-                if isinstance(factor, Levels) and factor.of == column:
-                    if factor.otherwise is not None:
-                        return set()
-                    found |= {level for level, _ in factor.values}
-    return found
+def _check_levels(
+    of: Expression, levels: set[Level], others: bool, frame: pd.DataFrame
+) -> None:
+    """Check the levels of data, of which there may be others than those named."""
+    counts = pd.Series(evaluate(of, frame)).value_counts()
+    odd = [plain(one) for one in counts.index if one not in levels]
+    names = {repr(one.name) for one in parts_of(of) if isinstance(one, Column)}
+    column, has = f"column {joined(sorted(names))}", listed(sorted(map(repr, levels)))
+    if odd and not others:
+        raise DataError(
+            f"{column} has the level {odd[0]!r} in "
+            f"{plural(int(counts[odd[0]]), 'row')}, which the equation does not know; "
+            f"it has {has}."
+        )
+    cases = {str(level).strip().casefold() for level in levels}
+    respelled = [one for one in odd if str(one).strip().casefold() in cases]
+    if respelled or len(odd) == len(counts) > 1:
+        shown = listed([*map(repr, respelled or sorted(odd))])
+        raise DataError(
+            f"{column} has {shown} in these data, and the equation has a coefficient "
+            f"of {has}: the coding differs. Rename the levels of the data, or name the "
+            "reference level by reference=, so that every level is checked."
+        )
 
 
 # ---- files ----
 
 
+def as_plain(one: Any) -> Any:
+    """Return dataclasses as dictionaries, and tuples as lists.
+
+    >>> as_plain(Column("age"))
+    {'is': 'column', 'name': 'age', 'kind': 'number'}
+    """
+    if is_dataclass(one):
+        values = {each.name: as_plain(getattr(one, each.name)) for each in fields(one)}
+        return {"is": type(one).__name__.lower(), **values}
+    return [as_plain(each) for each in one] if isinstance(one, tuple) else plain(one)
+
+
+def from_plain(given: Any) -> Any:
+    """Return what :func:`as_plain` was given."""
+    if isinstance(given, Mapping):
+        values = {name: from_plain(value) for name, value in given.items()}
+        return CLASSES[values.pop("is")](**values)
+    return tuple(map(from_plain, given)) if isinstance(given, list) else given
+
+
 def save_equation(equation: Equation, path: str | Path) -> None:
     """Write an equation to a file of JSON, with a fingerprint of what it says."""
-    content = {
-        "format": FORMAT,
-        "outcome": equation.outcome,
-        "kind": equation.kind,
-        "levels": [
-            getattr(one, "item", lambda one=one: one)() for one in equation.levels
-        ],
-        "digits": equation.digits,
-        "linear predictors": [
-            [
-                {
-                    "name": part.name,
-                    "coefficient": part.coefficient,
-                    "times": [as_plain(one) for one in part.factors],
-                }
-                for part in parts
-            ]
-            for parts in equation.parts
-        ],
-    }
+    content = {"format": FORMAT, "equation": as_plain(equation)}
     whole = {**content, "fingerprint": _fingerprint(content)}
     text = json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False)
     Path(path).write_text(text + "\n", encoding="utf-8")
@@ -170,13 +198,14 @@ def _fingerprint(content: Mapping[str, Any]) -> str:
 def load_model(path: str | Path) -> WrittenModel:
     """Read a model that ``res.final.save(path)`` wrote.
 
-    The file is JSON, of which nothing is executed: ``format``, ``outcome``, ``kind``,
-    ``levels``, ``digits``, ``linear predictors`` and ``fingerprint``. A linear
-    predictor is a list of parts, each with ``name``, ``coefficient`` and ``times``, the
-    list of expressions by which the coefficient is multiplied. An expression ``is`` a
-    ``number`` (``value``), a ``column`` (``name``, ``kind``), a ``call``
-    (``operation``, ``arguments``), ``levels`` (``of``, ``values``, ``otherwise``), or a
-    ``spline`` (``of``, ``origin``, ``coefficients``, ``jumps``).
+    The file is JSON, of which nothing is executed: ``format``, ``equation`` and
+    ``fingerprint``. Each object in it ``is`` one of these, with its fields: an
+    ``equation`` (``outcome``, ``kind``, ``levels``, ``parts``, ``digits``), whose parts
+    are a list for each linear predictor; a ``part`` (``name``, ``coefficient``,
+    ``factors``, by which the coefficient is multiplied); a ``number`` (``value``), a
+    ``column`` (``name``, ``kind``), a ``call`` (``operation``, ``arguments``),
+    ``levels`` (``of``, ``values``, ``otherwise``), or a ``spline`` (``of``, ``origin``,
+    ``coefficients``, ``jumps``).
 
     Parameters
     ----------
@@ -208,40 +237,30 @@ def load_model(path: str | Path) -> WrittenModel:
     check_types(load_model, locals())
     try:
         whole = json.loads(Path(path).read_text(encoding="utf-8"))
-        content = {name: one for name, one in whole.items() if name != "fingerprint"}
-        if content["format"] != FORMAT:
+        own = whole.pop("fingerprint", None)
+        if whole["format"] != FORMAT:
             raise EquationError(
-                f"{path} has the format {content['format']!r}; this version reads "
+                f"{path} has the format {whole['format']!r}; this version reads "
                 f"{FORMAT!r}."
             )
-        parts = tuple(
-            tuple(
-                Part(
-                    str(part["name"]),
-                    float(part["coefficient"]),
-                    tuple(map(from_plain, part["times"])),
-                )
-                for part in one
-            )
-            for one in content["linear predictors"]
-        )
-        equation = Equation(
-            str(content["outcome"]),
-            one_of(content["kind"], KINDS, "kind"),
-            tuple(content["levels"]),
-            parts,
-            int(content["digits"]),
-        )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        if isinstance(error, EquationError):
-            raise
+        equation = from_plain(whole["equation"])
+        one_of(equation.kind, KINDS, "kind")
+        str(equation)  # fails if something is not what it should be
+    except EquationError:
+        raise
+    except (
+        LookupError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         raise EquationError(
             f"{path} is not a file of a saved model, or it is damaged: {error}."
         ) from None
-    if whole.get("fingerprint") != _fingerprint(content):
+    if own != _fingerprint(whole):
         raise EquationError(
-            f"{path} was changed after it was saved: its fingerprint is "
-            f"{whole.get('fingerprint')!r}, and its content has "
-            f"{_fingerprint(content)!r}."
+            f"{path} was changed after it was saved: its fingerprint is {own!r}, and "
+            f"its content has {_fingerprint(whole)!r}."
         )
     return WrittenModel(equation)
