@@ -239,7 +239,8 @@ def update_model(
     if method == "closed_test":
         tests = Table(
             pd.DataFrame(updates.tests()).rename(columns={"p_value": "p"}),
-            f"Refitting, tested against simpler updates; chosen: {UPDATE_METHODS[chosen]}",
+            "Refitting, tested against simpler updates; chosen: "
+            f"{UPDATE_METHODS[chosen]}",
         )
     _warn(updates.slope, fit.separated, updates.varying, training, method, chosen)
     said = UPDATE_METHODS[chosen]
