@@ -177,8 +177,10 @@ def test_the_whole_updating_is_cross_validated():
 def test_the_same_predictions_are_compared_without_a_difference():
     new = at("none")
     val = old().update(new, "none").validate(seed=1)
-    both = scv.compare(old=old().validate(new), updated=val, metric="brier")
-    assert abs(both.differences["difference"].iloc[0]) < 1e-15
+    for metric in ("brier", "log_loss", "auroc", "calibration_slope"):
+        both = scv.compare(old=old().validate(new), updated=val, metric=metric)
+        assert abs(both.differences["difference"].iloc[0]) < 1e-12
+        assert both.differences["p"].iloc[0] == 1
 
 
 @pytest.mark.filterwarnings("ignore:distributional bias")
@@ -247,7 +249,7 @@ def test_rows_with_missing_values_are_left_out_as_in_validation():
 def test_bad_input_is_named():
     new, model = at("refit"), old()
     for method in ("none", "refit", "closed_test"):
-        with pytest.raises(DataError, match=r"'died' has 1 in all 3 complete rows"):
+        with pytest.raises(DataError, match=r"'died' is always 1 in the 3 complete"):
             model.update(new[new.died == 1].head(3), method)
     with pytest.raises(ColumnError, match="lack 'b'"):
         model.update(new.drop(columns="b"))
@@ -305,11 +307,22 @@ def test_doubtful_updates_are_warned_of():
     assert abs(coefficients(old().update(apart, "shrink", strength=1))["a"]) < 50
 
 
+def test_stacking_of_models_without_a_value_is_warned_of():
+    wrong = {"one": old({"(Intercept)": -1.0, "b": -1.0}), "two": old({"b": -2.0})}
+    with pytest.warns(StatcvWarning, match="no model has a weight above 0"):
+        stacked = scv.stack(wrong, at("refit"))
+    share = at("refit").died.mean()
+    assert stacked.predict(at("refit")).to_numpy() == pytest.approx(share)
+
+
 def test_a_procedure_is_a_model_of_cv():
     new = at("slope")
     model = scv.models.Updating({"Intercept": -1, "a": 0.8, "b": -0.5}, "shrink")
     res = scv.cv("died ~ a + b", new, model=model, seed=1)
     assert (res.tuned["strength"] > 0).all()
+    equation = res.final.equation()
+    predicted = res.final.predict(new).to_numpy()
+    assert equation.predict(new) == pytest.approx(predicted, abs=1e-12)
     weighted = scv.cv("died ~ a + b", new, model=model, seed=1, weights=np.ones(400))
     assert weighted.predictions.equals(res.predictions)
     with pytest.raises(ModelError, match="one old coefficient of each column"):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from statcv.errors import EquationError
 from statcv.formula import Design
-from statcv.models import Fit, Model
+from statcv.models import Fit, Model, Updating
 from statcv.results.final.columns import column_factors
 from statcv.results.final.equation import Equation, Part, equation_of
 from statcv.results.final.points import PointScore, points_of
@@ -118,7 +118,9 @@ class FullModel(Validated):
             + 3.06 GPA
             + 2.34 PSI
         """
-        if self.coefficients is None or not self._learner.capabilities.likelihood:
+        likelihood = self._learner.capabilities.likelihood
+        known = likelihood or isinstance(self._learner, Updating)
+        if self.coefficients is None or not known:
             raise EquationError(
                 f"{self._learner.label} has no coefficients that make an equation; "
                 "a logistic regression, a multinomial one or a linear one has."

@@ -164,8 +164,8 @@ class Records:
         frame = frame.assign(**named)
         if frame[outcome].nunique() < 2:
             raise DataError(
-                f"the outcome {outcome!r} has {listed(list(frame[outcome].unique()))} "
-                f"in all {len(frame)} complete rows of the new data; a model can be "
+                f"the outcome {outcome!r} is always {frame[outcome].unique()[0]} in "
+                f"the {len(frame)} complete rows of the new data; a model can be "
                 "updated only where the outcome varies."
             )
         positive = known.levels[1] if known.kind == "binary" else None
@@ -245,7 +245,7 @@ def update_model(
     _warn(updates.slope, fit.separated, updates.varying, training, method, chosen)
     said = UPDATE_METHODS[chosen]
     if chosen == "shrink":
-        said += f", strength {fit.chosen['strength']:.3g}"
+        said += f" (strength {fit.chosen['strength']:.3g})"
     return UpdatedModel(
         written([*fit.coefficients.values()]),
         f"{model.described}; {said} in {records.described}",
@@ -373,6 +373,8 @@ def stack(
             before = made.get(part.factors, replace(part, coefficient=0.0))
             total = before.coefficient + weight * part.coefficient
             made[part.factors] = replace(before, coefficient=total)
+    if not max(weights) > 0:
+        warn("no model has a weight above 0: none predicts here.", StatcvWarning)
     table = pd.DataFrame(
         {"model": ["(Intercept)", *equations], "weight": [intercept, *weights]}
     )

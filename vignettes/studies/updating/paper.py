@@ -15,6 +15,7 @@ from studies.running import Directory, simulate
 
 HOSPITALS = 200
 DEVELOPED, NEW = 600, 100_000  # records of the old model, and of the truth
+ROUNDING = 1e-9
 SIZES = (100, 300)
 METHODS = ("closed_test", "shrink")
 METRICS = ("log_loss", "brier", "calibration_slope")
@@ -75,7 +76,11 @@ def gain(
         row["truth"] = own["truth"].mean()
         for kind in ("cv", "apparent"):
             error = own[kind] - own["truth"]
-            inside = own["truth"].between(own[f"{kind}_lower"], own[f"{kind}_upper"])
+            # where no prediction changes there is no interval, and the truth may be 0
+            low, high = (
+                own[f"{kind}_{e}"].fillna(own[kind]) for e in ("lower", "upper")
+            )
+            inside = own["truth"].between(low - ROUNDING, high + ROUNDING)
             row[f"{kind}_bias"] = error.mean()
             row[f"{kind}_bias_se"] = error.std() / np.sqrt(len(own))
             row[f"{kind}_coverage"] = inside.mean()
