@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from statcv.inference import t_test
     from statcv.models.tuning import Tuning
     from statcv.report import table1
-    from statcv.results.final import load_model, published_model
+    from statcv.results.final import load_model, published_model, stack
     from statcv.verbs.compare import compare
     from statcv.verbs.compare_settings import compare_settings
     from statcv.verbs.cv import cv
@@ -81,6 +81,7 @@ _HOME_OF = {
     "published_model": "statcv.results.final",
     "read_table": "statcv.datasets",
     "simulate_ehr": "statcv.datasets",
+    "stack": "statcv.results.final",
     "stratifier_bias": "statcv.verbs.stratifier_bias",
     "t_test": "statcv.inference",
     "table": "statcv.verbs.table",
@@ -117,6 +118,7 @@ __all__ = [
     "simulate_ehr",
     "sites",
     "splitters",
+    "stack",
     "stratifier_bias",
     "t_test",
     "table",

@@ -122,6 +122,9 @@ FRAMES = {
     "PointScore.risks": lambda m: points(m).risks,
     "PointScore.table": lambda m: points(m).table,
     "PointScore.total": lambda m: points(m).total(m.data),
+    "UpdatedModel.predict": lambda m: updated(m).predict(m.data),
+    "UpdatedModel.tests": lambda m: updated(m).tests,
+    "UpdatedModel.weights": lambda m: stacked(m).weights,
     "WrittenModel.predict": lambda m: m.res.final.shrunk(0.9).predict(m.data),
     "FullModel.coefficients": lambda m: m.res.model.coefficients,
     "FullModel.predict": lambda m: m.res.model.predict(m.data),
@@ -249,8 +252,18 @@ OBJECTS = {
     "Verified": lambda m: sites.verify(
         m.agreed, m.transport.sites["A"].entries, m.at["A"], "A"
     ),
+    "UpdatedModel": lambda m: updated(m),
     "WrittenModel": lambda m: m.res.final.shrunk(0.9),
 }
+
+
+def updated(m):
+    return m.res.final.update(m.data.iloc[1:])
+
+
+def stacked(m):
+    less = m.both.results["less"].final
+    return scv.stack({"full": m.res.final, "less": less}, m.data)
 
 
 def points(m):

@@ -19,6 +19,7 @@ from statcv.models.resolve import MODELS, resolve_model
 from statcv.models.sklearn_estimator import Sklearn, SklearnFit
 from statcv.models.statsmodels_model import Statsmodels
 from statcv.models.statsmodels_results import unwrap_result
+from statcv.models.updating import UPDATE_METHODS, Stacking, Updating, intercept_beside
 from statcv.models.weights import with_given_weights
 from statcv.models.without_predictors import (
     Mean,
@@ -29,6 +30,7 @@ from statcv.models.without_predictors import (
 
 __all__ = [
     "MODELS",
+    "UPDATE_METHODS",
     "BoostedFit",
     "Capabilities",
     "Fit",
@@ -43,12 +45,15 @@ __all__ = [
     "Score",
     "Sklearn",
     "SklearnFit",
+    "Stacking",
     "Statsmodels",
     "TrainingSet",
+    "Updating",
     "WrappedFit",
     "XGBoost",
     "decisions_of",
     "fitted_to_constant",
+    "intercept_beside",
     "predicted_without",
     "resolve_model",
     "unwrap_result",

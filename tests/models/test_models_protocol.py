@@ -33,8 +33,10 @@ from statcv.models import (
     Neighbors,
     Points,
     Sklearn,
+    Stacking,
     Statsmodels,
     TrainingSet,
+    Updating,
     XGBoost,
     resolve_model,
 )
@@ -96,8 +98,10 @@ FAMILIES = {
 AROUND_OTHERS = {
     Points: Points({"a": 0.5}),
     Searched: Searched(GridSearchCV(LogisticRegression(), {"C": [1, 2]}, cv=2), None),
+    Stacking: Stacking(),
     Thresholded: Thresholded(Logit(), "youden"),
     Tuned: tuned(),
+    Updating: Updating({"Intercept": 0.1, "a": 0.5, "b": 0.2}),
     UserModel: UserModel(Half(), Capabilities()),
 }
 NOT_FITTED = {

@@ -20,6 +20,7 @@ PAPERS = (
     "geroldinger2023",
     "inference",
     "smith2014",
+    "updating",
 )
 
 

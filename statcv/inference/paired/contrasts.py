@@ -40,6 +40,7 @@ from statcv.inference.paired.methods import BY_INFLUENCE, PairedMethod
 from statcv.inference.paired.paired_test import PairedTest
 from statcv.inference.paired.records import NULL, SharedRecords, against_null
 from statcv.inference.paired.tests import (
+    ALIKE,
     paired_corrected_t,
     paired_influence,
     paired_jackknife,
@@ -247,7 +248,10 @@ class Contrasts(Printed):
             self.results[name].design.labels.get_indexer(self.records.labels)
             for name in (first, second)
         ]
-        return np.asarray(shares[1][where[1]] - shares[0][where[0]])
+        change = shares[1][where[1]] - shares[0][where[0]]
+        # equal predictions that were computed in two ways differ by rounding
+        rounding = ALIKE * np.median(np.abs(shares[0]))
+        return np.asarray(np.where(np.abs(change) <= rounding, 0.0, change))
 
     def _by_influence(self, first: str, second: str, difference: float) -> PairedTest:
         units = self.records.units(first, second)

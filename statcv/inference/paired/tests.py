@@ -22,7 +22,7 @@ from statcv.metrics import Metric, midrank, round_significant
 Floats = NDArray[np.float64]
 Clusters = NDArray[np.intp] | None
 
-_ALIKE = 1e-12  # relative to the largest: differences closer than this are equal
+ALIKE = 1e-12  # relative to the largest: differences closer than this are equal
 
 
 def paired_t(change: Floats, clusters: Clusters, level: float) -> PairedTest:
@@ -58,7 +58,7 @@ def paired_t(change: Floats, clusters: Clusters, level: float) -> PairedTest:
     if g < 2:
         return PairedTest.unavailable(mean, f"there is only one {unit}")
     # a spread within rounding error counts as 0
-    if se <= _ALIKE * float(np.abs(change).max()):
+    if se <= ALIKE * float(np.abs(change).max()):
         return _without_variation(change, unit)
     return PairedTest.of(mean, se, level, g - 1)
 
@@ -69,7 +69,7 @@ def _without_variation(change: Floats, unit: str) -> PairedTest:
     A mean that is negligible relative to the single differences is 0 up to rounding.
     """
     mean = float(change.mean())
-    if abs(mean) <= _ALIKE * float(np.abs(change).max()):
+    if abs(mean) <= ALIKE * float(np.abs(change).max()):
         mean = 0.0
     return PairedTest(
         mean,
@@ -108,7 +108,7 @@ def paired_corrected_t(
             np.nan, f"the metric has no value in {odd} of {len(change)} folds"
         )
     mean = float(change.mean())
-    if len(change) > 1 and np.ptp(change) <= _ALIKE * np.abs(change).max():
+    if len(change) > 1 and np.ptp(change) <= ALIKE * np.abs(change).max():
         return _without_variation(change, "fold")
     found = corrected_t_interval(change, n_train, n_test, level)
     if np.isnan(found.se):
@@ -230,7 +230,7 @@ def paired_influence(
     se = math.sqrt((found.given_fits + of_pairs + excess) * inflated)
     size = max(float(np.abs(one.held).max()) for one in both)
     reason = ""
-    if se <= _ALIKE * max(size, _ALIKE):
+    if se <= ALIKE * max(size, ALIKE):
         se, reason = 0.0, f"no {found.units.kind} influences the difference"
         difference = 0.0 if abs(difference) <= ROUNDING else difference
     most = limits[1] - limits[0]

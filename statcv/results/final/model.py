@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +13,17 @@ from numpy.typing import NDArray
 
 from statcv.errors import EquationError
 from statcv.formula import Design
-from statcv.models import Fit, Model
-from statcv.results.final.equation import Equation, equation_of
+from statcv.models import Fit, Model, Updating
+from statcv.results.final.columns import column_factors
+from statcv.results.final.equation import Equation, Part, equation_of
 from statcv.results.final.points import PointScore, points_of
 from statcv.results.final.shrinkage import shrunk_equation
 from statcv.results.final.validation import Validated
-from statcv.results.final.written import WrittenModel, save_equation
+from statcv.results.final.written import (
+    WrittenModel,
+    check_one_predictor,
+    save_equation,
+)
 from statcv.tables import Table, Values, wrapped
 
 if TYPE_CHECKING:
@@ -112,7 +118,9 @@ class FullModel(Validated):
             + 3.06 GPA
             + 2.34 PSI
         """
-        if self.coefficients is None or not self._learner.capabilities.likelihood:
+        likelihood = self._learner.capabilities.likelihood
+        known = likelihood or isinstance(self._learner, Updating)
+        if self.coefficients is None or not known:
             raise EquationError(
                 f"{self._learner.label} has no coefficients that make an equation; "
                 "a logistic regression, a multinomial one or a linear one has."
@@ -218,6 +226,21 @@ class FullModel(Validated):
             As :meth:`equation` raises it.
         """
         save_equation(self.equation(), path)
+
+    def _terms(self) -> tuple[Equation, Callable[[Sequence[float]], Equation]]:
+        equation, design = self.equation(), self._design
+        check_one_predictor(equation)
+        if design.intercept is None:
+            return WrittenModel(equation)._terms()
+        assert self.coefficients is not None
+        parts = tuple(
+            map(Part, design.names, self.coefficients, column_factors(design.terms))
+        )
+
+        def written(values: Sequence[float]) -> Equation:
+            return equation_of(design, dict(zip(design.names, values, strict=True)))
+
+        return replace(equation, parts=(parts,)), written
 
     def _validated(self) -> tuple[str, Any]:
         return self._design.outcome.name, self._design.outcome.positive

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError
 from statcv.formula import Design
-from statcv.numeric.logistic import expit
+from statcv.models import intercept_beside
 from statcv.results.final.equation import Equation, Part
 
 Floats = NDArray[np.float64]
@@ -40,21 +40,10 @@ def shrunk_equation(
     kept = tuple(_scaled(part, slope) for part in parts if part.factors)
     eta = replace(equation, parts=(kept,)).linear(design.terms.frame)[:, 0]
     each = np.ones(len(eta)) if weights is None else weights
-    intercept = Part("Intercept", _intercept(equation, design.y, eta, each))
+    value = intercept_beside(equation.kind, design.y, eta, each)
+    intercept = Part("Intercept", value)
     return replace(equation, parts=((intercept, *kept),))
 
 
 def _scaled(part: Part, slope: float) -> Part:
     return replace(part, coefficient=slope * part.coefficient)
-
-
-def _intercept(equation: Equation, y: Floats, eta: Floats, weights: Floats) -> float:
-    if equation.kind == "continuous":
-        return float(np.average(y - eta, weights=weights))
-    from scipy.optimize import brentq
-
-    def excess(intercept: float) -> float:
-        return float(weights @ (expit(intercept + eta) - y))
-
-    far = float(np.abs(eta).max()) + 40.0  # where all probabilities are 0, or 1
-    return float(brentq(excess, -far, far, xtol=1e-14))

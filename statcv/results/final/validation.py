@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,8 @@ from statcv.formula import as_frame
 from statcv.words import plural
 
 if TYPE_CHECKING:
+    from statcv.results.final.equation import Equation
+    from statcv.results.final.updating import UpdatedModel
     from statcv.results.result import CVResult
 
 
@@ -31,6 +33,80 @@ class Validated:
     def _validated(self) -> tuple[str, Any]:
         """Return the outcome, and its positive class if it has two."""
         raise NotImplementedError
+
+    def equation(self) -> Equation:
+        """Return the model as an equation."""
+        raise NotImplementedError
+
+    def _terms(self) -> tuple[Equation, Callable[[Sequence[float]], Equation]]:
+        """Return the equation with a part for each coefficient that can be refitted.
+
+        The second is a function from an intercept and the other coefficients to the
+        equation that has them.
+        """
+        raise NotImplementedError
+
+    def update(
+        self,
+        new: object,
+        method: str = "closed_test",
+        *,
+        outcome: str | None = None,
+        strength: float | None = None,
+        level: float = 0.05,
+    ) -> UpdatedModel:
+        """Return the model updated for other records, such as another hospital's.
+
+        Parameters
+        ----------
+        new : data frame
+            Records with the outcome and the columns of the model. Rows in which one of
+            these is missing are left out, and counted.
+        method : str, default "closed_test"
+            ``"none"``; ``"intercept"``; ``"slope"``, which also updates the intercept;
+            ``"refit"``, all coefficients; ``"shrink"``, a ridge on their differences
+            from the old ones; or ``"closed_test"``, which refits only if tests reject
+            all simpler updates (Vergouwe et al. 2017). The equation of a file has a
+            spline as one term, whose shape is kept.
+        outcome : str, optional
+            Column of the outcome; that of the model unless given.
+        strength : float, optional
+            Strength of the ridge, for columns divided by their standard deviation; that
+            of the least AIC unless given.
+        level : float, default 0.05
+            Significance level of closed testing.
+
+        Returns
+        -------
+        UpdatedModel
+            A model with ``tests``, ``equation()``, ``predict(new)`` and ``save(path)``;
+            ``validate()`` cross-validates the whole updating, the choice included.
+
+        Raises
+        ------
+        ColumnError, DataError
+            If a column is missing, a level is unknown, or the outcome does not vary.
+        ArgumentError, ModelError, EquationError
+            If an argument is out of range, or the model has no single linear predictor.
+
+        Warns
+        -----
+        StatcvWarning
+            If there are fewer events than coefficients to be refitted, the slope is
+            below 0, a column does not vary, or rows are left out.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> data = scv.load_data("ehr")
+        >>> model = scv.published_model({"(Intercept)": 1, "x1": 0.3}, outcome="y")
+        >>> upd = model.update(data[data.site == "D"])
+        >>> upd.method
+        'slope'
+        """
+        from statcv.results.final.updating import update_model
+
+        return update_model(self, new, method, outcome, strength, level)
 
     def validate(
         self,
@@ -98,7 +174,7 @@ class Validated:
         made = pd.DataFrame(predicted)
         several = isinstance(predicted, pd.DataFrame)
         ends = [f" {level}" for level in made.columns] if several else [""]
-        names = [_unused(f"predicted{end}", frame) for end in ends]
+        names = [unused(f"predicted{end}", frame) for end in ends]
         made.columns = pd.Index(names)
         complete = made.notna().all(axis=1) & frame[outcome].notna()
         if not complete.any():
@@ -128,7 +204,9 @@ class Validated:
         return replace(result, learner=replace(learner, label=self.described))
 
 
-def _unused(name: str, frame: pd.DataFrame) -> str:
-    while name in frame.columns:
+def unused(name: str, taken: Iterable[Any]) -> str:
+    """Return a name that is not taken, with underscores if necessary."""
+    known = set(taken)
+    while name in known:
         name += "_"
     return name

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import textwrap
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,13 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from statcv.arguments import check_types, one_of
-from statcv.errors import ColumnError, DataError, EquationError, suggestion
+from statcv.errors import (
+    ArgumentError,
+    ColumnError,
+    DataError,
+    EquationError,
+    suggestion,
+)
 from statcv.formula import as_frame
 from statcv.results.final.equation import Equation, Part
 from statcv.results.final.expressions import (
@@ -86,6 +93,10 @@ class WrittenModel(Validated):
         table = pd.DataFrame(predicted, index=frame.index, columns=columns)
         return Table(table, OF_EQUATION, indexed=True)
 
+    def _terms(self) -> tuple[Equation, Callable[[Sequence[float]], Equation]]:
+        check_one_predictor(self.written)
+        return self.written, partial(with_coefficients, self.written)
+
     def _validated(self) -> tuple[str, Any]:
         known = self.written
         return known.outcome, known.levels[1] if known.kind == "binary" else None
@@ -98,6 +109,23 @@ class WrittenModel(Validated):
         return f"{textwrap.fill(self.label, WIDTH)}\n\n{self.written}"
 
     __repr__ = __str__
+
+
+def check_one_predictor(equation: Equation) -> None:
+    """Check that an equation has one linear predictor, which can be updated."""
+    if len(equation.parts) != 1:
+        raise ArgumentError("update() is for two classes, or a continuous outcome.")
+
+
+def with_coefficients(equation: Equation, values: Sequence[float]) -> Equation:
+    """Return an equation with another intercept and other coefficients."""
+    (parts,) = equation.parts
+    terms = [part for part in parts if part.factors]
+    made = [
+        replace(part, coefficient=value)
+        for part, value in zip(terms, values[1:], strict=True)
+    ]
+    return replace(equation, parts=((Part("Intercept", values[0]), *made),))
 
 
 # ---- whether data are those of an equation ----

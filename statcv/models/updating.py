@@ -1,0 +1,438 @@
+"""Updating and stacking of models that were fitted elsewhere, to be cross-validated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.arguments import is_number, one_of
+from statcv.errors import ModelError
+from statcv.models.base import (
+    Capabilities,
+    Matrix,
+    PlainFit,
+    TrainingSet,
+    positive_weights,
+    refuse_kind,
+    refuse_missing,
+)
+from statcv.models.linear import Linear
+from statcv.models.logit import Logit
+from statcv.models.spread import variances
+from statcv.numeric.logistic import expit
+from statcv.words import listed
+
+UPDATE_METHODS = {
+    "none": "left as it is",
+    "intercept": "intercept updated",
+    "slope": "intercept and slope updated",
+    "refit": "all coefficients refitted",
+    "shrink": "refitted with shrinkage towards the old coefficients",
+    "closed_test": "updated by closed testing",
+}
+# strengths to choose from, as multiples of the information of a standardised column
+STRENGTHS = np.logspace(3, -3, 25)
+MAX_STEPS = 100
+KINDS = ("binary", "continuous")
+
+
+class RefitTest(NamedTuple):
+    """The test of refitting all coefficients against a simpler update."""
+
+    against: str
+    statistic: float
+    df: int
+    p_value: float
+
+
+@dataclass(frozen=True)
+class Updating:
+    """A regression that was fitted elsewhere, updated on the training set.
+
+    Attributes
+    ----------
+    old : mapping of str to float
+        The coefficient of each column of the design, ``Intercept`` included.
+    method : str, default "closed_test"
+        ``"none"``, ``"intercept"``, ``"slope"`` (with the intercept), ``"refit"``,
+        ``"shrink"`` (a ridge on the differences from the old coefficients, of columns
+        divided by their standard deviation), or ``"closed_test"``: refitting is tested
+        against no update, a new intercept, and a new intercept and slope, in this
+        order, and the first that is not rejected is chosen.
+    strength : float, optional
+        The strength of the ridge; unless given, each training set has the one of the
+        least AIC, with effective degrees of freedom.
+    level : float, default 0.05
+        The significance level of closed testing.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> old = {"Intercept": -10.0, "GPA": 2.5, "PSI": 2.0}
+    >>> model = scv.models.Updating(old, "intercept")
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), model=model, k=4)
+    >>> res.coefficients["GPA"].tolist()
+    [2.5, 2.5, 2.5, 2.5]
+
+    References
+    ----------
+    Vergouwe, Nieboer, Oostenbrink et al. (2017), Statistics in Medicine 36:4529;
+    Steyerberg, Borsboom, van Houwelingen et al. (2004), Statistics in Medicine 23:2567.
+    """
+
+    old: Mapping[str, float]
+    method: str = "closed_test"
+    strength: float | None = None
+    level: float = 0.05
+
+    capabilities = Capabilities()
+
+    def __post_init__(self) -> None:
+        one_of(self.method, UPDATE_METHODS, "method")
+        if self.strength is not None and self.method != "shrink":
+            raise ModelError(f"strength= is for method='shrink', not {self.method!r}.")
+        if not (
+            self.strength is None or (is_number(self.strength) and self.strength > 0)
+        ):
+            raise ModelError(f"strength must be above 0, not {self.strength!r}.")
+        if not (is_number(self.level) and 0 < self.level < 1):
+            raise ModelError(f"level must lie between 0 and 1, not {self.level!r}.")
+
+    @property
+    def label(self) -> str:
+        """How print and summary call it."""
+        return f"an older model, {UPDATE_METHODS[self.method]}"
+
+    def check(self, kind: str) -> None:
+        """Raise ModelError for more than two classes."""
+        refuse_kind("updating", kind, KINDS)
+
+    def fit(self, training: TrainingSet) -> PlainFit:
+        """Fit the training set."""
+        updates = self.updates(training)
+        if _has_one_class(training):  # nothing can be learnt
+            return updates.fit_of("none", updates.old)
+        method = self.method
+        if method == "closed_test":
+            tests = updates.tests()
+            kept = (one.against for one in tests if not one.p_value < self.level)
+            method = next(kept, "refit")
+        return updates.made(method, self.strength)
+
+    def updates(self, training: TrainingSet) -> Updates:
+        """Return the updates of a training set.
+
+        Raises
+        ------
+        ModelError
+            If a column has no old coefficient, or there is no intercept.
+        """
+        self.check(training.kind)
+        refuse_missing(training, "updating")
+        lacking = [name for name in training.names if name not in self.old]
+        spare = [name for name in self.old if name not in training.names]
+        if lacking or spare or training.intercept is None:
+            raise ModelError(
+                "updating needs one old coefficient of each column of the design: "
+                f"{listed([*training.names])}, an intercept among them; old= has "
+                f"{listed([*self.old])}."
+            )
+        return Updates(training, np.array([self.old[one] for one in training.names]))
+
+
+@dataclass(frozen=True, eq=False)
+class Updates:
+    """All updates of a model on a training set.
+
+    Attributes
+    ----------
+    training : TrainingSet
+    old : numpy.ndarray, shape (p,)
+        The old coefficients.
+    """
+
+    training: TrainingSet
+    old: Matrix
+
+    @cached_property
+    def slope(self) -> float:
+        """The calibration slope of the old model; NaN if it predicts a constant."""
+        return float(self._recalibrated[1]) if self.is_varying else np.nan
+
+    @cached_property
+    def linear(self) -> Matrix:
+        """The linear predictor of the old model."""
+        return self.training.X @ self.old
+
+    @property
+    def is_varying(self) -> bool:
+        """Whether the predictions of the old model differ."""
+        size = max(1.0, float(np.abs(self.linear).max()))
+        return bool(np.ptp(self.linear) > 1e-10 * size)
+
+    @cached_property
+    def varying(self) -> NDArray[np.bool_]:
+        """Which columns vary, so that a refit can change their coefficients."""
+        found = np.ptp(self.training.X, axis=0) > 0
+        found[self.training.intercept] = True
+        return np.asarray(found)
+
+    def made(self, method: str, strength: float | None = None) -> PlainFit:
+        """Return the fit by one of the methods other than closed testing."""
+        if method == "none":
+            return self.fit_of(method, self.old)
+        if method == "refit":
+            return self._refit
+        if method == "shrink":
+            return self._shrunk(strength)
+        place = self.training.intercept
+        if method == "intercept" or not self.is_varying:
+            shift, by = self._intercept, 1.0
+        else:
+            shift, by = map(float, self._recalibrated)
+        made = by * self.old
+        made[place] += shift
+        return self.fit_of(method, made)
+
+    def tests(self) -> list[RefitTest]:
+        """Return the tests of refitting against simpler updates, simplest first.
+
+        They are likelihood-ratio tests, and F tests of a continuous outcome.
+        """
+        # scipy.stats takes longer to import than all that is fitted here
+        from scipy.stats import chi2, f
+
+        X = self.training.X
+        full = int(np.linalg.matrix_rank(X / np.maximum(np.abs(X).max(axis=0), 1e-300)))
+        best = self._loss(self._refit)
+        found = []
+        simpler = ("none", 0), ("intercept", 1), ("slope", 1 + self.is_varying)
+        for against, used in simpler:
+            df = full - used
+            gain = max(0.0, self._loss(self.made(against)) - best)
+            if df == 0:  # the same model
+                found.append(RefitTest(against, 0.0, 0, 1.0))
+            elif self.training.kind == "binary":
+                statistic = 2 * gain
+                p = float(chi2.sf(statistic, df))
+                found.append(RefitTest(against, statistic, df, p))
+            else:
+                rest = len(X) - full
+                statistic = gain / df / (best / rest) if rest * best > 0 else np.nan
+                p = float(f.sf(statistic, df, rest))
+                found.append(RefitTest(against, statistic, df, p))
+        return found
+
+    def fit_of(
+        self, method: str, beta: Matrix, separated: bool = False, **more: float
+    ) -> PlainFit:
+        """Return coefficients as a fit."""
+        return _as_fit(self.training, beta, separated, {"method": method, **more})
+
+    @property
+    def _weights(self) -> Matrix:
+        given = self.training.weights
+        return np.ones(len(self.training.y)) if given is None else given
+
+    def _loss(self, fit: PlainFit) -> float:
+        assert fit.coefficients is not None
+        beta = np.array([*fit.coefficients.values()])
+        return _loss(self.training, self.training.X @ beta, self._weights)
+
+    @cached_property
+    def _intercept(self) -> float:
+        kind, y = self.training.kind, self.training.y
+        return intercept_beside(kind, y, self.linear, self._weights)
+
+    @cached_property
+    def _recalibrated(self) -> Matrix:
+        X = np.column_stack([np.ones(len(self.linear)), self.linear])
+        names = ("Intercept", "slope")
+        return _values(replace(self.training, X=X, names=names, intercept=0))[0]
+
+    @cached_property
+    def _refit(self) -> PlainFit:
+        """The fit by maximum likelihood, with old coefficients of constant columns."""
+        some, X = self.varying, self.training.X
+        names = tuple(np.array(self.training.names, dtype=object)[some])
+        place = names.index(self.training.names[self.training.intercept or 0])
+        own = replace(self.training, X=X[:, some], names=names, intercept=place)
+        made = self.old.copy()
+        made[some], separated = _values(own)
+        made[self.training.intercept] -= X[0, ~some] @ self.old[~some]
+        return self.fit_of("refit", made, separated)
+
+    def _shrunk(self, strength: float | None) -> PlainFit:
+        """Return the ridge on differences.
+
+        Effective degrees of freedom are those of le Cessie & van Houwelingen (1992).
+        """
+        training, w = self.training, self._weights
+        spread = variances(training.X, training.weights)
+        spread[training.intercept] = 0.0
+        start = np.zeros(len(self.old))
+        start[training.intercept] = self._intercept
+        if strength is None:
+            mean = _mean(training.kind, self.linear + self._intercept)
+            each = mean * (1 - mean) if training.kind == "binary" else 1.0
+            tried = STRENGTHS * float(np.sum(w * each))
+        else:
+            tried = np.array([strength])
+        best = np.inf
+        for one in tried:
+            start, df = self._towards(start, one * spread)
+            loss = _loss(training, self.linear + training.X @ start, w)
+            if training.kind == "continuous":
+                loss = np.sum(w) / 2 * np.log(max(loss, 1e-300))
+            if 2 * loss + 2 * df < best:
+                best, chosen = 2 * loss + 2 * df, (start, float(one))
+        return self.fit_of("shrink", self.old + chosen[0], strength=chosen[1])
+
+    def _towards(self, start: Matrix, ridge: Matrix) -> tuple[Matrix, float]:
+        """Return penalised differences from the old coefficients, and their df."""
+        some, training = self.varying, self.training
+        X, w, ridge = training.X[:, some], self._weights, ridge[some]
+        here = start[some]
+
+        def objective(change: Matrix) -> float:
+            loss = _loss(training, self.linear + X @ change, w)
+            return loss + float(ridge @ change**2) / 2
+
+        for _ in range(MAX_STEPS):
+            mean = _mean(training.kind, self.linear + X @ here)
+            each = w * (mean * (1 - mean) if training.kind == "binary" else 1.0)
+            information = (X.T * each) @ X
+            gradient = X.T @ (w * (training.y - mean)) - ridge * here
+            hessian = information + np.diag(ridge)
+            step = np.linalg.lstsq(hessian, gradient, rcond=None)[0]
+            now = objective(here)
+            while objective(here + step) > now and np.abs(step).max() > 0:
+                step = step / 2
+            here = here + step
+            if np.abs(X @ step).max() < 1e-9:
+                break
+        df = np.trace(np.linalg.lstsq(hessian, information, rcond=None)[0])
+        made = np.zeros(len(start))
+        made[some] = here
+        return made, float(df)
+
+
+@dataclass(frozen=True)
+class Stacking:
+    """A regression on linear predictors, with weights that are not negative.
+
+    Each column of the design is the linear predictor of a model that was fitted
+    elsewhere.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from statcv.models import Stacking, TrainingSet
+    >>> X = np.column_stack([np.ones(4), [0, 1, 2, 3], [3, 1, 2, 0]]).astype(float)
+    >>> y, names = np.array([1.0, 3.0, 5.0, 7.0]), ("Intercept", "a", "b")
+    >>> fit = Stacking().fit(TrainingSet(X, y, "continuous", 0, names, 0, None, seed=1))
+    >>> {name: abs(round(one, 6)) for name, one in fit.coefficients.items()}
+    {'Intercept': 1.0, 'a': 2.0, 'b': 0.0}
+
+    References
+    ----------
+    Debray, Koffijberg, Nieboer et al. (2014), Statistics in Medicine 33:2341.
+    """
+
+    label = "stacking of models with weights of at least 0"
+    capabilities = Capabilities()
+
+    def check(self, kind: str) -> None:
+        """Raise ModelError for more than two classes."""
+        refuse_kind("stacking", kind, KINDS)
+
+    def fit(self, training: TrainingSet) -> PlainFit:
+        """Fit the training set."""
+        from scipy.optimize import minimize
+
+        self.check(training.kind)
+        refuse_missing(training, "stacking")
+        X, y, place = training.X, training.y, training.intercept
+        w = np.ones(len(y)) if training.weights is None else training.weights
+        count = X.shape[1]
+        least = [0.0 if j != place else -np.inf for j in range(count)]
+        start = np.array([0.0 if j == place else 1 / (count - 1) for j in range(count)])
+        if _has_one_class(training):  # nothing can be learnt
+            return _as_fit(training, start, True, None)
+        solved = minimize(
+            lambda beta: _loss(training, X @ beta, w),
+            start,
+            jac=lambda beta: X.T @ (w * (_mean(training.kind, X @ beta) - y)),
+            method="L-BFGS-B",
+            bounds=[(one, np.inf) for one in least],
+        )
+        # the weights of 0 are known now, and Newton's method gives the digits of others
+        free = solved.x > 1e-6
+        free[place] = True
+        beta = np.where(free, solved.x, 0.0)
+        names = tuple(np.array(training.names, dtype=object)[free])
+        own = replace(
+            training, X=X[:, free], names=names, intercept=int(free[:place].sum())
+        )
+        polished, separated = _values(own)
+        if (np.delete(polished, own.intercept or 0) >= 0).all():
+            beta[free] = polished
+        return _as_fit(training, beta, separated, None)
+
+
+def intercept_beside(kind: str, y: Matrix, eta: Matrix, weights: Matrix) -> float:
+    """Return the intercept of the maximum likelihood, with the rest as an offset."""
+    if kind == "continuous":
+        return float(np.average(y - eta, weights=weights))
+    from scipy.optimize import brentq
+
+    def excess(intercept: float) -> float:
+        return float(weights @ (expit(intercept + eta) - y))
+
+    far = float(np.abs(eta).max()) + 40.0  # where all probabilities are 0, or 1
+    return float(brentq(excess, -far, far, xtol=1e-14))
+
+
+def _has_one_class(training: TrainingSet) -> bool:
+    used = positive_weights(training)[0]
+    return training.kind == "binary" and len(np.unique(training.y[used])) < 2
+
+
+def _values(training: TrainingSet) -> tuple[Matrix, bool]:
+    """Return the coefficients by maximum likelihood, and whether they are infinite."""
+    model = Logit() if training.kind == "binary" else Linear()
+    fit = model.fit(training)
+    assert fit.coefficients is not None
+    return np.array([*fit.coefficients.values()]), bool(fit.separated)
+
+
+def _as_fit(
+    training: TrainingSet,
+    beta: Matrix,
+    separated: bool,
+    chosen: dict[str, Any] | None,
+) -> PlainFit:
+    named = dict(zip(training.names, beta.tolist(), strict=True))
+    predict = partial(_predicted, training.kind, beta)
+    return PlainFit(predict, named, separated=separated, chosen=chosen)
+
+
+def _predicted(kind: str, beta: Matrix, X: Matrix) -> Matrix:
+    return _mean(kind, X @ beta)
+
+
+def _mean(kind: str, eta: Matrix) -> Matrix:
+    return expit(eta) if kind == "binary" else eta
+
+
+def _loss(training: TrainingSet, eta: Matrix, weights: Matrix) -> float:
+    """Return minus the log-likelihood; half the sum of squares of numbers."""
+    y = training.y
+    if training.kind == "continuous":
+        return float(weights @ (y - eta) ** 2) / 2
+    return float(weights @ (np.logaddexp(0.0, eta) - y * eta))

@@ -1,0 +1,391 @@
+"""A model that was fitted elsewhere, updated for other records."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from statcv.arguments import check_types
+from statcv.errors import (
+    ArgumentError,
+    CollinearityWarning,
+    ColumnError,
+    DataError,
+    MissingDataWarning,
+    SeparationWarning,
+    StatcvWarning,
+    suggestion,
+    warn,
+)
+from statcv.formula import as_frame, make_design, quoted
+from statcv.models import UPDATE_METHODS, Model, Stacking, TrainingSet, Updating
+from statcv.results.final.equation import Equation, Part
+from statcv.results.final.validation import Validated, unused
+from statcv.results.final.written import WrittenModel, check_columns
+from statcv.tables import WIDTH, Table
+from statcv.words import listed, plural
+
+if TYPE_CHECKING:
+    from statcv.results.result import CVResult
+
+OWN = ("formula", "data", "model", "tune", "positive")
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class UpdatedModel(WrittenModel):
+    """A model that was updated, or several that were stacked, on other records.
+
+    Attributes
+    ----------
+    method : str
+        The method that was chosen or named; ``"stack"`` for several models.
+    tests : pandas.DataFrame or None
+        The tests of closed testing: ``against``, ``statistic``, ``df``, ``p``.
+    weights : pandas.DataFrame or None
+        The intercept, and the weight of each model that was stacked.
+    """
+
+    method: str
+    tests: pd.DataFrame | None = None
+    weights: pd.DataFrame | None = None
+    _records: Records = field(repr=False)
+    _procedure: Model = field(repr=False)
+
+    def validate(self, new: object = None, **options: Any) -> CVResult:
+        """Return the validation on other records, or of the updating itself.
+
+        Parameters
+        ----------
+        new : data frame, optional
+            Other records, for an external validation. Unless given, the whole updating,
+            the choice of its method included, is cross-validated on the records that
+            served for it.
+        **options
+            Arguments of :meth:`WrittenModel.validate` with data, else of
+            :func:`statcv.cv`: ``scheme``, ``k``, ``stratify``, ``seed``.
+
+        Returns
+        -------
+        CVResult
+            Its ``tuned`` has the method that was chosen in each fold.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> data = scv.load_data("ehr")
+        >>> old, new = data[data.site != "D"], data[data.site == "D"]
+        >>> final = scv.cv("y ~ x1 + x2 + x3", old, k=5, seed=1).final
+        >>> upd = final.update(new)
+        >>> both = scv.compare(old=final.validate(new), updated=upd.validate(seed=1))
+        >>> list(both.differences["second"])
+        ['updated']
+        """
+        if new is not None:
+            return super().validate(new, **options)
+        # a verb cross-validates the updating, as it does any model
+        from statcv.verbs.cv import cv
+
+        for name in OWN:
+            if name in options:
+                raise ArgumentError(
+                    f"validate() without data cross-validates the updating itself, and "
+                    f"has no argument {name}=; cv() has."
+                )
+        known = self._records
+        return cv(
+            known.formula,
+            known.frame,
+            model=self._procedure,
+            positive=known.positive,
+            **options,
+        )
+
+    def __str__(self) -> str:
+        blocks = [textwrap.fill(self.label, WIDTH)]
+        blocks += [str(one) for one in (self.tests, self.weights) if one is not None]
+        return "\n\n".join([*blocks, str(self.written)])
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Complete records with columns that a procedure fits, the intercept apart."""
+
+    frame: pd.DataFrame
+    formula: str
+    positive: Any
+    training: TrainingSet
+
+    @classmethod
+    def of(
+        cls,
+        new: object,
+        outcome: str,
+        known: Equation,
+        columns: Callable[[pd.DataFrame], Mapping[str, Any]],
+    ) -> Records:
+        """Return the rows of a data frame in which nothing is missing.
+
+        Raises
+        ------
+        ColumnError
+            If the data lack the outcome or a column of an equation.
+        DataError
+            If the outcome is not of the kind of the model or has one class only, or no
+            row is complete.
+        """
+        frame = as_frame(new)
+        if outcome not in frame.columns:
+            hint = suggestion(outcome, frame.columns)
+            raise ColumnError(f"the new data lack the outcome {outcome!r}.{hint}")
+        made = columns(frame)
+        missing = frame[outcome].isna().to_numpy()
+        for values in made.values():
+            missing = missing | np.isnan(values)
+        if lost := int(missing.sum()):
+            warn(
+                f"{plural(lost, 'row')} of {len(frame)} lack the outcome or a column "
+                "that the model uses, and were left out.",
+                MissingDataWarning,
+            )
+        if missing.all():
+            raise DataError(
+                "no row of the new data has the outcome and all columns of the model."
+            )
+        frame = frame[~missing]
+        named: dict[str, Any] = {}
+        for name, values in made.items():
+            own = values[~missing]
+            if not (name in frame and _is_equal(frame[name], own)):
+                name = unused(name, [*frame.columns, *named])
+            named[name] = own
+        frame = frame.assign(**named)
+        if frame[outcome].nunique() < 2:
+            raise DataError(
+                f"the outcome {outcome!r} is always {frame[outcome].unique()[0]} in "
+                f"the {len(frame)} complete rows of the new data; a model can be "
+                "updated only where the outcome varies."
+            )
+        positive = known.levels[1] if known.kind == "binary" else None
+        formula = f"{quoted(outcome)} ~ " + (" + ".join(map(quoted, named)) or "1")
+        design = make_design(formula, frame, scope={}, positive=positive)
+        if design.outcome.kind != known.kind:
+            raise DataError(
+                f"the outcome {outcome!r} is {design.outcome.kind} in the new data, "
+                f"and {known.kind} in the model."
+            )
+        training = TrainingSet(
+            X=design.matrix,
+            y=design.y,
+            kind=known.kind,
+            n_classes=len(design.outcome.levels),
+            names=design.names,
+            intercept=design.intercept,
+            weights=None,
+            seed=0,
+        )
+        return cls(frame, formula, positive, training)
+
+    @property
+    def described(self) -> str:
+        """The number of records, and of those of the positive class."""
+        y = self.training.y
+        if self.positive is None:
+            return plural(len(y), "record")
+        return f"{plural(len(y), 'record')}, {int(y.sum())} with the outcome"
+
+
+def _is_equal(column: pd.Series[Any], values: Any) -> bool:
+    """Return whether a column of the data has the values of a term."""
+    numeric = pd.api.types.is_numeric_dtype(column)
+    return numeric and np.array_equal(column.to_numpy(dtype=float), values)
+
+
+def update_model(
+    model: Validated,
+    new: object,
+    method: str,
+    outcome: str | None,
+    strength: float | None,
+    level: float,
+) -> UpdatedModel:
+    """Return a model updated for other records, as :meth:`Validated.update` says."""
+    known, written = model._terms()
+    (parts,) = known.parts
+    outcome = known.outcome if outcome is None else outcome
+    terms = [part for part in parts if part.factors]
+    first = sum(part.coefficient for part in parts if not part.factors)
+
+    def columns(frame: pd.DataFrame) -> dict[str, Any]:
+        check_columns(known, frame)
+        names: list[str] = []
+        for part in terms:
+            names.append(unused(part.name, names))
+        each = (replace(part, coefficient=1.0).values(frame) for part in terms)
+        return dict(zip(names, each, strict=True))
+
+    records = Records.of(new, outcome, known, columns)
+    training = records.training
+    old = [float(first), *(part.coefficient for part in terms)]
+    procedure = Updating(
+        dict(zip(training.names, old, strict=True)), method, strength, level
+    )
+    updates, fit = procedure.updates(training), procedure.fit(training)
+    assert fit.chosen is not None and fit.coefficients is not None
+    chosen = str(fit.chosen["method"])
+    tests = None
+    if method == "closed_test":
+        tests = Table(
+            pd.DataFrame(updates.tests()).rename(columns={"p_value": "p"}),
+            "Refitting, tested against simpler updates; chosen: "
+            f"{UPDATE_METHODS[chosen]}",
+        )
+    _warn(updates.slope, fit.separated, updates.varying, training, method, chosen)
+    said = UPDATE_METHODS[chosen]
+    if chosen == "shrink":
+        said += f" (strength {fit.chosen['strength']:.3g})"
+    return UpdatedModel(
+        written([*fit.coefficients.values()]),
+        f"{model.described}; {said} in {records.described}",
+        method=chosen,
+        tests=tests,
+        _records=records,
+        _procedure=procedure,
+    )
+
+
+def _warn(
+    slope: float,
+    separated: bool,
+    varying: Any,
+    training: TrainingSet,
+    method: str,
+    chosen: str,
+) -> None:
+    """Warn of what makes an update doubtful."""
+    refits = method in ("refit", "closed_test")
+    few, of, count = len(training.y), "", int(varying.sum())
+    if training.kind == "binary":
+        few, of = int(np.bincount(training.y.astype(int)).min()), " of the rarer class"
+    if refits and few < count:
+        warn(
+            f"the new data have {plural(few, 'record')}{of}, and refitting estimates "
+            f"{count} coefficients, so that neither it nor tests of it can be trusted; "
+            "method='intercept' or 'slope' is suitable for so few, and 'shrink' stays "
+            "near the old model.",
+            StatcvWarning,
+        )
+    if slope < 0 and method in ("slope", "closed_test"):
+        warn(
+            f"the slope of the old model is {slope:.2f} in the new data: those with "
+            "higher predictions have lower outcomes there. Check the coding of the "
+            "outcome and the units of the columns before you use an update.",
+            StatcvWarning,
+        )
+    constant = [n for n, one in zip(training.names, varying, strict=True) if not one]
+    if constant and (refits or method == "shrink"):
+        warn(
+            "columns that do not vary in the new data keep their old coefficients: "
+            f"{listed(constant)}.",
+            CollinearityWarning,
+        )
+    if separated and chosen == "refit":
+        warn(
+            "the refit separates the classes in the new data, so that its coefficients "
+            "have no finite values; method='shrink' or 'slope' has.",
+            SeparationWarning,
+        )
+
+
+def stack(
+    models: Mapping[str, Validated], new: object, *, outcome: str | None = None
+) -> UpdatedModel:
+    """Stack several models that were fitted elsewhere, by weights of at least 0.
+
+    The linear predictors of the models are the covariates of a regression in the new
+    data, whose weights are not negative (Debray et al. 2014).
+
+    Parameters
+    ----------
+    models : mapping of str to model
+        Two or more models by name: ``res.final``, or models that were loaded or
+        published.
+    new : data frame
+        Records with the outcome and the columns of all models.
+    outcome : str, optional
+        Column of the outcome; that of the first model unless given.
+
+    Returns
+    -------
+    UpdatedModel
+        The sum as one model; ``validate()`` cross-validates the stacking.
+
+    Raises
+    ------
+    ArgumentError
+        If there are fewer than two models, or their kinds of outcome differ.
+    ColumnError, DataError
+        If a column is missing, a level is unknown, or the outcome does not vary.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> data = scv.load_data("ehr")
+    >>> one = scv.published_model({"(Intercept)": -0.4, "x1": 0.5}, outcome="y")
+    >>> two = scv.published_model({"(Intercept)": -0.1, "x3": 0.7}, outcome="y")
+    >>> both = scv.stack({"one": one, "two": two}, data)
+    >>> bool((both.weights["weight"][1:] >= 0).all())
+    True
+    """
+    check_types(stack, locals())
+    if not isinstance(models, Mapping) or len(models) < 2:
+        raise ArgumentError("stack() needs a mapping of two or more names to models.")
+    for name, model in models.items():
+        if not isinstance(model, Validated):
+            raise ArgumentError(
+                f"{name!r} is a {type(model).__name__}, not a model with an equation, "
+                "such as res.final or published_model(...)."
+            )
+    equations = {str(name): model.equation() for name, model in models.items()}
+    first = next(iter(equations.values()))
+    for name, one in equations.items():
+        if one.kind != first.kind or one.kind == "multiclass":
+            raise ArgumentError(
+                f"{name!r} predicts a {one.kind} outcome; stack() needs models of two "
+                "classes each, or of a continuous outcome each."
+            )
+
+    def columns(frame: pd.DataFrame) -> dict[str, Any]:
+        for one in equations.values():
+            check_columns(one, frame)
+        return {name: one.linear(frame)[:, 0] for name, one in equations.items()}
+
+    records = Records.of(new, outcome or first.outcome, first, columns)
+    fit = Stacking().fit(records.training)
+    assert fit.coefficients is not None
+    intercept, *weights = fit.coefficients.values()
+    made: dict[Any, Part] = {(): Part("Intercept", intercept)}
+    for one, weight in zip(equations.values(), weights, strict=True):
+        for part in one.parts[0]:
+            before = made.get(part.factors, replace(part, coefficient=0.0))
+            total = before.coefficient + weight * part.coefficient
+            made[part.factors] = replace(before, coefficient=total)
+    if not max(weights) > 0:
+        warn("no model has a weight above 0: none predicts here.", StatcvWarning)
+    table = pd.DataFrame(
+        {"model": ["(Intercept)", *equations], "weight": [intercept, *weights]}
+    )
+    return UpdatedModel(
+        replace(first, parts=(tuple(made.values()),)),
+        f"{len(equations)} models, stacked in {records.described}",
+        method="stack",
+        weights=Table(table, "Weights of the models"),
+        _records=records,
+        _procedure=Stacking(),
+    )
