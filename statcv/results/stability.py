@@ -211,10 +211,12 @@ class Stability:
     def _ratio(self) -> str:
         """How far the fits of folds of a regression move less, in words."""
         n, trained = self.result.design.n, float(self.result.plan.n_train.mean())
-        if trained >= n or not self.result.learner.capabilities.likelihood:
-            return ""
         # the delete-d jackknife multiplies the spread of its estimates by this
-        return f", here by a factor of about {np.sqrt(trained / (n - trained)):.2g}"
+        ratio = np.sqrt(trained / max(n - trained, 1))
+        regression = self.result.learner.capabilities.likelihood is not None
+        if trained >= n or ratio < 1.2 or not regression:
+            return ""
+        return f", here by a factor of about {ratio:.2g}"
 
     def curves(
         self, kind: Literal["calibration", "decision"], at: ArrayLike | None = None
