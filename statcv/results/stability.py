@@ -119,7 +119,7 @@ class Stability:
         return f"stability({', '.join(words)})"
 
     @cached_property
-    def table(self) -> Table:
+    def table(self) -> pd.DataFrame:
         """The risk of each record with its percentiles and mean absolute error.
 
         The columns are ``predicted`` (by the final model), ``lower`` and ``upper`` (the
@@ -129,7 +129,9 @@ class Stability:
         """
         return self._table(self.final, self.predicted, self.result.design.labels)
 
-    def _table(self, final: Floats, each: Floats, labels: pd.Index[Any]) -> Table:
+    def _table(
+        self, final: Floats, each: Floats, labels: pd.Index[Any]
+    ) -> pd.DataFrame:
         lower, upper = np.quantile(each, self._ends, axis=0)
         away = np.mean([np.abs(one - final) for one in each], axis=0)
         made = {"predicted": final, "lower": lower, "upper": upper, "mape": away}
@@ -151,7 +153,7 @@ class Stability:
         return Table(pd.DataFrame(made, index=labels), caption, heads, indexed=True)
 
     @cached_property
-    def overall(self) -> Table:
+    def overall(self) -> pd.DataFrame:
         """The instability of all records, and of each group, with one row each.
 
         The columns are ``n``, ``mape``, ``largest`` (of a record's mean absolute
@@ -342,4 +344,4 @@ class Stability:
         return repr(self.overall)
 
     def _repr_html_(self) -> str:
-        return self.overall._repr_html_()
+        return str(self.overall._repr_html_())  # type: ignore[operator]

@@ -127,8 +127,8 @@ def test_fits_of_folds_are_those_of_their_training_sets(data):
 
 @pytest.mark.parametrize("k", [3, 5, 10])
 def test_fits_of_folds_of_a_regression_move_less_as_the_jackknife_says(k):
-    res = scv.cv("x ~ z + y", patients(400), k=k, repeats=20, seed=1)
-    folds, boot = res.stability(from_folds=True), res.stability(n_boot=400)
+    res = scv.cv("x ~ z + y", patients(400), k=k, repeats=60, seed=1)
+    folds, boot = res.stability(from_folds=True), res.stability(n_boot=1000)
     said = " ".join(repr(folds).split())
     (factor,) = re.findall(r"here by a factor of about ([\d.]+)\.", said)
     assert float(factor) == pytest.approx(np.sqrt(k - 1), rel=0.02)
