@@ -1355,11 +1355,11 @@ class CVResult(Exports):
         >>> res = scv.cv("GRADE ~ GPA + PSI", data, model=ridge, k=4, seed=1)
         >>> found = res.stability(n_boot=50, threshold=0.5)
         >>> round(found.mape, 3)
-        0.092
+        0.076
         >>> found.table[["predicted", "mape", "treating"]].head(2).round(3)
            predicted   mape  treating
-        0      0.103  0.049       0.0
-        1      0.135  0.056       0.0
+        0      0.130  0.038         0
+        1      0.171  0.046         0
         """
         check_types(CVResult.stability, locals())
         if from_folds and seed is not None:

@@ -142,7 +142,8 @@ class Stability:
         if self.threshold is not None:
             own = predicted_as(final, self.threshold)
             treated = np.stack([predicted_as(one, self.threshold) for one in each])
-            made["treating"] = treated.sum(axis=0)
+            count, unknown = treated.sum(axis=0), np.isnan(final).any()
+            made["treating"] = count if unknown else count.astype(np.intp)
             made["changed"] = np.abs(treated - own).mean(axis=0)
             heads["treating"] = f"of {len(each)}, treat"
             heads["changed"] = HEADS["changed"]
@@ -248,8 +249,8 @@ class Stability:
         >>> found = res.stability(n_boot=50).curves("decision", at=[0.2, 0.4])
         >>> found[["at", "final", "treat_all"]].round(3)
             at  final  treat_all
-        0  0.2  0.238      0.180
-        1  0.4  0.177     -0.094
+        0  0.2  0.266      0.180
+        1  0.4  0.188     -0.094
         """
         one_of(kind, ("calibration", "decision"), "kind")
         if not self._is_risk:

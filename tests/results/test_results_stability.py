@@ -296,6 +296,7 @@ def test_fits_are_kept_and_saved(data):
     assert_allclose(kept[0].table, other.table)
 
 
+@pytest.mark.slow
 def test_the_numbers_do_not_depend_on_processes(data):
     model = RandomForestClassifier(5)
     one, two = (
