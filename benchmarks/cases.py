@@ -35,6 +35,7 @@ from statcv.arguments import RESAMPLE
 from statcv.engine import Setup
 from statcv.inference.tests.permutation import permuted_places
 from statcv.results.result import CVResult
+from statcv.results.stability import Stability
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -404,6 +405,48 @@ def two_stage(n: int, p: int, times: int, checked: int, looped: int) -> Case:
     )
 
 
+def bootstrap_models(n: int, p: int, times: int, checked: int, looped: int) -> Case:
+    """Return the case of the stability of predictions over bootstrap models.
+
+    A peer takes the times of the fits of some of the samples.
+    """
+    problem = Problem.of(n, p)
+    X, y = problem.X, problem.y
+
+    def ours(times: int = times) -> Stability:
+        # a new result has no models yet
+        result = problem.cv(scheme="kfold", k=2)
+        return result.stability(n_boot=times, seed=1, progress=False)
+
+    def theirs(times: int, **solver: Any) -> Floats:
+        made = []
+        for b in range(times):
+            stream = np.random.SeedSequence(1, spawn_key=(RESAMPLE, b))
+            rows = np.random.default_rng(stream).integers(n, size=n)
+            fit = ridge(np.inf, **solver).fit(X[rows], y[rows])
+            made.append(fit.predict_proba(X)[:, 1])
+        return np.array(made)
+
+    def gap() -> float:
+        return largest(ours(checked).predicted, theirs(checked, **EXACT))
+
+    return Case(
+        work=f"stability over {times} bootstrap models, unpenalised logit",
+        size=problem.size,
+        ours=ours,
+        gap=gap,
+        peers=tuple(
+            Peer(
+                f"scikit-learn, {solver}",
+                partial(theirs, looped, solver=solver),
+                share=looped / times,
+                runs=3,
+            )
+            for solver in ("lbfgs", "newton-cholesky")
+        ),
+    )
+
+
 def linear(n: int, p: int) -> Case:
     """Return the case of LOOCV of least squares."""
     problem = Problem.of(n, p, number=True)
@@ -528,6 +571,14 @@ def all_cases(quick: bool) -> dict[str, Callable[[], Case]]:
             times=20 if quick else 500,
             checked=4 if quick else 20,
             looped=few * 10,
+        ),
+        "stability": of(
+            bootstrap_models,
+            500,
+            20,
+            times=30 if quick else 1000,
+            checked=20,
+            looped=few,
         ),
         "tuning": of(tuning, 135, 42, outer=2 if quick else 27, checked=few // 4 + 1),
         "linear": of(linear, 2000, 30),

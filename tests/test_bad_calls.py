@@ -56,6 +56,7 @@ def table():
     both = scv.compare(a=res, b=rival)
     parts = {"a": res, "b": res.update(k=2)}
     curve = res.corrected_calibration(n_boot=100, seed=1)
+    stable = res.stability(n_boot=100, threshold=0.5)
     bias = scv.stratifier_bias("y ~ x + z", data, ["g"], k=3, repeats=2, seed=1)
     forest = scv.meta_analysis(a=both, b=both)
     agreed = sites.agree("y ~ x", levels={"y": [0, 1]}, k=2, permutations=9)
@@ -113,6 +114,7 @@ def table():
         "combination": (forest, {"path": "missing/x.html"}),
         "sites": (joint, {"path": "missing/x.html", "new": data}),
         "estimate": (res.estimate(), {}),
+        "stability": (stable, {"kind": "decision", "new": data}),
         "summary": (res.summary(), {"path": "missing/x.html"}),
         "tuning": (scv.Tuning({"C": [1.0]}), {}),
     }  # fmt: skip
@@ -133,8 +135,8 @@ def table():
         if inspect.isfunction(function):
             calls.append((f"metrics.{name}", function, good(function, known)))
     known = {"plan": plan, "result": res, "first": both, "test": res.test(), "curve":
-             curve, "estimates": {"a": res}, "results": res, "by": "g",
-             "n_boot": 100}  # fmt: skip
+             curve, "stability": stable, "estimates": {"a": res}, "results": res,
+             "by": "g", "n_boot": 100}  # fmt: skip
     for name in scv.plots.__all__:
         function = getattr(scv.plots, name)
         calls.append((f"plots.{name}", function, good(function, known)))

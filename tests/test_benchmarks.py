@@ -17,7 +17,7 @@ def _importable(monkeypatch):
 def test_a_quick_run_agrees_and_writes_its_tables(tmp_path):
     from run import main
 
-    names = ["logit-60x5", "two-stage", "linear", "neighbors"]
+    names = ["logit-60x5", "two-stage", "stability", "linear", "neighbors"]
     main(["--quick", "--out", str(tmp_path), "--only", *names])
     ratios = pd.read_csv(tmp_path / "ratios.csv")
     assert set(ratios["case"]) == set(names)

@@ -129,6 +129,10 @@ FRAMES = {
     "FullModel.coefficients": lambda m: m.res.model.coefficients,
     "FullModel.predict": lambda m: m.res.model.predict(m.data),
     "OptimismTable.to_frame": lambda m: optimism(m).to_frame(),
+    "Stability.curves": lambda m: stable(m).curves("decision"),
+    "Stability.overall": lambda m: stable(m).overall,
+    "Stability.predict": lambda m: stable(m).predict(m.data),
+    "Stability.table": lambda m: stable(m).table,
     "SitesResult.by_site": lambda m: m.run.by_site(),
     "SitesResult.calibration": lambda m: m.run.calibration,
     "SitesResult.coefficients": lambda m: m.run.coefficients,
@@ -246,6 +250,7 @@ OBJECTS = {
     "SitesResult": lambda m: m.run,
     "SpiegelhalterTest": lambda m: metrics.spiegelhalter_test(CASES, RISKS),
     "Strata": lambda m: hashed().strata,
+    "Stability": lambda m: stable(m),
     "StratifierBias": lambda m: m.bias,
     "Summary": lambda m: m.res.summary(),
     "TunedFit": lambda m: m.tuned.refits.all_rows,
@@ -272,6 +277,10 @@ def points(m):
 
 def calibrated(m):
     return m.long.corrected_calibration(n_boot=20, seed=1)
+
+
+def stable(m):
+    return m.res.stability(n_boot=20, threshold=0.4, by="site")
 
 
 @cache
@@ -461,7 +470,17 @@ WORKING = {
     *("Scores", "KeptValues", "Refits", "KeptPermutations", "PlannedFits", "Ragged"),
     *("Cut", "ByValue", "ValueCut", "QuantileCut", "HashCut", "PooledSums", "Cells"),
     *("Permuted", "Stratifier", "SiteSums", "HeldKey", "Readable", "SharedRecords"),
-    *("Source", "Splits", "Strata", "Thresholds", "Contrasts", "Setting", "Duplicates"),
+    *(
+        "Refittable",
+        "Running",
+        "Source",
+        "Splits",
+        "Strata",
+        "Thresholds",
+        "Contrasts",
+        "Setting",
+        "Duplicates",
+    ),
 }
 
 

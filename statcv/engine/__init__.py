@@ -19,7 +19,7 @@ from statcv.engine.parallel import (
 from statcv.engine.per_fit import FoldFit, read_fits
 from statcv.engine.permuted import OutcomePermutations, run_if_able, run_permuted
 from statcv.engine.predictions import Held, Part, plain
-from statcv.engine.resampled import ResampledFits, run_resampled
+from statcv.engine.resampled import ResampledFits, run_everywhere, run_resampled
 from statcv.engine.run import quiet_fits, run, run_quietly
 from statcv.engine.setup import Setup, fit_all
 from statcv.engine.tasks import TASKS, cut
@@ -51,6 +51,7 @@ __all__ = [
     "refuse_new_levels",
     "returns_as_they_end",
     "run",
+    "run_everywhere",
     "run_if_able",
     "run_permuted",
     "run_quietly",

@@ -70,12 +70,32 @@ def run_resampled(
     FitError
         If the model fails.
     """
-    check_jobs(n_jobs)
     seeds = partial(_seeds, setup.seed, numbers)
     folds = replace(Folds.of_times(times), seeds=seeds)
-    folds = with_matrices(folds, setup.design)
+    return run_everywhere(setup, with_matrices(folds, setup.design), n_jobs, bar)
+
+
+def run_everywhere(
+    setup: Setup, folds: Folds, n_jobs: int | None = None, bar: Any = None
+) -> ResampledFits:
+    """Fit the model to each of several training sets, and predict every record.
+
+    Parameters
+    ----------
+    setup : Setup
+    folds : Folds
+        The training sets, such as some of those of the setup.
+    n_jobs, bar
+        As in :func:`run_resampled`.
+
+    Raises
+    ------
+    FitError
+        If the model fails.
+    """
+    check_jobs(n_jobs)
     if bar is None:
-        bar = progress_bar(len(times), progress=False)
+        bar = progress_bar(len(folds), progress=False)
     with quiet_fits():
         for tasks in _ways(setup, folds):
             parts = parts_of(setup, tasks, None, n_jobs, bar)

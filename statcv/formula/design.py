@@ -144,6 +144,29 @@ class Design(Printed):
 
         Rows with a missing predictor are NaN.
         """
+        new = self._new_columns(data)
+        return self.terms.matrix(new), new.index
+
+    def extended(self, data: object, complete: NDArray[np.bool_]) -> Design:
+        """Return a design with the complete ones of new rows after its own.
+
+        Their outcome is not known, and has any value: they are only predicted.
+        """
+        new, columns = self._new_columns(data)[complete], {}
+        for name, column in self.terms.columns.items():
+            more = new[name]
+            if column.dtype.kind not in "iuf":  # numbers may be of another type
+                more = more.astype(column.dtype)
+            columns[name] = pd.concat([column, more], ignore_index=True)
+        n = self.n + len(new)
+        outcome = replace(self.outcome, y=np.resize(self.y, n))
+        index = pd.RangeIndex(n)
+        terms = Terms(self.formula, columns, index)
+        made = replace(self, outcome=outcome, terms=terms, kept=np.arange(n))
+        return replace(made, labels=index)
+
+    def _new_columns(self, data: object) -> pd.DataFrame:
+        """Return the columns of new rows that the formula uses, as they were learnt."""
         frame = as_frame(data)
         for column in self.formula.columns:
             if column not in frame.columns:
@@ -157,8 +180,7 @@ class Design(Printed):
             )
             for name in self.formula.columns
         }
-        new = pd.DataFrame(columns, index=frame.index)
-        return self.terms.matrix(new), frame.index
+        return pd.DataFrame(columns, index=frame.index)
 
 
 def make_design(

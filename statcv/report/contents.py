@@ -15,6 +15,8 @@ from statcv.report.estimates import (
     comparison_tables,
     estimates_in_words,
     metrics_table,
+    stability_section,
+    with_stability,
 )
 from statcv.report.facts import (
     Reported,
@@ -117,10 +119,14 @@ def result_report(
     sections.append(Section("Estimates", tables=tables))
     if clusters is not None:
         sections.append(clusters.section)
+    if result.refits.stabilities:
+        sections.append(stability_section(res))
     sections.append(pictures_section(result, level))
     if style is not None:
         more = {"described": "see the table of characteristics"} if described else {}
         answers = answers_of(style, res, level, clusters, **more)
+        if style == "tripod+ai":
+            with_stability(res, answers[0])
         sections.append(checklist(GUIDELINES[style], answers))
     quiet = "The call gave no warning."
     warnings = Section(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from statcv.errors import ArgumentError
@@ -9,16 +11,20 @@ from statcv.report.characteristics import table1
 from statcv.report.facts import is_given, lists_coefficients
 from statcv.report.parts import (
     Cited,
+    Picture,
     Prose,
     ReportTable,
     Said,
+    Section,
     Words,
     estimate_head,
     limits_cell,
     prose,
     rounded,
     shown,
+    value_table,
 )
+from statcv.results.stability import HEADS
 from statcv.results.summary import MANY
 from statcv.tables import decimals
 from statcv.words import limits_digits
@@ -29,6 +35,7 @@ BARE = {
     "boot632": ".632 estimate",
     "boot632plus": ".632+ estimate",
 }
+INSTABILITY = "Percentiles over models of each record's prediction by the final model."
 Rows = list[tuple[Words, ...]]
 
 
@@ -103,6 +110,45 @@ def characteristics(res: Cited, by: Any) -> ReportTable | None:
     head = [Said(one, f"{api}.head[{k}]") for k, one in enumerate(made.head)]
     caption = "Characteristics of the records, those omitted included"
     return ReportTable(caption, tuple(head), tuple(rows))
+
+
+# ---- stability ----
+
+
+def stability_section(res: Cited) -> Section:
+    """Return what was computed of the stability of predictions."""
+    items: Prose = ()
+    tables, pictures = [], []
+    for place, found in enumerate(_stabilities(res)):
+        caption = prose("Stability over {found.described}", found=found)
+        table = value_table(found.thing.overall, caption, f"{found.api}.overall")
+        heads = ("", *(HEADS[name] for name in found.thing.overall))
+        tables.append(replace(table, head=heads))
+        items += found.each("notes")
+        title = prose("Prediction instability, {found.described}", found=found)
+        name = f"stability-{place + 1}"
+        draw = partial(found.thing.plot, "prediction")
+        pictures.append(Picture(name, title, INSTABILITY, draw))
+    return Section(
+        "Stability of the predictions",
+        items=items,
+        tables=tuple(tables),
+        pictures=tuple(pictures),
+    )
+
+
+def with_stability(res: Cited, answers: dict[str, Prose]) -> None:
+    """Add to items 12e and 23a of TRIPOD+AI what was computed of stability."""
+    for found in _stabilities(res):
+        over = prose("over {found.described}", found=found)
+        away = rounded(found.thing.mape, f"{found.api}.mape")
+        answers["12e"] += ("; stability of predictions ", *over)
+        answers["23a"] += ("; mean absolute prediction error ", away, " ", *over)
+
+
+def _stabilities(res: Cited) -> list[Cited]:
+    kept = res.thing.refits.stabilities.values()
+    return [Cited(one, f"{res.api}.{one.call}") for one in kept]
 
 
 # ---- a comparison ----

@@ -70,9 +70,10 @@ def replay(result: Refittable, options: Mapping[str, Any]) -> tuple[str, ...]:
     """
     lines = _call(result, "data,  # the data frame", not result.scores.external)
     lines[0] = f"res = {lines[0]}"
-    python = _script(lines, options)
+    shown = [f"res.{one.call}" for one in result.refits.stabilities.values()]
+    python = _script([*lines, *shown], options)
     own = {**changed_arguments(result), **options}
-    shell = None if is_given(result) else _command(result, own)
+    shell = None if shown or is_given(result) else _command(result, own)
     return (python,) if shell is None else (python, shell)
 
 

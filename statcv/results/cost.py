@@ -71,13 +71,29 @@ def warn_of_interval(result: Refittable, interval: str) -> None:
     interval : str
         The name of the interval.
     """
-    fits = _fits_of(result, interval)
+    what, instead = f"interval={interval!r}", "the default interval needs no refits"
+    warn_of_fits(result, what, _fits_of(result, interval), instead)
+
+
+def warn_of_fits(result: Refittable, what: str, fits: float, instead: str) -> None:
+    """Warn of the time that fits will take, and say what else can be done.
+
+    Parameters
+    ----------
+    result : CVResult
+    what : str
+        What makes the fits.
+    fits : float
+        Number of fits.
+    instead : str
+        A clause on what needs fewer fits.
+    """
     seconds = fits * seconds_once(result) / result.plan.n_fits
     if seconds > LONG:
         warn(
-            f"interval={interval!r} makes about {fits:,.0f} fits: about "
-            f"{duration(seconds)} on one core, at the speed of the fits so far. Use "
-            "n_jobs= for several processes; the default interval needs no refits.",
+            f"{what} makes about {fits:,.0f} fits: about {duration(seconds)} on one "
+            f"core, at the speed of the fits so far. Use n_jobs= for several "
+            f"processes; {instead}.",
             CostWarning,
         )
 

@@ -19,7 +19,7 @@ from statcv.models.thresholds import Thresholded, threshold_in, threshold_used
 from statcv.tables import Printed
 
 if TYPE_CHECKING:
-    pass
+    from statcv.results.stability import Stability
 
 Floats = NDArray[np.float64]
 Wanted = tuple[Metric, str]  # a metric, and the way in which folds are combined
@@ -103,6 +103,11 @@ class Refits(Printed):
     @cached_property
     def jackknives(self) -> Kept:
         """The jackknives computed so far, by metric and way of combining folds."""
+        return {}
+
+    @cached_property
+    def stabilities(self) -> dict[Any, Stability]:
+        """The stability of predictions, by the models that were compared."""
         return {}
 
     @cached_property

@@ -20,7 +20,12 @@ from statcv.arguments import (
     resolve_seed,
 )
 from statcv.engine import Held, Setup
-from statcv.errors import ArgumentTypeError, CoefficientError, NotTunedError
+from statcv.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    CoefficientError,
+    NotTunedError,
+)
 from statcv.folds import FoldPlan
 from statcv.folds.audit import Audit, mean_model_auroc
 from statcv.formula import Design, caller_scope
@@ -66,6 +71,8 @@ from statcv.results.final import FullModel
 from statcv.results.in_words import rows_in_words, short_text
 from statcv.results.refits import Refits, Running
 from statcv.results.skill import test_of_skill
+from statcv.results.stabilities import stability
+from statcv.results.stability import Stability
 from statcv.results.summary import Summary
 from statcv.results.text import summarise, with_optimism
 from statcv.sensitivity import Sensitivity
@@ -1284,6 +1291,81 @@ class CVResult(Exports):
             smooth=smooth,
             **asdict(self._running(seed, n_jobs, progress)),
         )
+
+    def stability(
+        self,
+        n_boot: int | None = None,
+        *,
+        from_folds: bool = False,
+        threshold: float | None = None,
+        by: Any = None,
+        level: float = 0.95,
+        seed: int | np.random.Generator | None = None,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+    ) -> Stability:
+        """Return how far the predictions move with the sample that the model is from.
+
+        The model is fitted to bootstrap samples; every fit predicts all records, and is
+        compared with the final model. The fits are kept: another threshold, level or
+        grouping needs none. The report shows what was computed.
+
+        Parameters
+        ----------
+        n_boot : int, optional
+            Number of bootstrap samples, in which clusters are drawn whole; 200 unless
+            given, and 20 or more.
+        from_folds : bool, default False
+            Whether to take the training sets of the folds instead, at the cost of the
+            cross-validation. Their fits move less.
+        threshold : float, optional
+            Risk from which a record is treated; that of the result unless given.
+        by : str or array-like, optional
+            Grouping of the records, as in :meth:`metrics`.
+        level : float, default 0.95
+            Share of the models between the percentiles.
+        seed, n_jobs, progress
+            As in :meth:`estimate`.
+
+        Returns
+        -------
+        Stability
+            ``table``, one row per record; ``overall``; ``mape``; ``curves(kind)``;
+            ``predict(new)`` and ``plot(kind)``.
+
+        Raises
+        ------
+        OutcomeError, MetricError, ModelError
+            If there are several classes, predictions are not probabilities, or nothing
+            can be refitted.
+
+        Warns
+        -----
+        StatcvWarning, ConvergenceWarning
+            If samples have one class alone, or fits are separated, with their number.
+
+        References
+        ----------
+        Riley & Collins (2023), Biometrical Journal 65:2200302.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> data, ridge = scv.load_data("spector"), scv.models.Logit(C=1.0)
+        >>> res = scv.cv("GRADE ~ GPA + PSI", data, model=ridge, k=4, seed=1)
+        >>> found = res.stability(n_boot=50, threshold=0.5)
+        >>> round(found.mape, 3)
+        0.076
+        >>> found.table[["predicted", "mape", "treating"]].head(2).round(3)
+           predicted   mape  treating
+        0      0.130  0.038         0
+        1      0.171  0.046         0
+        """
+        check_types(CVResult.stability, locals())
+        if from_folds and seed is not None:
+            raise ArgumentError("seed means nothing with from_folds=True; omit it.")
+        running = self._running(seed, n_jobs, progress)
+        return stability(self, n_boot, from_folds, threshold, level, by, running)
 
     # ---- update, audit and summary ----
 

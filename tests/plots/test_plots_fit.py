@@ -66,6 +66,8 @@ def read():
         "compared": scv.compare({"age and sodium": one, "age": other}),
         "test": students.test(n_permutations=49, seed=1),
         "curve": one.corrected_calibration(n_boot=10),
+        "moved": one.stability(n_boot=200, threshold=0.3),
+        "moved numbers": numbers.stability(from_folds=True),
         "plan": scv.fold_plan(LONG, table, k=5, seed=1),
         "loocv": scv.fold_plan("GRADE", spector, scheme="loocv"),
     }
@@ -100,6 +102,11 @@ PICTURES = {
     "composition": lambda r, ax: draws.plot_composition(r["plan"], ax=ax),
     "bias": lambda r, ax: draws.plot_bias(r["loocv"], ax=ax),
     "bias of classes": lambda r, ax: draws.plot_bias(r["kinds"], ax=ax),
+    "stability": lambda r, ax: draws.plot_stability(r["moved"], ax=ax),
+    "stability of numbers": lambda r, ax: r["moved numbers"].plot(ax=ax),
+    "stability of calibration": lambda r, ax: r["moved"].plot("calibration", ax=ax),
+    "stability of decisions": lambda r, ax: r["moved"].plot("decision", ax=ax),
+    "stability of classes": lambda r, ax: r["moved"].plot("classification", ax=ax),
     "stratifiers": lambda r, ax: draws.plot_stratifier_bias(r["bias"], ax=ax),
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from statcv.arguments import RESAMPLE
 from statcv.engine import ResampledFits, Setup, cut, fit_all, run_resampled
 from statcv.errors import ArgumentError
+from statcv.formula import Design
 from statcv.inference.clusters import clusters_of
 from statcv.metrics import Metric, auroc_by_weight
 from statcv.models import Fit
@@ -178,20 +179,34 @@ class Resampling:
         return [ResampledValues(*one) for one in found]
 
     def fits(
-        self, times: Counts, numbers: Rows, n_jobs: int | None = 1, bar: Any = None
+        self,
+        times: Counts,
+        numbers: Rows,
+        n_jobs: int | None = 1,
+        bar: Any = None,
+        design: Design | None = None,
     ) -> Iterator[tuple[Rows, ResampledFits]]:
         """Yield the positions of some samples, and their fits, where there are any.
 
-        The arguments are those of :meth:`values`.
+        The arguments are those of :meth:`values`, and a design with further rows, which
+        are predicted and never drawn.
         """
+        setup = self.setup
+        if design is not None:
+            weights = setup.weights
+            if weights is not None:
+                weights = np.resize(weights, design.n)  # any for those never drawn
+            setup = replace(setup, design=design, weights=weights)
+        further = ((0, 0), (0, setup.design.n - len(self.every)))
         able = self._enough(times)
         if bar is not None:
             bar.update(int((~able).sum()))
         fitting = np.flatnonzero(able)
-        size = max(1, PREDICTIONS // len(self.every))
+        size = max(1, PREDICTIONS // setup.design.n)
         for start in range(0, len(fitting), size):
             batch = fitting[start : start + size]
-            made = run_resampled(self.setup, times[batch], numbers[batch], n_jobs, bar)
+            drawn = np.pad(times[batch], further)
+            made = run_resampled(setup, drawn, numbers[batch], n_jobs, bar)
             self.failed += made.failed
             yield batch, made
 

@@ -84,8 +84,16 @@ class FullModel(Validated):
         what = f"{self._design.formula.text}: {self._learner.label}, fitted to all"
         return f"{what} {self._design.n} rows"
 
-    def predict(self, new: object) -> pd.Series[Any] | pd.DataFrame:
-        """Return predictions for the rows of a data frame; NaN for incomplete rows."""
+    def predict(
+        self, new: object, *, instability: bool = False
+    ) -> pd.Series[Any] | pd.DataFrame:
+        """Return predictions for the rows of a data frame; NaN for incomplete rows.
+
+        With ``instability`` they have percentiles over 200 bootstrap models, as
+        ``stability().predict(new)`` of the result gives them.
+        """
+        if instability:
+            return self._result.stability().predict(new)
         matrix, labels = self._design.new_matrix(new)
         complete = ~np.isnan(matrix).any(axis=1)
         found = self._fit.predict(matrix[complete])
