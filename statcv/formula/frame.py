@@ -148,9 +148,7 @@ def _plain_number(column: pd.Series[Any]) -> pd.Series[Any]:
 
 def _plain_object(column: pd.Series[Any], name: str) -> pd.Series[Any]:
     if isinstance(column.dtype, pd.StringDtype):  # text alone, level by level
-        codes, found = pd.factorize(column, sort=True)
-        made = pd.Categorical.from_codes(codes, found.tolist())
-        return pd.Series(made, index=column.index, name=column.name)
+        return _factor(column, sorted(column.dropna().unique()))
     values = column.astype(object).where(column.notna(), None)
     present = [value for value in values if value is not None]
     if all(isinstance(value, str) for value in present):

@@ -35,7 +35,7 @@ from statcv.inference import (
     resolve_how,
 )
 from statcv.inference.estimates.constants import constants_of
-from statcv.inference.estimates.groups import group_name, groups_of
+from statcv.inference.estimates.groups import groups_of
 from statcv.inference.estimates.mean_model import mean_model_hand_till
 from statcv.inference.estimates.monte_carlo import MonteCarlo, monte_carlo
 from statcv.inference.estimates.no_skill import (
@@ -62,7 +62,7 @@ from statcv.results import tidy as tidying
 from statcv.results.call import Call
 from statcv.results.estimates import jackknife, named_estimate
 from statcv.results.export import Exports, PaperTable
-from statcv.results.final import FullModel
+from statcv.results.final import FullModel, Validated
 from statcv.results.in_words import rows_in_words, short_text
 from statcv.results.refits import Refits, Running
 from statcv.results.skill import test_of_skill
@@ -148,6 +148,11 @@ class CVResult(Exports):
     def metric_names(self) -> tuple[str, ...]:
         """The names of the metrics shown in the tables; the first is the headline."""
         return tuple(metric.name for metric in self.chosen_metrics)
+
+    @property
+    def validated(self) -> Validated | None:
+        """The model of which this is the external validation; None for all others."""
+        return getattr(self.call, "validated", None)
 
     @cached_property
     def scores(self) -> Scores:
@@ -574,7 +579,8 @@ class CVResult(Exports):
         level : float, default 0.95
             Confidence level of the intervals.
         by : str or array-like, optional
-            Grouping of the records: a column of the data, or one value per row of it.
+            Grouping of the records: a column of the data, or one value per row of it;
+            True for the one that ``validate(by=)`` named.
             The table then has one row per metric and group, computed from the records
             of that group alone. With the column that defined the folds this is
             internal-external validation.
@@ -597,14 +603,14 @@ class CVResult(Exports):
         """
         if by is None:
             return tables.metrics_table(self, level)
-        codes, name = groups_of(self, by), group_name(by)
-        return groups.group_table(self.scores, self.chosen_metrics, codes, name, level)
+        codes = groups_of(self, by)
+        return groups.group_table(self.scores, self.chosen_metrics, codes, level)
 
     def compare_groups(
         self,
         metric: str | Metric | None = None,
         *,
-        by: Any,
+        by: Any = None,
         reference: Any = None,
         level: float = 0.95,
     ) -> pd.DataFrame:
@@ -623,7 +629,8 @@ class CVResult(Exports):
         metric : str, optional
             Name of the metric; all metrics of :meth:`metrics` unless given.
         by : str or array-like
-            Grouping of the records, as in :meth:`metrics`.
+            Grouping of the records, as in :meth:`metrics`; optional after
+            ``validate(by=)``.
         reference : optional
             Group with which all others are compared; all pairs unless given.
         level : float, default 0.95
@@ -652,7 +659,7 @@ class CVResult(Exports):
         return groups.group_contrasts(self, metrics, by, reference, level)
 
     def heterogeneity(
-        self, metric: str | Metric | None = None, *, by: Any, level: float = 0.95
+        self, metric: str | Metric | None = None, *, by: Any = None, level: float = 0.95
     ) -> RandomEffects:
         """Combine a metric's estimates over groups, and measure their heterogeneity.
 
@@ -664,7 +671,8 @@ class CVResult(Exports):
         metric : str, optional
             Name of the metric; the headline metric unless given.
         by : str or array-like
-            Grouping of the records, as in :meth:`metrics`.
+            Grouping of the records, as in :meth:`metrics`; optional after
+            ``validate(by=)``.
         level : float, default 0.95
             Confidence level of the intervals.
 

@@ -202,7 +202,7 @@ def metrics_table(result: Refittable, level: float) -> pd.DataFrame:
     headings = {"no_skill": "no skill", "boot632": ".632", "boot632plus": ".632+"}
     return Table(
         table,
-        "Metrics of the held-out predictions",
+        f"Metrics of the {'held-out ' * (not scores.external)}predictions",
         {one: headings.get(one, one) for one in (*SHOWN_OF_METRICS, *boot)},
         limits={"estimate": ("lower", "upper")},
         alike=("no_skill", *boot),

@@ -100,6 +100,7 @@ class CVCall(Printed):
     checkpoint: PathLike | None = None
     progress: bool | None = None
     row: ClassVar[None] = None  # every row is a record of its own
+    by: ClassVar[None] = None
 
     def again(
         self,

@@ -47,6 +47,8 @@ class FullModel(Validated):
     Name: predicted, dtype: float64
     """
 
+    _design: Design
+
     def __init__(
         self,
         design: Design,
@@ -75,8 +77,8 @@ class FullModel(Validated):
     @property
     def described(self) -> str:
         """How it is called in print."""
-        what = f"{self._design.formula.text}: {self._learner.label}, fitted to all"
-        return f"{what} {self._design.n} rows"
+        what = f"{self._learner.label.removesuffix('()')}, {self._design.formula.text},"
+        return f"{what} fitted to all {self._design.n} rows"
 
     def predict(self, new: object) -> pd.Series[Any] | pd.DataFrame:
         """Return predictions for the rows of a data frame; NaN for incomplete rows."""
