@@ -107,7 +107,9 @@ def result_report(
     if style == "tripod+ai":
         sections.append(methods_section({"": res}, level))
     if model and model.text:
-        sections.append(Section("Model", prose=(model.described,), code=(model.text,)))
+        sections.append(
+            Section("Model", prose=(res.said("learner.label"),), code=(model.text,))
+        )
     external = result.scores.external
     if not external:
         folds = Section(

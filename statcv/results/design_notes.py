@@ -113,12 +113,8 @@ def few_events(result: Readable) -> list[str]:
     sensitivity = result.scores.sensitivity
     if result.scores.external and outcome.kind == "binary":
         level, events = min(outcome.counts.items(), key=lambda item: item[1])
-        said = (
-            f"Few events: {events} records with {outcome.name} = {level}; a validation"
-        )
-        more = (
-            f"needs at least {LEAST_EVENTS} (Collins et al. 2016; Riley et al. 2021)."
-        )
+        said = f"Few events: {events} records with {outcome.name} = {level}; validation"
+        more = f"needs {LEAST_EVENTS} or more (Collins et al. 2016; Riley et al. 2021)."
         return [f"{said} {more}"] * (events < LEAST_EVENTS)
     if outcome.kind != "binary" or table is None or sensitivity is None:
         return []

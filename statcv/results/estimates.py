@@ -139,7 +139,7 @@ def check_refits(result: Refittable, what: str) -> None:
     if not result.refits.possible:
         raise MetricError(
             f"{what} needs refits, but these predictions come from other software or "
-            "an earlier fit, and nothing is fitted here."
+            "an earlier fit, so that there is no model to fit."
         )
 
 

@@ -51,6 +51,7 @@ def methods_in_words(result: Refittable, final: bool) -> str:
     what = _label(result)[0] + (f", {formula}," if fitted else _on(result)[0])
     if fitted and len(formula) > LONG_FORMULA:
         what = _label(result)[0] + _on(result)[0]
+    what += ", validated" * bool(result.validated)
     of_given = f" of {design.n_given:,}" * bool(lost)
     said = f"{what} in {design.n:,}{of_given} records{events_in_words(result)[0]}"
     if lost:
@@ -99,7 +100,7 @@ def _on(result: Readable) -> list[str]:
     design = result.design
     outcome, names = design.formula.outcome, list(design.formula.columns)
     if result.validated:
-        return [f" for {outcome}", ""]
+        return ["" if "~" in result.learner.label else f" for {outcome}"]
     if not result.learner.capabilities.refits:
         noun = "column" if len(names) == 1 else "columns"
         return [f" of {outcome} ({noun} {listed(names)})", f" of {outcome}"]

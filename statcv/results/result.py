@@ -62,7 +62,7 @@ from statcv.results import tidy as tidying
 from statcv.results.call import Call
 from statcv.results.estimates import jackknife, named_estimate
 from statcv.results.export import Exports, PaperTable
-from statcv.results.final import FullModel, Validated
+from statcv.results.final import FullModel
 from statcv.results.in_words import rows_in_words, short_text
 from statcv.results.refits import Refits, Running
 from statcv.results.skill import test_of_skill
@@ -150,7 +150,7 @@ class CVResult(Exports):
         return tuple(metric.name for metric in self.chosen_metrics)
 
     @property
-    def validated(self) -> Validated | None:
+    def validated(self) -> Any:
         """The model of which this is the external validation; None for all others."""
         return getattr(self.call, "validated", None)
 

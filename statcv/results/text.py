@@ -72,8 +72,7 @@ def summarise(
     shown = {"Metrics": _metrics(tables["Metrics"], labels, level, digits)}
     if result.call.by is not None:
         by, texts = summary_by_group(result, level, digits)
-        heading = f"By {by.columns[1]} ({by.iloc[:, 1].nunique()} groups); mean and "
-        heading += "prediction interval by random effects"
+        heading = f"By {by.columns[1]}; mean and prediction interval by random effects"
         tables[heading], shown[heading] = by, texts
     found = notes_of(result, tables["Metrics"], level, size, biases)
     if notes and (over := _over_folds(result, tables["Metrics"], labels, digits)):

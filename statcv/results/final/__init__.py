@@ -5,7 +5,6 @@ from statcv.results.final.model import FullModel
 from statcv.results.final.points import PointScore, points_of
 from statcv.results.final.published import published_model
 from statcv.results.final.shrinkage import shrunk_equation
-from statcv.results.final.validation import Validated
 from statcv.results.final.written import (
     WrittenModel,
     load_model,
@@ -17,7 +16,6 @@ __all__ = [
     "FullModel",
     "Part",
     "PointScore",
-    "Validated",
     "WrittenModel",
     "equation_of",
     "load_model",

@@ -183,11 +183,11 @@ class ValidationCall(Printed):
     validated: Validated
     data: Any
     outcome: str
-    by: Any
-    stratify: str | None
-    threshold: float | None
-    metrics: Any
-    seed: int | None
+    by: Any = None
+    stratify: str | None = None
+    threshold: float | None = None
+    metrics: Any = None
+    seed: int | None = None
     row: ClassVar[None] = None
     n_jobs: ClassVar[None] = None  # nothing is fitted
 
