@@ -147,6 +147,8 @@ def _plain_number(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _plain_object(column: pd.Series[Any], name: str) -> pd.Series[Any]:
+    if isinstance(column.dtype, pd.StringDtype):  # text alone, level by level
+        return _factor(column, sorted(column.dropna().unique()))
     values = column.astype(object).where(column.notna(), None)
     present = [value for value in values if value is not None]
     if all(isinstance(value, str) for value in present):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -44,6 +44,10 @@ class Readable(Protocol):
     @property
     def held(self) -> Held:
         """The predictions of every fold."""
+
+    @property
+    def validated(self) -> Any:
+        """The model of which this is the external validation; None for all others."""
 
     @property
     def weights(self) -> NDArray[np.float64] | None:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from statcv.errors import ArgumentError
 from statcv.inference import metric_of
 from statcv.plots.base import figure_width, written
 from statcv.plots.forest import plot_forest
@@ -64,8 +63,7 @@ def plot_groups(
     """
     instead = "plot_forest(a, b) shows the estimates of several results"
     result = one_result(results, "plot_groups", instead)
-    if by is None:
-        raise ArgumentError("plot_groups() needs by=, a column or one value per row.")
+    by = True if by is None else by
     import matplotlib.pyplot as plt
 
     source: Any = result

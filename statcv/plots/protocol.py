@@ -27,7 +27,7 @@ from statcv.inference import (
     make_estimate,
     metric_of,
 )
-from statcv.inference.estimates.groups import group_name, groups_of
+from statcv.inference.estimates.groups import groups_of
 from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
 from statcv.inference.paired.contrasts import Contrasts
 from statcv.inference.paired.records import is_result, name_results
@@ -133,8 +133,8 @@ def named_results(
     if by is not None:
         if len(named or listed) > 1:
             raise ArgumentError(
-                f"by={group_name(by)!r} draws groups of one result, but several are "
-                f"given; call {function}() for each."
+                f"by= draws groups of one result, but several are given; call "
+                f"{function}() for each."
             )
         return in_groups(next(iter(named.values()), first), by)
     if not named and len(listed) > 1:
@@ -206,7 +206,8 @@ def in_groups(result: Any, by: Any) -> dict[str, Readable]:
     UndefinedMetricWarning
         If groups have a single class, for which there is no curve.
     """
-    groups, name = groups_of(result, by), group_name(by)
+    groups = groups_of(result, by)
+    name = groups.name
     codes, labels = pd.factorize(groups, sort=True)
     if len(labels) > MOST_GROUPS:
         raise ArgumentError(

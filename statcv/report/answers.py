@@ -51,10 +51,11 @@ def answers_of(
         Further facts by name.
     """
     known = _known(res, level, clusters) | more
+    own = OF_VALIDATION if res.thing.validated and style == "tripod+ai" else {}
     return tuple(
         {
             item: prose(words, **known)
-            for item, words in items.items()
+            for item, words in {**items, **own}.items()
             if fields(words) <= known.keys()
         }
         for items in ANSWERS[style]
@@ -140,6 +141,19 @@ OF_TRIPOD = {
     "24": "{updating}",
     "26": CONCERN,
 }
+# what the validation of a model says, in place of the above
+OF_VALIDATION = {
+    "7": "nothing is estimated from these records; quality checks are for the author",
+    "9b": "columns that the model reads: {read}; the measurement is for the author",
+    "12b": "{written}",
+    "12c": "{res.learner.label}; it is not fitted again",
+    "12f": "the model was not updated",
+    "12g": "computed by the model from the columns {read}",
+    "16": "{shares}; others are for the author",
+    "20c": "{shares}; predictors are for the author",
+    "22": "{written}",
+    "24": "the model was not updated",
+}
 OF_CLUSTER = {
     "1": SUBJECT,
     "2": "{sentence}",
@@ -220,6 +234,7 @@ def _known(res: Cited, level: float, clusters: Clusters | None) -> dict[str, Any
         known |= _of_fits(res)
     if result.scores.external:
         known |= _of_others(res)
+        known |= _of_validated(res) if result.validated else {}
     else:
         known["concern"] = _concern(res)
     if lists_coefficients(result):
@@ -292,6 +307,23 @@ def _of_others(res: Cited) -> dict[str, Any]:
     }
 
 
+def _of_validated(res: Cited) -> dict[str, Any]:
+    """Return the facts of the model that is validated."""
+    model, api, y = res.thing.validated, f"{res.api}.validated", res.thing.design.y
+    columns = Said(", ".join(model.predictors), f"', '.join({api}.predictors)")
+    found: dict[str, Any] = {"read": columns}
+    if model.text:
+        found["written"] = "see the equation of the model"
+    if model.share is not None:
+        found["shares"] = prose(
+            "the mean outcome is {here} in these records, and {there} where the model "
+            "was fitted",
+            here=rounded(float(y.mean()), f"{res.api}.design.y.mean()"),
+            there=rounded(model.share, f"{api}.share"),
+        )
+    return found
+
+
 def _size(res: Cited) -> Prose:
     design, words = res.thing.design, "n = {res.design.n:d}"
     if not is_given(res.thing):
@@ -322,7 +354,7 @@ def _per_column(res: Cited) -> Prose:
 
 def _missing(res: Cited) -> Prose:
     design, api = res.thing.design, f"{res.api}.design"
-    given = is_given(res.thing)
+    given = is_given(res.thing) and not res.thing.validated
     what = "are further rows of a record" if given else "are omitted as incomplete"
     lost = count(design.n_given - design.n, f"{api}.n_given - {api}.n")
     words = prose(

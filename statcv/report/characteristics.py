@@ -137,8 +137,9 @@ def _read(
     frame = as_frame(data if result is None else result.call.data)
     names, groups, name = list(map(str, frame.columns)), None, ""
     if result is not None:
-        formula = result.design.formula
-        names = list(dict.fromkeys([*formula.outcome_columns, *formula.columns]))
+        formula, model = result.design.formula, result.validated
+        known = formula.columns if model is None else model.predictors
+        names = list(dict.fromkeys([*formula.outcome_columns, *known]))
     if isinstance(by, str) and by == OUTCOME and by not in frame.columns:
         if result is None:
             raise ArgumentTypeError(
@@ -151,7 +152,7 @@ def _read(
         names = [one for one in names if one != name]
     if columns is not None:
         names = _named(columns, frame)
-    if result is None or result.learner.capabilities.refits:
+    if result is None or result.learner.capabilities.refits or model:
         return frame, names, groups, name
     if columns is None:
         raise ArgumentError(

@@ -88,8 +88,9 @@ def result_report(
     style, by, level
         The arguments of :meth:`~statcv.results.result.CVResult.report`.
     """
+    by = result.call.by if by is None else by
     check_style(style, by)
-    res = Cited(result)
+    res, model = Cited(result), result.validated
     summary = summary_of(res, level)
     options: dict[str, Any] = {"style": style, "by": by}
     options = {name: value for name, value in options.items() if value is not None}
@@ -107,6 +108,10 @@ def result_report(
     ]
     if style == "tripod+ai":
         sections.append(methods_section({"": res}, level))
+    if model and model.text:
+        sections.append(
+            Section("Model", prose=(res.said("learner.label"),), code=(model.text,))
+        )
     external = result.scores.external
     if not external:
         folds = Section(
@@ -116,6 +121,8 @@ def result_report(
         )
         sections.append(folds)
     tables = (metrics_table(res, level), *coefficient_tables(res))
+    if model:  # the summary states each group
+        tables += shown_tables(summary)[1:]
     sections.append(Section("Estimates", tables=tables))
     if clusters is not None:
         sections.append(clusters.section)

@@ -94,7 +94,8 @@ def characteristics(res: Cited, by: Any) -> ReportTable | None:
     if by is None:
         by = "outcome" if result.design.outcome.levels else None
         said = f"by={by!r}"
-    if is_given(result) or len(result.design.formula.columns) > MANY:
+    unknown = is_given(result) and not result.validated
+    if unknown or len(result.design.formula.columns) > MANY:
         return None
     try:
         made = table1(result, by)

@@ -179,8 +179,8 @@ def data_flow(res: Cited) -> ReportTable:
     """Return the rows given, omitted and used, with positives and clusters."""
     result = res.thing
     design = result.design
-    given = is_given(result)
-    lost = "further rows of records" if given else "rows omitted as incomplete"
+    repeated = is_given(result) and not result.validated
+    lost = "further rows of records" if repeated else "rows omitted as incomplete"
     rows: list[tuple[Words, Words]] = [
         ("rows given", res.said("design.n_given", "d")),
         (lost, count(design.n_given - design.n, "res.design.n_given - res.design.n")),
@@ -207,6 +207,8 @@ def heterogeneity_table(found: RandomEffects, api: str) -> ReportTable:
     limits = {name: getattr(found, name) for name in ("estimate", "lower", "upper")}
     mean = limits_cell(limits, f"vars({api})[")
     said = {
+        "prediction_lower": "lower limit of the prediction interval for a new cluster",
+        "prediction_upper": "upper limit of it",
         "tau2": "variance between clusters (tau²)",
         "i2": "share of heterogeneity (I²)",
         "p_heterogeneity": "p-value of the test of no heterogeneity",

@@ -114,8 +114,13 @@ def methods_section(
 def _paragraph(res: Cited, level: float, cite: Callable[..., str]) -> Prose:
     """Return how a result was made and its interval computed."""
     words = "We took {res.learner.label} of {res.design.n:d} records"
-    known: dict[str, Prose] = {}
-    if res.thing.scores.external:
+    known: dict[str, Prose] = {"left_out": _left_out(res)}
+    if res.thing.validated:
+        words = (
+            "This is an external validation of a model ({res.learner.label}) on "
+            "{res.plan.n:d} records{left_out}; nothing was fitted to them. "
+        )
+    elif res.thing.scores.external:
         words += (
             ", made by a model that was fitted to other records: this is an external "
             "validation. "
@@ -126,7 +131,6 @@ def _paragraph(res: Cited, level: float, cite: Callable[..., str]) -> Prose:
                 "We fitted a model ({res.learner.label}) to {res.design.n:d} records "
                 "by the formula {res.design.formula.text}{left_out}"
             )
-            known["left_out"] = _left_out(res)
         words += (
             ". Performance was estimated by {resampling}"
             f"{cite('bey', 'austin', 'efron632')} ({{res.plan.n_fits:d}} fits; "

@@ -12,7 +12,7 @@ import pandas as pd
 from statcv.arguments import check_level, check_types
 from statcv.errors import ArgumentError
 from statcv.inference import Estimate, make_estimates, metric_of
-from statcv.inference.estimates.groups import group_name, groups_of
+from statcv.inference.estimates.groups import groups_of
 from statcv.inference.paired.adjusted import ADJUSTED
 from statcv.metrics import Metric
 from statcv.report.facts import outcome_level, resampling
@@ -121,7 +121,7 @@ def paper_table(
     text = caption
     if text is None:
         one = len(names) == 1 and by is not None
-        of_group = f" by {group_name(by)}" * (by is not None)
+        of_group = "" if by is None else f" by {groups_of(first, by).name}"
         text = f"{kept[0][0].label if one else 'Performance'}{of_group} "
         text += _evaluated(results)
     told = _notes(results, made, level) if notes else ()
@@ -251,7 +251,7 @@ def _by_group(
 ) -> list[tuple[str, list[str]]]:
     """Return the rows of groups, below the name of each metric if there are several."""
     tables = [
-        group_table(one.scores, own, groups_of(one, by), group_name(by), level)
+        group_table(one.scores, own, groups_of(one, by), level)
         for one, own in zip(results, metrics, strict=True)
     ]
     found: list[tuple[str, list[str]]] = []

@@ -15,7 +15,7 @@ from statcv.metrics import Metric, is_listed
 from statcv.report.facts import Reported, is_given
 from statcv.results.refittable import Refittable
 
-NOT_OF_NUMBERS = ("data", "formula", "n_jobs", "checkpoint", "progress")
+NOT_OF_NUMBERS = ("validated", "data", "formula", "n_jobs", "checkpoint", "progress")
 
 
 def changed_arguments(result: Refittable) -> dict[str, Any]:
@@ -153,8 +153,9 @@ def _call(result: Refittable, data: str, draws: bool) -> list[str]:
         given.pop("seed", None)
     lines = [] if predicted else [f"{result.design.formula.text!r},"]
     lines += [data, *(argument(name, value) for name, value in given.items())]
-    verb = "from_predictions" if predicted else "cv"
-    return [f"scv.{verb}(", *(f"    {text}" for text in lines), ")"]
+    verb = "scv.from_predictions" if predicted else "scv.cv"
+    verb = "model.validate" if result.validated else verb
+    return [f"{verb}(", *(f"    {text}" for text in lines), ")"]
 
 
 def _script(lines: Sequence[str], options: Mapping[str, Any]) -> str:

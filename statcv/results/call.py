@@ -29,6 +29,10 @@ class Call(Protocol):
         """The column that identifies the records, if there is one."""
 
     @property
+    def by(self) -> Any:
+        """The grouping that was named for what reads the result, if there is one."""
+
+    @property
     def n_jobs(self) -> int | None:
         """The number of processes or threads, if it was given."""
 

@@ -15,6 +15,7 @@ from statcv.tables import number
 from statcv.words import plural
 
 FEW_EVENTS = 5  # number of events per coefficient below which events are few
+LEAST_EVENTS = 100  # number of events below which those of a validation are few
 
 
 def beyond_knots(result: Readable) -> list[str]:
@@ -110,6 +111,11 @@ def few_events(result: Readable) -> list[str]:
     """Count the records of the rarer class, if an unpenalised fit has few of them."""
     outcome, table = result.design.outcome, result.held.coefficients
     sensitivity = result.scores.sensitivity
+    if result.scores.external and outcome.kind == "binary":
+        level, events = min(outcome.counts.items(), key=lambda item: item[1])
+        said = f"Few events: {events} records with {outcome.name} = {level}; validation"
+        more = f"needs {LEAST_EVENTS} or more (Collins et al. 2016; Riley et al. 2021)."
+        return [f"{said} {more}"] * (events < LEAST_EVENTS)
     if outcome.kind != "binary" or table is None or sensitivity is None:
         return []
     penalty = sensitivity.fits.penalty
@@ -138,9 +144,12 @@ def null_model(result: Readable) -> list[str]:
     on, what = used[0], f"the mean of {outcome.name}, {number(float(y.mean()))},"
     if outcome.kind == "binary":
         what = f"the share of {outcome.name} = {outcome.levels[1]}, {y.mean():.3f},"
+    there = ", since those to which the model was fitted are not known"
+    if result.validated and result.validated.share is not None:
+        there = f"; where the model was fitted it was {number(result.validated.share)}"
     return [
         f"The model without predictors, to which the {on} refers, predicts {what} in "
-        "these records, since those to which the model was fitted are not known."
+        f"these records{there}."
     ]
 
 

@@ -163,7 +163,7 @@ def drop1(
     if not result.refits.possible:
         raise ModelError(
             "drop1() fits the model again without each term, but these predictions "
-            "come from other software."
+            "come from other software or an earlier fit."
         )
     formula = result.design.formula
     terms = [term for term in formula.terms if term]

@@ -138,8 +138,8 @@ def check_refits(result: Refittable, what: str) -> None:
     """
     if not result.refits.possible:
         raise MetricError(
-            f"{what} needs refits, but these predictions come from other software, so "
-            "that there is no model to fit."
+            f"{what} needs refits, but these predictions come from other software or "
+            "an earlier fit, so that there is no model to fit."
         )
 
 

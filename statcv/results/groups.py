@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from statcv.arguments import check_level, described
@@ -13,22 +14,23 @@ from statcv.inference import RandomEffects, Scores, joined_groups
 from statcv.inference.estimates.groups import (
     among,
     group_estimates,
-    group_name,
     groups_of,
 )
 from statcv.inference.paired.adjusted import ADJUSTED, adjusted
 from statcv.inference.paired.groups import Group, compare_pair, group_differences
 from statcv.metrics import Metric
 from statcv.results.refittable import Refittable
-from statcv.tables import Table, labels_of
-from statcv.words import plural
+from statcv.tables import Table, column, labels_of
+from statcv.words import plural, with_interval
+
+CALIBRATION = ("calibration_slope", "oe_ratio")  # shown by group in a summary
+MOST_ROWS = 14  # largest number of rows of groups in a summary
 
 
 def group_table(
     scores: Scores,
     metrics: Sequence[Metric],
     groups: pd.Series[Any],
-    name: str,
     level: float,
 ) -> pd.DataFrame:
     """Return one row per metric and group, computed from that group alone.
@@ -38,9 +40,7 @@ def group_table(
     scores : Scores
     metrics : sequence of Metric
     groups : pandas.Series, shape (n,)
-        The group of each record.
-    name : str
-        Name of the column of groups.
+        The group of each record, with the name of the grouping.
     level : float
         Confidence level of the intervals.
 
@@ -49,6 +49,7 @@ def group_table(
     UndefinedMetricWarning
         If a metric is undefined in some groups, with their number.
     """
+    name = str(groups.name)
     codes, labels = pd.factorize(groups, sort=True)
     rows: list[dict[str, Any]] = []
     for code, label in enumerate(labels):
@@ -84,7 +85,7 @@ def group_table(
         )
     return Table(
         table,
-        f"Metrics of the held-out predictions by {name}",
+        f"Metrics of the {'held-out ' * (not scores.external)}predictions by {name}",
         ["metric", name, "estimate", "how", "n"],
         limits={"estimate": ("lower", "upper")},
         level=level,
@@ -104,9 +105,44 @@ def heterogeneity(
         The arguments of :meth:`~statcv.results.result.CVResult.heterogeneity`.
     """
     groups = groups_of(result, by)
-    table = group_table(result.scores, (metric,), groups, group_name(by), level)
+    table = group_table(result.scores, (metric,), groups, level)
     values, ses = table["estimate"].to_numpy(), table["se"].to_numpy()
     return joined_groups(values, ses, metric, level)
+
+
+def summary_by_group(
+    result: Refittable, level: float, digits: int | None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return headline and calibration in the groups of the call, unrounded and as text.
+
+    The last rows of the text are the mean over groups and the prediction interval for a
+    new one, by random effects.
+
+    Parameters
+    ----------
+    result : CVResult
+    level : float
+        Confidence level of the intervals.
+    digits : int or None
+        Number of decimals; as many as the standard errors warrant unless given.
+    """
+    names = (result.chosen_metrics[0].name, *CALIBRATION)
+    metrics = [one for one in result.chosen_metrics if one.name in names]
+    groups = groups_of(result, True)
+    table = group_table(result.scores, metrics, groups, level)
+    shown, rows = {}, list[str]()
+    for metric in metrics:
+        own = table[table["metric"] == metric.name]
+        values, ses = own["estimate"].to_numpy(), own["se"].to_numpy()
+        found = joined_groups(values, ses, metric, level)
+        mean = found.estimate, found.lower, found.upper
+        new = np.nan, found.prediction_lower, found.prediction_upper
+        ends = np.vstack([own[["estimate", "lower", "upper"]], mean, new])
+        texts = [column(one, own["se"].tolist(), digits) for one in ends.T.tolist()]
+        shown[metric.label] = [with_interval(*one) for one in zip(*texts, strict=True)]
+        rows = [*own[groups.name].map(str), "mean", f"new {groups.name}"]
+    text = pd.DataFrame(shown, index=pd.Index(rows))
+    return table, text if len(text) <= MOST_ROWS else text.tail(2)
 
 
 def group_contrasts(
@@ -130,7 +166,8 @@ def group_contrasts(
     ArgumentError
         If there is a single group, or no group is called ``reference``.
     """
-    groups, name = groups_of(result, by), group_name(by)
+    groups = groups_of(result, by)
+    name = groups.name
     check_level(level, ArgumentError)
     codes, labels = pd.factorize(groups, sort=True)
     known = labels.tolist()
@@ -193,7 +230,7 @@ def _contrasts(groups: Sequence[Group], metric: Metric, reference: Any) -> pd.Da
             }
         )
     table = pd.DataFrame(rows)
-    for column, _, method in (ADJUSTED["bh"], ADJUSTED["holm"]):
+    for name, _, method in (ADJUSTED["bh"], ADJUSTED["holm"]):
         place = list(table.columns).index("p") + 1
-        table.insert(place, column, adjusted(table["p"].to_numpy(float), method))
+        table.insert(place, name, adjusted(table["p"].to_numpy(float), method))
     return table

@@ -47,10 +47,11 @@ def methods_in_words(result: Refittable, final: bool) -> str:
     """
     design, formula = result.design, result.design.formula.text
     fitted = result.learner.capabilities.refits
-    lost = (design.n_given - design.n) * fitted
+    lost = (design.n_given - design.n) * (fitted or bool(result.validated))
     what = _label(result)[0] + (f", {formula}," if fitted else _on(result)[0])
     if fitted and len(formula) > LONG_FORMULA:
         what = _label(result)[0] + _on(result)[0]
+    what += ", validated" * bool(result.validated)
     of_given = f" of {design.n_given:,}" * bool(lost)
     said = f"{what} in {design.n:,}{of_given} records{events_in_words(result)[0]}"
     if lost:
@@ -82,6 +83,10 @@ def _models(result: Readable) -> list[str]:
 def _label(result: Readable) -> list[str]:
     """Return the name of the model with its parameters, ever more briefly."""
     name = _sentence_case(result.learner.label.removesuffix("()"))
+    if (model := result.validated) is not None:
+        names = [joined(model.predictors), plural(len(model.predictors), "predictor")]
+        head = re.split(r"[,(]", name)[0]
+        return [name] * ("~" in name) + [f"{head} with {columns}" for columns in names]
     head, _, rest = name.partition(", ")
     bare, chosen = re.split(r" ?\(", head)[0], result.held.chosen
     labels = [f"{head} ({rest})" if rest and "(" not in head else name]
@@ -94,6 +99,8 @@ def _on(result: Readable) -> list[str]:
     """Return the outcome and the predictors, ever more briefly."""
     design = result.design
     outcome, names = design.formula.outcome, list(design.formula.columns)
+    if result.validated:
+        return ["" if "~" in result.learner.label else f" for {outcome}"]
     if not result.learner.capabilities.refits:
         noun = "column" if len(names) == 1 else "columns"
         return [f" of {outcome} ({noun} {listed(names)})", f" of {outcome}"]
@@ -135,7 +142,8 @@ def _records(result: Readable) -> list[str]:
     design, held = result.design, _held_out(result)
     if held < design.n:
         return [f"{held:,} held-out records"]
-    lost = design.n < design.n_given and result.learner.capabilities.refits
+    own = result.learner.capabilities.refits or result.validated
+    lost = design.n < design.n_given and bool(own)
     count = f"{design.n:,} {'complete ' * lost}records"
     return [*(f"{count}{few}" for few in events_in_words(result)), count]
 
@@ -169,6 +177,8 @@ def _scheme_parts(result: Readable) -> list[Part]:
     scheme, strata = plan.made_by, plan.strata
     if result.scores.external:
         said = "external validation: the model was fitted to other records"
+        if result.validated:
+            said = "external validation; the interval counts these records alone"
         if strata is None:
             return [(0, said)]
         return [(0, said), (1, f"; those of the same {strata.label} are one cluster")]

@@ -304,10 +304,12 @@ def _reversed(result: Readable, headline: Estimate) -> list[str]:
         return []
     if result.without_predictors[0].material:
         return []
+    other = f" positive={outcome.levels[0]!r} takes the other."
     return [
         f"The whole interval of the auROC lies below 0.5: the predictions rank the "
-        f"classes in reverse. Is {outcome.positive!r} the class that they are for? "
-        f"positive={outcome.levels[0]!r} takes the other."
+        f"classes in reverse. Is {outcome.positive!r} the class that they are for?"
+        + other
+        * (not result.validated)
     ]
 
 

@@ -194,7 +194,8 @@ def _has_no_skill(result: Refittable, metric: Metric) -> bool:
 def about(result: Refittable) -> str:
     """Return formula, model and scheme of a result in words."""
     model, scheme = result.learner.label, result.plan.scheme
-    return f"{result.design.formula.text}: {model}; {scheme}"
+    formula = "" if result.validated else f"{result.design.formula.text}: "
+    return f"{formula}{model}; {scheme}"
 
 
 def no_skill_value(result: Refittable, metric: Metric) -> float | None:

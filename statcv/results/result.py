@@ -40,7 +40,7 @@ from statcv.inference import (
     resolve_how,
 )
 from statcv.inference.estimates.constants import constants_of
-from statcv.inference.estimates.groups import group_name, groups_of
+from statcv.inference.estimates.groups import groups_of
 from statcv.inference.estimates.mean_model import mean_model_hand_till
 from statcv.inference.estimates.monte_carlo import MonteCarlo, monte_carlo
 from statcv.inference.estimates.no_skill import (
@@ -155,6 +155,11 @@ class CVResult(Exports):
     def metric_names(self) -> tuple[str, ...]:
         """The names of the metrics shown in the tables; the first is the headline."""
         return tuple(metric.name for metric in self.chosen_metrics)
+
+    @property
+    def validated(self) -> Any:
+        """The model of which this is the external validation; None for all others."""
+        return getattr(self.call, "validated", None)
 
     @cached_property
     def scores(self) -> Scores:
@@ -581,7 +586,8 @@ class CVResult(Exports):
         level : float, default 0.95
             Confidence level of the intervals.
         by : str or array-like, optional
-            Grouping of the records: a column of the data, or one value per row of it.
+            Grouping of the records: a column of the data, or one value per row of it;
+            True for the one that ``validate(by=)`` named.
             The table then has one row per metric and group, computed from the records
             of that group alone. With the column that defined the folds this is
             internal-external validation.
@@ -604,14 +610,14 @@ class CVResult(Exports):
         """
         if by is None:
             return tables.metrics_table(self, level)
-        codes, name = groups_of(self, by), group_name(by)
-        return groups.group_table(self.scores, self.chosen_metrics, codes, name, level)
+        codes = groups_of(self, by)
+        return groups.group_table(self.scores, self.chosen_metrics, codes, level)
 
     def compare_groups(
         self,
         metric: str | Metric | None = None,
         *,
-        by: Any,
+        by: Any = None,
         reference: Any = None,
         level: float = 0.95,
     ) -> pd.DataFrame:
@@ -630,7 +636,8 @@ class CVResult(Exports):
         metric : str, optional
             Name of the metric; all metrics of :meth:`metrics` unless given.
         by : str or array-like
-            Grouping of the records, as in :meth:`metrics`.
+            Grouping of the records, as in :meth:`metrics`; optional after
+            ``validate(by=)``.
         reference : optional
             Group with which all others are compared; all pairs unless given.
         level : float, default 0.95
@@ -659,7 +666,7 @@ class CVResult(Exports):
         return groups.group_contrasts(self, metrics, by, reference, level)
 
     def heterogeneity(
-        self, metric: str | Metric | None = None, *, by: Any, level: float = 0.95
+        self, metric: str | Metric | None = None, *, by: Any = None, level: float = 0.95
     ) -> RandomEffects:
         """Combine a metric's estimates over groups, and measure their heterogeneity.
 
@@ -671,7 +678,8 @@ class CVResult(Exports):
         metric : str, optional
             Name of the metric; the headline metric unless given.
         by : str or array-like
-            Grouping of the records, as in :meth:`metrics`.
+            Grouping of the records, as in :meth:`metrics`; optional after
+            ``validate(by=)``.
         level : float, default 0.95
             Confidence level of the intervals.
 

@@ -62,7 +62,8 @@ def predictions_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.Data
     # pandas is slow to look for a dtype of names that are keys of a dict
     table = pd.DataFrame(dict(enumerate(columns.values())), copy=False)
     table.columns = _index_of(tuple(columns)).view()
-    return Table(table, "Held-out predictions", list(columns)[plan.repeats == 1 :])
+    said = "Predictions of new records" if scores.external else "Held-out predictions"
+    return Table(table, said, list(columns)[plan.repeats == 1 :])
 
 
 @lru_cache
@@ -202,7 +203,7 @@ def metrics_table(result: Refittable, level: float) -> pd.DataFrame:
     headings = {"no_skill": "no skill", "boot632": ".632", "boot632plus": ".632+"}
     return Table(
         table,
-        "Metrics of the held-out predictions",
+        f"Metrics of the {'held-out ' * (not scores.external)}predictions",
         {one: headings.get(one, one) for one in (*SHOWN_OF_METRICS, *boot)},
         limits={"estimate": ("lower", "upper")},
         alike=("no_skill", *boot),

@@ -15,6 +15,7 @@ from statcv.errors import ArgumentError, StatcvError
 from statcv.formula import counted
 from statcv.inference import COMBINED, NullBias, Readable
 from statcv.inference.refits.optimism_table import OptimismTable
+from statcv.results.groups import summary_by_group
 from statcv.results.in_words import methods_in_words
 from statcv.results.notes import notes_of, shown_notes
 from statcv.results.refittable import Refittable
@@ -69,6 +70,10 @@ def summarise(
     tables = {"Metrics": result.metrics(level).set_index("metric")}
     labels = [metric.label for metric in result.chosen_metrics]
     shown = {"Metrics": _metrics(tables["Metrics"], labels, level, digits)}
+    if result.call.by is not None:
+        by, texts = summary_by_group(result, level, digits)
+        heading = f"By {by.columns[1]}; mean and prediction interval by random effects"
+        tables[heading], shown[heading] = by, texts
     found = notes_of(result, tables["Metrics"], level, size, biases)
     if notes and (over := _over_folds(result, tables["Metrics"], labels, digits)):
         shown |= over
@@ -80,8 +85,9 @@ def summarise(
         )
     headline = result.estimate(level=level)
     limits = headline.value, headline.lower, headline.upper
+    what = result.learner.label if result.validated else result.design.formula.text
     summary = Summary(
-        title=f"{_kind(result)} of {result.design.formula.text}",
+        title=f"{_kind(result)} of {what}",
         headline=f"{headline.label} {with_limits(*limits, level, digits)}",
         facts=_facts(result),
         methods=methods_in_words(result, final=final is not None),

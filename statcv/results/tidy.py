@@ -141,7 +141,7 @@ def glance(result: Refittable, level: float) -> pd.DataFrame:
         row |= dict(zip((name, f"{name}.low", f"{name}.high"), values, strict=True))
     return Table(
         pd.DataFrame([row]),
-        "The cross-validation in one row",
+        "The result in one row",
         ["nobs", "model", "scheme", "metric", "estimate"],
         limits={"estimate": ("conf.low", "conf.high")},
         level=level,

@@ -23,6 +23,7 @@ from statcv.errors import (
     FoldWarning,
     FormulaError,
     SchemeError,
+    SeparationWarning,
     noted_warnings,
     warn,
 )
@@ -39,7 +40,7 @@ from statcv.formula import (
     updated_formula,
 )
 from statcv.models import Model, resolve_model, unwrap_result
-from statcv.models.likelihood import Gaussian
+from statcv.models.likelihood import Bernoulli, Gaussian
 from statcv.models.thresholds import with_threshold
 from statcv.models.tuning import (
     Tuned,
@@ -101,6 +102,7 @@ class CVCall(Printed):
     checkpoint: PathLike | None = None
     progress: bool | None = None
     row: ClassVar[None] = None  # every row is a record of its own
+    by: ClassVar[None] = None
 
     def again(
         self,
@@ -229,6 +231,8 @@ class CVCall(Printed):
             progress=self.progress,
             omitted=omitted,
         )
+        if not held.separated.any():
+            _warn_of_few_events(design, tuned)
         result = CVResult(
             design=design,
             plan=plan,
@@ -271,6 +275,20 @@ def _warn_of_inner_folds(model: Model, plan: FoldPlan) -> None:
             f"{', '.join(parts)} makes folds of its own inside each training set, "
             f"which divide {plan.strata.label}. The inner folds of tune= do not.",
             FoldWarning,
+        )
+
+
+def _warn_of_few_events(design: Design, model: Model) -> None:
+    """Name what still works if there are more parameters than events."""
+    columns, capabilities = design.matrix.shape[1], model.capabilities
+    events = min(design.outcome.counts.values(), default=columns)
+    free = capabilities.needs_full_rank and capabilities.likelihood == Bernoulli()
+    if free and events < columns:
+        warn(
+            f"{model.label} has {columns} parameters, more than the {events} records "
+            "of the rarer class: its predictions are far too extreme. A ridge, "
+            "Logit(C=1.0), or Firth's penalty, Logit(firth=True), still works.",
+            SeparationWarning,
         )
 
 

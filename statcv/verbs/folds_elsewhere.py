@@ -117,7 +117,8 @@ def plan_of(folds: FoldsElsewhere, fold: str | None, design: Design) -> FoldPlan
         first_fit=np.arange(len(tests) + 1),
     )
     if fold is None:
-        everything = [np.setdiff1d(np.arange(n), test) for test in tests]
+        others = [np.bincount(test, minlength=n) == 0 for test in tests]
+        everything = [np.flatnonzero(other) for other in others]
         return replace(plan, kept_out=Ragged.of(everything))
     if twice:
         outcome = design.outcome

@@ -131,6 +131,7 @@ class PredictionsCall(Printed):
     threshold: float | None = None
     metrics: MetricsLike | None = None
     seed: SeedLike | None = None
+    by: ClassVar[None] = None
     n_jobs: ClassVar[None] = None  # nothing is fitted
 
     def again(

@@ -40,6 +40,7 @@ class OtherSoftware:
     """A placeholder for the unknown model that made the predictions."""
 
     label: str = "predictions from other software"
+    why: str = "the predictions come from other software: there is no model to fit"
     capabilities = Capabilities(refits=False)
 
     def check(self, kind: str) -> None:
@@ -54,9 +55,8 @@ class OtherSoftware:
             Always.
         """
         raise ModelError(
-            "the predictions come from other software, so that there is no model to "
-            "fit: permutations, the jackknife and the fit on all rows, which need "
-            "refits, are not available."
+            f"{self.why}. Permutations, the jackknife and the fit on all rows, which "
+            "need refits, are not available."
         )
 
 

@@ -22,12 +22,20 @@ PUBLISHED = {
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_a_published_model_is_judged_as_by_r(name):
-    table = pd.read_csv(REFERENCE / "validation_r.csv")
-    own = table[table.model == name].set_index("metric")["value"]
+    table = pd.read_csv(REFERENCE / "validation_r.csv", dtype={"hospital": str})
+    own = table[table.model == name].set_index(["hospital", "metric"])
     model = scv.published_model(PUBLISHED[name], outcome="died")
-    val = model.validate(PEOPLE)
-    for metric, value in own.items():
-        assert float(val.estimate(metric)) == pytest.approx(value, abs=1e-6)
+    val = model.validate(PEOPLE, by=(np.arange(len(PEOPLE)) + 1) % 3)
+    for metric, row in own.loc["all"].iterrows():
+        found = val.estimate(metric)
+        assert float(found) == pytest.approx(row["value"], abs=1e-9)
+        assert found.se == pytest.approx(row["se"], abs=1e-7)
+    by = val.metrics(by=True).astype({"group": str}).set_index(["group", "metric"])
+    for hospital in ("0", "1", "2"):
+        wanted = own.loc[hospital]
+        found = by.loc[hospital].loc[wanted.index]
+        np.testing.assert_allclose(found["estimate"], wanted["value"], atol=1e-9)
+        np.testing.assert_allclose(found["se"], wanted["se"], atol=1e-7)
 
 
 def test_a_validation_is_that_of_the_predictions():

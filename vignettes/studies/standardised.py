@@ -302,6 +302,11 @@ class StandardisedCall:
         return self.call.row
 
     @property
+    def by(self) -> Any:
+        """The grouping that was named, if there is one."""
+        return self.call.by
+
+    @property
     def n_jobs(self) -> int | None:
         """The number of processes or threads, if it was given."""
         return self.call.n_jobs

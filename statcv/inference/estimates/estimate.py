@@ -11,7 +11,7 @@ import math
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -335,7 +335,11 @@ def _interval(name: str, asked: IntervalRequest) -> Interval:
     """Compute the interval of that name."""
     if asked.how == "pooled" and asked.undefined:
         return Interval.none(why_undefined(asked.scores, asked.values))
-    return INTERVALS[name].make(asked)
+    method = INTERVALS[name]
+    if not method.default_hows:  # it may draw at random
+        return method.make(asked)
+    key = ("interval", name, asked.how, repr(asked.level))
+    return asked.scores.once(asked.metric, key, partial(method.make, asked))
 
 
 def _bounds(scores: Scores, metric: Metric) -> tuple[float, float]:

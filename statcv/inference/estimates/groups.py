@@ -118,19 +118,27 @@ def group_estimates(
 
 
 def groups_of(result: Any, by: Any) -> pd.Series[Any]:
-    """Return the group of each record.
+    """Return the group of each record, as a series with the name of the grouping.
 
     Parameters
     ----------
     result : CVResult
-    by : str or array-like
-        A column of the data, or one value per row of it.
+    by : str, array-like or True
+        A column of the data, or one value per row of it; True or None for the grouping
+        that the call of the result named.
 
     Raises
     ------
     ArgumentError
-        If a record has two groups, or if its group is missing.
+        If there is no grouping, a record has two groups, or its group is missing.
     """
+    if by is None or by is True:
+        by = result.call.by
+    if by is None:
+        raise ArgumentError(
+            "by= is needed, a column or one value per row of the data; validate(by=) "
+            "keeps one for all that reads its result."
+        )
     frame = as_frame(result.call.data)
     groups: pd.Series[Any] = row_values(by, frame, "by")
     name = group_name(by)
@@ -147,7 +155,7 @@ def groups_of(result: Any, by: Any) -> pd.Series[Any]:
             f"by={name!r} is missing in {absent} rows; fill in the values, or remove "
             "those rows from the data."
         )
-    return groups
+    return groups.rename(name)
 
 
 def group_name(by: Any) -> str:

@@ -53,6 +53,8 @@ class FullModel(Validated):
     Name: predicted, dtype: float64
     """
 
+    _design: Design
+
     def __init__(
         self,
         design: Design,
@@ -81,8 +83,8 @@ class FullModel(Validated):
     @property
     def described(self) -> str:
         """How it is called in print."""
-        what = f"{self._design.formula.text}: {self._learner.label}, fitted to all"
-        return f"{what} {self._design.n} rows"
+        what = f"{self._learner.label.removesuffix('()')}, {self._design.formula.text},"
+        return f"{what} fitted to all {self._design.n} rows"
 
     def predict(
         self, new: object, *, instability: bool = False

@@ -2,24 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 import pandas as pd
 
-from statcv.errors import ColumnError, DataError, MissingDataWarning, suggestion, warn
-from statcv.formula import as_frame
-from statcv.words import plural
+from statcv.arguments import OF_PREDICTIONS, check_types, refuse_unknown
+from statcv.errors import (
+    ColumnError,
+    DataError,
+    EquationError,
+    MissingDataWarning,
+    StatcvWarning,
+    noted_warnings,
+    suggestion,
+    warn,
+)
+from statcv.formula import Design, as_frame, is_number, shown_label
+from statcv.inference.estimates.groups import groups_of
+from statcv.results.call import with_warnings
+from statcv.tables import Printed, number
+from statcv.words import joined, plural
 
 if TYPE_CHECKING:
     from statcv.results.final.equation import Equation
     from statcv.results.final.updating import UpdatedModel
     from statcv.results.result import CVResult
 
+ELSEWHERE = "the model was fitted to other records, and nothing is fitted to these"
+FAR = 3.0  # standard deviations by which means in one unit hardly ever differ
+
 
 class Validated:
     """A model that predicts the rows of a data frame, and can be validated there."""
+
+    _design: Design | None = None  # the records to which it was fitted, if known
 
     @property
     def described(self) -> str:
@@ -29,6 +48,32 @@ class Validated:
     def predict(self, new: object) -> pd.Series[Any] | pd.DataFrame:
         """Return predictions, with one column per class for more than two."""
         raise NotImplementedError
+
+    def equation(self) -> Equation:
+        """Return the model as an equation."""
+        raise NotImplementedError
+
+    @property
+    def predictors(self) -> list[str]:
+        """The columns that it reads."""
+        if self._design is not None:
+            return list(self._design.formula.columns)
+        return [column.name for column in self.equation().columns]
+
+    @property
+    def share(self) -> float | None:
+        """The mean outcome, or share of events, where it was fitted, if known."""
+        if self._design is None or self._design.outcome.kind == "multiclass":
+            return None
+        return float(self._design.y.mean())
+
+    @property
+    def text(self) -> str:
+        """The equation as text; empty if it has none."""
+        try:
+            return str(self.equation())
+        except EquationError:
+            return ""
 
     def _validated(self) -> tuple[str, Any]:
         """Return the outcome, and its positive class if it has two."""
@@ -113,6 +158,7 @@ class Validated:
         new: object,
         *,
         outcome: str | None = None,
+        by: Any = None,
         stratify: str | None = None,
         threshold: float | None = None,
         metrics: str | Sequence[str] | None = None,
@@ -126,7 +172,12 @@ class Validated:
             Records with the outcome and the columns of the model. Rows in which one of
             these is missing are left out, and counted.
         outcome : str, optional
-            Column of the outcome; that of the model unless given.
+            Column of the outcome, coded as where the model was fitted; that of the
+            model unless given.
+        by : str or array-like, optional
+            Column of groups, such as hospitals, or one value per row. The summary and
+            the report then state them with random effects, as ``heterogeneity()`` and
+            ``metrics(by=True)`` do.
         stratify : str, optional
             Column whose equal values identify the records of one cluster, such as a
             patient.
@@ -140,15 +191,22 @@ class Validated:
         Returns
         -------
         CVResult
-            A result as :func:`statcv.from_predictions` returns it, whose intervals
-            count the records of ``new`` alone, since nothing is fitted to them.
+            A result with all that needs no refits. Its intervals count the records of
+            ``new`` alone, since nothing is fitted to them.
 
         Raises
         ------
         ColumnError
             If a column is missing.
         DataError
-            If a level is not known, or no row is complete.
+            If a level is not known, the outcome has another coding, or no row is
+            complete.
+
+        Warns
+        -----
+        MissingDataWarning, StatcvWarning
+            If rows are incomplete, with their number; if a column seems to have another
+            unit than where the model was fitted; if the calibration slope is below 0.
 
         Examples
         --------
@@ -160,23 +218,91 @@ class Validated:
         >>> round(float(val.estimate("auroc")), 3)
         0.747
         """
+        check_types(Validated.validate, locals())
+        rest = by, stratify, threshold, metrics, seed
+        return ValidationCall(self, new, outcome or self._validated()[0], *rest).run()
+
+    # ---- what may be wrong with the new data ----
+
+    def _check_coding(self, values: pd.Series[Any]) -> None:
+        """Check that the outcome has the levels that it had in the fit."""
+        levels = self._design.outcome.levels if self._design else self.equation().levels
+        odd = [one for one in values.dropna().unique().tolist() if one not in levels]
+        if levels and odd:
+            named, new = values.name, joined(list(map(shown_label, levels)))
+            raise DataError(
+                f"the outcome {named!r} has the value {odd[0]!r} in the new data, and "
+                f"the model knows {new}; recode it, for example by "
+                f"new[{named!r}].map({{{odd[0]!r}: {shown_label(levels[-1])}, ...}})."
+            )
+
+    def _warn_of_units(self, frame: pd.DataFrame) -> None:
+        """Name the columns whose mean is far from that where the model was fitted."""
+        for name, old in self._design.terms.columns.items() if self._design else ():
+            if not is_number(old.dtype):
+                continue
+            mean, sd, now = old.mean(), old.std(), float(frame[name].mean())
+            if old.nunique() > 2 and abs(now - mean) > FAR * sd:
+                warn(
+                    f"column {name!r} has mean {number(now)} in the new data, and "
+                    f"{number(mean)} (SD {number(sd)}) where the model was fitted; has "
+                    "it the same unit?",
+                    StatcvWarning,
+                )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ValidationCall(Printed):
+    """The arguments of a call of ``validate()``, with the model that is validated."""
+
+    validated: Validated
+    data: Any
+    outcome: str
+    by: Any = None
+    stratify: str | None = None
+    threshold: float | None = None
+    metrics: Any = None
+    seed: int | None = None
+    row: ClassVar[None] = None
+    n_jobs: ClassVar[None] = None  # nothing is fitted
+
+    def again(self, formula: Any, scope: Any, changes: Mapping[str, Any]) -> CVResult:
+        """Validate the model again with some arguments changed."""
+        names = [field.name for field in fields(self)]
+        unknown = [name for name in changes if name not in names]
+        refuse_unknown("validate", unknown, names, OF_PREDICTIONS)
+        return replace(self, **changes).run()
+
+    def with_mean_model(self) -> ValidationCall:
+        """Return the call itself, which names no formula."""
+        return self
+
+    def run(self) -> CVResult:
+        """Predict the records, and read the predictions with the warnings of this."""
+        with noted_warnings() as noted:
+            result = self._result()
+        return with_warnings(result, noted)
+
+    def _result(self) -> CVResult:
         # a verb makes the result, as that of predictions from other software
         from statcv.verbs.from_predictions import from_predictions
 
-        known, positive = self._validated()
-        outcome = known if outcome is None else outcome
-        frame = as_frame(new)
-        for column in [outcome, *([stratify] if stratify else [])]:
+        model, frame, outcome = self.validated, as_frame(self.data), self.outcome
+        own = [outcome, *([self.stratify] if self.stratify else [])]
+        for column in [*own, *([self.by] if isinstance(self.by, str) else [])]:
             if column not in frame.columns:
                 hint = suggestion(column, frame.columns)
                 raise ColumnError(f"the new data lack the column {column!r}.{hint}")
-        predicted = self.predict(frame)
+        model._check_coding(frame[outcome])
+        predicted = model.predict(frame)
+        model._warn_of_units(frame)
         made = pd.DataFrame(predicted)
         several = isinstance(predicted, pd.DataFrame)
         ends = [f" {level}" for level in made.columns] if several else [""]
-        names = [unused(f"predicted{end}", frame) for end in ends]
+        names = [unused(f"predicted{end}", frame[own]) for end in ends]
+        columns: Any = dict(zip(made.columns, names, strict=True))
         made.columns = pd.Index(names)
-        complete = made.notna().all(axis=1) & frame[outcome].notna()
+        complete = (made.notna().all(axis=1) & frame[outcome].notna()).to_numpy()
         if not complete.any():
             raise DataError(
                 "no row of the new data has the outcome and all columns of the model."
@@ -187,21 +313,50 @@ class Validated:
                 "that the model uses, and were left out.",
                 MissingDataWarning,
             )
-        columns: Any = names[0]
-        if isinstance(predicted, pd.DataFrame):
-            columns = dict(zip(predicted.columns, names, strict=True))
         result = from_predictions(
-            frame.join(made)[complete],
+            frame[list(dict.fromkeys(own))].join(made)[complete],
             observed=outcome,
-            predicted=columns,
-            cluster=stratify,
-            positive=positive,
-            threshold=threshold,
-            metrics=metrics,
-            seed=seed,
+            predicted=columns if several else names[0],
+            cluster=self.stratify,
+            positive=model._validated()[1],
+            threshold=self.threshold,
+            metrics=self.metrics,
+            seed=self.seed,
+        )
+        lacking = frame[[outcome, *model.predictors]].isna().sum()
+        design = replace(
+            result.design,
+            kept=np.flatnonzero(complete),
+            n_given=len(frame),
+            missing={str(name): int(n) for name, n in lacking[lacking > 0].items()},
         )
         learner: Any = result.learner
-        return replace(result, learner=replace(learner, label=self.described))
+        result = replace(
+            result,
+            design=design,
+            learner=replace(learner, label=model.described, why=ELSEWHERE),
+            call=replace(self, data=frame, seed=result.seed),
+        )
+        _warn_of_order(result)
+        if self.by is not None:
+            groups_of(result, self.by)  # checks that each record has a group
+        return result
+
+
+def _warn_of_order(result: CVResult) -> None:
+    """Say that the calibration slope is below 0, if it is."""
+    y, name = result.scores.outcome, result.design.outcome.name
+    if result.design.outcome.kind != "binary" or not 0 < y.mean() < 1:
+        return
+    p = np.clip(result.scores.predicted, 1e-15, 1 - 1e-15)
+    odds = np.log(p) - np.log1p(-p)
+    # the likelihood is concave: its derivative at a slope of 0 has the slope's sign
+    if odds[y == 1].mean() < odds[y == 0].mean() - 1e-12:
+        warn(
+            "the calibration slope is below 0: the model ranks the records the wrong "
+            f"way round in these data. Is {name!r} coded as where it was fitted?",
+            StatcvWarning,
+        )
 
 
 def unused(name: str, taken: Iterable[Any]) -> str:
