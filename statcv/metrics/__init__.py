@@ -76,6 +76,7 @@ from statcv.metrics.probabilities.calibration_measures import (
     oe_ratio,
 )
 from statcv.metrics.probabilities.discrimination_slope import discrimination_slope
+from statcv.metrics.probabilities.distances import e50, e90, emax, ici
 from statcv.metrics.probabilities.grouped import (
     CalibrationGroups,
     SpiegelhalterTest,
@@ -133,8 +134,12 @@ __all__ = [
     "delong_covariance",
     "delong_test",
     "discrimination_slope",
+    "e50",
+    "e90",
+    "emax",
     "f1",
     "get_metric",
+    "ici",
     "is_listed",
     "log_loss",
     "mae",

@@ -48,7 +48,7 @@ class Metric(Printed):
         Whether the metric takes ``threshold`` although it reads probabilities. (All
         metrics that read classes take one.)
     target : float, optional
-        The value of a perfect model, if neither greater nor smaller values are better.
+        The value of a calibrated model, for measures of calibration.
     limits : tuple of float or callable, optional
         Smallest and largest possible value, if they are not those of a share or a
         loss; a function of the number of classes if they depend on it.

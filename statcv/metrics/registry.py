@@ -83,10 +83,13 @@ from statcv.metrics.probabilities.discrimination_slope import (
     discrimination_slope,
     discrimination_slope_by_group,
 )
+from statcv.metrics.probabilities.distances import e50, e90, emax, ici
 
 Function = Callable[..., float]
 _CLASSES = ("binary", "multiclass")
 _REAL = (-math.inf, math.inf)
+_DISTANCE: dict[str, Any] = {"target": 0.0, "limits": (0.0, math.inf)}
+_RATIO = {**_DISTANCE, "target": 1.0}
 
 
 def _metric(
@@ -245,14 +248,11 @@ _ALL = (
         limits=_REAL,
         by_group=calibration_intercept_by_group,
     ),
-    _of_risks(
-        "oe_ratio",
-        "O:E",
-        oe_ratio,
-        target=1.0,
-        limits=(0.0, math.inf),
-        by_group=oe_ratio_by_group,
-    ),
+    _of_risks("oe_ratio", "O:E", oe_ratio, **_RATIO, by_group=oe_ratio_by_group),
+    _of_risks("ici", "ICI", ici, **_DISTANCE),
+    _of_risks("e50", "E50", e50, **_DISTANCE),
+    _of_risks("e90", "E90", e90, **_DISTANCE),
+    _of_risks("emax", "Emax", emax, **_DISTANCE),
     _of_risks(
         "net_benefit",
         "net benefit",

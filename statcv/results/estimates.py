@@ -16,7 +16,7 @@ from statcv.inference import (
     make_estimate,
     resolve_how,
 )
-from statcv.inference.intervals.methods import IntervalRequest
+from statcv.inference.intervals.request import IntervalRequest
 from statcv.inference.refits.jackknife import Jackknife, keep_jackknife
 from statcv.metrics import Metric
 from statcv.results.cost import warn_of_interval

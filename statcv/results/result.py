@@ -516,7 +516,8 @@ class CVResult(Exports):
             ``"infinitesimal_jackknife"`` for a model with a likelihood, which counts
             the variation of the fits to first order; otherwise
             ``"corrected_influence"`` for rank metrics, ``"corrected_t"`` for other
-            means over folds, and ``"records"`` or ``"influence"``.
+            means over folds, ``"curve"`` for the distances of a calibration curve, and
+            ``"records"`` or ``"influence"``.
 
             Others without refits: ``"delong"`` and ``"logit"`` (the same on the logit
             scale) for auROC, ``"pairs"`` for paired estimates, ``"bootstrap"`` and

@@ -307,6 +307,48 @@ def test_loess_agrees_with_r(case):
     assert found.e50 == pytest.approx(r["loess_e50"], rel=near)
 
 
+def test_the_distances_of_a_lowess_are_those_of_val_prob():
+    """Those of the band's centre too: the curve is interpolated where R's is."""
+    r = pd.read_csv(REFERENCE / "calibration_curves_r.csv")
+    for name, d in pd.read_csv(REFERENCE / "calibration_cases.csv").groupby("case"):
+        found = calibration_curve(d["y"], d["p"], smooth="lowess")
+        expected = r[r["case"] == name].set_index("what")["value"]
+        for part in ("ici", "e90", "emax"):
+            assert getattr(found, part) == pytest.approx(expected[part], abs=1e-8)
+        assert (found.lower <= found.observed).all()
+        assert found.method == "lowess, span 0.67"
+
+
+def test_a_lowess_of_equal_neighbours_is_their_mean():
+    p, y = [0.3] * 8 + [0.4, 0.6], [0, 1, 0, 0, 1, 0, 0, 0, 1, 0]
+    found = calibration_curve(y, p, smooth="lowess", at=[0.3])
+    assert found.observed[0] == pytest.approx(0.25)
+    assert "lowess needs 2" in calibration_curve(y, [0.3] * 10, smooth="lowess").reason
+
+
+@pytest.mark.parametrize("name", ["ici", "e50", "e90", "emax"])
+def test_the_metrics_are_the_distances_of_the_curve(case, name):
+    y, p, _, r = case
+    metric = METRICS[name]
+    assert metric(y, p) == getattr(calibration_curve(y, p, smooth="loess"), name)
+    if f"loess_{name}" in r and len(np.unique(p)) <= 201:  # not interpolated
+        assert metric(y, p) == pytest.approx(r[f"loess_{name}"], rel=1e-9)
+    for smooth in ("spline", "lowess"):
+        found = metric.function(y, p, smooth=smooth)
+        assert found == getattr(calibration_curve(y, p, smooth=smooth), name)
+
+
+def test_distances_of_one_or_two_distinct_probabilities_are_those_of_shares():
+    y = [0, 0, 1, 0, 1, 1, 1, 0, 1]
+    p = np.repeat([0.2, 0.7], [4, 5])
+    found = [METRICS[name](y, p) for name in ("ici", "e50", "e90", "emax")]
+    assert found == pytest.approx([(4 * 0.05 + 5 * 0.1) / 9, 0.1, 0.1, 0.1])
+    assert METRICS["ici"](y, [0.4] * 9) == pytest.approx(5 / 9 - 0.4)
+    assert METRICS["ici"](y, np.array(y, dtype=float)) == 0
+    assert np.isnan(METRICS["ici"]([1, 1, 1], [0.2, 0.4, 0.5]))
+    assert np.isnan(METRICS["ici"]([0, 1], [0.2, np.nan]))
+
+
 def test_the_band_of_a_loess_follows_from_its_weights():
     """The loess is linear in the outcome; its weights follow from unit outcomes."""
     rng = np.random.default_rng(3)
@@ -405,7 +447,7 @@ def test_an_undefined_loess_has_a_reason(y, p, reason):
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"knots": 2}, {"knots": 3, "smooth": "loess"}, {"smooth": "lowess"}, {"level": 0}],
+    [{"knots": 2}, {"knots": 3, "smooth": "loess"}, {"smooth": "linear"}, {"level": 0}],
 )
 def test_invalid_arguments_of_curves_raise_an_error(arguments):
     with pytest.raises(MetricError):

@@ -10,6 +10,7 @@ from statcv.metrics.influence import DerivativeOfTable, placements
 N = 30
 COPIES = 60  # number of times that every record is repeated
 CUT = 0.45
+OF_CURVES = ("ici", "e50", "e90", "emax")
 
 
 def kinds_of(metric):
@@ -63,8 +64,8 @@ def with_copies(metric, y, p, kind, copies):
 
 @pytest.mark.parametrize("tied", [False, True], ids=["", "tied"])
 @pytest.mark.parametrize(
-    ("metric", "kind"),  # all but the area whose ties are interpolated
-    [case for case in CASES if case[0].name != "auprc_interpolated"],
+    ("metric", "kind"),  # not the area whose ties are interpolated, nor neighbourhoods
+    [case for case in CASES if case[0].name not in ("auprc_interpolated", *OF_CURVES)],
 )
 def test_the_derivative_by_a_weight_is_that_by_the_number_of_copies(metric, kind, tied):
     y, p = data(kind, tied)
@@ -117,6 +118,20 @@ def test_the_mean_over_records_of_a_casewise_metric_moves_by_its_deviation():
         losses = metric.casewise(y, p, **more_of(metric, kind))
         found = derived(metric, y, p, kind).weight
         np.testing.assert_allclose(found, (losses - losses.mean()) / N, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", OF_CURVES)
+def test_the_distance_of_a_curve_changes_as_without_each_record(name):
+    """Its neighbourhoods change a little, so that the two agree only nearly."""
+    rng = np.random.default_rng(1)
+    p = rng.beta(2, 4, 80)
+    y = (rng.random(80) < p**0.6).astype(int)
+    metric = METRICS[name]
+    every = range(len(y))
+    without = [metric(np.delete(y, k), np.delete(p, k)) for k in every]
+    moved, found = metric(y, p) - np.array(without), metric.derive(y, p).weight
+    assert np.corrcoef(moved, found)[0, 1] > (0.99 if name == "ici" else 0.75)
+    assert moved.std() == pytest.approx(found.std(), rel=0.05 if name == "ici" else 0.4)
 
 
 # ---- placements ----

@@ -34,6 +34,10 @@ LABELS = {
     "brier": "Brier score",
     "brier_skill": "scaled Brier score",
     "oe_ratio": "O:E",
+    "ici": "ICI",
+    "e50": "E50",
+    "e90": "E90",
+    "emax": "Emax",
     "discrimination_slope": "discrimination slope",
     "calibration_slope": "calibration slope",
     "calibration_intercept": "calibration intercept",
@@ -172,7 +176,7 @@ def test_values_lie_within_the_bounds_and_the_best_is_reached(metric, kind):
     for given in (prediction, 1 - prediction, perfect(y, kind), 1 - perfect(y, kind)):
         assert low <= metric(y, given) <= high or np.isnan(metric(y, given))
     if metric.target is not None:  # not defined for probabilities of 0 and 1
-        assert low < metric.target < high
+        assert low <= metric.target < high
         return
     best = high if metric.greater_is_better else low
     if metric.name == "net_benefit":  # all positive records are treated, and no others

@@ -37,7 +37,8 @@ from statcv.inference.intervals.interval import (
     RECORDS_ONLY,
     Interval,
 )
-from statcv.inference.intervals.methods import INTERVALS, IntervalRequest
+from statcv.inference.intervals.methods import INTERVALS
+from statcv.inference.intervals.request import IntervalRequest
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric, is_listed
 from statcv.words import with_limits

@@ -51,7 +51,7 @@ def infinitesimal_serves(scores: Scores, metric: Metric, how: str) -> bool:
     metric : Metric
     how : {"pooled", "per_fold", "paired"}
     """
-    if scores.sensitivity is None or metric.derive is None:
+    if scores.sensitivity is None or metric.derive is None or metric.weighted is None:
         return False
     if how == "pooled":
         return not scores.apart or metric.pools_splits

@@ -31,6 +31,7 @@ from statcv.inference.refits.resampling import (
 )
 from statcv.metrics import Metric
 from statcv.metrics.areas.placements import normal_quantile
+from statcv.metrics.probabilities.distances import DISTANCES
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -268,7 +269,8 @@ def _moved(metric: Metric, value: float, around: Estimate | None) -> Interval:
         return Interval.none(f"the cross-validated estimate has none: {why}")
     # the half-widths are kept on the scale on which the metric has no bounds
     share = metric.bounds == (0.0, 1.0)
-    scale = SCALES["logit" if share else scale_of(metric, 1.0)]
+    near = "log" if metric.name in DISTANCES else scale_of(metric, 1.0)
+    scale = SCALES["logit" if share else near]
     with np.errstate(divide="ignore", invalid="ignore"):
         ends = np.array([around.lower, around.value, around.upper])
         low, middle, high = scale.to(ends)

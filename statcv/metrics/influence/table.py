@@ -28,9 +28,10 @@ from statcv.metrics.influence.ranks import (
 )
 from statcv.metrics.influence.tables import DerivativeOfTable
 from statcv.metrics.inputs import Floats
+from statcv.metrics.probabilities.distances import DISTANCES
 
 _EXPLAINED = (explained_derivative, weighted.explained)
-_INFLUENCES: dict[str, tuple[Derive, weighted.Weighted]] = {
+_INFLUENCES: dict[str, tuple[Derive, weighted.Weighted | None]] = {
     "auroc": (auroc_derivative, weighted.auroc),
     "auroc_ovr": (ovr_derivative, weighted.auroc_ovr),
     "auroc_hand_till": (hand_till_derivative, weighted.auroc_hand_till),
@@ -51,6 +52,7 @@ _INFLUENCES: dict[str, tuple[Derive, weighted.Weighted]] = {
         weighted.WeightedRecalibration(slope=False),
     ),
     "oe_ratio": (oe_derivative, weighted.observed_expected),
+    **{name: (derive, None) for name, derive in DISTANCES.items()},
 }
 
 

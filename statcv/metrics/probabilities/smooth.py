@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,27 +12,21 @@ from statcv.arguments import check_level, is_whole
 from statcv.errors import MetricError
 from statcv.metrics.areas.placements import normal_quantile
 from statcv.metrics.inputs import Bools, Floats, Ints, one_of, vector
-from statcv.metrics.probabilities.logistic import (
-    COLLINEAR,
-    LogisticFit,
-    fit_logistic,
-    sandwich,
-)
-from statcv.metrics.probabilities.recalibration import separated, undefined
 from statcv.metrics.probabilities.smoothers import (
     loess_weights,
-    restricted_cubic,
-    spline_knots,
+    lowess_points,
+    lowess_weights,
 )
+from statcv.metrics.probabilities.spline import spline_fit
 from statcv.metrics.records import binary_probabilities, clusters_of, improper
 from statcv.tables import Printed
 from statcv.words import plural
 
 _POINTS = 101  # points at which a curve is drawn
 _EXACT = 201  # with more distinct values a loess is interpolated between this many
-_FEW = 50  # with fewer records in the smaller class there are three knots
 _NOTHING = 1e-6  # a standard error of a share below this is rounding
-SPAN = 0.75  # span of the loess, the default of R
+SPANS = {"loess": 0.75, "lowess": 2 / 3}  # the defaults of R
+Smooth = Literal["spline", "loess", "lowess"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,7 +87,7 @@ def calibration_curve(
     *,
     level: float = 0.95,
     at: ArrayLike | None = None,
-    smooth: Literal["spline", "loess"] = "spline",
+    smooth: Smooth = "spline",
     knots: int | None = None,
     clusters: ArrayLike | None = None,
 ) -> CalibrationCurve:
@@ -110,10 +104,11 @@ def calibration_curve(
     at : array_like of shape (points,), optional
         Probabilities at which the curve is evaluated. By default 101 equidistant points
         from the smallest to the largest `p`; there is no curve outside this range.
-    smooth : {"spline", "loess"}
+    smooth : {"spline", "loess", "lowess"}
         A logistic regression on a restricted cubic spline of the logit of `p`; or a
-        local quadratic regression on `p` itself (span 0.75), clipped to [0, 1], in
-        which `p` can also be 0 or 1.
+        local regression on `p` itself, in which `p` can also be 0 or 1: quadratic with
+        span 0.75, clipped to [0, 1], as R's ``loess``, or linear with span 2/3, as
+        ``lowess(iter=0)``, whose distances ``rms::val.prob`` gives.
     knots : {3, 4, 5}, optional
         Number of knots of the spline, at the quantiles that Harrell recommends. The
         default is four, or three if a class has fewer than 50 records; fewer, with a
@@ -152,7 +147,7 @@ def calibration_curve(
     0.026
     """
     check_level(level, MetricError)
-    one_of(smooth, ("spline", "loess"), "smooth")
+    one_of(smooth, get_args(Smooth), "smooth")
     if knots is not None and (
         smooth != "spline" or not is_whole(knots) or knots not in (3, 4, 5)
     ):
@@ -160,8 +155,8 @@ def calibration_curve(
     positive, p = binary_probabilities(y, p)
     codes = None if clusters is None else clusters_of(clusters, p.size)
     points = _points(p, at)
-    if smooth == "loess":
-        return _loess_curve(positive, p, points, level, codes)
+    if smooth != "spline":
+        return _local_curve(positive, p, points, level, codes, smooth)
     return _spline_curve(positive, p, points, level, knots, codes)
 
 
@@ -181,91 +176,67 @@ def _spline_curve(
     knots: int | None,
     codes: Ints | None,
 ) -> CalibrationCurve:
-    from scipy.special import expit, logit
+    from scipy.special import expit
 
-    if reason := undefined(positive, p) or separated(positive, p):
-        return _no_curve(p, points, level, "restricted cubic spline", reason)
-    few = min(positive.sum(), (~positive).sum()) < _FEW
-    wanted = knots or (3 if few else 4)
-    x = np.asarray(logit(p))
-    fit, columns, places, reason = _spline_fit(positive, x, wanted)
-    method = "straight line on the logit scale"
-    if len(places):
-        method = f"restricted cubic spline, {len(places)} knots"
-    if fit.reason:
-        return _no_curve(p, points, level, method, fit.reason)
-    covariance, reasons = fit.covariance, [reason]
-    if codes is not None:
-        covariance, missing = sandwich(fit, positive, columns, codes)
-        reasons.append(missing)
-    within = (points >= p.min()) & (points <= p.max())
-    drawn = restricted_cubic(logit(np.where(within, points, p[0])), places)
-    eta = np.where(within, drawn @ fit.beta, np.nan)
-    with np.errstate(invalid="ignore"):
-        variance = np.einsum("ij,jk,ik->i", drawn, covariance, drawn)
-        margin = normal_quantile(level) * np.sqrt(variance)
+    fit = spline_fit(positive, p, knots, codes)
+    within = (points >= p.min(initial=1.0)) & (points <= p.max(initial=0.0))
+    if fit.linear is None:
+        return _no_curve(p, points, level, fit.method, fit.reason)
+    eta, se = np.full((2, points.size), np.nan)
+    eta[within], se[within] = fit.at(points[within])
+    margin = normal_quantile(level) * se
     return CalibrationCurve(
         points,
         expit(eta),
         expit(eta - margin),
         expit(eta + margin),
         level,
-        method,
-        np.asarray(expit(places)),
-        *_distances(expit(fit.linear), p),
+        fit.method,
+        np.asarray(expit(fit.places)),
+        *distances(expit(fit.linear), p),
         p.size,
-        _joined(*reasons, _beyond(within)),
+        _joined(fit.reason, _beyond(within)),
     )
 
 
-def _spline_fit(
-    positive: Bools, x: Floats, wanted: int
-) -> tuple[LogisticFit, Floats, Floats, str]:
-    """Fit the spline with as many of the requested knots as possible."""
-    reason, nothing = "", np.zeros(x.size)
-    for knots in range(wanted, 1, -1):
-        places = spline_knots(x, knots) if knots > 2 else np.empty(0)
-        gaps = np.diff(places)
-        if (gaps <= 1e-9 * np.ptp(x)).any():
-            why = COLLINEAR
-        else:
-            columns = restricted_cubic(x, places)
-            fit = fit_logistic(positive, columns, nothing)
-            if not fit.reason:
-                return fit, columns, places, reason
-            why = fit.reason
-        reason = reason or f"there is no spline with {wanted} knots: {why}"
-    return fit, columns, places, reason
-
-
-def _loess_curve(
-    positive: Bools, p: Floats, points: Floats, level: float, codes: Ints | None
+def _local_curve(
+    positive: Bools,
+    p: Floats,
+    points: Floats,
+    level: float,
+    codes: Ints | None,
+    smooth: Literal["loess", "lowess"],
 ) -> CalibrationCurve:
-    method = f"loess, span {SPAN}"
+    span, quadratic = SPANS[smooth], smooth == "loess"
+    method, least = f"{smooth}, span {span:.2f}", 3 if quadratic else 2
+    weights_at = loess_weights if quadratic else lowess_weights
     reason = improper(p)
     if not reason and (positive.all() or not positive.any()):
         reason = f"all records are {'positive' if positive.any() else 'negative'}"
-    if not reason and len(np.unique(p)) < 3:
-        reason = f"p has {plural(len(np.unique(p)), 'distinct value')}; loess needs 3"
+    if not reason and (found := len(np.unique(p))) < least:
+        reason = f"p has {plural(found, 'distinct value')}; {smooth} needs {least}"
     if reason:
         return _no_curve(p, points, level, method, reason)
     order = np.argsort(p)
     p, y = p[order], positive[order].astype(np.float64)
     values = np.unique(p)
-    if values.size > _EXACT:
+    if not quadratic:
+        values = lowess_points(values)
+    elif values.size > _EXACT:
         values = np.unique(np.quantile(p, np.linspace(0, 1, _EXACT)))
 
     def drawn(at: float) -> float:
-        near, weights = loess_weights(p, at, SPAN)
+        near, weights = weights_at(p, at, span)
         return float(weights @ y[near])
 
-    fitted = np.clip(np.interp(p, values, [drawn(at) for at in values]), 0, 1)
+    curve = np.interp(p, values, [drawn(at) for at in values])
+    fitted = np.clip(curve, 0, 1)
     spread = np.sqrt(fitted * (1 - fitted)) if codes is None else y - fitted
     own = None if codes is None else codes[order]
     within = (points >= p[0]) & (points <= p[-1])
     observed, se = np.full((2, points.size), np.nan)
     for k in np.flatnonzero(within):
-        near, weights = loess_weights(p, points[k], SPAN)
+        near, weights = weights_at(p, points[k], span)
         observed[k] = weights @ y[near]
         parts = weights * spread[near]
         summed = parts if own is None else np.bincount(own[near], parts)
@@ -285,7 +256,7 @@ def _loess_curve(
         level,
         method,
         np.empty(0),
-        *_distances(fitted, p),
+        *distances(fitted if quadratic else curve, p),
         p.size,
         _joined(narrow, flat, _beyond(within)),
     )
@@ -301,7 +272,7 @@ def _no_curve(
     )
 
 
-def _distances(curve: Floats, p: Floats) -> tuple[float, float, float, float]:
+def distances(curve: Floats, p: Floats) -> tuple[float, float, float, float]:
     """Return ICI, E50, E90 and the maximum distance."""
     distance = np.abs(curve - p)
     if np.isnan(distance).any():

@@ -1,4 +1,4 @@
-"""Restricted cubic splines, and local quadratic regression."""
+"""Local quadratic and linear regression."""
 
 from __future__ import annotations
 
@@ -6,38 +6,9 @@ import numpy as np
 
 from statcv.metrics.inputs import Floats
 
-_OUTER = {3: 0.1, 4: 0.05, 5: 0.05}  # Harrell's outer quantile by number of knots
-
-
+_ALMOST_EQUAL = 1e-3  # share of the range below which records have no slope
+_STEP = 0.01  # share of the range that R's lowess interpolates
 _SINGULAR = 1e-12  # ratio of extreme eigenvalues below which a matrix is singular
-
-
-def spline_knots(x: Floats, knots: int) -> Floats:
-    """Return knots at the quantiles that Harrell recommends; they may coincide."""
-    outer = _OUTER[knots]
-    return np.quantile(x, np.linspace(outer, 1 - outer, knots))
-
-
-def restricted_cubic(x: Floats, knots: Floats) -> Floats:
-    """Return the intercept, x, and the cubic terms that are linear beyond the knots.
-
-    There is one cubic term per knot except the last two, scaled by the distance between
-    the outer knots (Harrell 2015, Regression Modeling Strategies, eq. 2.25). With fewer
-    than three knots there are no cubic terms.
-    """
-    columns = [np.ones(x.size), x]
-    if len(knots) > 2:
-        first, before, last = knots[0], knots[-2], knots[-1]
-
-        def cube(knot: float) -> Floats:
-            above: Floats = np.maximum((x - knot) / (last - first), 0) ** 3
-            return above
-
-        ends = (cube(before), cube(last))
-        for knot in knots[:-2]:
-            share = (knot - before) / (last - before)
-            columns.append(cube(knot) - (1 - share) * ends[0] - share * ends[1])
-    return np.stack(columns, axis=1)
 
 
 def loess_weights(x: Floats, at: float, span: float) -> tuple[slice, Floats]:
@@ -47,23 +18,10 @@ def loess_weights(x: Floats, at: float, span: float) -> tuple[slice, Floats]:
     1979). `x` is sorted, and the slice selects the records with positive weight. The
     weights are NaN if fewer than three distinct values are that near.
     """
-    n, begin = x.size, 0
-    near = max(1, int(np.floor(span * n + 1e-5)))
-    end = n - near
-    while begin < end:  # the window whose farther end is nearest
-        middle = (begin + end) // 2
-        if at - x[middle] > x[middle + near] - at:
-            begin = middle + 1
-        else:
-            end = middle
-    width = max(at - x[begin], x[begin + near - 1] - at)
+    near, width = _nearest(x, at, span)
     if width == 0:
-        return slice(begin, begin + near), np.full(near, np.nan)
-    within = slice(*np.searchsorted(x, [at - width, at + width]))
-    offset = (x[within] - at) / width
-    distance = np.abs(offset)
-    weight = np.maximum(1 - distance * distance * distance, 0)
-    weight = weight * weight * weight
+        return near, np.full(near.stop - near.start, np.nan)
+    within, offset, weight = _tricube(x, at, width)
     moments = [weight.sum()]
     power = weight
     for _ in range(4):
@@ -76,3 +34,65 @@ def loess_weights(x: Floats, at: float, span: float) -> tuple[slice, Floats]:
     constant, linear, square = vectors @ (vectors[0] / values)
     first: Floats = weight * (constant + offset * (linear + offset * square))
     return within, first
+
+
+def lowess_weights(x: Floats, at: float, span: float) -> tuple[slice, Floats]:
+    """Return the weights of a local linear fit, as `loess_weights` does.
+
+    Where the records nearby are almost equal, the fit is their mean, as in R's
+    ``lowess``.
+    """
+    _, width = _nearest(x, at, span)
+    if width == 0:
+        equal = slice(
+            *(int(np.searchsorted(x, at, side)) for side in ("left", "right"))
+        )
+        return equal, np.full(equal.stop - equal.start, 1 / (equal.stop - equal.start))
+    within, _, weight = _tricube(x, at, width)
+    weight = weight / weight.sum()
+    centre = float(weight @ x[within])
+    away = x[within] - centre
+    variance = float(weight @ (away * away))
+    if variance > (_ALMOST_EQUAL * (x[-1] - x[0])) ** 2:
+        weight = weight * (1 + (at - centre) / variance * away)
+    return within, weight
+
+
+def lowess_points(values: Floats) -> Floats:
+    """Return the values at which R's ``lowess`` fits; others are interpolated.
+
+    Parameters
+    ----------
+    values : numpy.ndarray
+        The distinct values, in rising order.
+    """
+    delta, last, chosen = _STEP * (values[-1] - values[0]), values.size - 1, [0]
+    while chosen[-1] < last:
+        far = int(np.searchsorted(values, values[chosen[-1]] + delta, "right")) - 1
+        chosen.append(max(chosen[-1] + 1, far))
+    return values[chosen]
+
+
+def _nearest(x: Floats, at: float, span: float) -> tuple[slice, float]:
+    """Return the nearest share of the sorted records, and their largest distance."""
+    n, begin = x.size, 0
+    near = max(1, int(np.floor(span * n + 1e-5)))
+    end = n - near
+    while begin < end:  # the window whose farther end is nearest
+        middle = (begin + end) // 2
+        if at - x[middle] > x[middle + near] - at:
+            begin = middle + 1
+        else:
+            end = middle
+    width = max(at - x[begin], x[begin + near - 1] - at)
+    return slice(begin, begin + near), float(width)
+
+
+def _tricube(x: Floats, at: float, width: float) -> tuple[slice, Floats, Floats]:
+    """Return the records within a distance, their offsets, and tricube weights."""
+    begin, end = np.searchsorted(x, [at - width, at + width])
+    within = slice(int(begin), int(end))
+    offset = (x[within] - at) / width
+    distance = np.abs(offset)
+    weight = np.maximum(1 - distance * distance * distance, 0)
+    return within, offset, weight * weight * weight

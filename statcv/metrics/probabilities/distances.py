@@ -1,0 +1,244 @@
+"""Distances between a calibration curve and the probabilities, and their errors.
+
+The distances are those of `calibration_curve`. Where `p` has one or two distinct
+values, the curve is the observed share at each of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from statcv.metrics.influence.derivative import Derivative
+from statcv.metrics.inputs import Bools, Floats, Ints
+from statcv.metrics.probabilities.smooth import (
+    SPANS,
+    Smooth,
+    calibration_curve,
+    distances,
+)
+from statcv.metrics.probabilities.smoothers import loess_weights
+from statcv.metrics.records import binary_probabilities, improper
+
+_POINTS = 51  # points at which errors of the curve are computed
+_MANY = 2**14  # independent records; more are averaged with their neighbours
+_NEAR = 0.05  # share of the records on either side that have the distance of a quantile
+_QUANTILES = {"e50": 0.5, "e90": 0.9}
+
+
+def ici(y: ArrayLike, p: ArrayLike, *, smooth: Smooth = "loess") -> float:
+    """Integrated calibration index: mean distance of calibration curve and probability.
+
+    Parameters
+    ----------
+    y : array_like of shape (n,)
+        Outcome, 0 or 1 (or bool).
+    p : array_like of shape (n,)
+        Probability of 1.
+    smooth : {"loess", "spline", "lowess"}
+        The smoother, as in `calibration_curve`.
+
+    Returns
+    -------
+    float
+        The index, 0 if the curve is the diagonal. It is above 0 even for correct
+        probabilities, the more so the fewer the records. NaN if there is no curve, or
+        a class has no records.
+
+    Raises
+    ------
+    MetricError
+        If `y` holds anything but 0 and 1, or the lengths differ.
+
+    References
+    ----------
+    Austin & Steyerberg (2019), Statistics in Medicine 38:4051.
+
+    Examples
+    --------
+    >>> p = np.linspace(0.05, 0.95, 19)
+    >>> round(ici(p > 0.4, p), 3)
+    0.202
+    """
+    return _distances(y, p, smooth)[0]
+
+
+def e50(y: ArrayLike, p: ArrayLike, *, smooth: Smooth = "loess") -> float:
+    """Median distance of calibration curve and probability; see `ici`."""
+    return _distances(y, p, smooth)[1]
+
+
+def e90(y: ArrayLike, p: ArrayLike, *, smooth: Smooth = "loess") -> float:
+    """90th percentile of the distance of curve and probability; see `ici`."""
+    return _distances(y, p, smooth)[2]
+
+
+def emax(y: ArrayLike, p: ArrayLike, *, smooth: Smooth = "loess") -> float:
+    """Largest distance of calibration curve and probability; see `ici`."""
+    return _distances(y, p, smooth)[3]
+
+
+def _distances(
+    y: ArrayLike, p: ArrayLike, smooth: Smooth
+) -> tuple[float, float, float, float]:
+    positive, read = binary_probabilities(y, p)
+    values, own = np.unique(read, return_inverse=True)
+    both = positive.any() and not positive.all()
+    if smooth != "spline" and len(values) < 3 and both and not improper(read):
+        shares = np.bincount(own, positive) / np.bincount(own)
+        return distances(shares[own], read)
+    curve = calibration_curve(positive, read, at=(), smooth=smooth)
+    return curve.ici, curve.e50, curve.e90, curve.emax
+
+
+# ---- errors of the curve ----
+
+
+@dataclass(frozen=True, eq=False)
+class CurveParts:
+    """A loess at some probabilities, as sums over records.
+
+    Attributes
+    ----------
+    at, curve, mass : numpy.ndarray, shape (points,)
+        Probabilities, the curve, and the share of the records near each of them.
+    weights : numpy.ndarray, shape (points, m)
+        The weight of each record, or of a mean of neighbours, in each point.
+    fitted, p, y : numpy.ndarray, shape (m,)
+        The curve, the probability and the outcome of the records, or of means.
+    size : int
+        Number of records in a mean.
+    order : numpy.ndarray of int, shape (n,)
+        The order of the records by probability.
+    """
+
+    at: Floats
+    curve: Floats
+    mass: Floats
+    weights: Floats
+    fitted: Floats
+    p: Floats
+    y: Floats
+    size: int
+    order: NDArray[np.intp]
+
+    def deviations(self, codes: Ints | None) -> Floats:
+        """Return a root of the covariance of the curve: (points, points).
+
+        Independent records have the binomial variance, averaged between that of the
+        curve and that of the probabilities; clusters have their own sums of residuals.
+        """
+        if codes is None:
+            variance = _binomial(self.fitted, self.p) / self.size
+            parts = self.weights * np.sqrt(variance)
+        else:
+            unit = np.unique(codes[self.order], return_inverse=True)[1]
+            rest = self.weights * (self.y - self.fitted)
+            parts = np.array([np.bincount(unit, row) for row in rest])
+            units = parts.shape[1]
+            parts *= np.sqrt(units / max(units - 1, 1))
+        values, vectors = np.linalg.eigh(parts @ parts.T)
+        return np.asarray((vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T)
+
+    def scale(self, curve: Floats) -> Floats:
+        """Return how much larger errors are if another curve is the true one."""
+        known = _binomial(self.curve, self.at)
+        return np.asarray(np.sqrt(np.maximum(curve * (1 - curve), 0) / known))
+
+
+def _binomial(one: Floats, other: Floats) -> Floats:
+    variance = (one * (1 - one) + other * (1 - other)) / 2
+    return np.asarray(np.maximum(variance, 1e-9))
+
+
+def curve_parts(positive: Bools, p: Floats, *, whole: bool = False) -> CurveParts:
+    """Return the loess of the outcome at quantiles of p, with its weights.
+
+    Parameters
+    ----------
+    positive, p : numpy.ndarray, shape (n,)
+    whole : bool
+        Whether each record counts by itself even if there are many.
+    """
+    order = np.argsort(p, kind="stable")
+    p, y = p[order], positive[order].astype(np.float64)
+    size = 1 if whole else max(1, len(p) // _MANY)
+    if size > 1:
+        p, y = (
+            one[: len(p) // size * size].reshape(-1, size).mean(1) for one in (p, y)
+        )
+    at = np.unique(p)
+    if len(at) > _POINTS:
+        at = np.unique(np.quantile(p, np.linspace(0, 1, _POINTS)))
+    weights = np.zeros((len(at), len(p)))
+    for row, point in zip(weights, at, strict=True):
+        if len(at) < 3:
+            row[p == point] = 1 / (p == point).sum()
+            continue
+        near, own = loess_weights(p, point, SPANS["loess"])
+        row[near] = own
+    curve = np.clip(weights @ y, 0, 1)
+    # a record counts for the two points that it lies between, by nearness
+    below = np.clip(np.searchsorted(at, p, "right") - 1, 0, max(len(at) - 2, 0))
+    above = np.minimum(below + 1, len(at) - 1)
+    gap = at[above] - at[below]
+    share = np.divide(p - at[below], gap, out=np.zeros_like(p), where=gap > 0)
+    mass = np.bincount(below, 1 - share, len(at)) + np.bincount(above, share, len(at))
+    fitted = np.interp(p, at, curve)
+    return CurveParts(at, curve, mass / len(p), weights, fitted, p, y, size, order)
+
+
+def _share_of_each(name: str, distance: Floats, mass: Floats) -> Floats:
+    """Return the weight of each point in a distance, for many curves, (m, points).
+
+    All points count for the mean, the farthest alone for the maximum, and those whose
+    distances are near a quantile for it.
+    """
+    if name == "ici":
+        return np.broadcast_to(mass, distance.shape)
+    if name == "emax":
+        farthest = distance.argmax(axis=1)[:, None]
+        return np.asarray(np.arange(distance.shape[1]) == farthest, dtype=float)
+    order = np.argsort(distance, axis=1)
+    sorted_mass = mass[order]
+    off = np.abs(sorted_mass.cumsum(axis=1) - sorted_mass / 2 - _QUANTILES[name])
+    reach = _NEAR + off.min(axis=1, keepdims=True)
+    share = np.empty_like(distance)
+    near = sorted_mass * np.maximum(1 - off / reach, 0)
+    np.put_along_axis(share, order, near / near.sum(axis=1, keepdims=True), axis=1)
+    return share
+
+
+def distance_of(name: str, curves: Floats, parts: CurveParts) -> Floats:
+    """Return a distance of many curves, shape (m, points), from the probabilities."""
+    distance = np.abs(curves - parts.at)
+    return np.asarray((_share_of_each(name, distance, parts.mass) * distance).sum(1))
+
+
+@dataclass(frozen=True)
+class DerivativeOfDistance:
+    """The derivatives of a distance, with the neighbourhoods of the loess as they are.
+
+    Attributes
+    ----------
+    name : {"ici", "e50", "e90", "emax"}
+    """
+
+    name: str
+
+    def __call__(self, y: NDArray[np.int64], p: Floats) -> Derivative:
+        """Return the derivatives."""
+        parts = curve_parts(y == 1, p, whole=True)
+        gap = (parts.curve - parts.at)[None]
+        share = _share_of_each(self.name, np.abs(gap), parts.mass) * np.sign(gap)
+        weight = (share[0] @ parts.weights) * (parts.y - parts.fitted)
+        if self.name == "ici":  # the records over which distances are averaged
+            weight = weight + np.abs(parts.fitted - parts.p) / len(p)
+        found = np.empty(len(p))
+        found[parts.order] = weight - weight.mean()
+        return Derivative(found)
+
+
+DISTANCES = {name: DerivativeOfDistance(name) for name in ("ici", *_QUANTILES, "emax")}

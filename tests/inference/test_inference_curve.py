@@ -1,0 +1,139 @@
+"""The interval of the distance between a calibration curve and the predictions."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit, logit
+
+import statcv as scv
+from statcv.errors import UndefinedMetricWarning
+from statcv.inference.intervals.curve import curve_interval
+from statcv.inference.intervals.request import IntervalRequest
+from statcv.metrics import METRICS
+
+NAMES = ["ici", "e50", "e90", "emax"]
+
+
+def validated(n=400, slope=1.0, shift=0.0, seed=1, **more):
+    """Return predictions whose logits are off by a slope and a shift."""
+    rng = np.random.default_rng(seed)
+    p = expit(rng.normal(size=n))
+    y = (rng.random(n) < expit(slope * logit(p) + shift)).astype(int)
+    frame = pd.DataFrame({"y": y, "p": p, "id": np.arange(n) // 2})
+    return scv.from_predictions(
+        frame, observed="y", predicted="p", metrics=NAMES, **more
+    )
+
+
+def test_the_interval_of_calibrated_predictions_includes_0():
+    """A one-sided test excludes it, at level 25% in as many of 30 as expected."""
+    lower = [
+        validated(100, seed=seed).estimate("ici", level=0.5).lower for seed in range(30)
+    ]
+    above = np.mean(np.array(lower) > 0)
+    assert 0.05 < above < 0.5  # within three Monte Carlo errors
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_interval_of_predictions_that_are_far_off_excludes_0(name):
+    res = validated(shift=1.5)
+    found = res.estimate(name)
+    assert found.interval.name == "curve"
+    assert 0 < found.lower < found.value < found.upper
+    assert float(found) == METRICS[name](res.scores.y, res.scores.predicted)
+    wider = res.estimate(name, level=0.99)
+    assert wider.lower < found.lower
+    assert wider.upper > found.upper
+
+
+def test_more_records_have_a_shorter_interval():
+    widths = [
+        found.upper - found.lower
+        for found in (validated(n, shift=1.0).estimate("ici") for n in (200, 800, 3200))
+    ]
+    assert widths[0] > 1.5 * widths[1] > 2 * widths[2]
+
+
+def test_the_interval_has_no_random_part():
+    res = validated()
+    table = res.metrics().set_index("metric").loc["ici"]
+    found = res.estimate("ici", seed=5)
+    assert (table["lower"], table["upper"]) == (found.lower, found.upper)
+
+
+def test_an_unexpectedly_small_distance_has_an_interval_of_some_width():
+    """The predictions are shares of blocks, from which no record can be nearer."""
+    p = np.repeat([0.1, 0.3, 0.5, 0.7, 0.9], 20)
+    y = np.concatenate([np.arange(20) < 20 * one for one in (0.1, 0.3, 0.5, 0.7, 0.9)])
+    frame = pd.DataFrame({"y": y.astype(int), "p": p + 1e-3})
+    res = scv.from_predictions(frame, observed="y", predicted="p", metrics=NAMES)
+    found = res.estimate("ici")
+    assert found.value < 0.005
+    assert found.lower == 0
+    assert found.upper > 0.01
+
+
+def test_predictions_of_clusters_count_once_each():
+    """Copies of a record do not add information."""
+    once = validated(n=200, shift=1.0)
+    frame = pd.DataFrame({"y": once.scores.y, "p": once.scores.predicted})
+    frame = frame.loc[frame.index.repeat(3)].reset_index(names="id")
+    given = {"observed": "y", "predicted": "p", "metrics": NAMES}
+    apart = scv.from_predictions(frame, **given).estimate("ici")
+    whole = scv.from_predictions(frame, cluster="id", **given).estimate("ici")
+    width = once.estimate("ici").upper - once.estimate("ici").lower
+    assert whole.upper - whole.lower == pytest.approx(width, rel=0.1)
+    assert apart.upper - apart.lower < 0.7 * width
+
+
+def test_where_the_curve_is_the_diagonal_the_upper_limit_is_that_of_a_shift():
+    same = pd.DataFrame({"y": [0, 1] * 10, "p": [0.5] * 20})
+    given = {"observed": "y", "predicted": "p", "metrics": NAMES}
+    found = scv.from_predictions(same, **given).estimate("ici")
+    assert (found.value, found.lower) == (0, 0)
+    assert 0.15 < found.upper < 0.45  # two standard errors of the share are 0.22
+
+
+def test_what_has_no_interval_says_why():
+    request = IntervalRequest(validated(20).scores, METRICS["ici"], "pooled", 0.95)
+    request.__dict__["values"] = np.array([np.nan])
+    assert curve_interval(request).method == "none"
+
+
+@pytest.mark.parametrize("scheme", ["stratified_kfold", "rloocv", "bootstrap"])
+def test_held_out_predictions_of_thirty_records_have_one(scheme):
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"x": rng.integers(0, 2, 30), "y": np.arange(30) % 2})
+    repeats = 20 if scheme == "bootstrap" else None
+    with warnings.catch_warnings():  # a held-out outcome moves the fits of few records
+        warnings.simplefilter("ignore", UndefinedMetricWarning)
+        res = scv.cv(
+            "y ~ x", frame, scheme=scheme, repeats=repeats, metrics=NAMES, seed=1
+        )
+        found = [res.estimate(name, "pooled") for name in NAMES]
+        assert any(np.isfinite(one.lower) for one in found) or scheme == "rloocv"
+    for one in found:
+        assert np.isnan(one.value) or one.lower <= one.value <= one.upper
+
+
+def test_the_corrected_distance_stays_at_least_0():
+    data, ridge = scv.load_data("spector"), scv.models.Logit(C=1.0)
+    res = scv.cv("GRADE ~ GPA", data, model=ridge, metrics=NAMES, k=4, seed=1)
+    found = res.optimism_corrected("ici", n_boot=20)
+    around = res.estimate("ici")
+    assert found.lower == pytest.approx(around.lower * found.value / around.value)
+    assert found.upper == pytest.approx(around.upper * found.value / around.value)
+
+
+def test_two_models_differ_in_their_distances():
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"a": rng.normal(size=400), "b": rng.normal(size=400)})
+    frame["y"] = (rng.random(400) < expit(frame["a"] ** 2 - 1)).astype(int)
+    good = scv.cv("y ~ a + I(a**2)", frame, metrics=NAMES, seed=1)
+    bad = good.update(model="xgboost")
+    found = scv.compare(good, bad, metric="ici")
+    row = found.differences.iloc[0]
+    assert row["lower"] < row["difference"] < row["upper"]
+    assert row["p"] < 0.05
