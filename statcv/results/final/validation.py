@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,8 @@ import pandas as pd
 
 from statcv.errors import ColumnError, DataError, MissingDataWarning, suggestion, warn
 from statcv.formula import as_frame
+from statcv.results.final.equation import Equation
+from statcv.results.final.nomogram import nomogram_of
 from statcv.words import plural
 
 if TYPE_CHECKING:
@@ -28,9 +30,64 @@ class Validated:
         """Return predictions, with one column per class for more than two."""
         raise NotImplementedError
 
+    def equation(self) -> Equation:
+        """Return the model as an equation."""
+        raise NotImplementedError
+
     def _validated(self) -> tuple[str, Any]:
         """Return the outcome, and its positive class if it has two."""
         raise NotImplementedError
+
+    def _seen(self) -> Mapping[str, Sequence[float]]:
+        """Return what values its numeric columns have, if that is known."""
+        return {}
+
+    def nomogram(
+        self,
+        *,
+        values: Mapping[str, Sequence[Any]] | None = None,
+        at: Sequence[float] | None = None,
+    ) -> pd.DataFrame:
+        """Return the points of the values of each predictor, and what totals mean.
+
+        The predictor that changes the linear predictor most has 0 to 100 points, as in
+        ``rms::nomogram``. :func:`statcv.plots.plot_nomogram` draws them. Of columns
+        that interact, one has an axis for each value of the others.
+
+        Parameters
+        ----------
+        values : mapping of str to sequence, optional
+            Values of a column that are shown; unless given, its levels, its values if
+            they are at most ten, or round ones about its range. A model that was loaded
+            or published does not know the values of numeric columns.
+        at : sequence of float, optional
+            Risks that are shown, of those that can occur.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``axis``, ``value`` and ``points``: of each predictor, then the total points
+            of values of the linear predictor and of the risk.
+
+        Raises
+        ------
+        EquationError
+            If the model has no equation, more than two classes, or a column whose
+            values are not known; or several columns with many values interact.
+        ArgumentError, ColumnError
+            If ``values`` or ``at`` does not suit the model.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+        >>> table = res.final.nomogram(values={"GPA": [2, 3, 4]}, at=[0.1, 0.5])
+        >>> table[table.axis.isin(["GPA", "PSI"])]["points"].round(1).tolist()
+        [0.0, 50.0, 100.0, 0.0, 38.2]
+        >>> table.tail(2)["points"].round(1).tolist()
+        [53.5, 89.4]
+        """
+        return nomogram_of(self.equation(), self._seen(), values, at)
 
     def validate(
         self,

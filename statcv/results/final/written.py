@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import textwrap
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,10 +43,13 @@ class WrittenModel(Validated):
     written : Equation
     label : str
         How it is called in print.
+    seen : mapping
+        The values of numeric columns, as far as they are known.
     """
 
     written: Equation
     label: str = "a saved model"
+    seen: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
     @property
     def described(self) -> str:
@@ -81,6 +84,9 @@ class WrittenModel(Validated):
     def _validated(self) -> tuple[str, Any]:
         known = self.written
         return known.outcome, known.levels[1] if known.kind == "binary" else None
+
+    def _seen(self) -> Mapping[str, Sequence[float]]:
+        return self.seen
 
     def save(self, path: str | Path) -> None:
         """Write the equation to a file, as :func:`statcv.load_model` reads it."""
