@@ -142,7 +142,7 @@ def test_covariates_that_interact_have_an_axis_for_each_value_that_is_given(peop
         ("died ~ age + sex", {"values": {"sex": ["x"]}}, EquationError, "sex is x"),
         ("died ~ age", {"at": [0, 0.5]}, ArgumentError, "from 0."),
         ("died ~ age", {"at": [1e-9]}, ArgumentError, "from 0."),
-        ("cost ~ age", {"at": [0.5]}, ArgumentError, "if there are classes"),
+        ("cost ~ age", {"at": [0.5]}, ArgumentError, "has none"),
     ],
 )
 def test_what_has_no_nomogram_is_said(people, formula, asked, error, message):

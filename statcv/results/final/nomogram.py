@@ -56,15 +56,18 @@ def nomogram_of(
     equation: Equation, known: Values, values: Values | None, at: Any
 ) -> Table:
     """Return the points of the values of each predictor, and what totals mean."""
+    binary = equation.kind == "binary"
     if equation.kind == "multiclass":
         raise EquationError("a nomogram is of two classes, or a continuous outcome.")
+    if at is not None and not binary:
+        raise ArgumentError("at= has risks, of which a continuous outcome has none.")
     rows = list(_rows(equation, known, {} if values is None else values))
     table = pd.DataFrame([row[:3] for row in rows], columns=["of", "axis", "value"])
     frame = pd.DataFrame([row[3] for row in rows])
     eta = equation.linear(frame)[:, 0]
     if not np.isfinite(eta).all():
         odd = frame.iloc[int(np.argmin(np.isfinite(eta)))]
-        where = joined([f"{name} is {_said(value)}" for name, value in odd.items()])
+        where = joined([f"{k} is {_said(v)}" for k, v in odd.items()])
         raise EquationError(f"the equation has no value where {where}: give others.")
     each = pd.Series(eta).groupby(table["of"])
     low, width = each.min(), each.max() - each.min()
@@ -74,30 +77,28 @@ def nomogram_of(
     table["points"] = (eta - table["of"].map(low)) / point
     totals = round_values(0.0, float(width.sum()) / point)
     more = [(TOTAL, total, total) for total in totals]
-    start = float(
-        eta[-1] + (low - eta[-1]).sum()
-    )  # other predictors are as in the last
-    end, binary = start + point * totals[-1], equation.kind == "binary"
+    # in each row, the other predictors have the values of the last
+    start = float(eta[-1] + (low - eta[-1]).sum())
+    end = start + point * totals[-1]
     label = LINEAR if binary else f"Expected {equation.outcome}"
     more += [(label, x, (x - start) / point) for x in round_values(start, end)]
-    lowest, highest = expit(np.array([start, end])) if binary else (1.0, 0.0)
-    risks = RISKS if at is None else at
-    if at is not None and not (
-        is_list(at) and all(is_number(p) and lowest <= p <= highest for p in at)
-    ):
-        can = (
-            f"from {lowest:.3g} to {highest:.3g}" if binary else "if there are classes"
-        )
-        raise ArgumentError(f"at= must be a list of risks, {can}, not {at!r}.")
     if binary:
         label = f"Risk of {equation.outcome} = {equation.levels[1]}"
-        odds = [(float(p), np.log(p / (1 - p))) for p in sorted(risks)]
-        more += [(label, p, (x - start) / point) for p, x in odds]
+        risks = sorted(RISKS if at is None else _possible(at, start, end))
+        more += [(label, p, (np.log(p / (1 - p)) - start) / point) for p in risks]
     made = [row for row in more if -ROUNDING <= row[2] <= totals[-1] + ROUNDING]
     below = pd.DataFrame(made, columns=["axis", "value", "points"])
     table = pd.concat([table.drop(columns="of"), below.astype({"value": object})])
     caption = f"Nomogram of {equation.outcome}: points of each value"
     return Table(table.reset_index(drop=True), caption)
+
+
+def _possible(at: Any, start: float, end: float) -> list[float]:
+    """Check the risks that are shown."""
+    low, high = expit(np.array([start, end]))
+    if is_list(at) and all(is_number(p) and low <= p <= high for p in at):
+        return [float(p) for p in at]
+    raise ArgumentError(f"at= must be risks from {low:.3g} to {high:.3g}, not {at!r}.")
 
 
 def _rows(
@@ -113,19 +114,15 @@ def _rows(
         hint = suggestion(name, levels)
         raise ColumnError(f"values= names {name!r}, not in the equation.{hint}")
     marks = {name: _marks(name, own, known, given) for name, own in levels.items()}
-    few = {
-        name
-        for name, own in levels.items()
-        if own or 0 < len(known.get(name, ())) <= FEW
-    }
+    last = {name: shown[-1] for name, shown in marks.items()}
+    few = {name for name, seen in known.items() if len(seen) <= FEW}
+    few |= {name for name, own in levels.items() if own}
     for name in marks.keys() - few - given.keys():
-        frame = pd.DataFrame(
-            {**{k: v[-1] for k, v in marks.items()}, name: marks[name]}
-        )
+        frame = pd.DataFrame({**last, name: marks[name]})
         if not np.isfinite(equation.linear(frame)).all():  # such as log at 0
             low, high = known[name][0] / 2.5, known[name][-1] * 2.5
             marks[name] = [x for x in ONE_TWO_FIVE if low < x < high]
-    last = {name: shown[-1] for name, shown in marks.items()}
+            last[name] = marks[name][-1]
     for group in _groups(equation):
         axis, *others = sorted(group, key=few.__contains__)
         held = list(product(*(marks[name] for name in others)))
@@ -136,12 +133,10 @@ def _rows(
             )
         for own, x in product(held, marks[axis]):
             fixed = dict(zip(others, own, strict=True))
-            said = ", ".join(
-                f"{name} = {_said(value)}" for name, value in fixed.items()
-            )
+            said = ", ".join(f"{k} = {_said(v)}" for k, v in fixed.items())
+            name = f"{axis} ({said})" if said else axis
             shown = _said(x) if levels[axis] else float(x)
-            columns = {**last, **fixed, axis: x}
-            yield axis, f"{axis} ({said})" if said else axis, shown, columns
+            yield axis, name, shown, {**last, **fixed, axis: x}
 
 
 def _groups(equation: Equation) -> list[list[str]]:
@@ -158,10 +153,10 @@ def _groups(equation: Equation) -> list[list[str]]:
 
 def _levels(equation: Equation) -> dict[str, list[Any]]:
     """Return the levels of each column; "other" for all without a name."""
-    made: dict[str, list[Any]] = {
-        column.name: [False, True] * (column.kind == "truth")
-        for column in equation.columns
-    }
+    made: dict[str, list[Any]] = {one.name: [] for one in equation.columns}
+    for one in equation.columns:
+        if one.kind == "truth":
+            made[one.name] = [False, True]
     for factor in (factor for part in equation.parts[0] for factor in part.factors):
         if isinstance(factor, Levels) and isinstance(factor.of, Column):
             own = made[factor.of.name]
