@@ -136,7 +136,7 @@ def table():
             calls.append((f"metrics.{name}", function, good(function, known)))
     known = {"plan": plan, "result": res, "first": both, "test": res.test(), "curve":
              curve, "stability": stable, "estimates": {"a": res}, "results": res,
-             "by": "g", "n_boot": 100}  # fmt: skip
+             "by": "g", "model": res.final, "n_boot": 100}  # fmt: skip
     for name in scv.plots.__all__:
         function = getattr(scv.plots, name)
         calls.append((f"plots.{name}", function, good(function, known)))

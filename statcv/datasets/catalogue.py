@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +13,7 @@ from statcv.datasets import published
 from statcv.datasets.cache import is_here, read_published
 from statcv.errors import ArgumentError, ArgumentTypeError, suggestion
 from statcv.tables import Table
+from statcv.words import joined
 
 
 def available_data() -> pd.DataFrame:
@@ -32,31 +34,33 @@ def available_data() -> pd.DataFrame:
           name  rows  columns  outcome               how
     0  spector    32        4    GRADE  with statsmodels
     1      ehr  2000       14        y           shipped
-    2      cfs    80       40      cfs          download
-    3      ptb   135       49  preterm          download
+    2    nwtco  4028        5  relapse           shipped
+    3      cfs    80       40      cfs          download
+    4      ptb   135       49  preterm          download
     """
     table = pd.DataFrame(
         {
-            "name": ["spector", "ehr", "cfs", "ptb"],
-            "rows": [32, 2000, 80, 135],
-            "columns": [4, 14, 40, 49],
-            "outcome": ["GRADE", "y", "cfs", "preterm"],
-            "how": ["with statsmodels", "shipped", "download", "download"],
+            "name": ["spector", "ehr", "nwtco", "cfs", "ptb"],
+            "rows": [32, 2000, 4028, 80, 135],
+            "columns": [4, 14, 5, 40, 49],
+            "outcome": ["GRADE", "y", "relapse", "cfs", "preterm"],
+            "how": ["with statsmodels", *["shipped"] * 2, *["download"] * 2],
             "call": [
                 'load_data("spector")',
                 'load_data("ehr")',
+                'load_data("nwtco")',
                 "fetch_cfs()",
                 "fetch_ptb()",
             ],
             "source": [
                 "Spector and Mazzeo (1980)",
                 "simulated after Bey et al. (2020)",
+                "Breslow and Chatterjee (1999), as in R's package survival",
                 "Vogl et al. (2022)",
                 "Fettweis et al. (2019), as processed by Huang et al. (2023)",
             ],
             "here": [
-                True,
-                True,
+                *[True] * 3,
                 is_here(published.CFS["data"]),
                 is_here(published.PTB["data"]),
             ],
@@ -84,7 +88,7 @@ def load_data(name: str) -> pd.DataFrame:
 
     Parameters
     ----------
-    name : {"spector", "ehr"}
+    name : {"spector", "ehr", "nwtco"}
         ``"spector"``: 32 students, and whether their grade in economics improved.
         ``GRADE`` (0 or 1) is the outcome; ``GPA`` is the grade point average at the
         start (0 to 4), ``TUCE`` the points in a test at the start, ``PSI`` (0 or 1)
@@ -94,6 +98,10 @@ def load_data(name: str) -> pd.DataFrame:
         duplicates held by another hospital. ``y`` (0 or 1) is the outcome, ``x1`` to
         ``x10`` are covariates, ``site`` is the hospital (A to E), ``patient_id`` and
         ``birth_date`` identify the person.
+
+        ``"nwtco"``: 4 028 children with Wilms' tumour in the National Wilms Tumor
+        Studies 3 and 4 (``study``). ``relapse`` (0 or 1) is the outcome; ``age`` is in
+        years, ``stage`` I to IV, and ``histology`` favourable or unfavourable.
 
     Returns
     -------
@@ -108,7 +116,8 @@ def load_data(name: str) -> pd.DataFrame:
     References
     ----------
     Spector & Mazzeo (1980), J. Economic Education 11:37; Bey et al. (2020), JAMIA
-    27:1244, by :func:`statcv.simulate_ehr`.
+    27:1244, by :func:`statcv.simulate_ehr`; Breslow & Chatterjee (1999), Applied
+    Statistics 48:457.
 
     Examples
     --------
@@ -146,7 +155,7 @@ def _unknown(name: str) -> str:
             f"{name!r} is not installed with the package; "
             f"statcv.{fetched[name]} downloads it once and keeps it"
         )
-    known = " and ".join(repr(each) for each in _READERS)
+    known = joined([*map(repr, _READERS)])
     return (
         f"there is no data set {name!r}.{suggestion(name, [*_READERS, *fetched])} "
         f"load_data knows {known}; published sets are downloaded by "
@@ -164,9 +173,13 @@ def _spector() -> pd.DataFrame:
     return columns.assign(TUCE=columns["TUCE"].astype(float))
 
 
-def _ehr() -> pd.DataFrame:
-    with resources.files("statcv.data").joinpath("ehr.csv").open("rb") as file:
-        return read_published(file, text=["site", "patient_id"], dates=["birth_date"])
+def _shipped(name: str, text: list[str], dates: Iterable[str] = ()) -> pd.DataFrame:
+    with resources.files("statcv.data").joinpath(f"{name}.csv").open("rb") as file:
+        return read_published(file, text=text, dates=dates)
 
 
-_READERS = {"spector": _spector, "ehr": _ehr}
+_READERS: dict[str, Callable[[], pd.DataFrame]] = {
+    "spector": _spector,
+    "ehr": lambda: _shipped("ehr", ["site", "patient_id"], ["birth_date"]),
+    "nwtco": lambda: _shipped("nwtco", ["stage", "histology"]),
+}

@@ -10,6 +10,7 @@ from statcv.plots.for_print import style
 from statcv.plots.forest import plot_forest
 from statcv.plots.groups import plot_groups
 from statcv.plots.learning_curve import plot_learning_curve
+from statcv.plots.nomogram import plot_nomogram
 from statcv.plots.permutation import plot_permutation
 from statcv.plots.pr import plot_pr
 from statcv.plots.predictions import plot_predicted
@@ -30,6 +31,7 @@ __all__ = [
     "plot_forest",
     "plot_groups",
     "plot_learning_curve",
+    "plot_nomogram",
     "plot_permutation",
     "plot_pr",
     "plot_predicted",

@@ -57,6 +57,16 @@ def new_axes(ax: Axes | None) -> Axes:
     return fitting(made).ax
 
 
+def axes_of_rows(ax: Axes | None, rows: int, inches: float, width: float = 5.0) -> Axes:
+    """Return ``ax``, or the Axes of a new figure with the height for its rows."""
+    if ax is not None:
+        return new_axes(ax)
+    import matplotlib.pyplot as plt
+
+    size = (figure_width(width), min(1.3 + inches * rows, 40))
+    return new_axes(plt.subplots(figsize=size, layout="constrained")[1])
+
+
 def figure_width(most: float = 5.0) -> float:
     """Return the width of a new figure, which a style for print makes narrower."""
     import matplotlib as mpl

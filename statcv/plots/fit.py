@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from statcv.plots.legend import LINES, FittedLegend, Place
-from statcv.plots.wrapping import size_of, thin, wrap
+from statcv.plots.wrapping import size_of, thin, thin_labels, wrap
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -41,6 +41,8 @@ class Fitting:
         Names of the rows at the vertical axis, if there are rows.
     side : list of Text
         Numbers to the right of the rows.
+    along : list of list of Text
+        Labels of ticks along lines, which are thinned as those of an axis.
     head : tuple, or None
         Text in the upper left corner, the height up to which there are data, the whole
         text, and a shorter form of it for low Axes.
@@ -58,6 +60,7 @@ class Fitting:
         self.legend: FittedLegend | None = None
         self.names: tuple[str, ...] = ()
         self.side: list[Text] = []
+        self.along: list[list[Text]] = []
         self.head: tuple[Text, float, str, str] | None = None
         self.above: tuple[Text, ...] = ()
         self.beside: tuple[Axes, ...] = ()
@@ -103,6 +106,8 @@ class Fitting:
         self._make_head_room(renderer)
         for axis in (ax.xaxis, ax.yaxis):
             thin(axis, renderer)
+        for labels in self.along:
+            thin_labels(labels, 0.25 * self.font, renderer)
 
     def _texts(self) -> list[Text]:
         ax = self.ax

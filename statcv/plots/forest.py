@@ -11,7 +11,7 @@ import pandas as pd
 from statcv.arguments import check_types, described, is_list, is_number
 from statcv.errors import ArgumentError
 from statcv.inference.paired.records import is_result
-from statcv.plots.base import COLOURS, GREY, figure_width, new_axes, written
+from statcv.plots.base import COLOURS, GREY, axes_of_rows, written
 from statcv.plots.fit import fitting
 from statcv.plots.forest_rows import Row, read_rows, summary_row
 from statcv.plots.protocol import Combined, Drawn, named_results
@@ -102,7 +102,7 @@ def plot_forest(
     low, high = _limits(found.rows, diamond, line, xlim)
     names_of_rows = [row.name for row in found.rows]
     names_of_rows += [] if diamond is None else ["summary"]
-    ax = _axes(ax, len(names_of_rows))
+    ax = axes_of_rows(ax, len(names_of_rows), 0.38, width=6.4)
     own = fitting(ax)
     own.names, own.side = tuple(names_of_rows), []
     if np.isfinite(line):
@@ -130,16 +130,6 @@ def _given(estimates: tuple[Any, ...]) -> Any:
     if len(estimates) == 1 and not is_result(estimates[0]):
         return estimates[0]
     return named_results(estimates, "plot_forest")
-
-
-def _axes(ax: Axes | None, rows: int) -> Axes:
-    """Return ``ax``, or the Axes of a new figure with the height for its rows."""
-    if ax is not None:
-        return new_axes(ax)
-    import matplotlib.pyplot as plt
-
-    size = (figure_width(6.4), min(1.3 + 0.38 * rows, 40))
-    return new_axes(plt.subplots(figsize=size, layout="constrained")[1])
 
 
 def _limits(

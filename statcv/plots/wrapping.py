@@ -59,11 +59,17 @@ def thin(axis: Axis, renderer: Any) -> None:
     edge = 1e-9 * (high - low)
     ticks = axis.get_major_ticks()
     seen = [one for one in ticks if low - edge <= one.get_loc() <= high + edge]
-    for step in range(1, len(seen) + 1):
-        for place, tick in enumerate(seen):
-            tick.label1.set_visible(place % step == 0)
-        shown = [tick.label1 for tick in seen[::step] if tick.label1.get_text()]
-        if not overlapping([one.get_window_extent(renderer) for one in shown]):
+    thin_labels([tick.label1 for tick in seen], 0.0, renderer)
+
+
+def thin_labels(labels: Sequence[Text], pad: float, renderer: Any) -> None:
+    """Hide every second label, or more, until none are nearer than a pad on each."""
+    for step in range(1, len(labels) + 1):
+        for place, label in enumerate(labels):
+            label.set_visible(place % step == 0)
+        shown = [label for label in labels[::step] if label.get_text()]
+        boxes = [one.get_window_extent(renderer).padded(pad, 0) for one in shown]
+        if not overlapping(boxes):
             return
 
 

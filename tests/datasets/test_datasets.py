@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import statcv as scv
 from statcv.datasets import (
     available_data,
     cache,
@@ -133,13 +134,25 @@ class TestLoadData:
         assert set(data["y"]) == {0, 1}
         assert not data.isna().any(axis=None)
 
+    def test_nwtco_gives_the_regression_of_r(self) -> None:
+        # glm(rel ~ I(age / 12) + factor(stage) + factor(histol), binomial, nwtco,
+        #     subset = study == 3)
+        data = load_data("nwtco")
+        assert data["study"].value_counts().to_dict() == {3: 1857, 4: 2171}
+        assert not data.isna().any(axis=None)
+        here = data[data["study"] == 3]
+        final = scv.cv("relapse ~ age + stage + histology", here, k=2, seed=1).final
+        in_r = [-2.9300461, 0.0743410, 0.3716675, 1.0434591, 1.1726764, 1.9215712]
+        # ages have four decimals
+        np.testing.assert_allclose(final.coefficients, in_r, rtol=1e-4)
+
     def test_ehr_holds_each_record_once_a_site(self) -> None:
         data = load_data("ehr")
         person = data.drop(columns="site").drop_duplicates()
         assert len(person) == data["patient_id"].nunique() == 1700
         assert not data.duplicated(["patient_id", "site"]).any()
 
-    @pytest.mark.parametrize("name", ["spector", "ehr"])
+    @pytest.mark.parametrize("name", ["spector", "ehr", "nwtco"])
     def test_each_call_gives_a_fresh_copy(self, name: str) -> None:
         first = load_data(name)
         first.iloc[:, 0] = -1.0
@@ -167,7 +180,7 @@ class TestLoadData:
 class TestAvailableData:
     def test_sizes_are_those_of_the_data(self) -> None:
         listed = available_data().set_index("name")
-        for name in ("spector", "ehr"):
+        for name in ("spector", "ehr", "nwtco"):
             assert tuple(listed.loc[name, ["rows", "columns"]]) == load_data(name).shape
             assert listed.loc[name, "outcome"] in load_data(name)
 
@@ -176,6 +189,7 @@ class TestAvailableData:
         assert here.to_dict() == {
             "spector": True,
             "ehr": True,
+            "nwtco": True,
             "cfs": False,
             "ptb": False,
         }

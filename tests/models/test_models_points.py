@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import statcv as scv
-from statcv.errors import EquationError, ModelError
+from statcv.errors import ArgumentError, EquationError, ModelError
 from statcv.models import Logit, Points, TrainingSet
 
 
@@ -74,8 +74,25 @@ def test_what_is_cross_validated_is_rounded_in_every_training_set():
     np.testing.assert_allclose(
         fold.set_index("row")["predicted"], alone.predict(data.loc[fold["row"]])
     )
-    cost = exact.final.points({"age": 10}).cost()
+    score = exact.final.points({"age": 10})
+    cost = score.cost()
+    assert cost.index.tolist() == [
+        *("auroc", "calibration_slope", "brier", "net_benefit"),
+    ]
     assert cost.loc["auroc", "points"] == pytest.approx(float(res.estimate("auroc")))
+    pd.testing.assert_frame_equal(cost, score.cost(threshold=data["died"].mean()))
+    at = {"exact": exact.update(threshold=0.2), "points": res.update(threshold=0.2)}
+    treated = score.cost(threshold=0.2)
+    for metric in cost.index:
+        both = scv.compare(at, metric=metric)
+        (one,) = both.differences[["difference", "lower", "upper"]].to_numpy()
+        found = treated.loc[metric, ["difference", "lower", "upper"]].to_numpy(float)
+        np.testing.assert_allclose(found, one)
+    # a threshold of the result itself is kept
+    own = at["exact"].final.points({"age": 10})
+    pd.testing.assert_frame_equal(own.cost(), treated)
+    with pytest.raises(ArgumentError, match="must be a risk"):
+        score.cost(threshold=1.5)
 
 
 def test_a_missing_value_has_no_points():

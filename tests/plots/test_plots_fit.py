@@ -1,5 +1,6 @@
 """Nothing overlaps or is cut in figures of the widths that papers and pages use."""
 
+import dataclasses
 import pickle
 import warnings
 from pathlib import Path
@@ -18,13 +19,14 @@ mpl.use("Agg")
 WIDTHS = (2.5, 3.5, 5.0)
 LONG = "died_within_30_days"
 ROUNDING = 1.5  # pixels
+SITES = ["Aarhus", "Bergen", "Copenhagen"]
 
 
 def patients(n=30):
     rng = np.random.default_rng(3)
     a, b = rng.normal(size=(2, n))
     died = (a + rng.normal(size=n) > 0).astype(int)
-    site = np.array(["Aarhus", "Bergen", "Copenhagen"])[np.arange(n) % 3]
+    site = np.array(SITES)[np.arange(n) % 3]
     return pd.DataFrame({"age": a, "sodium": b, LONG: died, "site": site})
 
 
@@ -55,7 +57,13 @@ def read():
         bias = scv.stratifier_bias(
             f"y ~ {' + '.join(names)}", sick, names, repeats=2, seed=1
         )
+    effects = {"(Intercept)": -3.0, "age": 0.03, "I((bmi - 24)^2)": 0.01}
+    effects |= {f"site[{site}]": b for site, b in zip(SITES[1:], (0.2, 1), strict=True)}
+    model = scv.published_model(effects, outcome=LONG, reference={"site": SITES[0]})
+    shown = {"age": range(20, 90, 10), "bmi": range(16, 40, 2)}
+    published = dataclasses.replace(model, seen={k: [*v] for k, v in shown.items()})
     return {
+        "published": published,
         "one": one,
         "students": students,
         "kinds": kinds,
@@ -107,6 +115,8 @@ PICTURES = {
     "stability of calibration": lambda r, ax: r["moved"].plot("calibration", ax=ax),
     "stability of decisions": lambda r, ax: r["moved"].plot("decision", ax=ax),
     "stability of classes": lambda r, ax: r["moved"].plot("classification", ax=ax),
+    "nomogram": lambda r, ax: draws.plot_nomogram(r["one"], ax=ax, lp=True),
+    "nomogram of levels": lambda r, ax: draws.plot_nomogram(r["published"], ax=ax),
     "stratifiers": lambda r, ax: draws.plot_stratifier_bias(r["bias"], ax=ax),
 }
 

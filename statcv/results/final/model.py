@@ -16,6 +16,7 @@ from statcv.formula import Design
 from statcv.models import Fit, Model, Updating
 from statcv.results.final.columns import column_factors
 from statcv.results.final.equation import Equation, Part, equation_of
+from statcv.results.final.nomogram import values_seen
 from statcv.results.final.points import PointScore, points_of
 from statcv.results.final.shrinkage import shrunk_equation
 from statcv.results.final.validation import Validated
@@ -220,7 +221,8 @@ class FullModel(Validated):
             slope = float(found)
         weights = self._result.weights
         made = shrunk_equation(equation, slope, self._design, weights)
-        return WrittenModel(made, f"{self.described}, times {slope:.3g}")
+        label = f"{self.described}, times {slope:.3g}"
+        return WrittenModel(made, label, self._seen())
 
     def save(self, path: str | Path) -> None:
         """Write the equation to a file, as :func:`statcv.load_model` reads it.
@@ -254,6 +256,9 @@ class FullModel(Validated):
 
     def _validated(self) -> tuple[str, Any]:
         return self._design.outcome.name, self._design.outcome.positive
+
+    def _seen(self) -> Mapping[str, Sequence[float]]:
+        return values_seen(self._design.terms.frame)
 
     def labelled(
         self, predicted: NDArray[np.float64], labels: pd.Index[Any], name: str

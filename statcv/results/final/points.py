@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import EquationError, ModelError
+from statcv.arguments import is_number
+from statcv.errors import ArgumentError, EquationError, ModelError
 from statcv.formula import Design
 from statcv.models import Logit, Points, Score, TrainingSet
 from statcv.results.final.columns import column_factors
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-COSTS = ("auroc", "calibration_slope", "brier")
+COSTS = ("auroc", "calibration_slope", "brier", "net_benefit")
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,31 +73,48 @@ class PointScore:
         """
         return self._again()
 
-    def cost(self, metrics: Sequence[str] = COSTS) -> pd.DataFrame:
+    def cost(
+        self, metrics: Sequence[str] = COSTS, *, threshold: float | None = None
+    ) -> pd.DataFrame:
         """Return metrics of the exact model and of the score, cross-validated.
 
         Parameters
         ----------
         metrics : sequence of str, optional
-            Names of metrics; auROC, calibration slope and Brier score unless given.
+            Names of metrics; auROC, calibration slope, Brier score and net benefit
+            unless given.
+        threshold : float, optional
+            Risk from which on the positive class is predicted, for the net benefit;
+            that of the result or, if it has none, the prevalence, unless given.
 
         Returns
         -------
         pandas.DataFrame
-            ``exact``, ``points`` and their ``difference``, one row per metric.
+            ``exact``, ``points`` and their ``difference`` with a 95% confidence
+            interval (``lower``, ``upper``), as :func:`statcv.compare` has it, one row
+            per metric.
         """
-        rounded, each = self.cross_validated(), {}
+        from statcv.results.comparison import make_comparison  # compares such models
+
+        if threshold is None:
+            prevalence = float(self._exact.design.y.mean())
+            threshold = self._exact.threshold or prevalence
+        if not (is_number(threshold) and 0 < threshold < 1):
+            raise ArgumentError(f"threshold must be a risk, not {threshold!r}.")
+        both = {"exact": self._exact, "points": self.cross_validated()}
+        both = {name: replace(one, threshold=threshold) for name, one in both.items()}
+        each = {}
         for metric in metrics:
-            exact, points = (
-                float(one.estimate(metric)) for one in (self._exact, rounded)
-            )
-            each[metric] = {
-                "exact": exact,
-                "points": points,
-                "difference": points - exact,
-            }
-        made = pd.DataFrame(each).T.rename_axis("metric")
-        return Table(made, "Cross-validated cost of rounding", indexed=True)
+            found = make_comparison(both, metric)
+            difference = found.differences[["difference", "lower", "upper"]]
+            each[metric] = {**found.table["estimate"], **difference.iloc[0]}
+        return Table(
+            pd.DataFrame(each).T.rename_axis("metric"),
+            f"Cross-validated cost of rounding, positive at a risk of {threshold:.3g}",
+            ("exact", "points", "difference"),
+            indexed=True,
+            limits={"difference": ("lower", "upper")},
+        )
 
     def __str__(self) -> str:
         blocks = [textwrap.fill(self.label, WIDTH), ""]

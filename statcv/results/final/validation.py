@@ -23,6 +23,7 @@ from statcv.errors import (
 from statcv.formula import Design, as_frame, is_number, shown_label
 from statcv.inference.estimates.groups import groups_of
 from statcv.results.call import with_warnings
+from statcv.results.final.nomogram import nomogram_of
 from statcv.tables import Printed, number
 from statcv.words import joined, plural
 
@@ -77,10 +78,6 @@ class Validated:
 
     def _validated(self) -> tuple[str, Any]:
         """Return the outcome, and its positive class if it has two."""
-        raise NotImplementedError
-
-    def equation(self) -> Equation:
-        """Return the model as an equation."""
         raise NotImplementedError
 
     def _terms(self) -> tuple[Equation, Callable[[Sequence[float]], Equation]]:
@@ -152,6 +149,57 @@ class Validated:
         from statcv.results.final.updating import update_model
 
         return update_model(self, new, method, outcome, strength, level)
+
+    def _seen(self) -> Mapping[str, Sequence[float]]:
+        """Return what values its numeric columns have, if that is known."""
+        return {}
+
+    def nomogram(
+        self,
+        *,
+        values: Mapping[str, Sequence[Any]] | None = None,
+        at: Sequence[float] | None = None,
+    ) -> pd.DataFrame:
+        """Return the points of the values of each predictor, and what totals mean.
+
+        The predictor that changes the linear predictor most has 0 to 100 points, as in
+        ``rms::nomogram``. :func:`statcv.plots.plot_nomogram` draws them. Of columns
+        that interact, one has an axis for each value of the others.
+
+        Parameters
+        ----------
+        values : mapping of str to sequence, optional
+            Values of a column that are shown; unless given, its levels, its values if
+            they are at most ten, or round ones about its range. A model that was loaded
+            or published does not know the values of numeric columns.
+        at : sequence of float, optional
+            Risks that are shown, of those that can occur.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``axis``, ``value`` and ``points``: of each predictor, then the total points
+            of values of the linear predictor and of the risk.
+
+        Raises
+        ------
+        EquationError
+            If the model has no equation, more than two classes, or a column whose
+            values are not known; or several columns with many values interact.
+        ArgumentError, ColumnError
+            If ``values`` or ``at`` does not suit the model.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+        >>> table = res.final.nomogram(values={"GPA": [2, 3, 4]}, at=[0.1, 0.5])
+        >>> table[table.axis.isin(["GPA", "PSI"])]["points"].round(1).tolist()
+        [0.0, 50.0, 100.0, 0.0, 38.2]
+        >>> table.tail(2)["points"].round(1).tolist()
+        [53.5, 89.4]
+        """
+        return nomogram_of(self.equation(), self._seen(), values, at)
 
     def validate(
         self,

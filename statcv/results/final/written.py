@@ -6,7 +6,7 @@ import hashlib
 import json
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -58,10 +58,13 @@ class WrittenModel(Validated):
     written : Equation
     label : str
         How it is called in print.
+    seen : mapping
+        The values of numeric columns, as far as they are known.
     """
 
     written: Equation
     label: str = "a saved model"
+    seen: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
     @property
     def described(self) -> str:
@@ -100,6 +103,9 @@ class WrittenModel(Validated):
     def _validated(self) -> tuple[str, Any]:
         known = self.written
         return known.outcome, known.levels[1] if known.kind == "binary" else None
+
+    def _seen(self) -> Mapping[str, Sequence[float]]:
+        return self.seen
 
     def save(self, path: str | Path) -> None:
         """Write the equation to a file, as :func:`statcv.load_model` reads it."""
