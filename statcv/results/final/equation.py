@@ -287,6 +287,8 @@ def _merged(design: Design, parts: Sequence[Part]) -> list[Part]:
     made: list[Part] = []
     places: dict[tuple[Any, ...], int] = {}
     for j, part in enumerate(parts):
+        if part.factors and not part.coefficient:
+            continue
         splines = [one for one in part.factors if isinstance(one, Spline)]
         if len(splines) != 1:
             made.append(part)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from statcv.errors import EquationError
 from statcv.formula import Design
 from statcv.models import Fit, Model
+from statcv.models.selection import selection_in
 from statcv.results.final.equation import Equation, equation_of
 from statcv.results.final.points import PointScore, points_of
 from statcv.results.final.shrinkage import shrunk_equation
@@ -58,14 +59,17 @@ class FullModel(Validated):
         self._design = design
         self._learner = learner
         self._fit = fit
-        self.chosen = fit.chosen
+        self.chosen, found = fit.chosen, fit.coefficients
+        self._selects = selection_in(learner) is not None
+        if self._selects and found is not None:  # the coefficients of chosen terms
+            found = {name: value for name, value in found.items() if value != 0}
         self.coefficients = (
             None
-            if fit.coefficients is None
+            if found is None
             else Values(
                 pd.Series(
-                    list(fit.coefficients.values()),
-                    design.outcome.named(fit.coefficients),
+                    list(found.values()),
+                    design.outcome.named(found),
                     name="coefficient",
                 ),
                 "Coefficients of the fit to all rows",
@@ -112,7 +116,8 @@ class FullModel(Validated):
             + 3.06 GPA
             + 2.34 PSI
         """
-        if self.coefficients is None or not self._learner.capabilities.likelihood:
+        known = self._selects or self._learner.capabilities.likelihood
+        if self.coefficients is None or not known:
             raise EquationError(
                 f"{self._learner.label} has no coefficients that make an equation; "
                 "a logistic regression, a multinomial one or a linear one has."
