@@ -28,8 +28,9 @@ from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.families import width_of
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit
-from statcv.models.selection.search import Search
+from statcv.models.selection.search import fitted_sets
 from statcv.models.selection.terms import Term, forced_by, terms_of
+from statcv.models.selection.training import Sets
 from statcv.numeric.logistic import expit, softmax
 from statcv.tables import Constructed
 
@@ -40,18 +41,8 @@ CRITERIA = {"aic": "AIC", "bic": "BIC", "p": "Wald test"}
 class Selection(Constructed):
     """A regression whose terms are chosen on every training set.
 
-    Parameters
-    ----------
-    by : {"aic", "bic", "p"}
-        Criterion of the choice.
-    level : float, default 0.157
-        For ``by="p"``, the p-value above which a term is dropped; 0.157 is the AIC's
-        for a term of one coefficient.
-    keep : sequence of str
-        Terms that are in every model.
-    screen : int, optional
-        Number of columns among which is chosen: those that are most correlated with the
-        outcome in the training set.
+    The parameters are described in :class:`Backward`; :func:`selecting` adds the
+    regression, and the terms of the formula.
     """
 
     by: str = "aic"
@@ -151,8 +142,8 @@ class Selection(Constructed):
         step = max(1, 4 * CELLS // max(n * own, p * p))
         for start in range(0, len(folds), step):
             some = np.arange(start, min(start + step, len(folds)))
-            search = Search(self, records, folds.chosen(some), self.forced)
-            for part, columns, found in search.fitted(search.chosen()):
+            sets = Sets(self, records, folds.chosen(some), self.forced)
+            for part, columns, found in fitted_sets(sets):
                 place = np.add.outer(np.arange(free) * p, columns).ravel()
                 numbers = some[part]
                 fits.coefficients[np.ix_(numbers, place)] = found.coefficients
@@ -293,7 +284,7 @@ def selecting(select: Any, learner: Model, design: Design) -> Selection:
     made.check(design.outcome.kind)
     if made.screen is not None:
         _check_screen(made)
-    elif dependent := dependent_columns(design):
+    elif len(design.names) < design.n and (dependent := dependent_columns(design)):
         raise ModelError(
             f"select= cannot choose between collinear terms: {in_words(dependent)}. "
             "Omit one of them."
