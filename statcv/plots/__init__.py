@@ -16,6 +16,7 @@ from statcv.plots.predictions import plot_predicted
 from statcv.plots.referee import plot_referee
 from statcv.plots.risk import plot_risk
 from statcv.plots.roc import plot_roc
+from statcv.plots.selection import plot_selection
 from statcv.plots.stratifiers import plot_stratifier_bias
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "plot_referee",
     "plot_risk",
     "plot_roc",
+    "plot_selection",
     "plot_stratifier_bias",
     "style",
 ]
