@@ -70,6 +70,7 @@ SUB_ROOMS = {
     "statcv.models.batched",
     "statcv.models.likelihood",
     "statcv.models.thresholds",
+    "statcv.models.selection",
     "statcv.models.tuning",
 }
 OPEN = ("statcv.inference.", "statcv.metrics.")  # whose sub-rooms have no list

@@ -76,6 +76,26 @@ class Learnt:
         """Return the matrices of some training sets."""
         return replace(self, group=self.group[fits], own=self.own[fits])
 
+    def of_columns(self, columns: NDArray[np.integer]) -> Learnt:
+        """Return the matrices of some columns, from as few columns of the bases."""
+        own = np.isin(self.place[1], columns)
+        used = (self.fixed[:, columns] != 0).any(axis=1)
+        used[self.place[0][own]] = True
+        row = np.cumsum(used) - 1
+        return replace(
+            self,
+            products=tuple(
+                one for one, is_used in zip(self.products, used, strict=True) if is_used
+            ),
+            fixed=self.fixed[np.ix_(used, columns)],
+            place=(
+                row[self.place[0][own]],
+                np.searchsorted(columns, self.place[1][own]),
+            ),
+            own=self.own[:, own],
+            _kept={},
+        )
+
     def bases(self, groups: NDArray[np.integer]) -> Matrix:
         """Return the bases of some groups, shape (m, n, columns of a basis)."""
         values: dict[int, Matrix] = {}

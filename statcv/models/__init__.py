@@ -16,6 +16,7 @@ from statcv.models.logit import Logit
 from statcv.models.neighbors import Neighbors
 from statcv.models.points import Points, Score
 from statcv.models.resolve import MODELS, resolve_model
+from statcv.models.selection import Backward, Both, Forward, Screen
 from statcv.models.sklearn_estimator import Sklearn, SklearnFit
 from statcv.models.statsmodels_model import Statsmodels
 from statcv.models.statsmodels_results import unwrap_result
@@ -31,10 +32,13 @@ from statcv.models.without_predictors import (
 __all__ = [
     "MODELS",
     "UPDATE_METHODS",
+    "Backward",
     "BoostedFit",
+    "Both",
     "Capabilities",
     "Fit",
     "FollowingModel",
+    "Forward",
     "Linear",
     "Logit",
     "Mean",
@@ -43,6 +47,7 @@ __all__ = [
     "Neighbors",
     "Points",
     "Score",
+    "Screen",
     "Sklearn",
     "SklearnFit",
     "Stacking",

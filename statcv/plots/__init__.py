@@ -17,6 +17,7 @@ from statcv.plots.predictions import plot_predicted
 from statcv.plots.referee import plot_referee
 from statcv.plots.risk import plot_risk
 from statcv.plots.roc import plot_roc
+from statcv.plots.selection import plot_selection
 from statcv.plots.stability import plot_stability
 from statcv.plots.stratifiers import plot_stratifier_bias
 
@@ -38,6 +39,7 @@ __all__ = [
     "plot_referee",
     "plot_risk",
     "plot_roc",
+    "plot_selection",
     "plot_stability",
     "plot_stratifier_bias",
     "style",

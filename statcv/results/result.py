@@ -70,6 +70,7 @@ from statcv.results.export import Exports, PaperTable
 from statcv.results.final import FullModel
 from statcv.results.in_words import rows_in_words, short_text
 from statcv.results.refits import Refits, Running
+from statcv.results.selection import SelectionTable, selected
 from statcv.results.skill import test_of_skill
 from statcv.results.stabilities import stability
 from statcv.results.stability import Stability
@@ -297,6 +298,32 @@ class CVResult(Exports):
             "Hyperparameters chosen inside each training set",
             exact=tuple(self.held.chosen.columns.drop("score", errors="ignore")),
         )
+
+    @cached_property
+    def selection(self) -> SelectionTable:
+        """How often each term was chosen in the training sets, by ``cv(select=)``.
+
+        The columns are ``term``; ``frequency`` and ``fits``, the share and the number
+        of training sets that chose it; ``sign``, that of its coefficient; ``forced``,
+        whether it is in every model; and ``all_records``, whether it is in the model of
+        all records. ``selection.models`` has the different models, and
+        ``selection.pairs`` how often two terms were chosen together.
+
+        Raises
+        ------
+        NotTunedError
+            If no terms were chosen. It is also an AttributeError.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> data = scv.load_data("spector")
+        >>> formula = "GRADE ~ GPA + TUCE + PSI"
+        >>> res = scv.cv(formula, data, select="backward", k=4, seed=1)
+        >>> res.selection["frequency"].tolist()
+        [1.0, 1.0, 0.0]
+        """
+        return selected(self, self.refits.all_rows)
 
     @cached_property
     def tuning_path(self) -> pd.DataFrame:

@@ -15,10 +15,12 @@ from statcv.errors import ArgumentError, StatcvError
 from statcv.formula import counted
 from statcv.inference import COMBINED, NullBias, Readable
 from statcv.inference.refits.optimism_table import OptimismTable
+from statcv.models.selection import selection_in
 from statcv.results.groups import summary_by_group
 from statcv.results.in_words import methods_in_words
 from statcv.results.notes import notes_of, shown_notes
 from statcv.results.refittable import Refittable
+from statcv.results.selection import selected
 from statcv.results.summary import Summary, first_of
 from statcv.tables import check_digits, column
 from statcv.words import percent, plural, with_interval, with_limits
@@ -90,13 +92,23 @@ def summarise(
         title=f"{_kind(result)} of {what}",
         headline=f"{headline.label} {with_limits(*limits, level, digits)}",
         facts=_facts(result),
-        methods=methods_in_words(result, final=final is not None),
+        methods=_selection(result) + methods_in_words(result, final=final is not None),
         tables=tables,
         shown=shown,
     )
     room = MOST_LINES - AROUND_NOTES - len(str(summary).splitlines())
     told, more = shown_notes(found, notes, room)
     return replace(summary, notes=told, more=more)
+
+
+def _selection(result: Refittable) -> str:
+    """Say how many different sets of terms were chosen, if terms were."""
+    if selection_in(result.learner) is None:
+        return ""
+    said = selected(result, result.refits.all_rows).sentence
+    lost = result.design.n_given - result.design.n
+    before = "; rows that lack any term were left out before the choice" * bool(lost)
+    return f"{said}{before}. "
 
 
 # ---- metrics ----
@@ -172,8 +184,8 @@ def _final(result: Refittable) -> tuple[pd.Series[float] | None, str]:
     That fit is made for models that fit all folds together and maximise a likelihood,
     for which it costs little.
     """
-    likelihood = result.learner.capabilities.likelihood
-    if likelihood is None or not result.refits.setup.fits_together:
+    known = selection_in(result.learner) or result.learner.capabilities.likelihood
+    if known is None or not result.refits.setup.fits_together:
         return None, ""
     n = f"{result.design.n:,}"
     try:

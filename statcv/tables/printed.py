@@ -137,7 +137,7 @@ class Constructed:
         given = [
             f"{one.name}={getattr(self, one.name)!r}"
             for one in dataclasses.fields(self)  # type: ignore[arg-type]
-            if one.init and getattr(self, one.name) != one.default
+            if one.init and one.repr and getattr(self, one.name) != one.default
         ]
         return f"{type(self).__name__}({', '.join(given)})"
 

@@ -18,6 +18,7 @@ from statcv.verbs.argument_types import (
     RebalanceLike,
     SchemeLike,
     SeedLike,
+    SelectLike,
     StratifyLike,
     ThresholdLike,
     TuneLike,
@@ -31,6 +32,7 @@ def cv(
     data: DataLike | None = None,
     *,
     model: ModelLike | None = None,
+    select: SelectLike | None = None,
     tune: TuneLike | None = None,
     scheme: SchemeLike | None = None,
     k: int | None = None,
@@ -69,6 +71,12 @@ def cv(
         estimator or pipeline; or a statsmodels class or formula function. The default
         is unpenalised logistic regression for classes and least squares for a
         continuous outcome.
+    select : {"backward", "forward", "both"} or selection, optional
+        Choice of the formula's terms by AIC in every training set, as by R's ``step``:
+        for logistic and linear regression without a penalty. Other criteria, terms that
+        are always kept, and a screen of many columns are set in
+        :class:`~statcv.models.Backward` and its like. The chosen terms are in
+        ``result.selection``.
     tune : mapping, Tuning or scikit-learn search, optional
         Hyperparameters to be chosen inside every training set by an inner
         cross-validation: a grid such as ``{"C": np.logspace(-3, 3, 7)}``; a

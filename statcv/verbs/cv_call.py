@@ -41,6 +41,7 @@ from statcv.formula import (
 )
 from statcv.models import Model, resolve_model, unwrap_result
 from statcv.models.likelihood import Bernoulli, Gaussian
+from statcv.models.selection import Selection, selecting
 from statcv.models.thresholds import with_threshold
 from statcv.models.tuning import (
     Tuned,
@@ -65,6 +66,7 @@ from statcv.verbs.argument_types import (
     RebalanceLike,
     SchemeLike,
     SeedLike,
+    SelectLike,
     StratifyLike,
     ThresholdLike,
     TuneLike,
@@ -83,6 +85,7 @@ class CVCall(Printed):
     formula: FormulaLike
     data: DataLike | None = None
     model: ModelLike | None = None
+    select: SelectLike | None = None
     tune: TuneLike | None = None
     scheme: SchemeLike | None = None
     k: int | None = None
@@ -127,7 +130,7 @@ class CVCall(Printed):
 
     def with_mean_model(self) -> CVCall:
         """Return the same call for the model without predictors."""
-        return replace(self, model="mean", tune=None, threshold=None)
+        return replace(self, model="mean", select=None, tune=None, threshold=None)
 
     @property
     def folds(self) -> FoldArguments:
@@ -200,6 +203,10 @@ class CVCall(Printed):
             weights = row_weights(given.weights, table, design.kept)
         outcome = design.outcome
         learner = resolve_model(model_to_tune(self.tune, given.model), outcome.kind)
+        if isinstance(learner, Selection) and self.select is None:
+            learner = selecting(learner, learner.model, design)
+        elif self.select is not None:
+            learner = selecting(self.select, learner, design)
         tune, learner = given_choices(self.tune, learner)
         choose = partial(choose_metrics, self.metrics, outcome)
         choose()  # refuse unknown names before any fit

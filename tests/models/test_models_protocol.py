@@ -24,14 +24,18 @@ from statcv.folds import make_plan
 from statcv.formula import make_design
 from statcv.models import (
     MODELS,
+    Backward,
+    Both,
     Capabilities,
     Fit,
+    Forward,
     Linear,
     Logit,
     Mean,
     NegMean,
     Neighbors,
     Points,
+    Screen,
     Sklearn,
     Stacking,
     Statsmodels,
@@ -44,6 +48,7 @@ from statcv.models.base import PlainFit
 from statcv.models.batched import Folds, fit_all_folds
 from statcv.models.likelihood import Bernoulli
 from statcv.models.resolve import UserModel
+from statcv.models.selection import Selection, Term
 from statcv.models.thresholds import Thresholded
 from statcv.models.tuning import Tuned
 from statcv.models.tuning.resolve import Searched
@@ -95,7 +100,13 @@ FAMILIES = {
     Statsmodels: Statsmodels(sm.Logit),
     XGBoost: XGBoost(n_estimators=3),
 }
+TERMS = tuple(Term(name, (j,), frozenset(name)) for j, name in enumerate("ab", 1))
 AROUND_OTHERS = {
+    Backward: Backward(terms=TERMS),
+    Both: Both(terms=TERMS),
+    Forward: Forward(terms=TERMS),
+    Screen: Screen(screen=1, terms=TERMS),
+    Selection: Selection(terms=TERMS),
     Points: Points({"a": 0.5}),
     Searched: Searched(GridSearchCV(LogisticRegression(), {"C": [1, 2]}, cv=2), None),
     Stacking: Stacking(),

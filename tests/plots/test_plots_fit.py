@@ -77,6 +77,7 @@ def read():
         "moved": one.stability(n_boot=200, threshold=0.3),
         "moved numbers": numbers.stability(from_folds=True),
         "plan": scv.fold_plan(LONG, table, k=5, seed=1),
+        "chosen": one.update(f"{LONG} ~ age + sodium", select="both", repeats=None),
         "loocv": scv.fold_plan("GRADE", spector, scheme="loocv"),
     }
 
@@ -104,6 +105,7 @@ PICTURES = {
         *r["two"].values(), ax=ax, metric="brier"
     ),
     "forest": lambda r, ax: draws.plot_forest(r["two"], ax=ax, summary=(0.8, 0.7, 0.9)),
+    "selection": lambda r, ax: draws.plot_selection(r["chosen"], ax=ax),
     "permutation": lambda r, ax: draws.plot_permutation(r["test"], ax=ax),
     "folds": lambda r, ax: draws.plot_folds(r["plan"], ax=ax),
     "folds of numbers": lambda r, ax: draws.plot_folds(r["numbers"], ax=ax),

@@ -105,7 +105,10 @@ def fit_own_folds(
             fits.converged[some] = sure
     fits.coefficients[np.tile(empty, len(free))] = 0.0
     fits = fits.refit(model, records, folds)
-    return _fitted(regression, records, fits, empty, learnt)
+    fitted = predicted_by(regression.mean, regression.ridge, records, fits, learnt)
+    free = fits.coefficients.shape[1] // empty.shape[1]
+    known = np.where(np.tile(empty, free), np.nan, fits.coefficients)
+    return replace(fitted, coefficients=known)
 
 
 def _side_by_side(
@@ -175,20 +178,31 @@ def _in_basis(
 # ---- predictions ----
 
 
-def _fitted(
-    regression: Regression,
+def predicted_by(
+    mean: Callable[[Matrix], Matrix],
+    ridge: Matrix,
     records: TrainingSet,
     fits: FoldFits,
-    empty: NDArray[np.bool_],
     learnt: Learnt,
 ) -> FittedFolds:
-    ridge, several = regression.ridge, width_of(records) > 1
+    """Predict by linear predictors of matrices of the folds' own.
+
+    Parameters
+    ----------
+    mean, ridge
+        As in :class:`Regression`.
+    records : TrainingSet
+    fits : FoldFits
+    learnt : Learnt
+        The matrices.
+    """
+    several = width_of(records) > 1
     beta = every_class(fits.coefficients, records, ridge).swapaxes(1, 2)
     penalty = np.broadcast_to(ridge, beta.shape[:2])
     along = _along(learnt, beta)
 
     def linear(eta: Matrix) -> Matrix:
-        return regression.mean(eta if several else eta[..., 0])
+        return mean(eta if several else eta[..., 0])
 
     def predict(rows: Numbers, numbers: Numbers) -> Matrix:
         eta = np.empty((len(rows), along.shape[2]))
@@ -219,9 +233,8 @@ def _fitted(
     def at(X: Matrix, fits: Numbers) -> Matrix:
         return linear(np.einsum("mp,mpk->mk", X, beta[fits]))
 
-    free = fits.coefficients.shape[1] // empty.shape[1]
     return FittedFolds(
-        np.where(np.tile(empty, free), np.nan, fits.coefficients),
+        fits.coefficients,
         names_of(records, ridge),
         fits.converged,
         fits.separated,

@@ -282,6 +282,8 @@ def _merged(design: Design, parts: Sequence[Part]) -> Iterator[Part]:
     """Add up the columns of each spline, which differ in their polynomials."""
     alike: dict[Any, list[tuple[Part, Spline]]] = {}
     for j, part in enumerate(parts):
+        if part.factors and not part.coefficient:
+            continue
         splines = [one for one in part.factors if isinstance(one, Spline)]
         others = tuple(one for one in part.factors if not isinstance(one, Spline))
         key: Any = part

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from statcv.errors import EquationError
 from statcv.formula import Design
-from statcv.models import Fit, Model, Updating
+from statcv.models import Fit, Logit, Model, Updating
+from statcv.models.selection import Selection
 from statcv.results.final.columns import column_factors
 from statcv.results.final.equation import Equation, Part, equation_of
 from statcv.results.final.nomogram import values_seen
@@ -67,14 +68,18 @@ class FullModel(Validated):
         self._design = design
         self._learner = learner
         self._fit = fit
-        self.chosen = fit.chosen
+        self.chosen, found = fit.chosen, fit.coefficients
+        chooses = learner.capabilities.likelihood is None and _is_regression(learner)
+        if found is not None and chooses:
+            # a coefficient of exactly 0 is that of a column that was not chosen
+            found = {name: value for name, value in found.items() if value != 0}
         self.coefficients = (
             None
-            if fit.coefficients is None
+            if found is None
             else Values(
                 pd.Series(
-                    list(fit.coefficients.values()),
-                    design.outcome.named(fit.coefficients),
+                    list(found.values()),
+                    design.outcome.named(found),
                     name="coefficient",
                 ),
                 "Coefficients of the fit to all rows",
@@ -129,9 +134,7 @@ class FullModel(Validated):
             + 3.06 GPA
             + 2.34 PSI
         """
-        likelihood = self._learner.capabilities.likelihood
-        known = likelihood or isinstance(self._learner, Updating)
-        if self.coefficients is None or not known:
+        if self.coefficients is None or not _is_regression(self._learner):
             raise EquationError(
                 f"{self._learner.label} has no coefficients that make an equation; "
                 "a logistic regression, a multinomial one or a linear one has."
@@ -278,6 +281,15 @@ class FullModel(Validated):
         if self.coefficients is not None:
             lines += ["", str(self.coefficients)]
         return "\n".join(lines)
+
+
+def _is_regression(model: Model | None) -> bool:
+    """Return whether coefficients make the linear predictor of a model."""
+    while model is not None and model.capabilities.likelihood is None:
+        if isinstance(model, (Logit, Selection, Updating)):
+            return True
+        model = getattr(model, "model", None)  # such as one that is tuned
+    return model is not None
 
 
 def _said(name: str, value: Any) -> str:

@@ -1,0 +1,23 @@
+"""Terms that are chosen in every training set, and those chosen in all of them."""
+
+from statcv.models.selection.rules import (
+    Backward,
+    Both,
+    Forward,
+    Screen,
+    Selection,
+    selecting,
+    selection_in,
+)
+from statcv.models.selection.terms import Term
+
+__all__ = [
+    "Backward",
+    "Both",
+    "Forward",
+    "Screen",
+    "Selection",
+    "Term",
+    "selecting",
+    "selection_in",
+]

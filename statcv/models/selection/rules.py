@@ -1,0 +1,351 @@
+"""Models that choose their terms in every training set, as ``cv(select=)`` has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from statcv.arguments import is_number, is_whole, one_of
+from statcv.errors import ArgumentError, ModelError
+from statcv.formula import Design, Learnt, dependent_columns, in_words
+from statcv.models.base import (
+    Capabilities,
+    Matrix,
+    Model,
+    PlainFit,
+    TrainingSet,
+    refuse_missing,
+)
+from statcv.models.batched.blocks import CELLS
+from statcv.models.batched.fits import FittedFolds, FoldFits
+from statcv.models.batched.folds import Folds
+from statcv.models.batched.own_matrices import predicted_by
+from statcv.models.batched.predictions import by_linear_predictor
+from statcv.models.families import width_of
+from statcv.models.linear import Linear
+from statcv.models.logit import Logit
+from statcv.models.selection.search import fitted_sets
+from statcv.models.selection.terms import Term, forced_by, terms_of
+from statcv.models.selection.training import Sets
+from statcv.numeric.logistic import expit, softmax
+from statcv.tables import Constructed
+
+CRITERIA = {"aic": "AIC", "bic": "BIC", "p": "Wald test"}
+
+
+@dataclass(frozen=True, repr=False)
+class Selection(Constructed):
+    """A regression whose terms are chosen on every training set.
+
+    The parameters are described in :class:`Backward`; :func:`selecting` adds the
+    regression, and the terms of the formula.
+    """
+
+    by: str = "aic"
+    level: float = 0.157
+    keep: Sequence[str] = ()
+    screen: int | None = None
+    model: Model = field(default=Logit(), repr=False)
+    terms: tuple[Term, ...] = field(default=(), repr=False)
+    direction: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        one_of(self.by, tuple(CRITERIA), "by")
+        if not (is_number(self.level) and 0 < self.level < 1):
+            raise ArgumentError(f"level must be between 0 and 1, not {self.level!r}.")
+        texts = isinstance(self.keep, str) or not isinstance(self.keep, Sequence)
+        if texts or not all(isinstance(name, str) for name in self.keep):
+            raise ArgumentError(
+                f"keep must be a list of terms, such as ['age'], not {self.keep!r}."
+            )
+        if self.screen is not None and not (is_whole(self.screen) and self.screen > 0):
+            raise ArgumentError(
+                f"screen must be a number of columns, 1 or more, not {self.screen!r}."
+            )
+        if self.by == "p" and self.direction in ("forward", "both"):
+            raise ArgumentError(
+                f"by='p' drops terms by Wald tests of the full model; {self.direction} "
+                "selection is by='aic' or by='bic'."
+            )
+
+    @property
+    def label(self) -> str:
+        """How print and summary call it."""
+        how = f"{self.direction} selection by {CRITERIA[self.by]}"
+        if self.by == "p":
+            how += f" at {self.level:g}"
+        if self.direction == "both":
+            how = f"selection in both directions by {CRITERIA[self.by]}"
+        if self.screen is not None:
+            of = f"the {self.screen} columns most correlated with the outcome"
+            how = f"{how} among {of}" if self.direction else of
+        return f"{self.model.label}, {how} in every training set"
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Those of the regression; it jumps where another set is chosen."""
+        return replace(
+            self.model.capabilities,
+            likelihood=None,
+            needs_full_rank=False,  # dependent terms are refused
+            fits_per_training_set=max(len(self.terms), 1),
+        )
+
+    @property
+    def forced(self) -> int:
+        """The set of terms in every model."""
+        return forced_by(self.keep, self.terms)
+
+    def check(self, kind: str) -> None:
+        """Raise ModelError for an outcome that the regression does not fit."""
+        self.model.check(kind)
+        if kind == "multiclass" and (self.by == "p" or self.screen is not None):
+            what = "by='p'" if self.screen is None else "screen="
+            raise ModelError(f"{what} needs an outcome of two classes or of numbers.")
+
+    def fit(self, training: TrainingSet) -> PlainFit:
+        """Choose terms on the training set, and fit it with them."""
+        made = self.fit_folds(training, Folds.leaving_out([[]]))
+        assert made is not None
+        found = np.nan_to_num(np.asarray(made.coefficients)[0])
+        return PlainFit(
+            partial(_predicted, self.model, training.kind, found),
+            dict(zip(made.names, found.tolist(), strict=True)),
+            bool(made.converged[0]),
+            bool(made.separated[0]),
+        )
+
+    def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
+        """Choose and fit in the training sets of all folds together."""
+        if folds.matrices is not None and not isinstance(folds.matrices, Learnt):
+            return None
+        fits, mean = self._fitted(records, folds), _mean(self.model, records.kind)
+        none = np.zeros(records.X.shape[1])
+        if isinstance(folds.matrices, Learnt):
+            fitted = predicted_by(mean, none, records, fits, folds.matrices)
+        else:
+            fitted = by_linear_predictor(fits, records, folds, mean, none)
+        return replace(fitted, linear=None)
+
+    def _fitted(self, records: TrainingSet, folds: Folds) -> FoldFits:
+        """Return the coefficients of each fold, 0 for terms that were not chosen."""
+        self.check(records.kind)
+        refuse_missing(records, self.model.label)
+        n, p = records.X.shape
+        free = max(width_of(records) - 1, 1)
+        fits = FoldFits.empty(len(folds), free * p)
+        own = 1 if folds.matrices is None else p
+        step = max(1, 4 * CELLS // max(n * own, p * p))
+        for start in range(0, len(folds), step):
+            some = np.arange(start, min(start + step, len(folds)))
+            sets = Sets(self, records, folds.chosen(some), self.forced)
+            for part, columns, found in fitted_sets(sets):
+                place = np.add.outer(np.arange(free) * p, columns).ravel()
+                numbers = some[part]
+                fits.coefficients[np.ix_(numbers, place)] = found.coefficients
+                fits.converged[numbers] = found.converged
+                fits.separated[numbers] = found.separated
+        return fits
+
+
+class Backward(Selection):
+    """Terms are dropped one by one from the model of all, in every training set.
+
+    A term is dropped whole, never below an interaction that contains it, while that
+    lowers the AIC or BIC, as in R's ``step``; or by Wald tests of the model of all
+    terms, as in ``rms::fastbw(type="individual")``.
+
+    Parameters
+    ----------
+    by : {"aic", "bic", "p"}
+        Criterion of the choice.
+    level : float, default 0.157
+        For ``by="p"``, the p-value above which a term is dropped; 0.157 is the AIC's
+        for a term of one coefficient.
+    keep : sequence of str
+        Terms that are in every model.
+    screen : int, optional
+        Number of columns among which is chosen: those that are most correlated with the
+        outcome in the training set.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> rule = scv.models.Backward(by="bic", keep=["PSI"])
+    >>> data = scv.load_data("spector")
+    >>> res = scv.cv("GRADE ~ GPA + TUCE + PSI", data, select=rule, k=4, seed=1)
+    >>> res.learner.label.partition(", ")[2]
+    'unpenalised, backward selection by BIC in every training set'
+    """
+
+    direction = "backward"
+
+
+class Forward(Selection):
+    """Terms are added one by one while that lowers the AIC or BIC.
+
+    Parameters
+    ----------
+    by, level, keep, screen
+        As in :class:`Backward`; ``"p"`` is for that alone.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> data, rule = scv.load_data("spector"), scv.models.Forward()
+    >>> res = scv.cv("GRADE ~ GPA + TUCE", data, select=rule, k=4, seed=1)
+    >>> res.selection.models["model"].tolist()
+    ['GPA']
+    """
+
+    direction = "forward"
+
+
+class Both(Selection):
+    """Terms are dropped from the model of all, or added again, as by R's ``step``.
+
+    Parameters
+    ----------
+    by, level, keep, screen
+        As in :class:`Backward`; ``"p"`` is for that alone.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> scv.models.Both(by="bic")
+    Both(by='bic')
+    """
+
+    direction = "both"
+
+
+class Screen(Selection):
+    """The columns most correlated with the outcome, found in every training set.
+
+    Parameters
+    ----------
+    screen : int
+        Number of columns.
+    keep : sequence of str
+        Terms that are in every model besides them.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> scv.models.Screen(screen=10)
+    Screen(screen=10)
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.screen is None:
+            raise ArgumentError("Screen(screen=10) needs the number of columns.")
+
+
+RULES = {"backward": Backward, "forward": Forward, "both": Both}
+
+
+def selecting(select: Any, learner: Model, design: Design) -> Selection:
+    """Return the model that chooses among the terms of a design.
+
+    Parameters
+    ----------
+    select : str or Selection
+    learner : Model
+        The regression whose terms are chosen.
+    design : Design
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such selection, or nothing to choose.
+    ModelError
+        If the model does not maximise a likelihood without a penalty, has no intercept,
+        or terms are linearly dependent.
+    """
+    if not isinstance(select, Selection):
+        if not isinstance(select, str) or select not in RULES:
+            one_of(select, tuple(RULES), "select")
+        select = RULES[select]()
+    _check_model(learner)
+    if design.intercept is None:
+        raise ModelError(
+            "select= ends at the model without predictors, which is an intercept; "
+            f"{design.formula.text!r} has none."
+        )
+    terms = terms_of(design)
+    made: Selection = replace(select, model=learner, terms=terms)
+    if not terms or made.forced == (1 << len(terms)) - 1:
+        raise ArgumentError("select= has nothing to choose: all terms are in keep=.")
+    made.check(design.outcome.kind)
+    if made.screen is not None:
+        _check_screen(made)
+    elif len(design.names) < design.n and (dependent := dependent_columns(design)):
+        raise ModelError(
+            f"select= cannot choose between collinear terms: {in_words(dependent)}. "
+            "Omit one of them."
+        )
+    return made
+
+
+def selection_in(model: Any) -> Selection | None:
+    """Return the selection that a model makes, also inside tuning; None without one."""
+    while not isinstance(model, Selection) and hasattr(model, "model"):
+        model = model.model
+    return model if isinstance(model, Selection) else None
+
+
+def _check_model(learner: Model) -> None:
+    """Refuse models without a likelihood that sets of terms can be compared by."""
+    offers = "it can be tuned instead: tune={'C': [0.1, 1, 10]}"
+    if isinstance(learner, Logit) and not (learner.penalised or learner.has_firth):
+        return
+    if isinstance(learner, Linear):
+        return
+    if isinstance(learner, Logit) and learner.has_firth:
+        offers = "Firth's penalty differs between sets of terms; Logit() has none"
+    elif not isinstance(learner, Logit):
+        offers = (
+            "what it chooses itself is chosen inside every training set without "
+            "select=, as by a lasso in a pipeline or early stopping of trees"
+        )
+    raise ModelError(
+        "select= compares models by their likelihood, so that it is for Logit() and "
+        f"Linear() without a penalty, not for {learner.label}; {offers}."
+    )
+
+
+def _check_screen(made: Selection) -> None:
+    terms = made.terms
+    free = [term for i, term in enumerate(terms) if not made.forced >> i & 1]
+    wide = [term.name for term in free if len(term.columns) > 1]
+    if wide:
+        raise ModelError(
+            f"screen= ranks terms of one column; {wide[0]!r} has several: name it in "
+            "keep=."
+        )
+    if any(one.contains(other) for one in free for other in terms):
+        raise ModelError("screen= is for formulas without interactions.")
+    assert made.screen is not None
+    if made.screen >= len(free):
+        raise ArgumentError(
+            f"screen={made.screen} keeps all {len(free)} columns; give fewer."
+        )
+
+
+def _mean(model: Model, kind: str) -> Callable[[Matrix], Matrix]:
+    """Return the function from linear predictors to predictions."""
+    if isinstance(model, Linear):
+        return np.asarray
+    return partial(softmax, axis=-1) if kind == "multiclass" else expit
+
+
+def _predicted(model: Model, kind: str, beta: Matrix, X: Matrix) -> Matrix:
+    eta = X @ beta.reshape(-1, X.shape[1]).T
+    if kind == "multiclass":  # the first class is the reference
+        eta = np.column_stack([np.zeros(len(X)), eta])
+    return _mean(model, kind)(eta if kind == "multiclass" else eta[:, 0])

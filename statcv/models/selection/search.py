@@ -1,0 +1,161 @@
+"""The choice of terms in all training sets together.
+
+In every round each training set asks for the criteria of the sets that differ from its
+own by one term. All of these fits are made side by side, from the fit without the step.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.models.base import Matrix
+from statcv.models.batched.blocks import CELLS
+from statcv.models.batched.fits import FoldFits
+from statcv.models.selection.terms import addable, droppable
+from statcv.models.selection.training import Numbers, Sets
+from statcv.models.selection.wald import eliminated
+from statcv.numeric.logistic import expit
+
+STEPS = 12  # of Newton's method, from the fit to one term more or less
+SETTLED = 1e-7  # gain in log-likelihood of a step after which there is none to speak of
+
+Pairs = list[tuple[int, int]]  # of a training set and a set of terms
+
+
+def chosen_sets(sets: Sets) -> list[int]:
+    """Return the set of terms that each training set chooses."""
+    sets.check_size()
+    direction = sets.rule.direction
+    if not direction:
+        return sets.upper
+    if sets.rule.by == "p":
+        return eliminated(sets)
+    forward = direction == "forward"
+    found = [sets.forced] * len(sets) if forward else [*sets.upper]
+    live = list(range(len(found)))
+    start = np.zeros((len(found), sets.records.X.shape[1] + 1))
+    values, betas = _criteria(sets, list(zip(live, found, strict=True)), start)
+    least = values.tolist()
+    for fold in live:
+        start[fold, sets.columns(found[fold])] = betas[fold]
+    while live:
+        pairs = [(f, to) for f in live for to in _moves(sets, f, found[f])]
+        values, betas = _criteria(sets, pairs, start)
+        moves = defaultdict[int, list[int]](list)
+        for number, (fold, _) in enumerate(pairs):
+            moves[fold].append(number)
+        moved = []
+        for fold, own in moves.items():
+            size = sets.size(found[fold], fold)
+            # terms without a parameter, as of an empty level, go first
+            idle = [i for i in own if pairs[i][1] < found[fold]]
+            idle = [i for i in idle if sets.size(pairs[i][1], fold) == size]
+            best = idle[-1] if idle else min(own, key=values.__getitem__)
+            if idle or values[best] < least[fold]:
+                found[fold], least[fold] = pairs[best][1], values[best]
+                start[fold] = 0.0
+                start[fold, sets.columns(found[fold])] = betas[best]
+                moved.append(fold)
+        live = moved
+    return found
+
+
+def fitted_sets(sets: Sets) -> Iterator[tuple[Numbers, Numbers, FoldFits]]:
+    """Yield the fits of what is chosen: the folds, their columns, and the fits."""
+    chosen = chosen_sets(sets)
+    for one in dict.fromkeys(chosen):
+        some = np.flatnonzero([other == one for other in chosen])
+        columns = sets.columns(one)
+        yield some, columns, sets.fit(columns, some)
+
+
+def _moves(sets: Sets, fold: int, here: int) -> list[int]:
+    terms, direction = sets.rule.terms, sets.rule.direction
+    made = []
+    if direction != "forward":
+        made += [here ^ 1 << i for i in droppable(here, sets.forced, terms)]
+    if direction != "backward":
+        made += [here | 1 << i for i in addable(here, sets.upper[fold], terms)]
+    return made
+
+
+def _criteria(sets: Sets, pairs: Pairs, start: Matrix) -> tuple[Matrix, list[Matrix]]:
+    """Return the criterion, and coefficients to start from, of each pair."""
+    deviance = np.full(len(pairs), np.nan)
+    betas = [np.zeros(len(sets.columns(one))) for _, one in pairs]
+    if sets.free == 1:
+        _side_by_side(sets, pairs, start, deviance, betas)
+    alone = defaultdict[int, list[int]](list)
+    for number in np.flatnonzero(np.isnan(deviance)).tolist():
+        alone[pairs[number][1]].append(number)
+    for one, numbers in alone.items():
+        columns, some = sets.columns(one), np.array([pairs[i][0] for i in numbers])
+        made = sets.fit(columns, some).coefficients
+        deviance[numbers] = sets.deviance(sets.linear(columns, some, made), some)
+    sizes = np.array([sets.size(one, fold) for fold, one in pairs])
+    folds = np.array([fold for fold, _ in pairs], dtype=np.intp)
+    return deviance + sets.price[folds] * sizes, betas
+
+
+def _side_by_side(
+    sets: Sets, pairs: Pairs, start: Matrix, deviance: Matrix, betas: list[Matrix]
+) -> None:
+    """Fit all pairs together, in place, by Newton's steps.
+
+    Each fit has rows of its own columns, and of zeros up to the largest number of them.
+    Those that do not settle, as under separation, are left.
+    """
+    left = [i for i, (fold, _) in enumerate(pairs) if fold not in sets.lacking]
+    left.sort(key=lambda i: len(betas[i]))
+    n, p = sets.records.X.shape
+    step = max(1, CELLS // (n * max(map(len, betas), default=1)))
+    for begin in range(0, len(left), step):
+        some = left[begin : begin + step]
+        folds = np.array([pairs[i][0] for i in some])
+        place = np.full((len(some), len(betas[some[-1]])), p)
+        for row, i in enumerate(some):
+            place[row, : len(betas[i])] = sets.columns(pairs[i][1])
+        at = np.zeros_like(folds) if sets.matrices is None else folds
+        rows, begun = sets.padded[at[:, None], place], start[folds[:, None], place]
+        with np.errstate(over="ignore", invalid="ignore"):
+            eta, done = _newton(sets, rows, begun, folds, place == p)
+            found = sets.deviance(eta[..., None], folds)
+        for row in np.flatnonzero(done).tolist():
+            deviance[some[row]] = found[row]
+            betas[some[row]] = begun[row, : len(betas[some[row]])]
+
+
+def _newton(
+    sets: Sets, rows: Matrix, beta: Matrix, folds: Numbers, idle: NDArray[np.bool_]
+) -> tuple[Matrix, NDArray[np.bool_]]:
+    """Move coefficients in place; return linear predictors, and which have settled."""
+    y = np.broadcast_to(sets.outcome(folds), (len(rows), rows.shape[2]))
+    weights, gaussian = sets.weights[folds], sets.is_gaussian
+    eta = np.matmul(beta[:, None], rows)[:, 0]
+    live, some, done = np.arange(len(rows)), rows, np.zeros(len(rows), dtype=bool)
+    for step in range(STEPS):
+        own = weights[live]
+        mean = eta[live] if gaussian else expit(eta[live])
+        variance = own if gaussian else own * mean * (1 - mean)
+        gradient = np.matmul(some, (own * (y[live] - mean))[:, :, None])
+        hessian = np.matmul(some * variance[:, None], some.swapaxes(1, 2))
+        hessian += idle[live][:, :, None] * np.eye(rows.shape[1])
+        try:
+            move = np.linalg.solve(hessian, gradient)[:, :, 0]
+        except np.linalg.LinAlgError:  # a fit is separated
+            break
+        beta[live] += move
+        eta[live] += np.matmul(move[:, None], some)[:, 0]
+        # Newton's steps square the error; least squares need one, and one for rounding
+        gain = (move * gradient[:, :, 0]).sum(axis=1)
+        settled = np.full(len(gain), step > 0) if gaussian else gain < SETTLED
+        done[live[settled]] = True
+        if settled.all():
+            break
+        live = live[~settled]
+        some = rows[live]
+    return eta, done

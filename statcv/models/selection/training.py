@@ -1,0 +1,236 @@
+"""The training sets in which terms are chosen, and fits of some of their columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.errors import ModelError
+from statcv.formula import Learnt
+from statcv.models.base import Matrix, TrainingSet
+from statcv.models.batched.fits import FoldFits
+from statcv.models.batched.folds import Folds
+from statcv.models.families import width_of
+from statcv.models.likelihood import Gaussian
+from statcv.models.selection.terms import members
+from statcv.numeric.gram import information_of
+
+if TYPE_CHECKING:
+    from statcv.models.selection.rules import Selection
+
+Numbers = NDArray[np.intp]
+DEPENDENT = 1e-9  # eigenvalue, of 1 in all records, of a direction without records
+
+
+@dataclass(eq=False)
+class Sets:
+    """Some training sets, and the terms among which each of them chooses.
+
+    Attributes
+    ----------
+    rule : Selection
+    records : TrainingSet
+    folds : Folds
+    forced : int
+        The set of terms in every model.
+    """
+
+    rule: Selection
+    records: TrainingSet
+    folds: Folds
+    forced: int
+    _places: dict[int, Numbers] = field(default_factory=dict)
+    _ranks: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.folds)
+
+    def columns(self, chosen: int) -> Numbers:
+        """Return the columns of a set of terms, and the intercept."""
+        if chosen in self._places:
+            return self._places[chosen]
+        found = [c for i in members(chosen) for c in self.rule.terms[i].columns]
+        assert self.records.intercept is not None
+        every = np.array([self.records.intercept, *found], dtype=np.intp)
+        self._places[chosen] = np.sort(every)
+        return self._places[chosen]
+
+    def fit(self, columns: Numbers, some: Numbers) -> FoldFits:
+        """Fit some training sets to some columns."""
+        records, folds = self.records, self.folds.chosen(some)
+        if isinstance(folds.matrices, Learnt):
+            folds = replace(folds, matrices=folds.matrices.of_columns(columns))
+        assert records.intercept is not None
+        intercept = int(np.searchsorted(columns, records.intercept))
+        part = replace(
+            records,
+            X=np.ascontiguousarray(records.X[:, columns]),
+            names=tuple(records.names[j] for j in columns.tolist()),
+            intercept=intercept,
+            factors=None,
+        )
+        model: Any = self.rule.model
+        fitted = model.fit_folds(part, folds)
+        if fitted is None:  # as for more columns than are fitted together
+            made = FoldFits.empty(len(some), self.free * len(columns))
+            return made.refit(model, part, folds)
+        beta = np.nan_to_num(np.asarray(fitted.coefficients))
+        none = np.zeros(len(some), dtype=bool)
+        return FoldFits(beta, fitted.converged, fitted.separated, none)
+
+    @property
+    def is_gaussian(self) -> bool:
+        """Whether the likelihood is that of least squares."""
+        return isinstance(self.rule.model.capabilities.likelihood, Gaussian)
+
+    @property
+    def free(self) -> int:
+        """The number of linear predictors that are fitted."""
+        return max(width_of(self.records) - 1, 1)
+
+    def deviance(self, eta: Matrix, some: Numbers) -> Matrix:
+        """Return minus twice the log-likelihood, as R's ``extractAIC`` has it."""
+        y, weights = self.outcome(some), self.weights[some]
+        if self.is_gaussian:
+            squares = (weights * (y - eta[..., 0]) ** 2).sum(axis=1)
+            return np.asarray(self.count[some] * np.log(squares / self.count[some]))
+        if self.free == 1:
+            loss = np.logaddexp(0.0, eta[..., 0]) - y * eta[..., 0]
+        else:
+            every = np.concatenate([np.zeros_like(eta[..., :1]), eta], axis=2)
+            own = np.take_along_axis(
+                every, np.broadcast_to(y, eta.shape[:2])[..., None], axis=2
+            )
+            loss = np.logaddexp.reduce(every, axis=2) - own[..., 0]
+        return np.asarray(2 * (weights * loss).sum(axis=1))
+
+    def linear(self, columns: Numbers, some: Numbers, beta: Matrix) -> Matrix:
+        """Return the linear predictors of all records, shape (m, n, free)."""
+        beta = beta.reshape(len(some), self.free, -1)
+        if self.matrices is None:
+            return np.asarray(beta @ self.records.X[:, columns].T).swapaxes(1, 2)
+        X = self.matrices[some][:, :, columns]
+        return np.asarray(np.matmul(X, beta.swapaxes(1, 2)))
+
+    # ---- the training sets ----
+
+    @cached_property
+    def matrices(self) -> Matrix | None:
+        """The matrix of each training set, shape (m, n, p); None if they share one."""
+        if not isinstance(self.folds.matrices, Learnt):
+            return None
+        return self.folds.matrices.matrices(np.arange(len(self)))
+
+    @cached_property
+    def weights(self) -> Matrix:
+        """The weights of the records, shape (folds, n)."""
+        return self.folds.weights_in(self.records, np.arange(len(self)))
+
+    @cached_property
+    def count(self) -> Matrix:
+        """The number of training records, with repetitions but not weights."""
+        plain = replace(self.folds, weights=None)
+        records = replace(self.records, weights=None)
+        return np.asarray(plain.weights_in(records, np.arange(len(self))).sum(axis=1))
+
+    def outcome(self, some: Numbers) -> NDArray[Any]:
+        """Return the outcome, shape (n,), or that of each of some folds."""
+        y, outcome = self.records.y, self.folds.outcome
+        return y if outcome is None else np.asarray(y[outcome[some]])
+
+    def size(self, chosen: int, fold: int) -> int:
+        """Return the number of parameters of a set in a training set."""
+        columns = self.columns(chosen)
+        if fold not in self.lacking:
+            return len(columns) * self.free
+        if (chosen, fold) not in self._ranks:
+            rank = int(np.linalg.matrix_rank(self._rows(fold)[:, columns]))
+            self._ranks[chosen, fold] = rank * self.free
+        return self._ranks[chosen, fold]
+
+    def _rows(self, fold: int) -> Matrix:
+        """Return the matrix of a training set, in units of its columns."""
+        used = self.weights[fold] > 0
+        X = self.records.X if self.matrices is None else self.matrices[fold]
+        rows = X[used]
+        size = np.linalg.norm(rows, axis=0)
+        return np.asarray(rows / np.where(size > 0, size, 1.0))
+
+    @cached_property
+    def lacking(self) -> frozenset[int]:
+        """The training sets in which columns are dependent."""
+        return frozenset(self._deficient().tolist())
+
+    def _deficient(self) -> Numbers:
+        p = self.records.X.shape[1]
+        if p >= len(self.records.X) or self.matrices is not None:
+            every = range(len(self))
+            return np.array(
+                [f for f in every if np.linalg.matrix_rank(self._rows(f)) < p], np.intp
+            )
+        # in an orthonormal basis the Gram matrix of all records is the identity
+        basis = np.linalg.qr(self.records.X)[0]
+        gram = information_of(basis, (self.weights > 0).astype(float))
+        return np.flatnonzero(np.linalg.eigvalsh(gram)[:, 0] < DEPENDENT)
+
+    @cached_property
+    def upper(self) -> list[int]:
+        """Return the terms among which each training set chooses."""
+        terms, screen = self.rule.terms, self.rule.screen
+        if screen is None:
+            return [(1 << len(terms)) - 1] * len(self)
+        free = [i for i in range(len(terms)) if not self.forced >> i & 1]
+        columns = np.array([terms[i].columns[0] for i in free])
+        X, W = self.records.X[:, columns], self.weights
+        total = W.sum(axis=1)[:, None]
+        y = np.broadcast_to(self.outcome(np.arange(len(self))), W.shape).astype(float)
+        y = y - (W * y).sum(axis=1, keepdims=True) / total
+        if self.matrices is None:
+            X = X - X.mean(axis=0)  # so that sums of squares keep their digits
+            square = W @ X**2 - (W @ X) ** 2 / total
+            product = (W * y) @ X
+        else:
+            every = self.matrices[:, :, columns]
+            every = (
+                every
+                - (W[:, :, None] * every).sum(axis=1, keepdims=True) / total[:, None]
+            )
+            square = (W[:, :, None] * every**2).sum(axis=1)
+            product = ((W * y)[:, :, None] * every).sum(axis=1)
+        share = np.divide(
+            product**2, square, out=np.zeros_like(square), where=square > 0
+        )
+        best = np.argsort(-share, axis=1, kind="stable")[:, :screen]
+        return [self.forced | sum(1 << free[i] for i in own) for own in best.tolist()]
+
+    def check_size(self) -> None:
+        """Refuse training sets that have no more records than columns."""
+        records = (self.weights > 0).sum(axis=1)
+        size = np.array([len(self.columns(one)) for one in self.upper])
+        lacking = np.flatnonzero(records <= size)
+        if len(lacking):
+            worst = lacking[0]
+            raise ModelError(
+                f"terms of {size[worst]} columns cannot be compared in a training set "
+                f"of {records[worst]} records: give fewer terms, or let each training "
+                "set first find its best columns, such as Forward(screen=10)."
+            )
+
+    @cached_property
+    def price(self) -> Matrix:
+        """The penalty of the criterion for each parameter."""
+        if self.rule.by == "bic":
+            return np.log(self.count)
+        return np.full(len(self), 2.0)
+
+    @cached_property
+    def padded(self) -> Matrix:
+        """The columns of the matrices, (folds or 1, p + 1, n), and one of zeros."""
+        every = self.records.X[None] if self.matrices is None else self.matrices
+        columns = np.zeros((len(every), every.shape[2] + 1, every.shape[1]))
+        columns[:, :-1] = every.swapaxes(1, 2)
+        return columns

@@ -1,0 +1,174 @@
+"""Which terms were chosen in which training sets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.errors import NotTunedError
+from statcv.inference import Readable
+from statcv.models import Fit
+from statcv.models.selection import Selection, selection_in
+from statcv.tables import Table
+from statcv.words import plural
+
+NONE = "no term"
+Flags = NDArray[np.bool_]
+
+
+class SelectionTable(Table):
+    """How often each term was chosen in the training sets.
+
+    Attributes
+    ----------
+    models : Table
+        The different sets of terms, with their frequency, and whether all records
+        choose them.
+    pairs : Table
+        How often both of two terms were chosen, and how often that would be if their
+        choices were independent.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> data = scv.load_data("spector")
+    >>> formula = "GRADE ~ GPA + TUCE + PSI"
+    >>> res = scv.cv(formula, data, select="backward", k=4, seed=1)
+    >>> res.selection
+    Terms chosen in 4 training sets
+    <BLANKLINE>
+    term  frequency  sign  forced  all records
+    GPA           1  +     no      yes
+    PSI           1  +     no      yes
+    TUCE          0        no      no
+    <BLANKLINE>
+    Further columns: fits.
+    """
+
+    _metadata: ClassVar[list[str]] = [*Table._metadata, "_sets"]
+    _sets: tuple[list[str], Flags, Flags]  # terms, chosen by fit, chosen by all records
+
+    @property
+    def models(self) -> pd.DataFrame:
+        """The sets of terms, the most frequent first."""
+        names, inside, final = self._sets
+        sets, times = np.unique(inside, axis=0, return_counts=True)
+        order = np.argsort(-times, kind="stable")
+        data = {
+            "model": [_named(names, one) for one in sets[order]],
+            "terms": sets[order].sum(axis=1),
+            "fits": times[order],
+            "frequency": times[order] / len(inside),
+            "all_records": (sets[order] == final).all(axis=1),
+        }
+        return Table(
+            pd.DataFrame(data),
+            f"Sets of terms chosen in {plural(len(inside), 'training set')}",
+            ["model", "fits", "frequency", "all_records"],
+        )
+
+    @property
+    def pairs(self) -> pd.DataFrame:
+        """How often two terms were chosen together."""
+        names, inside, _ = self._sets
+        share = inside.mean(axis=0)
+        data = [
+            {
+                "first": names[i],
+                "second": names[j],
+                "both": (inside[:, i] & inside[:, j]).mean(),
+                "if_independent": share[i] * share[j],
+                "neither": (~inside[:, i] & ~inside[:, j]).mean(),
+            }
+            for i, j in combinations(range(len(names)), 2)
+        ]
+        columns = ["first", "second", "both", "if_independent", "neither"]
+        return Table(
+            pd.DataFrame(data, columns=columns),
+            "Share of training sets in which both of two terms were chosen",
+        )
+
+    @property
+    def sentence(self) -> str:
+        """How many models there are, and how often that of all records."""
+        _, inside, final = self._sets
+        many = len(np.unique(inside, axis=0))
+        same = int((inside == final).all(axis=1).sum())
+        empty = int((~inside.any(axis=1)).sum())
+        sets = plural(len(inside), "training set")
+        said = f"{plural(many, 'different model')} in {sets}; that of all records"
+        said = f"{said} in {same}" if many > 1 or not same else f"{said}, too"
+        if not final.any():
+            said += ", in which nothing was chosen: it is without predictors"
+        elif empty:
+            said += f"; nothing was chosen in {empty}, without predictors"
+        return said
+
+
+def _named(names: Sequence[str], chosen: Flags) -> str:
+    return " + ".join(np.array(names, dtype=object)[chosen]) or NONE
+
+
+def selected(result: Readable, final: Fit) -> SelectionTable:
+    """Return the frequencies of terms, and the model that the fit to all rows chose.
+
+    Raises
+    ------
+    NotTunedError
+        If the model does not choose terms.
+    """
+    rule, table = selection_in(result.learner), result.held.coefficients
+    if rule is None or table is None:
+        raise NotTunedError(
+            f"{result.learner.label}: no terms were chosen; cv(select=) chooses them "
+            "inside every training set."
+        )
+    every = np.nan_to_num(table.to_numpy())
+    names = [term.name for term in rule.terms]
+    inside = in_terms(rule, every, result.design.matrix.shape[1])
+    whole = np.nan_to_num(list((final.coefficients or {}).values()))[None]
+    own = in_terms(rule, whole, result.design.matrix.shape[1])[0]
+    data = {
+        "term": names,
+        "frequency": inside.mean(axis=0),
+        "fits": inside.sum(axis=0),
+        "sign": _signs(rule, every, result.design.matrix.shape[1]),
+        "forced": [bool(rule.forced >> i & 1) for i in range(len(names))],
+        "all_records": own,
+    }
+    frame = pd.DataFrame(data).sort_values("frequency", ascending=False, kind="stable")
+    caption = f"Terms chosen in {plural(len(inside), 'training set')}"
+    made = SelectionTable(
+        frame.reset_index(drop=True),
+        caption,
+        ["term", "frequency", "sign", "forced", "all_records"],
+    )
+    object.__setattr__(made, "_sets", (names, inside, own))
+    return made
+
+
+def in_terms(rule: Selection, coefficients: NDArray[Any], p: int) -> Flags:
+    """Return which terms have a coefficient that is not 0, shape (fits, terms)."""
+    used = (coefficients.reshape(len(coefficients), -1, p) != 0).any(axis=1)
+    inside = [used[:, list(term.columns)].any(axis=1) for term in rule.terms]
+    forced = [bool(rule.forced >> i & 1) for i in range(len(rule.terms))]
+    return np.column_stack(inside) | forced
+
+
+def _signs(rule: Selection, coefficients: NDArray[Any], p: int) -> list[str]:
+    """Return the sign of terms of one coefficient in the fits that chose them."""
+    made = []
+    for term in rule.terms:
+        own = (
+            coefficients[:, list(term.columns)] if coefficients.shape[1] == p else None
+        )
+        values = np.empty(0) if own is None or own.shape[1] > 1 else own[own != 0]
+        up = int((values > 0).sum())
+        sign = "" if not len(values) else "+" if up == len(values) else "-"
+        made.append(sign if up in (0, len(values)) else f"+ in {up / len(values):.0%}")
+    return made

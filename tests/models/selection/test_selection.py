@@ -1,0 +1,226 @@
+"""Terms that are chosen in every training set, and what is said of them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import statcv as scv
+from statcv.errors import ArgumentError, ModelError, NotTunedError
+from statcv.models import Backward, Forward, Linear, Logit, Screen, XGBoost
+
+pytestmark = pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
+
+
+@pytest.fixture(scope="module")
+def data() -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    made = pd.DataFrame(rng.normal(size=(90, 6)), columns=list("abcdef"))
+    made["g"] = rng.choice(list("uvw"), 90)
+    made["y"] = (rng.random(90) < 1 / (1 + np.exp(-1.2 * made.a + made.b))).astype(int)
+    made["z"] = made.a - made.b + rng.normal(size=90)
+    return made
+
+
+def aic_by_hand(data: pd.DataFrame, outcome: str = "y") -> set[str]:
+    """Return what is left of the numeric terms by repeated single deletions."""
+    left = [*"abcdef"]
+    y = data[outcome].to_numpy()
+
+    def aic(names: list[str]) -> float:
+        X = np.column_stack([np.ones(len(data)), data[names]])
+        if outcome == "z":
+            beta = np.linalg.lstsq(X, y, rcond=None)[0]
+            return len(y) * np.log(((y - X @ beta) ** 2).mean()) + 2 * X.shape[1]
+        beta = np.zeros(X.shape[1])
+        for _ in range(30):
+            p = 1 / (1 + np.exp(-X @ beta))
+            beta += np.linalg.solve((X.T * (p * (1 - p))) @ X, X.T @ (y - p))
+        p = 1 / (1 + np.exp(-X @ beta))
+        return -2 * np.log(np.where(y == 1, p, 1 - p)).sum() + 2 * X.shape[1]
+
+    while left:
+        tried = {name: aic([one for one in left if one != name]) for name in left}
+        best = min(tried, key=lambda name: tried[name])
+        if tried[best] >= aic(left):
+            break
+        left.remove(best)
+    return set(left)
+
+
+@pytest.mark.parametrize("outcome", ["y", "z"])
+def test_every_training_set_is_eliminated_by_itself(data, outcome):
+    kept = data[[*"abcdef", outcome]]
+    res = scv.cv(f"{outcome} ~ .", kept, select="backward", k=4, seed=1)
+    for number in range(4):
+        training = kept.iloc[res.plan.train(number)]
+        row = res.held.coefficients.iloc[number].drop("Intercept")
+        assert set(row.index[row != 0]) == aic_by_hand(training, outcome)
+
+
+def test_the_fit_is_that_of_the_chosen_terms(data):
+    res = scv.cv("y ~ a + b + c + g", data, select="backward", k=4, seed=1)
+    kept = res.final.coefficients.index.drop("Intercept")
+    plain = scv.cv(f"y ~ {' + '.join(kept)}", data, k=4, seed=1)
+    assert np.allclose(res.final.coefficients, plain.final.coefficients, atol=1e-7)
+    assert str(res.final.equation(3)) == str(plain.final.equation(3))
+    assert np.allclose(res.predict(data), plain.predict(data), atol=1e-7)
+
+
+def test_folds_fitted_together_and_alone_agree(data):
+    """A permutation, a bootstrap and a jackknife fit as a training set by itself."""
+    res = scv.cv("y ~ a + b + bs(c, df=4) + g", data, select="backward", k=4, seed=1)
+    held = res.predictions.sort_values("row")["predicted"].to_numpy()
+    for number in range(4):
+        training, out = res.plan.train(number), res.plan.fits.held_out_by(number)
+        alone = scv.cv(
+            "y ~ a + b + bs(c, df=4) + g", data.iloc[training], select="backward", k=2
+        )
+        assert np.allclose(alone.predict(data.iloc[out]), held[out], atol=1e-6)
+
+
+def test_weights_of_two_choose_and_fit_as_two_copies(data):
+    twice, formula = pd.concat([data, data], ignore_index=True), "y ~ a + b + c + d + e"
+    heavy = scv.cv(formula, data.assign(w=2.0), select="backward", weights="w", k=3)
+    copied = scv.cv(formula, twice, select="backward", k=3)
+    pd.testing.assert_series_equal(
+        heavy.final.coefficients, copied.final.coefficients, atol=1e-7
+    )
+
+
+def test_nothing_chosen_is_the_model_without_predictors(data):
+    noise = data[["c", "d"]].assign(y=np.arange(90) % 2)
+    res = scv.cv("y ~ .", noise, select=Backward(by="p", level=1e-9), k=3, seed=1)
+    assert res.held.coefficients[["c", "d"]].eq(0).all(axis=None)
+    assert "nothing was chosen: it is without predictors" in str(res.summary())
+    assert res.selection.models["model"].tolist() == ["no term"]
+    for number in range(3):
+        share = noise.y.iloc[res.plan.train(number)].mean()
+        held = res.predictions[res.predictions["fold"] == number + 1]["predicted"]
+        assert np.allclose(held, share)
+
+
+def test_a_main_effect_stays_below_its_interaction(data):
+    noise = data.assign(y=((data.a * data.b) > 0).astype(int))
+    noise.loc[::7, "y"] = 1 - noise.loc[::7, "y"]
+    res = scv.cv("y ~ a * b + c * d", noise, select="backward", k=3, seed=1)
+    inside = dict(zip(res.selection["term"], res.selection["frequency"], strict=True))
+    assert inside["a:b"] == inside["a"] == inside["b"] == 1.0
+
+
+def test_what_is_kept_brings_what_it_contains(data):
+    rule = Backward(by="bic", keep=["d : c"])
+    res = scv.cv("y ~ a + c * d", data, select=rule, k=3, seed=1)
+    forced = res.selection.set_index("term")["forced"]
+    assert set(forced[forced].index) == {"c", "d", "c:d"}
+
+
+def test_the_tables_agree(data):
+    res = scv.cv("y ~ a + b + c + d + e + f", data, select="both", scheme="loocv")
+    chosen, models, pairs = res.selection, res.selection.models, res.selection.pairs
+    assert models["fits"].sum() == 90
+    assert models["frequency"].sum() == pytest.approx(1)
+    assert (chosen["fits"].sum(), len(pairs)) == (
+        (models.terms * models.fits).sum(),
+        15,
+    )
+    said = res.summary().methods
+    assert said.startswith(f"{len(models)} different models in 90 training sets")
+    of_all = models.loc[models["all_records"], "fits"].sum()
+    assert f"that of all records in {of_all}" in said
+
+
+def test_a_screen_takes_the_most_correlated_columns():
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame(rng.normal(size=(40, 120))).add_prefix("x")
+    X["y"] = np.arange(40) % 2
+    res = scv.cv("y ~ .", X, select=Screen(screen=3), k=4, seed=1)
+    for number in range(4):
+        training = X.iloc[res.plan.train(number)]
+        r = training.corr()["y"].drop("y").abs()
+        row = res.held.coefficients.iloc[number].drop("Intercept")
+        assert set(row.index[row != 0]) == set(r.nlargest(3).index)
+    less = scv.cv("y ~ .", X, select=Forward(screen=3), k=4, seed=1)
+    used = res.held.coefficients != 0
+    assert ((less.held.coefficients != 0) & ~used).sum(axis=None) == 0
+
+
+def test_the_inner_plan_chooses_the_level_and_the_terms(data):
+    rule = Backward(by="p")
+    res = scv.cv(
+        "y ~ a + b + c", data, select=rule, tune={"level": [0.01, 0.5]}, k=3, seed=1
+    )
+    assert set(res.tuned["level"]) <= {0.01, 0.5}
+    assert res.selection["frequency"].max() == 1
+
+
+def test_several_classes_choose_terms_as_one_of_them_does(data):
+    classes = data.assign(
+        y=np.where(data.a > 0.5, "h", np.where(data.a < -0.5, "l", "m"))
+    )
+    classes.loc[::5, "y"] = "m"
+    res = scv.cv("y ~ a + c + d", classes, select="backward", k=3, seed=1)
+    assert res.selection.set_index("term")["frequency"]["a"] == 1
+
+
+# ---- what is refused ----
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        ({"select": "stepwise"}, ArgumentError, "backward"),
+        ({"select": Backward(keep=["age"])}, ArgumentError, "'age'"),
+        (
+            {"select": Backward(keep=["a", "b", "c"])},
+            ArgumentError,
+            "nothing to choose",
+        ),
+        ({"select": "backward", "model": Logit(C=1.0)}, ModelError, "tune="),
+        ({"select": "backward", "model": Logit(firth=True)}, ModelError, "Firth"),
+        ({"select": "backward", "model": XGBoost()}, ModelError, "early stopping"),
+        ({"select": "backward", "formula": "y ~ a - 1"}, ModelError, "intercept"),
+        (
+            {"select": "backward", "formula": "y ~ a + I(2 * a)"},
+            ModelError,
+            "collinear",
+        ),
+        ({"select": Screen(screen=9), "formula": "y ~ a + b"}, ArgumentError, "fewer"),
+        ({"select": Screen(screen=1), "formula": "y ~ a + g"}, ModelError, "keep="),
+    ],
+)
+def test_a_bad_call_says_what_to_do(data, call, error, says):
+    with pytest.raises(error, match=says):
+        scv.cv(**{"formula": "y ~ a + b + c", "data": data, "k": 3, **call})
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"by": "r2"},
+        {"level": 1.0},
+        {"keep": "a"},
+        {"screen": 0},
+    ],
+)
+def test_a_bad_rule_is_refused(arguments):
+    with pytest.raises(ArgumentError):
+        Backward(**arguments)
+
+
+def test_more_columns_than_records_need_a_screen():
+    wide = pd.DataFrame(np.random.default_rng(1).normal(size=(20, 30))).add_prefix("x")
+    wide["y"] = np.arange(20) % 2
+    with pytest.raises(ModelError, match=r"30 columns|31 columns.*screen=10"):
+        scv.cv("y ~ .", wide, select="backward", k=4)
+
+
+def test_nothing_was_selected_without_select(data):
+    with pytest.raises(NotTunedError, match="select="):
+        _ = scv.cv("y ~ a", data, model=Linear(), k=3).selection
+
+
+def test_separating_terms_are_named(data):
+    apart = data.assign(a=data.y * 2.0 + 0.01 * data.c)
+    with pytest.warns(scv.errors.StatcvWarning, match="separate"):
+        res = scv.cv("y ~ a + b", apart, select="backward", k=3, seed=1)
+    assert res.held.separated.all()
