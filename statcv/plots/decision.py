@@ -101,7 +101,7 @@ def plot_decision(
     >>> res = scv.cv("GRADE ~ GPA + PSI", df, scheme="rloocv", seed=1)
     >>> ax = scv.plots.plot_decision(res)
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['rloocv × 20', '95% band, pointwise', 'treat all', 'treat none']
+    ['model', '95% band, pointwise', 'treat all', 'treat none']
     """
     named = named_results(results, "plot_decision", by=by)
     given = None if thresholds is None else np.sort(np.atleast_1d(thresholds))
@@ -120,15 +120,10 @@ def plot_decision(
     ax = new_axes(ax)
     top, all_treated = 0.0, []
     for name, records in read.items():
-        curve = net_benefit(
-            records.y,
-            records.predicted,
-            where,
-            clusters=records.clusters,
-            level=level,
-        )
-        mark = "s" if len(where) == 1 else ""
-        colour = draw_curve(ax, where, curve.net_benefit, name, marker=mark)
+        given, clusters = (records.y, records.predicted, where), records.clusters
+        curve = net_benefit(*given, clusters=clusters, level=level)
+        mark, label = "s" if len(where) == 1 else "", name or "model"
+        colour = draw_curve(ax, where, curve.net_benefit, label, marker=mark)
         if not np.isnan(curve.lower).all():
             shade(ax, where, curve.lower, curve.upper, colour, pointwise(level))
         top = max(top, _height(curve))

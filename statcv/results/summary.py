@@ -58,7 +58,7 @@ class Summary(Written):
     >>> res = scv.cv("GRADE ~ GPA + PSI", data, model=ridge, k=4, seed=1)
     >>> summary = res.summary()
     >>> print(summary.headline)
-    auROC 0.850 (95% CI 0.635 to 0.970)
+    auROC 0.85 (95% CI 0.64 to 0.97)
     >>> list(summary.tables)
     ['Metrics', 'Coefficients']
     """
