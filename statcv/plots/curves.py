@@ -11,14 +11,7 @@ from numpy.typing import NDArray
 from statcv.arguments import one_of
 from statcv.inference import Readable
 from statcv.metrics import CurveBand
-from statcv.plots.base import (
-    EXTERNAL,
-    draw_band,
-    draw_curve,
-    thick,
-    titled,
-    with_ends,
-)
+from statcv.plots.base import EXTERNAL, draw_band, draw_curve, thick, titled, with_ends
 from statcv.plots.protocol import averaged, how_averaged
 
 if TYPE_CHECKING:

@@ -165,7 +165,6 @@ def plot_difference(
     second : CVResult, optional
         The other result, for the same records.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on; those of a new figure by default.
     metric : str, optional
         The metric by which two results are compared; the default of
         :func:`statcv.compare` unless given.
@@ -176,11 +175,6 @@ def plot_difference(
         Confidence level of the interval of two results.
     n_boot : int, optional
         Number of bootstrap samples of the band; 2000 by default.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The Axes.
 
     Raises
     ------

@@ -58,7 +58,6 @@ def plot_forest(
         beside the names, and a column ``weight``, to which the areas of the marks are
         proportional.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on; those of a new figure by default.
     metric, how : str, optional
         Arguments of ``result.estimate``, for results. For a table, ``metric`` selects
         the rows of one metric, by default the first.
@@ -76,11 +75,6 @@ def plot_forest(
         differences, and there is no line for other metrics. NaN draws no line.
     xlim : tuple of float, optional
         Limits of the axis; by default the axis includes all finite limits.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The Axes.
 
     Raises
     ------
@@ -149,10 +143,7 @@ def _axes(ax: Axes | None, rows: int) -> Axes:
 
 
 def _limits(
-    rows: list[Row],
-    diamond: Row | None,
-    line: float,
-    xlim: tuple[float, float] | None,
+    rows: list[Row], diamond: Row | None, line: float, xlim: tuple[float, float] | None
 ) -> tuple[float, float]:
     """Return the limits of the axis, which by default include all finite values."""
     if xlim is not None:

@@ -16,15 +16,7 @@ from statcv.plots.protocol import Combined, ComparedResults
 from statcv.words import percent
 
 NUMBERS = ("estimate", "difference", "lower", "upper", "se", "n", "weight")
-NOT_NAMES = {
-    *NUMBERS,
-    "metric",
-    "how",
-    "interval",
-    "caveat",
-    "n_folds",
-    "n_undefined",
-}
+NOT_NAMES = {*NUMBERS, "metric", "how", "interval", "caveat", "n_folds", "n_undefined"}
 
 
 @dataclass(frozen=True)
@@ -79,11 +71,7 @@ class ForestRows:
 
 
 def read_rows(
-    estimates: Any,
-    metric: str | None,
-    how: str | None,
-    level: float,
-    names: str | None,
+    estimates: Any, metric: str | None, how: str | None, level: float, names: str | None
 ) -> ForestRows:
     """Return the rows of a comparison, a table, or estimates by name.
 

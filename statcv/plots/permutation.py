@@ -32,12 +32,6 @@ def plot_permutation(test: HTest | Readable, ax: Axes | None = None) -> Axes:
         Permutation test, from ``result.test()``. For a result the test is computed
         first, for the headline and with the default number of permutations.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on; those of a new figure by default.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The Axes.
 
     Raises
     ------

@@ -10,12 +10,7 @@ from statcv.arguments import check_level, check_types, one_of
 from statcv.errors import ArgumentError
 from statcv.inference import Readable
 from statcv.metrics import pr_band, pr_curve
-from statcv.plots.base import (
-    draw_legend,
-    draw_level,
-    has_curves,
-    new_axes,
-)
+from statcv.plots.base import draw_legend, draw_level, has_curves, new_axes
 from statcv.plots.curves import (
     Floats,
     Line,
@@ -51,32 +46,16 @@ def plot_pr(
 
     Parameters
     ----------
-    *results : CVResult, mapping of str to CVResult, or Comparison
-        One result for a binary outcome, or several, which are named by their
-        differences; or a mapping of names to results.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; those of a new figure by default. Further calls with the same
-        Axes add curves.
-    label : str, optional
-        Name of a single curve in the legend; the scheme by default.
-    by : str or array-like, optional
-        Grouping of the records of one result, with one curve per group: a column of the
-        data, or one value per row of it.
+    *results, ax, label, by, level
+        As in :func:`plot_roc`.
     band : bool or "pointwise", default False
         Whether to shade a confidence band, whose level holds at each recall separately.
         It is a bootstrap of the records of each class, or of whole clusters, and takes
         the fits and the share of positives as given.
-    level : float, default 0.95
-        Confidence level of the band.
     method : {"average_precision", "trapezoid"}
         Area in the legend, with points joined accordingly: by steps, beginning at the
         first true positive; or by straight lines, beginning at recall 0 and precision
         1.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The Axes.
 
     Raises
     ------

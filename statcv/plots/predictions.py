@@ -43,12 +43,6 @@ def plot_predicted(*results: Drawn, ax: Axes | None = None) -> Axes:
     *results : CVResult
         One result for a binary or continuous outcome.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on; those of a new figure by default.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The Axes.
 
     Raises
     ------

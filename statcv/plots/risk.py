@@ -48,15 +48,9 @@ def plot_risk(*results: Drawn, ax: Axes | None = None, bins: int | None = None) 
         One result for a binary outcome. Scores that are not probabilities are drawn
         unchanged.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on; those of a new figure by default.
     bins : int, optional
         Number of bars per class; by default about the square root of the number of
         records, between 10 and 40.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The Axes.
 
     Raises
     ------

@@ -66,8 +66,8 @@ def plot_roc(
         One result for a binary outcome, or several, which are named by their
         differences; or a mapping of names to results.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on; those of a new figure by default. Further calls with the same
-        Axes add curves.
+        Axes to draw on, to which further calls add curves; those of a new figure by
+        default.
     label : str, optional
         Name of a single curve in the legend.
     by : str or array-like, optional
@@ -81,11 +81,6 @@ def plot_roc(
         fits as given.
     level : float, default 0.95
         Confidence level of the band and the interval.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The Axes.
 
     Raises
     ------

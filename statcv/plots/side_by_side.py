@@ -27,7 +27,6 @@ def draw_comparison(
         Plot to draw; None for ROC curves if the outcome is binary, and otherwise for a
         forest plot of the differences.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on; those of a new figure by default.
     **options
         Further arguments of the plot.
 

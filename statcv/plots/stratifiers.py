@@ -71,14 +71,8 @@ def plot_stratifier_bias(
     result : StratifierBias
         Return value of :func:`statcv.stratifier_bias`.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on; those of a new figure by default.
     against : str, default "importance"
         Numeric column of ``result.ranking`` by which candidates are ranked.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The Axes.
 
     Raises
     ------
