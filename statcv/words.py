@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+DIGITS = 2  # decimals of an estimate without an interval
 
 
 def plural(count: int, noun: str) -> str:
@@ -92,13 +94,10 @@ def with_limits(
 ) -> str:
     """Return a number with its interval, as it stands in a sentence.
 
-    It has 3 decimals unless ``digits`` says otherwise, or as many as a much larger or
-    much smaller interval warrants.
-
     >>> with_limits(0.7913, 0.6942, 0.8714), with_limits(52.13, 48.0, 60.0)
-    ('0.791 (95% CI 0.694 to 0.871)', '52.1 (95% CI 48.0 to 60.0)')
+    ('0.79 (95% CI 0.69 to 0.87)', '52.1 (95% CI 48.0 to 60.0)')
     >>> with_limits(0.79, 0.69, 0.87, 0.9, digits=1), with_limits(0.5, math.nan, 1.0)
-    ('0.8 (90% CI 0.7 to 0.9)', '0.500 (no interval)')
+    ('0.8 (90% CI 0.7 to 0.9)', '0.50 (no interval)')
     """
     if digits is None:
         digits = limits_digits(lower, upper)
@@ -109,16 +108,29 @@ def with_limits(
 
 
 def limits_digits(lower: float, upper: float) -> int:
-    """Return the decimals of an estimate: 3, unless its interval warrants many others.
+    """Return the decimals of an estimate with its interval, wherever it is printed.
 
-    >>> limits_digits(0.61, 0.82), limits_digits(48.0, 60.0)
-    (3, 1)
+    They are two where a quarter of the width of the interval is from 0.01 to 1, one
+    more for each power of ten below, and one less for each above.
+
+    >>> limits_digits(0.61, 0.82), limits_digits(48.0, 60.0), limits_digits(0.86, 0.87)
+    (2, 1, 3)
     """
-    se = (upper - lower) / 4
-    if not (math.isfinite(se) and se > 0):
-        return 3
-    places = 1 - math.floor(math.log10(se))
-    return 3 if 2 <= places <= 4 else min(max(places, 0), 12)
+    quarter = (upper - lower) / 4
+    if not (math.isfinite(quarter) and quarter > 0):
+        return DIGITS
+    places = 1 - math.floor(math.log10(quarter)) - (quarter < 0.1)
+    return int(min(max(places, 0), 12))
+
+
+def shared_digits(lower: Iterable[float], upper: Iterable[float]) -> int:
+    """Return the decimals of a column of estimates: those of the narrowest interval.
+
+    >>> shared_digits([0.61, 0.86, math.nan], [0.82, 0.87, 1.0])
+    3
+    """
+    pairs = [(low, high) for low, high in zip(lower, upper, strict=True) if low < high]
+    return max((limits_digits(*pair) for pair in pairs), default=DIGITS)
 
 
 def _rounded(value: float, digits: int) -> str:

@@ -92,21 +92,23 @@ def test_every_error_is_a_builtin_one_too():
     ],
 )
 def test_data_that_are_no_frame(wrong, kind):
-    refused(FrameError, ["data must be a data frame", kind], cv, "y ~ x", wrong)
+    text = refused(FrameError, kind, cv, "y ~ x", wrong)
+    assert text.startswith("data must be a data frame")
 
 
 def test_no_data_at_all(data):
-    refused(ArgumentTypeError, "cv() needs data", cv, "y ~ x")
-    refused(ArgumentTypeError, "cv() needs data", cv, "y ~ x", None)
+    text = refused(ArgumentTypeError, "cv() needs data", cv, "y ~ x")
+    assert text == refused(ArgumentTypeError, "", cv, "y ~ x", None)
     result = cv("y ~ age", data, seed=1)
-    refused(ArgumentTypeError, "cv() needs data", result.update, data=None)
+    assert text == refused(ArgumentTypeError, "", result.update, data=None)
     refused(FrameError, "not str", cv, data, "y ~ age")
 
 
 def test_an_empty_frame(data):
-    refused(DataError, "empty: it has no rows", cv, "y ~ age", data.iloc[:0])
+    text = refused(DataError, "empty: it has no rows", cv, "y ~ age", data.iloc[:0])
+    polars = pl.from_pandas(data).head(0)
+    assert text == refused(DataError, "", cv, "y ~ age", polars)
     refused(DataError, "empty: it has no columns", cv, "y ~ age", data[[]])
-    refused(DataError, "empty", cv, "y ~ age", pl.from_pandas(data).head(0))
 
 
 def test_row_labels_twice(data):
@@ -114,12 +116,13 @@ def test_row_labels_twice(data):
     text = refused(DataError, ["3 row labels", "(first: 0)"], cv, "y ~ age", twice)
     assert "data.reset_index(drop=True)" in text
     named = data.set_axis(["p1", "p1", *map(str, ROWS[2:])])
-    refused(DataError, ["1 row labels", "'p1'"], cv, "y ~ age", named)
+    assert "'p1'" in refused(DataError, "1 row labels", cv, "y ~ age", named)
 
 
 def test_column_names_twice_or_no_text(data):
     twice = data.set_axis(["y", "age", "age", "b", "g"], axis=1)
-    refused(DataError, "column 'age' occurs more than once", cv, "y ~ b", twice)
+    text = refused(DataError, "column 'age' occurs", cv, "y ~ b", twice)
+    assert "more than once" in text
     numbered = data.set_axis(["y", 7, "age", "b", "g"], axis=1)
     refused(DataError, ["must be text", "7 is not"], cv, "y ~ age", numbered)
     levels = pd.MultiIndex.from_product([["a"], list("yxzbg")])
@@ -129,10 +132,11 @@ def test_column_names_twice_or_no_text(data):
 def test_infinite_values(data):
     odd = data.assign(age=data["age"].where(ROWS != 3, np.inf))
     words = ["column 'age' has 1 infinite values", "first in row 3"]
-    refused(DataError, words, cv, "y ~ age", odd)
-    refused(DataError, words, cv, "y ~ center(age)", odd)
-    refused(DataError, words, cv, "y ~ age", odd, na_action="pass")
-    refused(DataError, words, cv, "y ~ age", odd.astype({"age": "Float64"}))
+    text = refused(DataError, words, cv, "y ~ age", odd)
+    assert text == refused(DataError, "", cv, "y ~ center(age)", odd)
+    assert text == refused(DataError, "", cv, "y ~ age", odd, na_action="pass")
+    nullable = odd.astype({"age": "Float64"})
+    assert text == refused(DataError, "", cv, "y ~ age", nullable)
     refused(DataError, "'age' has 1 infinite values", cv, "age ~ amount", odd)
     minus = data.assign(age=-np.inf)
     refused(DataError, "outcome 'age' has 40 infinite", cv, "age ~ amount", minus)
@@ -153,7 +157,8 @@ def test_predictors_whose_powers_overflow(data, formula, named):
     big = data.assign(amount=np.where(ROWS == 3, 1e300, data["positive"]))
     refused(DataError, [f"{named} has values up to ", "power of ten"],
             cv, formula, big, k=5, seed=1)  # fmt: skip
-    cv("y ~ np.log(amount)", big, k=5, seed=1)
+    fitted = cv("y ~ np.log(amount)", big, k=5, seed=1)
+    assert np.isfinite(fitted.predictions["predicted"]).all()
 
 
 def test_logarithms_of_what_has_none(data):

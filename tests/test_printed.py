@@ -386,7 +386,7 @@ def test_what_is_given_to_a_call_prints_as_its_own_call(text):
 
 def test_estimates_stand_with_their_interval_and_p_values_as_such():
     text = str(made().res.metrics())
-    assert re.search(r"^auROC +0\.\d{3} \(0\.\d{3} to 0\.\d{3}\) +per fold", text, re.M)
+    assert re.search(r"^auROC +0\.\d{2} \(0\.\d{2} to 0\.\d{2}\) +per fold", text, re.M)
     assert "calibration slope" in text
     assert "calibration_slope" not in text
     assert "per_fold_sd" in text.partition("Further columns: ")[2]

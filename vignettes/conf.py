@@ -179,6 +179,25 @@ def _hide_signature(app, what, name, obj, options, signature, returned):
     return None
 
 
+# ---- what pages of the reference say once ----
+
+SETUP = (
+    ">>> import statcv as scv",
+    '>>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)',
+)
+
+
+def _say_once(app, what, name, obj, options, lines):
+    """Leave out the first lines of examples, and errors, which help() shows."""
+    kept, section = [], ""
+    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+        if below and set(below) == {"-"}:
+            section = line
+        if section != "Raises" and line.strip() not in SETUP:
+            kept.append(line)
+    lines[:] = kept
+
+
 # ---- no more words than people read ----
 
 MOST_WORDS = 90_000  # on all pages together, with code and outputs
@@ -224,5 +243,6 @@ def setup(app):
         "mathml", (_mathml("inline"), None), (_mathml("block"), None)
     )
     app.connect("autodoc-process-signature", _hide_signature)
+    app.connect("autodoc-process-docstring", _say_once, priority=400)  # before numpydoc
     app.connect("env-before-read-docs", _spread)
     app.connect("build-finished", _words_per_page)

@@ -174,12 +174,12 @@ def _evaluate(options: argparse.Namespace) -> None:
 
 def _print_groups(groups: pd.DataFrame, options: argparse.Namespace) -> None:
     """Print a table of the metrics by group: one row per group of each metric."""
-    from statcv.tables import column
+    from statcv.tables import column, row_digits
 
     print(f"\nBy {options.by}, with {percent(options.level)} intervals")
     for metric, own in groups.groupby("metric", sort=False):
-        ses = own["se"].tolist()
-        shown = {name: column(own[name].tolist(), ses) for name in SHOWN}
+        digits = row_digits(own, "lower", "upper")
+        shown = {name: column(own[name].tolist(), [], digits) for name in SHOWN}
         table = own[[options.by, "n"]].assign(**shown).set_index(options.by)
         print(f"\n{metric}\n{table.rename_axis(None).to_string()}")
 

@@ -70,6 +70,10 @@ class Readable(Protocol):
         """A description of the rows."""
 
     @property
+    def in_words(self) -> tuple[str, str]:
+        """The model, and how records were held out, in one line each."""
+
+    @property
     def audit(self) -> Audit:
         """The audit of the plan for leaks, including those of the predictors."""
 

@@ -15,7 +15,7 @@ from statcv.inference import Readable, Scores
 from statcv.metrics import CurveBand
 from statcv.plots.fit import draw_legend, fitting
 from statcv.plots.legend import CURVE, REASON
-from statcv.words import percent
+from statcv.words import limits_digits, percent, with_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -157,6 +157,15 @@ def pointwise(level: float) -> str:
     return f"{percent(level)} band, pointwise"
 
 
+def draw_bars(
+    ax: Axes, edges: Floats, heights: Any, colour: str, label: str | None = None
+) -> None:
+    """Draw the bars of a histogram."""
+    look: dict[str, Any] = {"align": "edge", "edgecolor": "white", "linewidth": 0.5}
+    wide = np.diff(edges)
+    ax.bar(edges[:-1], heights, wide, color=colour, label=label, **look)
+
+
 def draw_level(ax: Axes, y: float, **style: Any) -> None:
     """Draw a dotted level line, such as that of no effect."""
     ax.axhline(y, **{"color": GREY, "linewidth": 0.8, "linestyle": ":", **style})
@@ -187,12 +196,24 @@ def short_scheme(plan: FoldPlan) -> str:
 def written(value: float, digits: int = 3) -> str:
     """Format a number with a typographic minus sign.
 
-    >>> written(-0.5), written(-0.0001), written(float("-inf"))
-    ('−0.500', '0.000', '−∞')
+    >>> written(-0.5), written(-0.0001), written(float("-inf")), written(float("nan"))
+    ('−0.500', '0.000', '−∞', '–')
     """
-    if abs(value) == float("inf"):
-        return "∞" if value > 0 else "−∞"
+    if not np.isfinite(value):
+        return "–" if np.isnan(value) else "∞" if value > 0 else "−∞"
     return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
+
+
+def with_ends(value: float, ends: Sequence[float], digits: int | None = None) -> str:
+    """Return an estimate with its interval, if it has one, as tables print it.
+
+    >>> with_ends(-0.123, (-0.31, 0.05)), with_ends(0.5, (float("nan"), 1.0))
+    ('−0.12 (−0.31 to 0.05)', '0.50')
+    """
+    places = limits_digits(*ends) if digits is None else digits
+    known = (np.nan, np.nan) if np.isnan(ends).any() else ends
+    lower, upper = (written(end, places) for end in known)
+    return with_interval(written(value, places), lower, upper)
 
 
 def titled(what: str, *hows: str) -> str:

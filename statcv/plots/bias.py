@@ -39,12 +39,6 @@ def plot_bias(plan: FoldPlan | Readable, ax: Axes | None = None) -> Axes:
     plan : FoldPlan or CVResult
         Plan that was made with an outcome, or a result.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on; those of a new figure by default.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The Axes.
 
     Raises
     ------
@@ -81,11 +75,7 @@ def plot_bias(plan: FoldPlan | Readable, ax: Axes | None = None) -> Axes:
         across, above = f"{what}, held out", f"{what}, training set"
     if response.by_class:
         ax.set_xlim(-0.08, 1.08)
-    ax.set(
-        xlabel=across,
-        ylabel=above,
-        title=f"{title}\n{_said(correlations)}",
-    )
+    ax.set(xlabel=across, ylabel=above, title=f"{title}\n{_said(correlations)}")
     return ax
 
 

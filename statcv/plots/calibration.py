@@ -70,16 +70,8 @@ def plot_calibration(
 
     Parameters
     ----------
-    *results : CVResult, mapping of str to CVResult, or Comparison
-        One result for a binary outcome, with predictions that are probabilities, or
-        several, which are named by their differences; or a mapping of names to results.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; those of a new figure by default.
-    by : str or array-like, optional
-        Grouping of the records of one result, with one curve per group: a column of the
-        data, or one value per row of it.
-    level : float, default 0.95
-        Confidence level of the band and the intervals.
+    *results, ax, by, level
+        As in :func:`plot_roc`, with predictions that are probabilities.
     groups : int, optional
         Number of groups; by default 10, or 5 with fewer than 100 records.
     smooth : {"spline", "loess"}
@@ -88,11 +80,6 @@ def plot_calibration(
         Whether to add a dashed curve of the probabilities after logistic recalibration,
         with intercept and slope estimated on these same records. What it leaves off the
         diagonal is a shape that the two coefficients cannot correct.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The Axes.
 
     Raises
     ------
@@ -178,12 +165,6 @@ def plot_corrected_calibration(
     curve : CorrectedCalibration
         What :meth:`statcv.results.result.CVResult.corrected_calibration` returns.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on; those of a new figure by default.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The Axes.
 
     Raises
     ------

@@ -11,12 +11,7 @@ from statcv.arguments import check_types, one_of
 from statcv.folds import FoldPlan, Response
 from statcv.inference import Readable
 from statcv.plots.base import COLOURS, draw_legend, draw_level, ink, new_axes
-from statcv.plots.splits import (
-    Shown,
-    class_colours,
-    require_response,
-    shown_splits,
-)
+from statcv.plots.splits import Shown, class_colours, require_response, shown_splits
 from statcv.words import plural
 
 if TYPE_CHECKING:
@@ -43,7 +38,6 @@ def plot_composition(
     plan : FoldPlan or CVResult
         Plan that was made with an outcome, or a result.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on; those of a new figure by default.
     what : {"held out", "training"}
         The records that a fold holds out, or those of its training sets. In training
         sets records count as often as they were drawn, and with their weights. Shares
@@ -51,11 +45,6 @@ def plot_composition(
     repeat : int, optional
         Repeat to draw, from 1. The default is the first repeat; if each repeat is a
         single split (``montecarlo``, ``bootstrap``), all are drawn side by side.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The Axes.
 
     Raises
     ------

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from statcv.arguments import one_of
 from statcv.inference import Readable
-from statcv.plots.base import EXTERNAL, draw_curve, thick, titled
-from statcv.plots.protocol import how_averaged
+from statcv.metrics import CurveBand
+from statcv.plots.base import EXTERNAL, draw_band, draw_curve, thick, titled, with_ends
+from statcv.plots.protocol import averaged, how_averaged
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,22 +50,6 @@ def how_drawn(result: Readable, method: str | None) -> str:
     return how_averaged(scores)
 
 
-def draw_repeats(
-    result: Readable,
-    ax: Axes,
-    points: Callable[[Floats, Floats], Line],
-    legend: str,
-    **style: Any,
-) -> None:
-    """Draw one line per repeat; the first is in the legend."""
-    scores = result.scores
-    parts = [scores.by_record(where, rank=True) for where in scores.by_repeat]
-    lines = [
-        points(scores.y[rows], scores.to_rank(predicted)) for rows, predicted in parts
-    ]
-    draw_lines(ax, lines, legend, **style)
-
-
 def draw_lines(ax: Axes, lines: list[Line], legend: str, **style: Any) -> None:
     """Draw lines, which are thinner if there are many; the first is in the legend."""
     style |= {"linewidth": thick() / (1 if len(lines) == 1 else 2)}
@@ -74,18 +59,30 @@ def draw_lines(ax: Axes, lines: list[Line], legend: str, **style: Any) -> None:
         ax.plot(*points, color=colour, **style)
 
 
-def curve_label(
+def curve_label(result: Readable, metric: str, name: str, level: float) -> str:
+    """Return the legend entry: the headline estimate, with its interval or its name."""
+    one = result.estimate(metric, level=level)
+    said = with_ends(one.value, (one.lower, one.upper))
+    if not name:
+        return f"{one.label} {said}"
+    return f"{name}: {one.label} {said.partition(' (')[0]}"
+
+
+def draw_kind(
     result: Readable,
-    metric: str,
-    label: str,
-    area: float | None = None,
-    how: str = "pooled",
-) -> str:
-    """Return the legend entry: the area of the curve, and the headline if different."""
-    pooled = result.estimate(metric, how="pooled")
-    headline = result.estimate(metric)
-    shown = pooled.value if area is None else area
-    text = f"{label}: {pooled.label} {shown:.3f}"
-    if headline.how != how or abs(headline.value - shown) > 5e-4:
-        text += f" ({headline.how.replace('_', ' ')} {headline.value:.3f})"
-    return text
+    ax: Axes,
+    points: Callable[[Floats, Floats], Line],
+    shaded: CurveBand | None,
+    legend: str,
+    **style: Any,
+) -> None:
+    """Draw the curve of the mean predictions with its band, or that of each repeat."""
+    scores = result.scores
+    if shaded is not None:
+        rows, predicted = averaged(scores, rank=True)
+        line = points(scores.y[rows].astype(float), predicted)
+        draw_band(ax, shaded, draw_curve(ax, *line, legend, **style))
+        return
+    parts = [scores.by_record(where, rank=True) for where in scores.by_repeat]
+    lines = [points(scores.y[rows], scores.to_rank(each)) for rows, each in parts]
+    draw_lines(ax, lines, legend, **style)

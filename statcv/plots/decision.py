@@ -57,27 +57,14 @@ def plot_decision(
 
     Parameters
     ----------
-    *results : CVResult, mapping of str to CVResult, or Comparison
-        One result, or several results for the same records, which are named by their
-        differences; or a mapping of names to results. The outcome must be binary, and
-        the predictions must be probabilities.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; those of a new figure by default.
-    by : str or array-like, optional
-        Grouping of the records of one result, with one curve per group: a column of the
-        data, or one value per row of it.
+    *results, ax, by, level
+        As in :func:`plot_roc`, with predictions that are probabilities. Several results
+        must be for the same records.
     thresholds : array_like, optional
         Thresholds, at least 0 and below 1. By default they end at 0.99, or where fewer
         than 10 records (or a twentieth of few) are treated: beyond, a single false
         positive changes the net benefit by t / (1 − t) / n, and the curve jumps. It is
         best to draw only the range that is clinically plausible.
-    level : float, default 0.95
-        Confidence level of the band.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The Axes.
 
     Raises
     ------
@@ -101,7 +88,7 @@ def plot_decision(
     >>> res = scv.cv("GRADE ~ GPA + PSI", df, scheme="rloocv", seed=1)
     >>> ax = scv.plots.plot_decision(res)
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['rloocv × 20', '95% band, pointwise', 'treat all', 'treat none']
+    ['model', '95% band, pointwise', 'treat all', 'treat none']
     """
     named = named_results(results, "plot_decision", by=by)
     given = None if thresholds is None else np.sort(np.atleast_1d(thresholds))
@@ -127,8 +114,8 @@ def plot_decision(
             clusters=records.clusters,
             level=level,
         )
-        mark = "s" if len(where) == 1 else ""
-        colour = draw_curve(ax, where, curve.net_benefit, name, marker=mark)
+        mark, label = "s" if len(where) == 1 else "", name or "model"
+        colour = draw_curve(ax, where, curve.net_benefit, label, marker=mark)
         if not np.isnan(curve.lower).all():
             shade(ax, where, curve.lower, curve.upper, colour, pointwise(level))
         top = max(top, _height(curve))

@@ -24,11 +24,11 @@ from statcv.plots.base import (
     draw_level,
     new_axes,
     predictions_said,
-    written,
+    with_ends,
 )
 from statcv.plots.legend import CURVE
 from statcv.plots.protocol import ComparedResults, how_averaged
-from statcv.words import p_in_words, percent, with_interval
+from statcv.words import p_in_words, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,15 +63,6 @@ class DrawnPair:
         """The mean prediction of each record in both results."""
         first, second = (self.compared.records.predictions[one] for one in self.names)
         return first, second
-
-    @property
-    def drawn(self) -> float:
-        """The difference that the picture shows, which may be stated in another way."""
-        if len(self.changes):
-            return float(self.changes.mean())
-        first, second = self.read
-        metric, y = self.compared.metric, self.compared.records.y
-        return metric(y, second) - metric(y, first)
 
 
 def read_pair(comparison: Contrasts, pair: tuple[str, str] | None) -> DrawnPair:
@@ -143,7 +134,6 @@ def check_drawable(metric: Metric) -> None:
 
 MOST_POINTS = 200  # largest number of records that are drawn as points, not as a line
 TINY = 1e-12  # difference in loss below which it is due to rounding
-ROUNDING = 1e-9  # difference in area below which it is due to rounding
 SHORT = 24  # longest names, in characters, that share a line
 
 
@@ -163,9 +153,8 @@ def plot_difference(
     function's defaults if two results are given. For auROC the plot shows the
     difference in sensitivity at each false positive rate, with a pointwise band from a
     bootstrap that draws the same records (or whole clusters) for both curves. The
-    curves are based on the mean prediction of each record. If the difference that is
-    tested is stated in another way (per fold, paired, or in each repeat), the title
-    also gives the area between the line and zero. For a mean over records, such as the
+    curves are based on the mean prediction of each record, also where the difference
+    that is tested is a mean over folds or repeats. For a mean over records, such as the
     Brier score, the plot shows the contributions of the records to the difference, in
     increasing order, and their mean with its interval as a horizontal band.
 
@@ -176,7 +165,6 @@ def plot_difference(
     second : CVResult, optional
         The other result, for the same records.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on; those of a new figure by default.
     metric : str, optional
         The metric by which two results are compared; the default of
         :func:`statcv.compare` unless given.
@@ -187,11 +175,6 @@ def plot_difference(
         Confidence level of the interval of two results.
     n_boot : int, optional
         Number of bootstrap samples of the band; 2000 by default.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The Axes.
 
     Raises
     ------
@@ -211,7 +194,7 @@ def plot_difference(
     >>> compared = scv.compare(small=a, large=b, test="delong")
     >>> ax = scv.plots.plot_difference(compared)
     >>> ax.get_title().splitlines()[0]
-    'large minus small: difference in auROC (per fold) 0.058 (−0.110 to 0.226)'
+    'large minus small: difference in auROC 0.06 (−0.11 to 0.23)'
     """
     check_types(plot_difference, locals())
     check_level(level)
@@ -270,7 +253,7 @@ def _draw_records(ax: Axes, found: DrawnPair) -> None:
     ordered = np.sort(found.changes[np.isfinite(found.changes)])
     draw_level(ax, 0)
     compared, test = found.compared, found.test
-    named = "mean (per fold)" if compared.how == "per_fold" else "mean"
+    named = "mean over folds" if compared.how == "per_fold" else "mean"
     if not np.isnan([test.lower, test.upper]).any():
         ax.axhspan(test.lower, test.upper, color=COLOURS[1], alpha=0.2, linewidth=0)
         named += f", {percent(compared.level)} interval"
@@ -306,25 +289,19 @@ def _counted(each: Floats, found: DrawnPair) -> str:
 
 def _title(found: DrawnPair) -> str:
     """Return the title: the difference with its test, and what is drawn."""
-    (first, second), test = found.names, found.test
+    (first, second), compared, test = found.names, found.compared, found.test
     what = f"{second} minus {first}"
     what = f"{what}: " if len(what) <= SHORT else f"{what}\n"
-    value, no_interval = "has no value", np.isnan([test.lower, test.upper]).any()
-    if not np.isnan(test.difference):
-        ends = (written(test.lower), written(test.upper))
-        value = with_interval(
-            written(test.difference), *(("–", "–") if no_interval else ends)
-        )
-    lines = [f"{what}difference in {found.compared.stated} {value}"]
-    if not np.isnan(test.difference):
-        said = (
-            f"{'no interval, ' if no_interval else 'by '}{found.compared.method.title}"
-        )
-        known = not np.isnan(test.p_value)
-        lines.append(said + f", {p_in_words(test.p_value, '.2g')}" * known)
-    results = [found.compared.results[name] for name in found.names]
+    what += f"difference in {compared.metric.label}"
+    results = [compared.results[name] for name in found.names]
     drawn = predictions_said(*(how_averaged(one.scores) for one in results))
-    if not abs(found.drawn - test.difference) <= ROUNDING:
-        area = "" if np.isnan(found.drawn) else f", area {written(found.drawn)}"
-        drawn = f"drawn: {drawn}{area}"
-    return "\n".join([*lines, drawn])
+    if compared.how != "pooled":
+        drawn = f"drawn: {drawn}"
+    if np.isnan(test.difference):
+        return f"{what} has no value\n{drawn}"
+    ends = (test.lower, test.upper)
+    said = "no interval, " if np.isnan(ends).any() else "by "
+    said += compared.method.title
+    if not np.isnan(test.p_value):
+        said += f", {p_in_words(test.p_value, '.2g')}"
+    return f"{what} {with_ends(test.difference, ends)}\n{said}\n{drawn}"

@@ -249,6 +249,15 @@ def draw_legend(
     fitting(ax).legend = FittedLegend(ax, place, handles, title)
 
 
+def name_rows(ax: Axes, names: Sequence[str], beside: Sequence[str]) -> None:
+    """Name rows, the first at the top, and write a text at the right of each."""
+    own, across = fitting(ax), ax.get_yaxis_transform()
+    look: dict[str, Any] = {"va": "center", "fontsize": "small", "transform": across}
+    own.names = tuple(names)
+    own.side = [ax.text(1.02, row, text, **look) for row, text in enumerate(beside)]
+    ax.set_yticks(range(len(names)), own.names)
+
+
 def say(ax: Axes, words: str) -> Axes:
     """Write in the middle of Axes, which have no ticks, why nothing is drawn."""
     fitting(ax)

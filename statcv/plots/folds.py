@@ -28,12 +28,7 @@ from statcv.plots.fold_image import (
     rgb,
     strata_bands,
 )
-from statcv.plots.splits import (
-    Shown,
-    class_colours,
-    plan_and_response,
-    shown_splits,
-)
+from statcv.plots.splits import Shown, class_colours, plan_and_response, shown_splits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,7 +63,6 @@ def plot_folds(
         Repeat to draw, from 1. The default is the first repeat; if each repeat is a
         single split (``montecarlo``, ``bootstrap``), all are drawn side by side.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on; those of a new figure by default.
     sites : array_like, optional
         Site of each record of the plan. Records are sorted by site first, with a line
         between sites and their names at the left.
@@ -76,11 +70,6 @@ def plot_folds(
         Identity of each record of the plan, such as the number of a person; duplicates
         share it. A cross marks a held-out record with a duplicate in the training
         set of the same fold, which reveals its outcome.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The Axes.
 
     Raises
     ------

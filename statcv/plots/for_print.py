@@ -24,7 +24,7 @@ STYLES: dict[str, dict[str, Any]] = {
         "pdf.fonttype": 42,
         "ps.fonttype": 42,
         "svg.fonttype": "none",
-    },
+    }
 }
 
 

@@ -11,15 +11,21 @@ import pandas as pd
 from statcv.arguments import check_types, described, is_list, is_number
 from statcv.errors import ArgumentError
 from statcv.inference.paired.records import is_result
-from statcv.plots.base import COLOURS, GREY, axes_of_rows, written
-from statcv.plots.fit import fitting
+from statcv.plots.base import (
+    COLOURS,
+    GREY,
+    axes_of_rows,
+    short_scheme,
+    with_ends,
+    written,
+)
+from statcv.plots.fit import name_rows
 from statcv.plots.forest_rows import Row, read_rows, summary_row
 from statcv.plots.protocol import Combined, Drawn, named_results
-from statcv.words import with_interval
+from statcv.words import shared_digits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.text import Text
 
 DIAMOND = COLOURS[1]
 
@@ -51,7 +57,6 @@ def plot_forest(
         beside the names, and a column ``weight``, to which the areas of the marks are
         proportional.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on; those of a new figure by default.
     metric, how : str, optional
         Arguments of ``result.estimate``, for results. For a table, ``metric`` selects
         the rows of one metric, by default the first.
@@ -70,11 +75,6 @@ def plot_forest(
     xlim : tuple of float, optional
         Limits of the axis; by default the axis includes all finite limits.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The Axes.
-
     Raises
     ------
     ArgumentError, ArgumentTypeError
@@ -90,7 +90,7 @@ def plot_forest(
     >>> b = a.update(formula=". ~ . + PSI")
     >>> ax = scv.plots.plot_forest({"GPA": a, "GPA and PSI": b})
     >>> ax.get_xlabel()
-    'auROC (paired)'
+    'auROC'
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['GPA', 'GPA and PSI']
     """
@@ -103,20 +103,18 @@ def plot_forest(
     names_of_rows = [row.name for row in found.rows]
     names_of_rows += [] if diamond is None else ["summary"]
     ax = axes_of_rows(ax, len(names_of_rows), 0.38, width=6.4)
-    own = fitting(ax)
-    own.names, own.side = tuple(names_of_rows), []
     if np.isfinite(line):
         ax.axvline(line, color=GREY, linewidth=0.9, linestyle=":", zorder=0)
-    digits = _digits(found.rows)
     for place, row in enumerate(found.rows):
         _draw_row(ax, row, place, low, high, _area(row, found.rows))
-        own.side.append(_write(ax, place, _said(row, digits)))
     last = len(names_of_rows) - 1
     if diamond is not None:
         ax.axhline(last - 0.5, color=GREY, linewidth=0.6)
         _draw_diamond(ax, diamond, last, low, high)
-        own.side.append(_write(ax, last, _said(diamond, digits)))
-    ax.set_yticks(range(last + 1), names_of_rows)
+    ends = [[row.lower for row in found.rows], [row.upper for row in found.rows]]
+    digits = shared_digits(*ends)
+    every = [*found.rows, *([] if diamond is None else [diamond])]
+    name_rows(ax, names_of_rows, [_said(row, digits) for row in every])
     ax.tick_params(axis="y", length=0, pad=8)
     ax.set(xlim=(low, high), ylim=(last + 0.6, -0.6), xlabel=found.label)
     for side in ("left", "right", "top"):
@@ -129,14 +127,12 @@ def _given(estimates: tuple[Any, ...]) -> Any:
     """Return what is drawn: one argument, or the results among several by name."""
     if len(estimates) == 1 and not is_result(estimates[0]):
         return estimates[0]
-    return named_results(estimates, "plot_forest")
+    named = named_results(estimates, "plot_forest")
+    return {name or short_scheme(one.plan): one for name, one in named.items()}
 
 
 def _limits(
-    rows: list[Row],
-    diamond: Row | None,
-    line: float,
-    xlim: tuple[float, float] | None,
+    rows: list[Row], diamond: Row | None, line: float, xlim: tuple[float, float] | None
 ) -> tuple[float, float]:
     """Return the limits of the axis, which by default include all finite values."""
     if xlim is not None:
@@ -195,40 +191,14 @@ def _area(row: Row, rows: list[Row]) -> float:
     return 12.0 + 108.0 * row.weight / float(np.nanmax(weights))
 
 
-def _write(ax: Axes, place: int, text: str) -> Text:
-    return ax.text(
-        1.02,
-        place,
-        text,
-        transform=ax.get_yaxis_transform(),
-        va="center",
-        fontsize="small",
-    )
-
-
-def _digits(rows: list[Row]) -> int:
-    """Return the number of decimals that the widths of the intervals justify."""
-    widths = np.array([row.upper - row.lower for row in rows])
-    widths = widths[np.isfinite(widths) & (widths > 0)]
-    if not len(widths):
-        return 3
-    return int(np.clip(1 - np.floor(np.log10(np.median(widths))), 0, 5))
-
-
 def _said(row: Row, digits: int) -> str:
     """Return an estimate with its intervals as text."""
     if np.isnan(row.estimate):
         return "no value"
-    said = written(row.estimate, digits)
+    said = with_ends(row.estimate, (row.lower, row.upper), digits)
     if np.isnan([row.lower, row.upper]).any():
         said += ", no interval"
-    else:
-        said = with_interval(
-            said, *(written(e, digits) for e in (row.lower, row.upper))
-        )
     if not np.isnan(row.prediction_lower):
-        low, high = (
-            written(e, digits) for e in (row.prediction_lower, row.prediction_upper)
-        )
-        said += f"\nprediction {low} to {high}"
+        ends = (row.prediction_lower, row.prediction_upper)
+        said += f"\nprediction {' to '.join(written(end, digits) for end in ends)}"
     return said

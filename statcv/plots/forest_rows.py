@@ -10,21 +10,13 @@ import numpy as np
 import pandas as pd
 
 from statcv.errors import ArgumentError, ArgumentTypeError, ColumnError, suggestion
-from statcv.inference import Estimate
+from statcv.inference import COMBINED, Estimate
 from statcv.metrics import METRICS
 from statcv.plots.protocol import Combined, ComparedResults
-from statcv.words import percent, stated
+from statcv.words import percent
 
 NUMBERS = ("estimate", "difference", "lower", "upper", "se", "n", "weight")
-NOT_NAMES = {
-    *NUMBERS,
-    "metric",
-    "how",
-    "interval",
-    "caveat",
-    "n_folds",
-    "n_undefined",
-}
+NOT_NAMES = {*NUMBERS, "metric", "how", "interval", "caveat", "n_folds", "n_undefined"}
 
 
 @dataclass(frozen=True)
@@ -79,11 +71,7 @@ class ForestRows:
 
 
 def read_rows(
-    estimates: Any,
-    metric: str | None,
-    how: str | None,
-    level: float,
-    names: str | None,
+    estimates: Any, metric: str | None, how: str | None, level: float, names: str | None
 ) -> ForestRows:
     """Return the rows of a comparison, a table, or estimates by name.
 
@@ -129,7 +117,9 @@ def _of_comparison(comparison: ComparedResults) -> ForestRows:
     table = comparison.differences[["first", "second", "difference", "lower", "upper"]]
     rows = _of_table(table, None, None).rows
     title = f"Paired differences, {percent(comparison.level)} intervals"
-    return ForestRows(rows, f"difference in {comparison.stated}", title, 0.0)
+    return ForestRows(
+        rows, f"difference in {comparison.contrasts.metric.label}", title, 0.0
+    )
 
 
 def _of_combined(combined: Combined) -> ForestRows:
@@ -185,8 +175,6 @@ def _one_metric(
         )
     table = table[table["metric"] == chosen]
     label = METRICS[chosen].label if chosen in METRICS else str(chosen)
-    if "how" in table and table["how"].nunique() == 1:
-        label = stated(label, str(table["how"].iloc[0]))
     return label, table
 
 
@@ -243,25 +231,18 @@ def _of_mapping(
             f"the estimates are of {' and '.join(sorted(labels))}, which do not share "
             "an axis; choose one with metric=."
         )
-    hows = {value.how.replace("_", " ") for value in known}
-    methods = {value.method for value in known if not np.isnan(value.lower)}
+    hows = {value.how for value in known}
     rows = [_row(_with_how(name, value, hows), value) for name, value in found.items()]
     label = next(iter(labels), "estimate")
-    no_skill = _no_skill(label)
-    if len(hows) == 1:
-        label += f" ({next(iter(hows))})"
-    title = ""
-    levels = {value.level for value in known}
-    if len(levels) == 1 and methods:
-        title = f"{percent(levels.pop())} intervals"
-        title += f" by {next(iter(methods))}" if len(methods) == 1 else ""
-    return ForestRows(rows, label, title, no_skill)
+    levels = {value.level for value in known if not np.isnan(value.lower)}
+    title = f"{percent(*levels)} intervals" if len(levels) == 1 else ""
+    return ForestRows(rows, label, title, _no_skill(label))
 
 
 def _with_how(name: str, value: Any, hows: set[str]) -> str:
-    if len(hows) < 2 or not isinstance(value, Estimate):
-        return name
-    return stated(name, value.how)
+    """Return the name of a row, with how folds are combined if rows differ in that."""
+    told = isinstance(value, Estimate) and len(hows) > 1
+    return f"{name} ({COMBINED.get(value.how, value.how)})" if told else name
 
 
 def _row(name: str, value: Any) -> Row:

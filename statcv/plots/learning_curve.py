@@ -9,13 +9,7 @@ import pandas as pd
 from statcv.arguments import check_types
 from statcv.errors import MetricError, suggestion
 from statcv.inference import Readable
-from statcv.plots.base import (
-    COLOURS,
-    draw_curve,
-    draw_legend,
-    new_axes,
-    short_scheme,
-)
+from statcv.plots.base import COLOURS, draw_curve, draw_legend, new_axes, short_scheme
 from statcv.plots.protocol import Drawn, named_results
 
 if TYPE_CHECKING:
@@ -43,12 +37,6 @@ def plot_learning_curve(
         Name of the metric in the model, such as XGBoost's ``"logloss"``; the first
         metric by default.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on; those of a new figure by default.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The Axes.
 
     Raises
     ------

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError
 from statcv.inference import HTest, Readable
-from statcv.plots.base import COLOURS, GREY, draw_legend, ink, new_axes
+from statcv.plots.base import COLOURS, GREY, draw_bars, draw_legend, ink, new_axes
 from statcv.words import p_in_words, plural
 
 if TYPE_CHECKING:
@@ -32,12 +32,6 @@ def plot_permutation(test: HTest | Readable, ax: Axes | None = None) -> Axes:
         Permutation test, from ``result.test()``. For a result the test is computed
         first, for the headline and with the default number of permutations.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on; those of a new figure by default.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The Axes.
 
     Raises
     ------
@@ -60,15 +54,7 @@ def plot_permutation(test: HTest | Readable, ax: Axes | None = None) -> Axes:
         raise ArgumentError(f"there is nothing to draw: {why}.")
     ax = new_axes(ax)
     counts, edges = np.histogram(values, _bins(values))
-    ax.bar(
-        edges[:-1],
-        counts,
-        np.diff(edges),
-        align="edge",
-        color=COLOURS[5],
-        edgecolor="white",
-        linewidth=0.5,
-    )
+    draw_bars(ax, edges, counts, COLOURS[5])
     if test.label.startswith("auROC"):
         ax.axvline(0.5, color=GREY, linewidth=1.2, linestyle=":", label="0.5")
     ax.axvline(test.null, color=ink(), ls="--", lw=1.2, label=f"mean {test.null:.3f}")

@@ -9,22 +9,15 @@ import numpy as np
 from statcv.arguments import check_level, check_types, one_of
 from statcv.errors import ArgumentError
 from statcv.inference import Readable
-from statcv.metrics import auprc, pr_band, pr_curve
-from statcv.plots.base import (
-    draw_band,
-    draw_curve,
-    draw_legend,
-    draw_level,
-    has_curves,
-    new_axes,
-)
+from statcv.metrics import pr_band, pr_curve
+from statcv.plots.base import draw_legend, draw_level, has_curves, new_axes
 from statcv.plots.curves import (
     Floats,
     Line,
     band_method,
     curve_label,
     curve_title,
-    draw_repeats,
+    draw_kind,
     how_drawn,
 )
 from statcv.plots.protocol import Drawn, named_results, records_of
@@ -47,38 +40,22 @@ def plot_pr(
 ) -> Axes:
     """Draw the precision-recall curve of the pooled held-out predictions.
 
-    There is one line per repeat. With a band there is one curve of the predictions
-    averaged over repeats, and the legend gives its area. The dotted line is the share
-    of positives, which is the precision of a model without skill.
+    There is one line per repeat; with a band there is one curve of the predictions
+    averaged over repeats. The dotted line is the share of positives, which is the
+    precision of a model without skill. The legend is that of :func:`plot_roc`.
 
     Parameters
     ----------
-    *results : CVResult, mapping of str to CVResult, or Comparison
-        One result for a binary outcome, or several, which are named by their
-        differences; or a mapping of names to results.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; those of a new figure by default. Further calls with the same
-        Axes add curves.
-    label : str, optional
-        Name of a single curve in the legend; the scheme by default.
-    by : str or array-like, optional
-        Grouping of the records of one result, with one curve per group: a column of the
-        data, or one value per row of it.
+    *results, ax, label, by, level
+        As in :func:`plot_roc`.
     band : bool or "pointwise", default False
         Whether to shade a confidence band, whose level holds at each recall separately.
         It is a bootstrap of the records of each class, or of whole clusters, and takes
         the fits and the share of positives as given.
-    level : float, default 0.95
-        Confidence level of the band.
     method : {"average_precision", "trapezoid"}
         Area in the legend, with points joined accordingly: by steps, beginning at the
         first true positive; or by straight lines, beginning at recall 0 and precision
         1.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The Axes.
 
     Raises
     ------
@@ -104,8 +81,7 @@ def plot_pr(
             "no simultaneous band is known for a precision-recall curve; use "
             "band='pointwise'."
         )
-    named = named_results(results, "plot_pr", label, by)
-    for name, result in named.items():
+    for name, result in named_results(results, "plot_pr", label, by).items():
         ax = _add_pr(result, ax, name, shading, level, method)
     assert ax is not None  # there is at least one result
     return ax
@@ -114,38 +90,28 @@ def plot_pr(
 def _add_pr(
     result: Readable,
     ax: Axes | None,
-    label: str,
+    name: str,
     shading: str | None,
     level: float,
-    method: Literal["average_precision", "trapezoid"],
+    method: str,
 ) -> Axes:
     """Add the precision-recall curve of a result."""
     records = records_of(result, "a precision-recall curve", rank=True)
-    ax = new_axes(ax)
+    ax, by_steps = new_axes(ax), method == "average_precision"
     if not has_curves(ax):
         draw_level(ax, float(np.mean(records.y)))
-
-    metric, by_steps = AREAS[method], method == "average_precision"
 
     def points(y: Floats, score: Floats) -> Line:
         curve = pr_curve(y, score)
         return curve.steps if by_steps else (curve.recall, curve.precision)
 
+    given, clusters = (records.y, records.predicted), records.clusters
+    shaded = None
+    if shading is not None:
+        shaded = pr_band(*given, level=level, clusters=clusters, seed=result.seed)
+    legend = curve_label(result, AREAS[method], name, level)
     style = {"drawstyle": "steps-pre"} if by_steps else {}
-    if shading is None:
-        draw_repeats(result, ax, points, curve_label(result, metric, label), **style)
-    else:
-        shaded = pr_band(
-            records.y,
-            records.predicted,
-            level=level,
-            clusters=records.clusters,
-            seed=result.seed,
-        )
-        area = auprc(records.y, records.predicted, method=method)
-        named = curve_label(result, metric, label, area)
-        line = points(records.y.astype(float), records.predicted)
-        draw_band(ax, shaded, draw_curve(ax, *line, named, **style))
+    draw_kind(result, ax, points, shaded, legend, **style)
     ax.set(
         xlabel="recall (sensitivity)",
         ylabel="precision",

@@ -11,6 +11,7 @@ from statcv.errors import OutcomeError
 from statcv.inference import Readable
 from statcv.plots.base import (
     COLOURS,
+    draw_bars,
     draw_diagonal,
     draw_level,
     ink,
@@ -42,12 +43,6 @@ def plot_predicted(*results: Drawn, ax: Axes | None = None) -> Axes:
     *results : CVResult
         One result for a binary or continuous outcome.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on; those of a new figure by default.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The Axes.
 
     Raises
     ------
@@ -172,7 +167,8 @@ def draw_error_distribution(result: Readable, ax: Axes) -> None:
     predicted, y = _read(result)
     errors = y - predicted
     bins = int(np.clip(np.sqrt(len(errors)), 8, 40))
-    ax.hist(errors, bins, color=COLOURS[5], edgecolor="white", linewidth=0.5)
+    counts, edges = np.histogram(errors, bins)
+    draw_bars(ax, edges, counts, COLOURS[5])
     low, middle, high = np.quantile(errors, [0.25, 0.5, 0.75])
     digits = int(np.clip(2 - np.floor(np.log10(max(np.ptp(errors), 1e-9))), 0, 5))
     said = f"{written(low, digits)} to {written(high, digits)}"

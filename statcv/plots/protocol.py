@@ -31,7 +31,7 @@ from statcv.inference.estimates.groups import groups_of
 from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
 from statcv.inference.paired.contrasts import Contrasts
 from statcv.inference.paired.records import is_result, name_results
-from statcv.plots.base import EXTERNAL, require_binary, short_scheme
+from statcv.plots.base import EXTERNAL, require_binary
 from statcv.words import joined, plural
 
 
@@ -94,7 +94,7 @@ def named_results(
     function : str
         Name of the plot in error messages.
     label : str, optional
-        Name of a single result; its scheme unless given.
+        Name of a single result, which has none unless given.
     by : str or array-like, optional
         Grouping of the records of a single result, of which each group is then drawn.
 
@@ -139,7 +139,7 @@ def named_results(
         return in_groups(next(iter(named.values()), first), by)
     if not named and len(listed) > 1:
         return name_results(listed)
-    return named or {label or short_scheme(first.plan): first}
+    return named or {label or "": first}
 
 
 def one_result(results: Sequence[Any], function: str, instead: str) -> Readable:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from statcv.arguments import check_level
+from statcv.arguments import check_level, described, is_number
 from statcv.errors import ArgumentError
 from statcv.inference import Readable
 from statcv.plots.base import EXTERNAL, figure_width
@@ -35,12 +35,17 @@ from statcv.plots.roc import plot_roc
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
 Draw = Callable[..., Any]
+STACKED = 5.0  # width in inches below which the plots stand one below the other
+NARROWEST = 2.0  # inches
 
 
-def plot_referee(*results: Drawn, by: Any = None, level: float = 0.95) -> NDArray[Any]:
+def plot_referee(
+    *results: Drawn, by: Any = None, level: float = 0.95, width: float | None = None
+) -> NDArray[Any]:
     """Draw the four plots that a referee asks for; ``result.plot()`` calls this.
 
     For two classes these are the four that the STRATOS initiative recommends as
@@ -56,10 +61,8 @@ def plot_referee(*results: Drawn, by: Any = None, level: float = 0.95) -> NDArra
     each class against the others, the table of observed and predicted classes, and the
     probability of the observed class of each record.
 
-    The title of the figure describes what was held out. Each record counts once. Its
-    predictions are averaged over repeats, as the titles say. At another size
-    (``axes[0, 0].figure.set_size_inches``) all texts are fitted again; the figure is
-    legible from a width of five inches.
+    The title of the figure describes the model and what was held out. Each record
+    counts once. Its predictions are averaged over repeats, as the titles say.
 
     Parameters
     ----------
@@ -70,6 +73,9 @@ def plot_referee(*results: Drawn, by: Any = None, level: float = 0.95) -> NDArra
         :func:`plot_roc`.
     level : float, default 0.95
         Confidence level of the bands and intervals.
+    width : float, optional
+        Width of the figure in inches. Below 5 inches the four plots stand one below
+        the other.
 
     Returns
     -------
@@ -79,7 +85,8 @@ def plot_referee(*results: Drawn, by: Any = None, level: float = 0.95) -> NDArra
     Raises
     ------
     ArgumentError
-        If several results, or groups, do not have two classes.
+        If several results, or groups, do not have two classes, or the figure is
+        narrower than 2 inches.
     ArgumentTypeError
         If Axes are given.
 
@@ -107,19 +114,34 @@ def plot_referee(*results: Drawn, by: Any = None, level: float = 0.95) -> NDArra
         )
     import matplotlib.pyplot as plt
 
-    width = 2 * figure_width(4.4)
-    figure, axes = plt.subplots(2, 2, figsize=(width, width), layout="constrained")
+    wide = 2 * figure_width(4.4) if width is None else width
+    if not (is_number(wide) and wide >= NARROWEST):
+        raise ArgumentError(
+            f"width must be {NARROWEST} inches or more, not {described(wide)}."
+        )
+    figure, axes = _grid(plt.figure(layout="constrained"), wide)
     panels = PANELS[first.design.outcome.kind](named, level)
     for draw, ax in zip(panels, axes.flat, strict=True):
         fitting(ax)
         draw(ax=ax)
-    said = f"{first.design.formula.text}: {first.learner.label}; {first.rows}"
+    model, scheme = first.in_words
     if len(named) > 1 and by is None:
-        said = " and ".join(named)
-    lines = [said, first.plan.sentence, *_shared(list(axes.flat))]
+        model = " and ".join(named)
+    lines = [model, f"{scheme}; {first.rows}", *_shared(list(axes.flat))]
     title = figure.suptitle("\n".join(lines), fontsize="medium", wrap=True)
     fitting(axes[0, 0]).above = (title,)
     return np.asarray(axes)
+
+
+def _grid(figure: Figure, wide: float) -> tuple[Figure, NDArray[Any]]:
+    """Return four Axes: in two rows, or one below the other with a margin each."""
+    if wide >= STACKED:
+        figure.set_size_inches(wide, wide)
+        return figure, np.asarray(figure.subplots(2, 2))
+    figure.set_size_inches(wide, 4.2 * wide)
+    grid = figure.add_gridspec(4, 1)
+    cells = [grid[row].subgridspec(1, 1)[0] for row in range(4)]
+    return figure, np.array(list(map(figure.add_subplot, cells))).reshape(2, 2)
 
 
 def _shared(axes: list[Axes]) -> list[str]:

@@ -11,6 +11,7 @@ from statcv.arguments import check_whole
 from statcv.plots.base import (
     COLOURS,
     GREY,
+    draw_bars,
     draw_legend,
     ink,
     new_axes,
@@ -47,15 +48,9 @@ def plot_risk(*results: Drawn, ax: Axes | None = None, bins: int | None = None) 
         One result for a binary outcome. Scores that are not probabilities are drawn
         unchanged.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on; those of a new figure by default.
     bins : int, optional
         Number of bars per class; by default about the square root of the number of
         records, between 10 and 40.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The Axes.
 
     Raises
     ------
@@ -87,16 +82,8 @@ def plot_risk(*results: Drawn, ax: Axes | None = None, bins: int | None = None) 
         own = predicted[y == code]
         share = np.histogram(own, edges)[0] / max(len(own), 1)
         tallest[code] = float(share.max())
-        ax.bar(
-            edges[:-1],
-            side * share,
-            np.diff(edges),
-            align="edge",
-            color=COLOURS[code],
-            edgecolor="white",
-            linewidth=0.5,
-            label=f"{outcome.name} = {outcome.levels[code]} (n = {len(own)})",
-        )
+        label = f"{outcome.name} = {outcome.levels[code]} (n = {len(own)})"
+        draw_bars(ax, edges, side * share, COLOURS[code], label)
     if not scores.decided:
         _draw_threshold(ax, scores.threshold, 0.5 if scores.probabilities else 0.0)
     room = 0.05 * sum(tallest)

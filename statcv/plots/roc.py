@@ -10,7 +10,7 @@ from statcv.arguments import check_level, check_types
 from statcv.errors import ArgumentError
 from statcv.inference import Readable
 from statcv.inference.estimates.pairs import ConcordantPairs
-from statcv.metrics import auroc, paired_roc, paired_roc_band, roc_band, roc_curve
+from statcv.metrics import paired_roc, paired_roc_band, roc_band, roc_curve
 from statcv.plots.base import (
     draw_band,
     draw_curve,
@@ -26,8 +26,8 @@ from statcv.plots.curves import (
     band_method,
     curve_label,
     curve_title,
+    draw_kind,
     draw_lines,
-    draw_repeats,
     how_drawn,
 )
 from statcv.plots.protocol import Drawn, named_results, placed_pairs, records_of
@@ -46,21 +46,19 @@ def plot_roc(
 ) -> Axes:
     """Draw the ROC curve of the held-out predictions, of one or several results.
 
-    There is one line per repeat, of the pooled predictions of that repeat. The legend
-    gives the area under the curve (with several repeats, the mean area), which is the
-    pooled auROC, and also the headline estimate if that is a different one.
-
-    With a band there is one curve of the predictions averaged over repeats, and the
-    legend gives its area.
+    There is one line per repeat, of the pooled predictions of that repeat; with a band
+    there is one curve of the predictions averaged over repeats. The legend gives the
+    headline estimate, as ``print(result)`` does, and its interval if there is one
+    result. If the headline is a mean over folds, or is from pairs that one fit
+    predicts, the area under the pooled curve may differ slightly.
 
     Under ``"leave_pair_out"`` only records held out by the same fit are compared, and a
     record has no score of its own. The curve is then the distribution function of the
     placement values (``statcv.metrics.paired_roc``), where the placement value of
     a positive record is the share of its pairs in which the negative record ranks
-    higher; the area under the curve is the headline. Under
+    higher. Under
     ``"tournament_leave_pair_out"`` the score of a record is the share of all its pairs
-    that it won (Montoya Perez et al. 2019); the area is pooled, and somewhat too low
-    for noise.
+    that it won (Montoya Perez et al. 2019).
 
     Parameters
     ----------
@@ -68,10 +66,10 @@ def plot_roc(
         One result for a binary outcome, or several, which are named by their
         differences; or a mapping of names to results.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on; those of a new figure by default. Further calls with the same
-        Axes add curves.
+        Axes to draw on, to which further calls add curves; those of a new figure by
+        default.
     label : str, optional
-        Name of a single curve in the legend; the scheme by default.
+        Name of a single curve in the legend.
     by : str or array-like, optional
         Grouping of the records of one result, with one curve per group: a column of the
         data, or one value per row of it.
@@ -82,12 +80,7 @@ def plot_roc(
         Kolmogorov-Smirnov bands of both classes), and the band is wide. Both take the
         fits as given.
     level : float, default 0.95
-        Confidence level of the band.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The Axes.
+        Confidence level of the band and the interval.
 
     Raises
     ------
@@ -103,67 +96,46 @@ def plot_roc(
     >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
     >>> ax = scv.plots.plot_roc(res, band=True, label="four folds")
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['four folds: auROC 0.835 (per fold 0.833)', '95% band, pointwise']
+    ['four folds: auROC 0.83', '95% band, pointwise']
     """
     check_types(plot_roc, locals())
     check_level(level)
-    named = named_results(results, "plot_roc", label, by)
-    for name, result in named.items():
+    for name, result in named_results(results, "plot_roc", label, by).items():
         ax = _add_roc(result, ax, name, band, level)
     assert ax is not None  # there is at least one result
     return ax
 
 
 def _add_roc(
-    result: Readable, ax: Axes | None, label: str, band: Band, level: float
+    result: Readable, ax: Axes | None, name: str, band: Band, level: float
 ) -> Axes:
     """Add the ROC curve of a result."""
     records = records_of(result, "a ROC curve", rank=True)
-    method = band_method(band)
-    if method == "simultaneous" and records.clusters is not None:
-        raise ArgumentError(
-            "a simultaneous band takes the records as independent, but some belong to "
-            "one cluster; use band='pointwise', which draws whole clusters."
-        )
-    pairs = placed_pairs(result.scores)
-    if method == "simultaneous" and pairs is not None:
-        raise ArgumentError(
-            "no simultaneous band is known for records that are compared in pairs; use "
-            "band='pointwise'."
-        )
+    method, pairs = band_method(band), placed_pairs(result.scores)
+    why = ""
+    if records.clusters is not None:
+        why = "takes the records as independent, but some belong to one cluster"
+    elif pairs is not None:
+        why = "is not known for records that are compared in pairs"
+    if method == "simultaneous" and why:
+        raise ArgumentError(f"a simultaneous band {why}; use band='pointwise'.")
     ax = new_axes(ax)
     if not has_curves(ax):
         draw_diagonal(ax)
+    legend, how = curve_label(result, "auroc", name, level), how_drawn(result, method)
+    drawn: dict[str, Any] = {"level": level, "clusters": records.clusters}
+    drawn["seed"] = result.seed
     if pairs is not None:
-        _draw_pairs(result, ax, pairs, label, None if method is None else level)
-        return _finished_roc(ax, _how_paired(result, method))
-
-    def points(y: Floats, score: Floats) -> Line:
-        curve = roc_curve(y, score)
-        return curve.fpr, curve.tpr
-
-    if method is None:
-        draw_repeats(result, ax, points, curve_label(result, "auroc", label))
+        _draw_pairs(ax, pairs, legend, None if method is None else drawn)
+        repeats = len(result.scores.by_repeat)
+        how = "by repeat" if method is None else f"over {repeats} repeats"
+        how = f"compared in pairs {how if repeats > 1 else ''}".strip()
     else:
-        clusters = None if method == "simultaneous" else records.clusters
-        seed = None if method == "simultaneous" else result.seed
-        shaded = roc_band(
-            records.y,
-            records.predicted,
-            level=level,
-            method=method,
-            clusters=clusters,
-            seed=seed,
-        )
-        area = auroc(records.y, records.predicted)
-        named = curve_label(result, "auroc", label, area)
-        line = points(records.y.astype(float), records.predicted)
-        draw_band(ax, shaded, draw_curve(ax, *line, named))
-    return _finished_roc(ax, how_drawn(result, method))
-
-
-def _finished_roc(ax: Axes, how: str) -> Axes:
-    """Add the labels, the title and the legend."""
+        if method == "simultaneous":
+            drawn |= {"clusters": None, "seed": None}
+        given = records.y, records.predicted
+        shaded = method and roc_band(*given, method=method, **drawn)
+        draw_kind(result, ax, _points, shaded or None, legend)
     ax.set(
         xlabel="1 − specificity",
         ylabel="sensitivity",
@@ -176,34 +148,21 @@ def _finished_roc(ax: Axes, how: str) -> Axes:
     return ax
 
 
-def _how_paired(result: Readable, method: str | None) -> str:
-    repeats = len(result.scores.by_repeat)
-    if repeats == 1:
-        return "compared in pairs"
-    over = "by repeat" if method is None else f"over {repeats} repeats"
-    return f"compared in pairs {over}"
+def _points(y: Floats, score: Floats) -> Line:
+    curve = roc_curve(y, score)
+    return curve.fpr, curve.tpr
 
 
 def _draw_pairs(
-    result: Readable,
-    ax: Axes,
-    pairs: ConcordantPairs,
-    label: str,
-    level: float | None,
+    ax: Axes, pairs: ConcordantPairs, legend: str, drawn: dict[str, Any] | None
 ) -> None:
     """Draw the curve of pairs, one per repeat, or one of all repeats with its band."""
     every = pairs.first, pairs.second, pairs.won
-    if level is None:
-        curves = [
-            paired_roc(*(side[pairs.repeat == number] for side in every))
-            for number in np.unique(pairs.repeat)
-        ]
-        area = float(np.mean([curve.area for curve in curves]))
-        lines = [(curve.fpr, curve.tpr) for curve in curves]
-        draw_lines(ax, lines, curve_label(result, "auroc", label, area, "paired"))
+    if drawn is not None:
+        whole = paired_roc(*every)
+        shaded = paired_roc_band(*every, **drawn)
+        draw_band(ax, shaded, draw_curve(ax, whole.fpr, whole.tpr, legend))
         return
-    clusters = result.scores.clusters
-    band = paired_roc_band(*every, level=level, clusters=clusters, seed=result.seed)
-    curve = paired_roc(*every)
-    legend = curve_label(result, "auroc", label, curve.area, "paired")
-    draw_band(ax, band, draw_curve(ax, curve.fpr, curve.tpr, legend))
+    repeats = [pairs.repeat == number for number in np.unique(pairs.repeat)]
+    curves = [paired_roc(*(side[one] for side in every)) for one in repeats]
+    draw_lines(ax, [(curve.fpr, curve.tpr) for curve in curves], legend)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError, suggestion
 from statcv.plots.base import COLOURS, GREY, new_axes, written
-from statcv.plots.fit import draw_legend, fitting
+from statcv.plots.fit import draw_legend, name_rows
 from statcv.words import percent
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ LABELS = {
 ONE_BIN = "quantiles, 1 bin per fold"
 LEAST = 5  # least number of data points for a correlation
 UNMEASURED = "Stratifiers, bias not measured"
-BESIDE: dict[str, Any] = {"va": "center", "fontsize": "small"}
 
 
 class Biases(Protocol):
@@ -72,14 +71,8 @@ def plot_stratifier_bias(
     result : StratifierBias
         Return value of :func:`statcv.stratifier_bias`.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on; those of a new figure by default.
     against : str, default "importance"
         Numeric column of ``result.ranking`` by which candidates are ranked.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The Axes.
 
     Raises
     ------
@@ -120,29 +113,14 @@ def plot_stratifier_bias(
         (~filled, COLOURS[1], "none", "other folds, or not in the formula"),
     ):
         if own.any():
-            ax.errorbar(
-                value[own],
-                rows[own],
-                xerr=reach[:, own],
-                fmt="o",
-                color=colour,
-                markerfacecolor=face,
-                linewidth=1,
-                label=name,
-            )
+            look: dict[str, Any] = {"markerfacecolor": face, "linewidth": 1}
+            at, ends = (value[own], rows[own]), reach[:, own]
+            ax.errorbar(*at, xerr=ends, fmt="o", color=colour, label=name, **look)
     leaks = (table["duplicates_split"] > 0).to_numpy()
     if leaks.any():
         (crosses,) = ax.plot(value[leaks], rows[leaks], "x", color=COLOURS[3])
         crosses.set(markersize=9, label="splits known duplicates")
-    own_fit = fitting(ax)
-    own_fit.names = tuple(table.index)
-    own_fit.side = [
-        ax.text(
-            1.02, float(row), _short(one), **BESIDE, transform=ax.get_yaxis_transform()
-        )
-        for row, one in zip(rows, known, strict=True)
-    ]
-    ax.set_yticks(rows, own_fit.names)
+    name_rows(ax, table.index.tolist(), [_short(one) for one in known])
     ranked = LABELS.get(against, against)
     ax.set_xlabel(label)
     ax.set_ylim(len(rows) - 0.4, -0.6)

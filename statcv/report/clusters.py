@@ -19,7 +19,7 @@ from statcv.report.parts import (
     rounded,
 )
 from statcv.results.refittable import Refittable
-from statcv.words import limits_digits
+from statcv.words import shared_digits
 
 LEAST = 3  # least number of clusters for a variance between them
 FEW = 4  # largest number of clusters of which every two are compared
@@ -104,7 +104,7 @@ class Clusters:
     def _table(self) -> ReportTable:
         """Return the estimates with their intervals, one row per cluster."""
         own, group, rows = self.own, self.group, []
-        digits = min(map(limits_digits, own["lower"], own["upper"]))
+        digits = shared_digits(own["lower"], own["upper"])
         for place, row in own.to_dict("index").items():
             at = f"{self.own_api}.loc[{place}, "
             label = Said(str(row[group.text]), f"{at}{group.text!r}]")

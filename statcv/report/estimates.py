@@ -27,7 +27,7 @@ from statcv.report.parts import (
 from statcv.results.stability import HEADS
 from statcv.results.summary import MANY
 from statcv.tables import decimals
-from statcv.words import limits_digits
+from statcv.words import limits_digits, shared_digits
 
 # further columns of the metrics, and their heads
 BARE = {
@@ -194,4 +194,4 @@ def _each(res: Cited) -> list[tuple[Said, Prose]]:
 def _digits(res: Cited) -> int:
     """Return the number of decimals of all estimates and differences."""
     pairs = res.thing.differences
-    return min(map(limits_digits, pairs["lower"], pairs["upper"]))
+    return shared_digits(pairs["lower"], pairs["upper"])

@@ -22,10 +22,17 @@ from statcv.results.estimates import is_bootstrap
 from statcv.results.export import INDENT, PaperTable
 from statcv.results.groups import group_table
 from statcv.results.refittable import Refittable
-from statcv.tables import check_digits, column, decimals
-from statcv.words import joined, listed, p_value, percent, plural, with_interval
+from statcv.tables import check_digits, column
+from statcv.words import (
+    joined,
+    listed,
+    p_value,
+    percent,
+    plural,
+    shared_digits,
+    with_interval,
+)
 
-ONE_MORE = 0.1  # standard error below which one of its two significant digits goes
 WAYS = {
     "pooled": "computed from all held-out predictions together",
     "per_fold": "the mean over folds",
@@ -222,16 +229,11 @@ def _limits(estimate: Estimate) -> Limits:
 
 
 def _digits(rows: Sequence[_Row], given: int | None) -> int:
-    """Return the number of decimals of rows that stand together.
-
-    They are two for standard errors from 0.01 to 1, one more for each power of ten
-    below, and one less for each above.
-    """
+    """Return the number of decimals of rows that stand together."""
     if given is not None:
         return given
-    ses = [(upper - low) / 4 for row in rows for _, low, upper in row.estimates]
-    least = min((se for se in ses if np.isfinite(se) and se > 0), default=ONE_MORE)
-    return decimals(least) - (least < ONE_MORE)
+    limits = [(low, high) for row in rows for _, low, high in row.estimates]
+    return shared_digits([low for low, _ in limits], [high for _, high in limits])
 
 
 def _of_bootstrap(result: Refittable, level: float) -> dict[str, pd.Series[float]]:

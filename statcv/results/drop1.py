@@ -25,7 +25,7 @@ from statcv.results.cost import LONG, duration, seconds_once
 from statcv.results.refittable import Refittable
 from statcv.results.summary import Summary
 from statcv.tables import Table, column
-from statcv.words import p_value, percent, with_interval
+from statcv.words import p_value, percent, shared_digits, with_interval
 
 FULL = "<none>"  # R's name of the row in which nothing is dropped
 
@@ -95,12 +95,15 @@ class Drop1:
         Parameters
         ----------
         digits : int, optional
-            Number of decimals; unless given, as many as the standard errors warrant.
+            Number of decimals; unless given, as many as the intervals warrant.
         """
         compared, table = self.comparison, self.table
 
+        places = shared_digits(table["lower"], table["upper"])
+        places = places if digits is None else digits
+
         def text(name: str) -> list[str]:
-            return column(table[name].tolist(), table["se"].tolist(), digits)
+            return column(table[name].tolist(), [], places)
 
         parts = zip(text("difference"), text("lower"), text("upper"), strict=True)
         shown = {

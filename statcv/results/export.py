@@ -24,8 +24,57 @@ INDENT = "\u2003"  # the em space that begins the name of a row below a heading
 MINUS = re.compile(r"(?<![\w.)-])-(?=[\d.])")  # a hyphen that is the sign of a number
 
 
+class Written:
+    """Text with tables that is written as Markdown, HTML or a document of Word."""
+
+    def _write(self, to: Writer) -> None:
+        raise NotImplementedError
+
+    def to_markdown(self) -> str:
+        """Return GitHub-flavoured Markdown."""
+        return self._text("markdown")
+
+    def to_html(self) -> str:
+        """Return a ``div`` of class ``statcv``."""
+        return self._text("html")
+
+    def to_word(self, path: str | PathLike[str]) -> Path:
+        """Write a document of Word, and return its path.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write, which ends in ``.docx``; one that exists is replaced.
+
+        Raises
+        ------
+        MissingPackageError
+            If python-docx is not installed, which ``pip install "statcv[word]"`` does.
+        ArgumentError
+            If the name does not end in ``.docx``, or the file cannot be written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), k=4, seed=1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     scv.table(res).to_word(f"{folder}/table.docx").name
+        'table.docx'
+        """
+        return write_word(path, self._write)
+
+    def _text(self, form: str) -> str:
+        to = WRITERS[form]()
+        self._write(to)
+        return to.text()
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+
 @dataclass(frozen=True, eq=False)
-class PaperTable:
+class PaperTable(Written):
     """A table as it stands in a paper: text in every cell, and a caption.
 
     It is returned by :func:`statcv.table` and :func:`statcv.table1`.
@@ -105,61 +154,6 @@ class PaperTable:
         """
         return latex_figure(self)
 
-    def to_markdown(self) -> str:
-        """Return GitHub-flavoured Markdown, with the caption in bold.
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), k=4, seed=1)
-        >>> print(scv.table(res, metrics="auroc", caption="Area").to_markdown())
-        **Area**
-        <BLANKLINE>
-        |  | Estimate (95% CI) |
-        | :-- | --: |
-        | auROC | 0.77 (0.45 to 0.96) |
-        <BLANKLINE>
-        """
-        return self._text("markdown")
-
-    def to_html(self) -> str:
-        """Return a ``div`` of class ``statcv`` with the table and its notes.
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), k=4, seed=1)
-        >>> scv.table(res, caption="Area", label="tab:cv").to_html()[:38]
-        '<div class="statcv"><table class="data'
-        """
-        return self._text("html")
-
-    def to_word(self, path: str | PathLike[str]) -> Path:
-        """Write a document of Word that has the table, and return its path.
-
-        Parameters
-        ----------
-        path : str or path
-            File to write, which ends in ``.docx``; one that exists is replaced.
-
-        Raises
-        ------
-        MissingPackageError
-            If python-docx is not installed, which ``pip install "statcv[word]"`` does.
-        ArgumentError
-            If the name does not end in ``.docx``, or the file cannot be written.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> import statcv as scv
-        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), k=4, seed=1)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     scv.table(res).to_word(f"{folder}/table.docx").name
-        'table.docx'
-        """
-        return write_word(path, self._write)
-
     def as_gt(self) -> Any:
         """Return the table as ``great_tables.GT``, whose style can be changed further.
 
@@ -191,11 +185,6 @@ class PaperTable:
         to.table(self)
         to.notes(self.notes)
 
-    def _text(self, form: str) -> str:
-        to = WRITERS[form]()
-        self._write(to)
-        return to.text()
-
     def __repr__(self) -> str:
         parts = textwrap.wrap(visible(self.caption), WIDTH)
         for columns in self._pages():
@@ -226,9 +215,6 @@ class PaperTable:
             used += 1 + width
         return [[line.rstrip() for line in page] for page in pages]
 
-    def _repr_html_(self) -> str:
-        return self.to_html()
-
 
 def _typeset(row: Iterable[object]) -> list[str]:
     """Return cells in one line each, with the sign of a negative number as a minus."""
@@ -236,7 +222,10 @@ def _typeset(row: Iterable[object]) -> list[str]:
 
 
 class Exports:
-    """What can be written as a table of a paper: a result, or a comparison."""
+    """What :func:`statcv.table` writes in one call: a result, or a comparison.
+
+    ``res.to_latex(metrics="auroc")`` is ``scv.table(res, metrics="auroc").to_latex()``.
+    """
 
     def _paper_table(self, **options: Any) -> PaperTable:
         raise NotImplementedError
@@ -246,102 +235,21 @@ class Exports:
         return self._paper_table(**options)
 
     def to_latex(self, **options: Any) -> str:
-        r"""Return the table for a paper in LaTeX, which needs ``booktabs`` alone.
-
-        Parameters
-        ----------
-        **options
-            Arguments of :func:`statcv.table`, such as ``metrics=``, ``by=``,
-            ``digits=``, ``caption=``, ``label=`` and ``notes=True``.
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), k=4, seed=1)
-        >>> text = res.to_latex(metrics="auroc", digits=1, caption="Area")
-        >>> print(text.splitlines()[-4])
-        auROC & 0.8 (0.4 to 1.0) \\
-        """
+        """Return ``statcv.table(self, **options).to_latex()``."""
         return self._table("to_latex", options).to_latex()
 
     def to_markdown(self, **options: Any) -> str:
-        """Return the table for a paper in Markdown.
-
-        Parameters
-        ----------
-        **options
-            Arguments of :func:`statcv.table`.
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), k=4, seed=1)
-        >>> res.to_markdown(metrics="auroc").splitlines()[-1]
-        '| auROC | 0.77 (0.45 to 0.96) |'
-        """
+        """Return ``statcv.table(self, **options).to_markdown()``."""
         return self._table("to_markdown", options).to_markdown()
 
     def to_html(self, **options: Any) -> str:
-        """Return the table for a paper in HTML.
-
-        Parameters
-        ----------
-        **options
-            Arguments of :func:`statcv.table`.
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), k=4, seed=1)
-        >>> "0.77 (0.45 to 0.96)" in res.to_html(metrics="auroc")
-        True
-        """
+        """Return ``statcv.table(self, **options).to_html()``."""
         return self._table("to_html", options).to_html()
 
     def to_word(self, path: str | PathLike[str], **options: Any) -> Path:
-        """Write the table for a paper as a document of Word, and return its path.
-
-        Parameters
-        ----------
-        path : str or path
-            File to write, which ends in ``.docx``.
-        **options
-            Arguments of :func:`statcv.table`.
-
-        Raises
-        ------
-        MissingPackageError
-            If python-docx is not installed, which ``pip install "statcv[word]"`` does.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> import statcv as scv
-        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), k=4, seed=1)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     res.to_word(f"{folder}/table.docx", digits=2).name
-        'table.docx'
-        """
+        """Return ``statcv.table(self, **options).to_word(path)``."""
         return self._table("to_word", options).to_word(path)
 
     def as_gt(self, **options: Any) -> Any:
-        """Return the table for a paper as ``great_tables.GT``.
-
-        Parameters
-        ----------
-        **options
-            Arguments of :func:`statcv.table`.
-
-        Raises
-        ------
-        MissingPackageError
-            If great_tables is not installed.
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), k=4, seed=1)
-        >>> type(res.as_gt(metrics="auroc")).__name__
-        'GT'
-        """
+        """Return ``statcv.table(self, **options).as_gt()``."""
         return self._table("as_gt", options).as_gt()

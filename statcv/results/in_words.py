@@ -28,12 +28,15 @@ Part = tuple[int, str]  # a phrase, and how soon it is omitted where there is no
 
 def short_text(result: Readable, headline: Estimate) -> str:
     """Return three lines: the estimate and the records, the scheme, and the model."""
-    lines = (
-        [f"{headline} in {records}" for records in _records(result)],
-        [_sentence_case(said) for said in _shorter(_scheme_parts(result))],
-        _models(result),
-    )
-    return "\n".join(map(first_that_fits, lines))
+    first = first_that_fits([f"{headline} in {n}" for n in _records(result)])
+    model, scheme = lines_in_words(result)
+    return f"{first}\n{scheme}\n{model}"
+
+
+def lines_in_words(result: Readable) -> tuple[str, str]:
+    """Return the model, and how records were held out, in one line each."""
+    schemes = [_sentence_case(said) for said in _shorter(_scheme_parts(result))]
+    return first_that_fits(_models(result)), first_that_fits(schemes)
 
 
 def methods_in_words(result: Refittable, final: bool) -> str:

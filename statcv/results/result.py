@@ -68,7 +68,7 @@ from statcv.results.call import Call
 from statcv.results.estimates import jackknife, named_estimate
 from statcv.results.export import Exports, PaperTable
 from statcv.results.final import FullModel
-from statcv.results.in_words import rows_in_words, short_text
+from statcv.results.in_words import lines_in_words, rows_in_words, short_text
 from statcv.results.refits import Refits, Running
 from statcv.results.selection import SelectionTable, selected
 from statcv.results.skill import test_of_skill
@@ -119,7 +119,7 @@ class CVResult(Exports):
     >>> import statcv as scv
     >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
     >>> print(res.estimate("auroc"))
-    auROC 0.833 (95% CI 0.566 to 0.976)
+    auROC 0.83 (95% CI 0.57 to 0.98)
     >>> res.metrics()[["metric", "estimate"]].head(2).round(3)
       metric  estimate
     0  auroc     0.833
@@ -589,7 +589,7 @@ class CVResult(Exports):
         >>> import statcv as scv
         >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
         >>> print(res.estimate("auroc"))
-        auROC 0.833 (95% CI 0.566 to 0.976)
+        auROC 0.83 (95% CI 0.57 to 0.98)
         >>> round(float(res.estimate("brier", how="pooled")), 3)
         0.151
         >>> res.estimate("auroc", interval="influence", level=0.9).interval.name
@@ -1461,6 +1461,11 @@ class CVResult(Exports):
         """The number of rows in words: ``n = 180 of 200, 20 incomplete``."""
         return rows_in_words(self)
 
+    @property
+    def in_words(self) -> tuple[str, str]:
+        """The model, and how records were held out, in one line each."""
+        return lines_in_words(self)
+
     def __repr__(self) -> str:
         return short_text(self, make_estimate(self.scores, self._metric(None)))
 
@@ -1489,8 +1494,7 @@ class CVResult(Exports):
             estimated (:meth:`null_bias`), for the first rank metric and for all rank
             metrics pooled, from the same refits. It is not estimated unless given.
         digits : int, optional
-            Number of decimals in the tables; unless given, as many as the standard
-            errors of a column warrant.
+            Number of decimals; those of :func:`statcv.table` unless given.
         optimism : bool, default False
             Whether to add the table of :meth:`optimism_corrected` for all metrics, from
             500 bootstrap samples to which the model is fitted.
@@ -1621,7 +1625,9 @@ class CVResult(Exports):
 
     # ---- pictures ----
 
-    def plot(self, *, by: Any = None, level: float = 0.95) -> NDArray[Any]:
+    def plot(
+        self, *, by: Any = None, level: float = 0.95, width: float | None = None
+    ) -> NDArray[Any]:
         """Draw the four plots that a referee asks for.
 
         For two classes these are the ROC curve, calibration, the decision curve and the
@@ -1629,10 +1635,8 @@ class CVResult(Exports):
 
         Parameters
         ----------
-        by : str or array-like, optional
-            Grouping of the records, with one curve per group.
-        level : float, default 0.95
-            Confidence level of the bands and intervals.
+        by, level, width
+            As in :func:`statcv.plots.plot_referee`.
 
         Returns
         -------
@@ -1649,7 +1653,7 @@ class CVResult(Exports):
         """
         from statcv.plots import plot_referee
 
-        return plot_referee(self, by=by, level=level)
+        return plot_referee(self, by=by, level=level, width=width)
 
     # ---- defaults of arguments ----
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from statcv.arguments import check_types
 from statcv.errors import ArgumentError
-from statcv.results.export import PaperTable
-from statcv.results.word import write_word
-from statcv.results.writers import WRITERS, Writer
+from statcv.results.export import PaperTable, Written
+from statcv.results.writers import Writer
 from statcv.tables import WIDTH
 
 MOST_CAPTION = 16  # characters of a caption that may head a column of shorter names
@@ -31,7 +28,7 @@ def first_of(table: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Summary:
+class Summary(Written):
     """A summary of a result as text, tables and notes; it never prints by itself.
 
     Attributes
@@ -61,7 +58,7 @@ class Summary:
     >>> res = scv.cv("GRADE ~ GPA + PSI", data, model=ridge, k=4, seed=1)
     >>> summary = res.summary()
     >>> print(summary.headline)
-    auROC 0.850 (95% CI 0.635 to 0.970)
+    auROC 0.85 (95% CI 0.64 to 0.97)
     >>> list(summary.tables)
     ['Metrics', 'Coefficients']
     """
@@ -93,49 +90,6 @@ class Summary:
         return "\n".join(parts)
 
     __repr__ = __str__
-
-    def to_html(self) -> str:
-        """Return HTML: a ``div`` of class ``statcv`` with headings, tables and notes.
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), seed=1)
-        >>> res.summary().to_html().partition("<p>")[0]
-        '<div class="statcv"><h3>Cross-validation of GRADE ~ GPA</h3>'
-        """
-        return self._text("html")
-
-    def _repr_html_(self) -> str:
-        return self.to_html()
-
-    def to_markdown(self) -> str:
-        """Return GitHub-flavoured Markdown."""
-        return self._text("markdown")
-
-    def to_word(self, path: str | PathLike[str]) -> Path:
-        """Write a document of Word with the tables, and return its path.
-
-        Parameters
-        ----------
-        path : str or path
-            File to write, which ends in ``.docx``; one that exists is replaced.
-
-        Raises
-        ------
-        MissingPackageError
-            If python-docx is not installed, which ``pip install "statcv[word]"`` does.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> import statcv as scv
-        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), seed=1)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     res.summary().to_word(f"{folder}/summary.docx").name
-        'summary.docx'
-        """
-        return write_word(path, self._write)
 
     def to_latex(
         self,
@@ -207,11 +161,6 @@ class Summary:
         for caption, table in self.shown.items():
             to.table(PaperTable(table, caption))
         to.notes(self.notes)
-
-    def _text(self, form: str) -> str:
-        to = WRITERS[form]()
-        self._write(to)
-        return to.text()
 
 
 def _wrapped(text: str, indent: str = "") -> list[str]:

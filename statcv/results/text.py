@@ -22,7 +22,7 @@ from statcv.results.notes import notes_of, shown_notes
 from statcv.results.refittable import Refittable
 from statcv.results.selection import selected
 from statcv.results.summary import Summary, first_of
-from statcv.tables import check_digits, column
+from statcv.tables import check_digits, column, row_digits
 from statcv.words import percent, plural, with_interval, with_limits
 
 COEFFICIENTS = ("final", "folds")
@@ -117,11 +117,11 @@ def _selection(result: Refittable) -> str:
 def _metrics(
     table: pd.DataFrame, labels: list[str], level: float, digits: int | None
 ) -> pd.DataFrame:
-    """Return the table of metrics as text, with equal decimals within a column."""
-    ses = ((table["upper"] - table["lower"]) / 4).tolist()
+    """Return the table of metrics as text."""
+    places = row_digits(table, "lower", "upper") if digits is None else digits
 
     def shown_as(name: str) -> list[str]:
-        return column(table[name].tolist(), ses, digits)
+        return column(table[name].tolist(), [], places)
 
     parts = [shown_as(name) for name in ("estimate", "lower", "upper")]
     known = table["lower"].notna().any()
@@ -144,9 +144,9 @@ def _over_folds(
     ways = table["how"].map(COMBINED).tolist()
     columns = {"estimate": ways}
     if not (result.scores.apart or len(sizes) == 1 or sizes.max() == 1):
-        ses = ((table["upper"] - table["lower"]) / 4).tolist()
+        places = row_digits(table, "lower", "upper") if digits is None else digits
         means, sds = (
-            column(table[name].tolist(), ses, digits)
+            column(table[name].tolist(), [], places)
             for name in ("per_fold", "per_fold_sd")
         )
         columns["per fold (sd)"] = [

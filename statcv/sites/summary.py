@@ -22,7 +22,7 @@ from statcv.sites.result_tables import (
     model_of,
     sites_of,
 )
-from statcv.tables import column
+from statcv.tables import column, row_digits
 from statcv.words import percent, plural, with_interval
 
 if TYPE_CHECKING:
@@ -54,7 +54,8 @@ def summary_of(source: Source, level: float) -> Summary:
     headline = make_estimate(source, level=level)
     sites = by_site.drop(columns="se")
     for name in ("estimate", "lower", "upper", "without"):
-        sites[name] = column(by_site[name].tolist(), by_site["se"].tolist())
+        digits = row_digits(by_site, "lower", "upper")
+        sites[name] = column(by_site[name].tolist(), [], digits)
     tables = {"Metrics": table, "Sites": by_site}
     if isinstance(source, QueriedSums):
         title = "Held-out predictions of sites, from sums made by a query"
@@ -139,13 +140,13 @@ def _order_in_words(source: Source) -> str:
 
 
 def _rounded(table: pd.DataFrame, level: float) -> pd.DataFrame:
-    """Return the table of metrics as text, with equal decimals within a column."""
-    ses = ((table["upper"] - table["lower"]) / 4).tolist()
+    """Return the table of metrics as text."""
+    digits = row_digits(table, "lower", "upper")
     names = ("estimate", "lower", "upper")
-    parts = [column(table[name].tolist(), ses) for name in names]
+    parts = [column(table[name].tolist(), [], digits) for name in names]
     heading = f"estimate ({percent(level)} CI)"
     shown = pd.DataFrame({heading: map(with_interval, *parts)})
-    shown["no skill"] = column(table["no_skill"].tolist(), ses)
+    shown["no skill"] = column(table["no_skill"].tolist(), [], digits)
     shown.index = pd.Index([get_metric(str(name)).label for name in table.index])
     return shown
 

@@ -15,7 +15,7 @@ from statcv.tables.printed import (
 )
 
 if TYPE_CHECKING:
-    from statcv.tables.table import Table, Values, labels_of, shown_frame
+    from statcv.tables.table import Table, Values, labels_of, row_digits, shown_frame
 
 __all__ = [
     "WIDTH",
@@ -31,6 +31,7 @@ __all__ = [
     "heading_of",
     "labels_of",
     "number",
+    "row_digits",
     "shown_frame",
     "wrapped",
 ]

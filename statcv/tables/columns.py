@@ -12,7 +12,7 @@ import pandas as pd
 
 from statcv.tables.numbers import column, number
 from statcv.tables.printed import WIDTH, wrapped
-from statcv.words import p_value, percent, with_interval
+from statcv.words import p_value, percent, shared_digits, with_interval
 
 NARROWEST_WORDS = 14  # characters to which a column of words may be narrowed
 GAP = "  "  # between two columns
@@ -90,7 +90,7 @@ def columns_of(frame: pd.DataFrame, view: View) -> list[Column]:
         for k, name in enumerate(frame.index.names):
             values = pd.Series(frame.index.get_level_values(k))
             made.append(_cells(values, (), str("" if name is None else name), view))
-    ses = _ses(frame, view)
+    ses, digits = _ses(frame, view), _digits(frame, view)
     chosen = frame.columns if view.columns is None else view.columns
     known = (one for one in chosen if one in frame and _has_values(frame[one]))
     for name in itertools.islice(known, WIDTH // 2):
@@ -99,13 +99,13 @@ def columns_of(frame: pd.DataFrame, view: View) -> list[Column]:
         limits = view.limits.get(name, ())
         if limits and _has_limits(frame, limits):
             parts = [
-                column(frame[one].tolist(), ses, view.digits) for one in (name, *limits)
+                column(frame[one].tolist(), ses, digits) for one in (name, *limits)
             ]
             cells = list(map(with_interval, *parts))
             heading = f"{heading} ({percent(view.level)} CI)"
             made.append(Column((name, *limits), heading, cells, False))
         elif limits or name in view.alike or name == view.se:
-            cells = column(values.astype(float).tolist(), ses, view.digits)
+            cells = column(values.astype(float).tolist(), ses, digits)
             made.append(Column((name, *limits), heading, cells, False))
         elif name in view.exact:
             cells = [f"{v:.6g}" if isinstance(v, float) else str(v) for v in values]
@@ -124,6 +124,23 @@ def _has_values(values: pd.Series[Any]) -> bool:
 
 def _has_limits(frame: pd.DataFrame, limits: Sequence[str]) -> bool:
     return all(one in frame and frame[one].notna().any() for one in limits)
+
+
+def row_digits(table: pd.DataFrame, lower: str, upper: str) -> list[int]:
+    """Return the decimals of each estimate: in all rows of a metric, the same."""
+    rows = table.reset_index()
+    metrics = rows["metric"] if "metric" in rows else np.zeros(len(rows))
+    groups = rows.groupby(metrics, sort=False)[[lower, upper]]
+    shared = {metric: shared_digits(own[lower], own[upper]) for metric, own in groups}
+    return [shared[metric] for metric in metrics]
+
+
+def _digits(frame: pd.DataFrame, view: View) -> int | list[int] | None:
+    """Return the decimals that are given, or those that the intervals warrant."""
+    for lower, upper in view.limits.values():
+        if view.digits is None and _has_limits(frame, (lower, upper)):
+            return row_digits(frame, lower, upper)
+    return view.digits
 
 
 def _ses(frame: pd.DataFrame, view: View) -> list[float]:

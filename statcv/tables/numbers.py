@@ -50,13 +50,15 @@ def check_digits(digits: int | None) -> None:
 
 
 def column(
-    values: Sequence[float], ses: Sequence[float] = (), digits: int | None = None
+    values: Sequence[float],
+    ses: Sequence[float] = (),
+    digits: int | Sequence[int] | None = None,
 ) -> list[str]:
     """Return the numbers of a column, all with the same number of decimals.
 
     The smallest standard error determines the number of decimals unless it is given as
-    ``digits``. Without a standard error, numbers have 3 decimals; fewer if they are
-    large, and more if all of them are small.
+    ``digits``, for all or for each. Without a standard error, numbers have 3 decimals;
+    fewer if they are large, and more if all of them are small.
 
     >>> column([0.123456, 12.3456, float("nan")], [0.02, 0.5, float("nan")])
     ['0.123', '12.346', '–']
@@ -66,11 +68,12 @@ def column(
     if digits is None:
         known = [float(se) for se in ses if np.isfinite(se) and se > 0]
         digits = decimals(min(known)) if known else _decimals_without_se(values)
+    each = [digits] * len(values) if isinstance(digits, int) else digits
     return [
-        f"{round(float(value), digits) + 0.0:.{digits}f}"
+        f"{round(float(value), places) + 0.0:.{places}f}"
         if value is not None and np.isfinite(value)
         else number(value)
-        for value in values
+        for value, places in zip(values, each, strict=True)
     ]
 
 

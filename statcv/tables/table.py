@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pandas as pd
 
 from statcv.tables.columns import Column, View, columns_of, fitting, lines_of
+from statcv.tables.columns import row_digits as row_digits
 from statcv.tables.printed import wrapped
 from statcv.words import listed
 
@@ -56,8 +57,8 @@ class Table(pd.DataFrame):
     >>> print(table)
     Held-out auROC
     <BLANKLINE>
-         estimate (95% CI)
-    0.679 (0.581 to 0.771)
+      estimate (95% CI)
+    0.68 (0.58 to 0.77)
     <BLANKLINE>
     Further columns: n.
     >>> table["n"].tolist()

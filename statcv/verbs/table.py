@@ -45,8 +45,9 @@ def table(
     metrics : str or list of str, optional
         The metrics to show; those of the results unless given.
     digits : int, optional
-        Number of decimals. Unless given, it is two for a standard error between 0.01
-        and 1, more if it is smaller, and fewer if it is larger.
+        Number of decimals. Unless given, estimates have two, here as in every summary,
+        plot and report: one more for each power of ten by which a quarter of the width
+        of the interval is below 0.01, and one less for each by which it is above 1.
     level : float, default 0.95
         Confidence level of the intervals.
     caption : str, optional

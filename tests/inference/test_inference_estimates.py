@@ -404,13 +404,13 @@ def test_an_estimate_is_a_number_with_its_method():
     found = estimate(Interval(0.6, 0.82, 0.05, "some", "much"))
     assert float(found) == 0.71
     assert not asked
-    assert str(found) == "auROC 0.710 (97.5% CI 0.600 to 0.800)"
+    assert str(found) == "auROC 0.71 (97.5% CI 0.60 to 0.80)"
     assert repr(found) == f"{found}\nmean over folds; interval by some"
     assert len(asked) == 1
     again = pickle.loads(pickle.dumps(found))
     assert (again.upper, again.method, str(again)) == (0.8, "some", str(found))
     found = estimate(Interval.none("too few"))
-    assert str(found) == "auROC 0.710 (no interval)"
+    assert str(found) == "auROC 0.71 (no interval)"
     assert repr(found) == f"{found}\nmean over folds; no interval: too few"
 
 

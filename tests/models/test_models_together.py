@@ -54,7 +54,10 @@ def test_dependent_and_empty_columns_have_the_shortest_solution():
     records, times = drawn(40, 4, 1.0, seed=3)
     records.X[:, 2] = records.X[:, 1] + 1
     records.X[:, 3] = np.arange(40) == 0
-    both_ways(Logit(), records, Folds.of_times(times))
+    separated = both_ways(Logit(), records, Folds.of_times(times))
+    # the record of its own column separates wherever it is drawn
+    assert separated[times[:, 0] > 0].all()
+    assert not separated[times[:, 0] == 0].any()
 
 
 def test_only_fits_that_have_not_converged_are_made():

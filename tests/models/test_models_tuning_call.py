@@ -360,8 +360,10 @@ def test_no_edge_where_the_simplest_may_be_one_of_equals(frame):
 @pytest.mark.filterwarnings("error")
 def test_no_edge_where_there_is_nothing_beyond(frame):
     tree = DecisionTreeClassifier(min_samples_leaf=50)
-    scv.cv("y ~ a", frame, model=tree, tune={"max_depth": [1, 2, 3]}, k=3, seed=1)
-    scv.cv("y ~ a", frame, tune={"C": [1.0]}, k=3, seed=1)
+    res = scv.cv("y ~ a", frame, model=tree, tune={"max_depth": [1, 2, 3]}, k=3, seed=1)
+    assert set(res.tuned["max_depth"]) <= {1, 2, 3}
+    res = scv.cv("y ~ a", frame, tune={"C": [1.0]}, k=3, seed=1)
+    assert (res.tuned["C"] == 1.0).all()
 
 
 # ---- refusals ----

@@ -43,12 +43,12 @@ def test_the_area_under_the_drawn_curve_is_the_pooled_auroc(results):
         area = (np.diff(x) * (y[1:] + y[:-1]) / 2).sum()
         pooled = float(result.estimate("auroc", "pooled"))
         assert area == pytest.approx(pooled)
-        assert f"auROC {pooled:.3f}" in ax.get_legend().get_texts()[0].get_text()
 
 
-def test_the_legend_also_gives_the_headline(results):
+def test_the_legend_gives_the_headline(results):
     ax = scv.plots.plot_roc(results["rloocv"])
-    assert "paired 0.875" in ax.get_legend().get_texts()[0].get_text()
+    (said,) = ax.get_legend().get_texts()
+    assert said.get_text() == str(results["rloocv"].estimate()).replace("95% CI ", "")
 
 
 def test_several_curves_share_the_axes(results):

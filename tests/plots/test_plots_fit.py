@@ -13,6 +13,7 @@ import pytest
 from matplotlib.text import Text
 
 import statcv as scv
+from statcv.errors import ArgumentError
 from statcv.plots.wrapping import overlapping
 
 mpl.use("Agg")
@@ -217,21 +218,44 @@ def test_nothing_overlaps_or_is_cut_in_two_rows(read, name, width, layout):
 
 
 PANELS = {
-    "students": lambda r: r["students"].plot(),
-    "one": lambda r: r["one"].plot(),
-    "by": lambda r: r["one"].plot(by="site"),
-    "two": lambda r: draws.plot_referee(r["two"]),
-    "kinds": lambda r: r["kinds"].plot(),
-    "numbers": lambda r: r["numbers"].plot(),
-    "groups": lambda r: draws.plot_groups(r["one"], metric="brier", by="site"),
+    "students": lambda r, **width: r["students"].plot(**width),
+    "one": lambda r, **width: r["one"].plot(**width),
+    "by": lambda r, **width: r["one"].plot(by="site", **width),
+    "two": lambda r, **width: draws.plot_referee(r["two"], **width),
+    "kinds": lambda r, **width: r["kinds"].plot(**width),
+    "numbers": lambda r, **width: r["numbers"].plot(**width),
 }
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [None, 7.0, 5.0])
+@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", PANELS)
+def test_nothing_overlaps_or_is_cut_in_the_four_plots(read, name, width):
+    figure = PANELS[name](read, width=width).flat[0].figure
+    assert figure.get_figwidth() == width
+    assert faults(figure) == []
+
+
+def test_below_five_inches_the_four_plots_stand_one_below_the_other(read):
+    for width, columns in ((2.5, 1), (5.0, 2)):
+        axes = read["students"].plot(width=width)
+        assert axes.shape == (2, 2)
+        assert faults(axes[0, 0].figure) == []
+        spec = axes[0, 0].get_subplotspec().get_topmost_subplotspec()
+        assert spec.get_gridspec().ncols == columns
+    with pytest.raises(ArgumentError, match=r"2\.0 inches or more, not 1"):
+        read["students"].plot(width=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [None, 7.0, 5.0])
+@pytest.mark.parametrize("name", [*PANELS, "groups"])
 def test_nothing_overlaps_or_is_cut_in_figures_of_several_plots(read, name, width):
-    figure = PANELS[name](read).flat[0].figure
+    if name == "groups":
+        axes = draws.plot_groups(read["one"], metric="brier", by="site")
+    else:
+        axes = PANELS[name](read)
+    figure = axes.flat[0].figure
     if width is not None:
         figure.set_size_inches(width, width)
     assert faults(figure) == []

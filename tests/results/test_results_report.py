@@ -251,7 +251,7 @@ def test_markdown_has_its_pictures_beside_it(
             assert set(line) <= set("| :-")
     assert text.startswith("# Cross-validation of GPA")
     cells = re.findall(r"(?m)^\| RMSE \(pooled\) \| ([\d.]+) \(", text)
-    assert cells == [f"{float(numeric[0].estimate('rmse')):.3f}"]
+    assert cells == [f"{float(numeric[0].estimate('rmse')):.2f}"]
 
 
 @pytest.mark.usefixtures("without_drawing")

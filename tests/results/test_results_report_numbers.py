@@ -68,7 +68,7 @@ def test_every_number_of_clusters_comes_from_the_result(clustered: Report) -> No
     for row, (_, one) in zip(read.rows("site")[1:], own.iterrows(), strict=True):
         assert row[:2] == [str(one["site"]), str(one["n"])]
         assert row[2] == (
-            f"{one['estimate']:.3f} ({one['lower']:.3f} to {one['upper']:.3f})"
+            f"{one['estimate']:.2f} ({one['lower']:.2f} to {one['upper']:.2f})"
         )
 
 
@@ -179,7 +179,7 @@ def test_no_number_has_two_intervals(
         assert not heads & {"lower", "upper", "95% interval"}
     made = clustered[0].estimate()
     assert intervals(Page(clustered[1]))[repr(made.value)] == {
-        f"{made.value:.3f} ({made.lower:.3f} to {made.upper:.3f})"
+        f"{made.value:.2f} ({made.lower:.2f} to {made.upper:.2f})"
     }
 
 
@@ -211,7 +211,7 @@ def test_the_session_states_what_is_installed(html: str) -> None:
 
 def test_the_sentence_states_estimate_interval_folds_and_events(res: CVResult) -> None:
     one, said = res.estimate(level=0.9), res.sentence(0.9)
-    for text in (f"{one.value:.3f}", f"{one.lower:.3f} to {one.upper:.3f}", "90%"):
+    for text in (f"{one.value:.2f}", f"{one.lower:.2f} to {one.upper:.2f}", "90%"):
         assert text in said
     events = int(res.design.y.sum())
     assert f"in 31 records with {events} events (GRADE = 1), by 10-fold cross-" in said

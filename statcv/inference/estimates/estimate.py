@@ -75,7 +75,7 @@ class Estimate:
     >>> round(float(one), 3), round(one.lower, 3), round(one.upper, 3)
     (0.833, 0.566, 0.976)
     >>> one
-    auROC 0.833 (95% CI 0.566 to 0.976)
+    auROC 0.83 (95% CI 0.57 to 0.98)
     mean over folds; interval by infinitesimal jackknife
     """
 

@@ -13,6 +13,7 @@ from statcv.inference.clusters import se_of_mean
 from statcv.metrics import delong
 from statcv.metrics.areas.placements import symmetric_limits
 from statcv.tables import Printed, Said, column
+from statcv.words import limits_digits
 
 Floats = NDArray[np.float64]
 
@@ -67,7 +68,8 @@ class Interval(Printed):
     sides: tuple[float, float] = (np.nan, np.nan)
 
     def _said(self) -> Said:
-        limits = " to ".join(column([self.lower, self.upper], [self.se]))
+        digits = limits_digits(self.lower, self.upper)
+        limits = " to ".join(column([self.lower, self.upper], [], digits))
         below = {"se": self.se, "method": self.method, "assumes": self.assumes}
         return f"Confidence interval: {limits}", below
 

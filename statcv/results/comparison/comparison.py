@@ -170,8 +170,8 @@ class Comparison(Exports):
         Parameters
         ----------
         digits : int, optional
-            Number of decimals of estimates and differences; unless given, as many as
-            the standard errors of the differences warrant.
+            Number of decimals; those of :func:`statcv.table` unless given, or up to two
+            more, so that the printed estimates and differences agree.
         notes : bool, default False
             Whether to show all notes, among them the test, what it assumes and its
             measured error rate. Unless asked for, there are at most three notes, those

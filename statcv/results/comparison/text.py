@@ -20,12 +20,13 @@ from statcv.results.in_words import (
 )
 from statcv.results.notes import BIASED, METHOD, USEFUL, Note, shown_notes
 from statcv.results.summary import Summary
-from statcv.tables import check_digits, decimals, number
+from statcv.tables import check_digits, number
 from statcv.words import (
     p_in_words,
     p_value,
     percent,
     sentence,
+    shared_digits,
     with_interval,
 )
 
@@ -163,8 +164,8 @@ def shown_tables(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return both tables, rounded so that each difference is that of shown estimates.
 
-    All estimates and differences have as many digits as the smallest standard error
-    of a difference warrants, or up to two more if the rounded numbers then subtract
+    All estimates and differences have as many digits as the narrowest interval of a
+    difference warrants, or up to two more if the rounded numbers then subtract
     exactly; if they never do, the difference of the rounded estimates is shown. The
     number of digits may also be given.
     """
@@ -190,9 +191,8 @@ def shown_tables(
 
 def _rounded(compared: Contrasts, given: int | None) -> tuple[int, list[str]]:
     """Return the number of digits, and the differences rounded to them."""
-    spread = _spread(compared.differences)
-    spread = spread[np.isfinite(spread) & (spread > 0)]
-    least = decimals(float(spread.min())) if len(spread) else 3
+    ses = _spread(compared.differences)
+    least = shared_digits(-2 * ses, 2 * ses)
     tried = range(least, least + MORE_DIGITS + 1)
     if given is not None:
         least, tried = given, range(given, given + 1)
