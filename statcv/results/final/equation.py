@@ -108,8 +108,8 @@ class Equation:
     @property
     def columns(self) -> tuple[Column, ...]:
         """The columns of the data that it uses, in the order of the terms."""
-        found = [one for one in self.expressions if isinstance(one, Column)]
-        return tuple(dict.fromkeys(found))
+        every = self.expressions
+        return tuple(dict.fromkeys(one for one in every if isinstance(one, Column)))
 
     @property
     def names(self) -> list[str]:

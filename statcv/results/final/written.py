@@ -25,8 +25,8 @@ from statcv.results.final.expressions import (
     Levels,
     Number,
     Spline,
+    columns_in,
     evaluate,
-    parts_of,
 )
 from statcv.results.final.languages import plain
 from statcv.results.final.validation import Validated
@@ -140,7 +140,7 @@ def _check_levels(
     """Check the levels of data, of which there may be others than those named."""
     counts = pd.Series(evaluate(of, frame)).value_counts()
     odd = [plain(one) for one in counts.index if one not in levels]
-    names = {repr(one.name) for one in parts_of(of) if isinstance(one, Column)}
+    names = {repr(one.name) for one in columns_in(of)}
     column, has = f"column {joined(sorted(names))}", listed(sorted(map(repr, levels)))
     if odd and not others:
         raise DataError(
