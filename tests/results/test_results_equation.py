@@ -336,6 +336,55 @@ def test_a_term_of_operations_is_written(term):
     np.testing.assert_allclose(found, final.predict(new_people()), atol=1e-9, rtol=1e-9)
 
 
+def test_fewer_events_than_coefficients_are_counted():
+    rng = np.random.default_rng(1)
+    few = pd.DataFrame(rng.normal(size=(90, 7)), columns=list("abcdefg"))
+    few["y"] = (few.index % 15 == 0).astype(int)
+    final = scv.cv("y ~ .", few, k=3, seed=1, model=Logit(firth=True)).final
+    assert "g" in str(final.equation())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain = scv.cv("y ~ .", few, k=3, seed=1).final
+    with pytest.warns(scv.errors.PrecisionWarning, match="7 coefficients from 6 rec"):
+        plain.equation()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: {"grade": pd.Categorical(data.grade)},
+        lambda data: {"flag": pd.Categorical(data.flag)},
+        lambda data: {
+            "grade": data.grade.astype("Int64"),
+            "sex": data.sex.astype(object),
+        },
+        lambda data: {
+            "flag": data.flag.astype("boolean"),
+            "grade": data.grade.astype(str),
+        },
+    ],
+)
+def test_columns_of_all_types_are_written(change, tmp_path):
+    old, new = people(), new_people()
+    old, new = old.assign(**change(old)), new.assign(**change(new))
+    final = scv.cv("died ~ age + grade + flag + sex", old, k=4, seed=1).final
+    final.save(tmp_path / "model.json")
+    read = scv.load_model(tmp_path / "model.json")
+    np.testing.assert_allclose(read.predict(new), final.predict(new), atol=1e-12)
+    with duckdb.connect() as duck:
+        duck.register("new", new)
+        found = duck.execute(read.equation().to_sql("new")).df()["predicted"]
+    np.testing.assert_allclose(found, final.predict(new), atol=1e-9)
+
+
+def test_a_category_without_rows_is_not_a_level_of_the_data(tmp_path):
+    fitted("covariates").save(tmp_path / "model.json")
+    model, new = scv.load_model(tmp_path / "model.json"), new_people()
+    levels = pd.Categorical(new.sex, categories=["f", "m", "x"])
+    found = model.predict(new.assign(sex=levels))
+    np.testing.assert_array_equal(found, model.predict(new))
+
+
 def test_a_model_without_coefficients_has_no_equation():
     res = scv.cv("died ~ age + bmi", people(), model="neighbors", k=5, seed=1)
     with pytest.raises(EquationError, match="nearest"):

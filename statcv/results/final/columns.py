@@ -161,7 +161,7 @@ def _factor(
         name: _Learnt(one, terms.frame)
         for name, one in info.state["transforms"].items()
     }
-    known = {**columns, **learnt, "clr": _log_ratios}
+    known = {"clr": _log_ratios, **columns, **learnt}
     try:
         value = info.state["eval_env"].eval(
             info.state["eval_code"], inner_namespace=known
