@@ -251,12 +251,12 @@ def splines(
     Between each two knots, and beyond the first and the last, a polynomial is fitted at
     more of Chebyshev's points than it needs; a knot has what changes there.
     """
+    from scipy.linalg import pascal
+
     (low, high), powers = limits, np.arange(degree + 1)
     first, last = (knots[0], knots[-1]) if len(knots) else (high, low)
     width = high - low
     ends = np.array([min(low, first - width), *knots, max(high, last + width)])
-    from scipy.linalg import pascal
-
     count, above = degree + 1, np.maximum(powers - powers[:, None], 0)
     binomial = pascal(count, kind="upper")
     nodes = np.append(np.cos(np.pi * (powers + 0.5) / count), (-0.9, 0.03, 0.9))
@@ -267,6 +267,7 @@ def splines(
         at, here = (left + right) / 2 + half * nodes, float(left) if place else origin
         scaled, unit = ((at - here) / half)[:, None] ** powers, half ** powers[:, None]
         wanted = values(at)
+        # Taylor's expansion of the polynomial before, about the knot
         before = (binomial * step**above) @ piece * unit if place else 0.0
         piece = np.linalg.solve(scaled[:count], wanted[:count])
         size = max(np.abs(wanted).max(), np.abs(before).max())

@@ -10,16 +10,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import EquationError, PrecisionWarning, warn
+from statcv.errors import EquationError
 from statcv.formula import Design
-from statcv.models import Fit, Logit, Model
+from statcv.models import Fit, Model
 from statcv.results.final.equation import Equation, equation_of
 from statcv.results.final.points import PointScore, points_of
 from statcv.results.final.shrinkage import shrunk_equation
 from statcv.results.final.validation import Validated
 from statcv.results.final.written import WrittenModel, save_equation
 from statcv.tables import Table, Values, wrapped
-from statcv.words import plural
 
 if TYPE_CHECKING:
     from statcv.results.result import CVResult
@@ -119,8 +118,7 @@ class FullModel(Validated):
                 "a logistic regression, a multinomial one or a linear one has."
             )
         coefficients = {str(name): b for name, b in self.coefficients.items()}
-        _warn_of_few_events(self._design, self._learner)
-        return equation_of(self._design, coefficients, digits)
+        return equation_of(self._design, coefficients, digits, self._learner)
 
     def points(self, unit: Mapping[str, float]) -> PointScore:
         """Return the model as integer points (Sullivan et al. 2004).
@@ -242,19 +240,6 @@ class FullModel(Validated):
         if self.coefficients is not None:
             lines += ["", str(self.coefficients)]
         return "\n".join(lines)
-
-
-def _warn_of_few_events(design: Design, model: Model) -> None:
-    terms = len(design.names) - (design.intercept is not None)
-    events = min(design.outcome.counts.values(), default=terms)
-    plain = isinstance(model, Logit) and not (model.penalised or model.has_firth)
-    if plain and events < terms:
-        warn(
-            f"the equation has {plural(terms, 'coefficient')} from {events} records of "
-            "the rarer class, so that its predictions are too extreme for other "
-            "records; Logit(firth=True), Logit(C=1.0) or shrunk() still work.",
-            PrecisionWarning,
-        )
 
 
 def _said(name: str, value: Any) -> str:
