@@ -279,19 +279,110 @@ def test_data_that_do_not_fit_the_equation_are_named(tmp_path):
     assert missing.isna().tolist() == [True] + [False] * (len(new) - 1)
 
 
+def as_array(x):
+    return np.asarray(x) * 1.0
+
+
+def doubled(x):
+    return 2 * x + 1
+
+
 @pytest.mark.parametrize(
     ("term", "why"),
     [
-        ("cc(age, df=4)", "polynomial in pieces"),
-        ("te(bs(age, df=3), bs(bmi, df=3))", "plain numbers"),
-        ("np.sinh(age / 50)", r"sinh\(\) is not among them"),
+        ("cc(age, df=4)", "cc() is not a polynomial in pieces"),
+        ("te(bs(age, df=3), bs(bmi, df=3))", "te() are not plain numbers"),
+        ("np.sinh(age / 50)", "it uses sinh()"),
+        ("np.digitize(age, [30, 50])", "it uses digitize()"),
+        ("race.str.upper()", "it uses .str"),
+        ("pd.cut(age, [0, 50, 100])", "needs the values"),
+        ("np.clip(age, 20, None)", "other than single columns"),
+        ("np.arctan(age / 50)", "it uses arctan()"),
+        ("as_array(age)", "needs the values"),
+        ("I(age % 10)", "it uses remainder()"),
     ],
 )
 def test_a_term_that_cannot_be_written_is_named(term, why):
-    res = scv.cv(f"cost ~ 0 + {term}", people(), k=5, seed=1)
-    with pytest.raises(EquationError, match=why):
+    res = scv.cv(f"cost ~ 0 + bmi + {term}", people(), k=5, seed=1)
+    with pytest.raises(EquationError) as caught:
         res.final.equation()
+    message = str(caught.value)
+    assert f"the term {term!r}" in message
+    assert why in message
+    assert "What can be written down are columns, levels" in message
     assert np.isfinite(res.final.predict(people())).all()
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        "doubled(age)",
+        "age.clip(20, 30)",
+        "np.where(sex == 'm', age, 0)",
+        "C(race != 'white')",
+        "log(age, 2) + log2(crp)",
+        "I((age > 30) & ~flag)",
+        "cr(age, df=4, constraints='center')",
+        "bs(scale(age), df=4)",
+        "bs(crp, df=6)",
+        "scale(age, center=False)",
+        "poly(age, 7)",
+        "bs(age, knots=[30, 30.1, 31])",
+    ],
+)
+def test_a_term_of_operations_is_written(term):
+    final = scv.cv(f"cost ~ {term}", people(), k=5, seed=1).final
+    found = final.equation().predict(new_people())
+    np.testing.assert_allclose(found, final.predict(new_people()), atol=1e-9, rtol=1e-9)
+
+
+def test_fewer_events_than_coefficients_are_counted():
+    rng = np.random.default_rng(1)
+    few = pd.DataFrame(rng.normal(size=(90, 7)), columns=list("abcdefg"))
+    few["y"] = (few.index % 15 == 0).astype(int)
+    final = scv.cv("y ~ .", few, k=3, seed=1, model=Logit(firth=True)).final
+    assert "g" in str(final.equation())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain = scv.cv("y ~ .", few, k=3, seed=1).final
+    with pytest.warns(scv.errors.PrecisionWarning, match="7 coefficients from 6 rec"):
+        plain.equation()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: {"grade": pd.Categorical(data.grade)},
+        lambda data: {"flag": pd.Categorical(data.flag)},
+        lambda data: {
+            "grade": data.grade.astype("Int64"),
+            "sex": data.sex.astype(object),
+        },
+        lambda data: {
+            "flag": data.flag.astype("boolean"),
+            "grade": data.grade.astype(str),
+        },
+    ],
+)
+def test_columns_of_all_types_are_written(change, tmp_path):
+    old, new = people(), new_people()
+    old, new = old.assign(**change(old)), new.assign(**change(new))
+    final = scv.cv("died ~ age + grade + flag + sex", old, k=4, seed=1).final
+    final.save(tmp_path / "model.json")
+    read = scv.load_model(tmp_path / "model.json")
+    np.testing.assert_allclose(read.predict(new), final.predict(new), atol=1e-12)
+    with duckdb.connect() as duck:
+        duck.register("new", new)
+        found = duck.execute(read.equation().to_sql("new")).df()["predicted"]
+    np.testing.assert_allclose(found, final.predict(new), atol=1e-9)
+
+
+def test_a_category_without_rows_is_not_a_level_of_the_data(tmp_path):
+    fitted("covariates").save(tmp_path / "model.json")
+    model, new = scv.load_model(tmp_path / "model.json"), new_people()
+    levels = pd.Categorical(new.sex, categories=["f", "m", "x"])
+    found = model.predict(new.assign(sex=levels))
+    np.testing.assert_array_equal(found, model.predict(new))
 
 
 def test_a_model_without_coefficients_has_no_equation():
@@ -334,12 +425,59 @@ def test_a_published_model_has_the_terms_of_its_names():
         model.predict(new.assign(sex="x"))
 
 
+PUBLISHED = {"(Intercept)": -3.4, "age": 0.03, "sex[male]": 0.3, "race[white]": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"sex": ["M", "F"] * 100}, "DataError", r"'sex' has 'F', 'M'.*'male'"),
+        ({"sex": ["Male", "female"] * 100}, "DataError", "'sex' has 'Male' in"),
+        ({"sex": [1, 2] * 100}, "DataError", r"'sex' is not text.*such as 1"),
+        ({"sex": [True, False] * 100}, "DataError", "'sex' is not text"),
+        ({"age": ["old", "young"] * 100}, "DataError", "'age' is text.*'old'"),
+        ({"age": [pd.Timestamp("2000-01-01")] * 200}, "DataError", "needs a number"),
+        ({"age": None}, "ColumnError", r"lack 'age'.*age, sex and race"),
+    ],
+)
+def test_data_of_another_coding_are_named(change, error, message):
+    model = scv.published_model(PUBLISHED, outcome="died")
+    new = new_people().replace({"sex": {"m": "male", "f": "female"}})
+    assert model.predict(new).notna().all()
+    assert model.predict(new[new.sex == "female"]).notna().all()
+    absent = [name for name, values in change.items() if values is None]
+    changed = new.drop(columns=absent) if absent else new.assign(**change)
+    with pytest.raises(getattr(scv.errors, error), match=message):
+        model.predict(changed)
+    with pytest.raises(getattr(scv.errors, error), match=message):
+        model.validate(changed)
+
+
+def test_a_near_name_of_a_column_is_suggested():
+    model = scv.published_model({"(Intercept)": 1, "Age": 0.03}, outcome="died")
+    with pytest.raises(scv.errors.ColumnError, match="Did you mean 'age'"):
+        model.predict(new_people())
+
+
+def test_a_number_that_is_no_level_of_the_equation_is_named(tmp_path):
+    fitted("natural").save(tmp_path / "model.json")
+    model = scv.load_model(tmp_path / "model.json")
+    with pytest.raises(
+        scv.errors.DataError, match=r"'grade' has the level 7.*1.0, 2.0"
+    ):
+        model.predict(new_people().assign(grade=[7, *new_people().grade[1:]]))
+
+
 @pytest.mark.parametrize(
     ("given", "more", "message"),
     [
         ({"age +": 1.0}, {}, "cannot read the name"),
         ({"age": float("nan")}, {}, "finite number"),
-        ({"sinh(age)": 1.0}, {}, "cannot be written"),
+        ({"sinh(age)": 1.0}, {}, r"'sinh\(age\)' cannot be written.*it uses sinh"),
+        ({"spline(age)": 1.0}, {}, "it uses spline"),
+        ({"age.__class__": 1.0}, {}, "it uses age.__class__"),
+        ({"(lambda: age)()": 1.0}, {}, "cannot be written"),
+        ({"np.log.__class__(age)": 1.0}, {}, "cannot be written"),
         ({"sex[m]": 1.0}, {"reference": {"sex": "m"}}, "reference level"),
         ({"age": 1.0}, {"reference": {"sex": "m"}}, "no level has a coefficient"),
         ({}, {}, "mapping"),

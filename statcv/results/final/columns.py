@@ -35,10 +35,10 @@ from statcv.results.final.expressions import (
 Floats = NDArray[np.float64]
 Factors = tuple[Expression, ...]  # their product is a column of the matrix
 
-ROUNDING = 1e-12  # the part of a basis function that is rounding
+ROUNDING = 1e-13  # the part of a basis function that is rounding
 OTHERS: Mapping[str, Callable[..., Any]] = {
-    "log2": lambda x: np.log(x) / np.log(2.0),
-    "log10": lambda x: np.log(x) / np.log(10.0),
+    "log2": lambda x: np.log(x) / np.log(Traced(Number(2.0))),
+    "log10": lambda x: np.log(x) / np.log(Traced(Number(10.0))),
     "log1p": lambda x: np.log(1 + x),
     "expm1": lambda x: np.exp(x) - 1,
     "square": lambda x: x * x,
@@ -77,11 +77,11 @@ class Traced(NDArrayOperatorsMixin):
 
     def __getattr__(self, name: str) -> Any:
         if name not in ("abs", "clip"):
-            raise AttributeError(f".{name} is not among them")
+            raise AttributeError(f"it uses .{name}")
         return lambda *given: _operation(name, (self, *given), {})
 
     def __bool__(self) -> NoReturn:
-        raise TypeError("a function in it needs the values of a column")
+        raise TypeError("it calls a function that needs the values of a column")
 
     __array__ = __len__ = __iter__ = __float__ = __bool__
 
@@ -90,7 +90,7 @@ def _operation(name: str, given: Sequence[Any], named: object) -> Any:
     if name in OTHERS and not named:
         return OTHERS[name](*given)
     if name not in OPERATIONS or named:
-        raise TypeError(f"{name}() is not among them")
+        raise TypeError(f"it uses {name}()")
     if not any(isinstance(one, str) for one in given):
         return Traced(Call(name, tuple(map(_one, given))))
     of, level = sorted(given, key=lambda one: isinstance(one, str))
@@ -104,7 +104,9 @@ def _one(given: Any) -> Expression:
     if isinstance(given, (int, float, np.number)):
         return Number(float(given))
     if not isinstance(given, Traced) or len(given.columns) != 1:
-        raise TypeError("an operation in it is not one of single columns and numbers")
+        raise TypeError(
+            "it computes with something other than single columns and numbers"
+        )
     return given.columns[0]
 
 
@@ -159,7 +161,7 @@ def _factor(
         name: _Learnt(one, terms.frame)
         for name, one in info.state["transforms"].items()
     }
-    known = {**columns, **learnt, "clr": _log_ratios}
+    known = {"clr": _log_ratios, **columns, **learnt}
     try:
         value = info.state["eval_env"].eval(
             info.state["eval_code"], inner_namespace=known
@@ -171,7 +173,7 @@ def _factor(
                 raise TypeError("its columns are not understood one by one")
             return found
         of = _one(value)
-    except Exception as error:  # of whatever the formula calls
+    except Exception as error:  # from whatever the formula calls
         raise unwritten(factor.code, error) from None
     levels = [one if isinstance(one, str) else float(one) for one in info.categories]
     codes = [
@@ -228,6 +230,8 @@ class _Learnt:
         knots = np.unique(np.asarray(getattr(learnt, "_all_knots", []), dtype=float))
         if np.ptp(x := x[np.isfinite(x)]) == 0:
             raise TypeError("it is learnt from a column of equal values")
+        if name == "bs":  # whose outer polynomials go on beyond the boundary
+            knots = knots[1:-1]
         degree = getattr(learnt, "_degree", 3)
         found = splines(of, (x.min(), x.max()), values, knots, degree)
         if not found:
@@ -244,30 +248,37 @@ def splines(
 ) -> list[Spline]:
     """Return the spline of each column of a function; none if it is not one.
 
-    Between each two knots, and beyond the first and the last, a polynomial is fitted to
-    what the pieces before do not explain, at more of Chebyshev's points than it needs.
+    Between each two knots, and beyond the first and the last, a polynomial is fitted at
+    more of Chebyshev's points than it needs; a knot has what changes there.
     """
+    from scipy.linalg import pascal
+
     (low, high), powers = limits, np.arange(degree + 1)
     first, last = (knots[0], knots[-1]) if len(knots) else (high, low)
     width = high - low
     ends = np.array([min(low, first - width), *knots, max(high, last + width)])
-    nodes = np.cos(np.pi * (np.arange(degree + 3) + 0.5) / (degree + 3))
+    count, above = degree + 1, np.maximum(powers - powers[:, None], 0)
+    binomial = pascal(count, kind="upper")
+    nodes = np.append(np.cos(np.pi * (powers + 0.5) / count), (-0.9, 0.03, 0.9))
     origin = float(knots[0]) if len(knots) else (low + high) / 2
-    pieces: list[tuple[float, Floats]] = []
-    for left, right in pairwise(ends):
-        here, half = float(left) if pieces else origin, (right - left) / 2
-        at = (left + right) / 2 + half * nodes
-        before = [(at - knot)[:, None] ** powers @ change for knot, change in pieces]
-        size = float(np.abs([values(at), *before]).max())
-        wanted = values(at) - sum(before)
-        scaled = ((at - here) / half)[:, None] ** powers
-        change = np.linalg.lstsq(scaled, wanted, rcond=None)[0]
-        if np.abs(scaled @ change - wanted).max() > 100 * ROUNDING * size:
+    here, piece, jumps = origin, np.zeros((0, 0)), list[tuple[float, Floats]]()
+    for place, (left, right) in enumerate(pairwise(ends)):
+        half, step = (right - left) / 2, left - here
+        at, here = (left + right) / 2 + half * nodes, float(left) if place else origin
+        scaled, unit = ((at - here) / half)[:, None] ** powers, half ** powers[:, None]
+        wanted = values(at)
+        # Taylor's expansion of the polynomial before, about the knot
+        before = (binomial * step**above) @ piece * unit if place else 0.0
+        piece = np.linalg.solve(scaled[:count], wanted[:count])
+        size = max(np.abs(wanted).max(), np.abs(before).max())
+        if np.abs(scaled @ piece - wanted).max() > 100 * ROUNDING * size:
             return []
-        change[np.abs(change) < ROUNDING * size] = 0.0
-        pieces.append((here, change / half ** powers[:, None]))
-    (_, start), *jumps = pieces
-    used = max(k for _, one in pieces for k in powers[one.any(axis=1)]) + 1
+        change = np.where(np.abs(piece - before) < ROUNDING * size, 0.0, piece - before)
+        jumps.append((here, change / unit))
+        piece = piece / unit
+    (_, start), *jumps = jumps
+    changes = np.array([start, *(change for _, change in jumps)])
+    used = int(powers[changes.any(axis=(0, 2))].max()) + 1
     if not jumps and start.shape[1] == 1 and used == 2:
         root = origin - float(start[0, 0] / start[1, 0])  # c (x - where it is 0)
         origin, start[0] = (root if abs(root) > ROUNDING * width else 0.0), 0.0
@@ -319,10 +330,10 @@ def read(text: str) -> Expression:
     for node in ast.walk(tree):
         shown = ast.unparse(node)
         if not isinstance(node, _PLAIN) and not re.fullmatch(r"np\.\w*", shown):
-            raise unwritten(text, f"{shown} is not among them")
+            raise unwritten(text, f"it uses {shown}")
         called = ast.unparse(node.func) if isinstance(node, ast.Call) else "I"
         if called.removeprefix("np.") not in known:
-            raise unwritten(text, f"{called}() is not among them")
+            raise unwritten(text, f"it uses {called}()")
     try:
         return _one(eval(compile(tree, "<name>", "eval"), {"__builtins__": {}}, known))
     except (TypeError, AttributeError) as error:

@@ -13,8 +13,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.arguments import is_whole
-from statcv.errors import ArgumentError, EquationError
+from statcv.errors import ArgumentError, EquationError, PrecisionWarning, warn
 from statcv.formula import Design
+from statcv.models import Logit, Model
 from statcv.numeric.logistic import expit, softmax
 from statcv.results.final import languages, prose
 from statcv.results.final.columns import Factors, column_factors
@@ -28,6 +29,7 @@ from statcv.results.final.expressions import (
     evaluate,
     parts_of,
 )
+from statcv.words import plural
 
 NEGLIGIBLE = 1e-6  # the change of a prediction by rounding that is negligible
 AGREEMENT = 1e-9  # the difference from the design matrix that rounding may make
@@ -108,8 +110,8 @@ class Equation:
     @property
     def columns(self) -> tuple[Column, ...]:
         """The columns of the data that it uses, in the order of the terms."""
-        found = [one for one in self.expressions if isinstance(one, Column)]
-        return tuple(dict.fromkeys(found))
+        every = self.expressions
+        return tuple(dict.fromkeys(one for one in every if isinstance(one, Column)))
 
     @property
     def names(self) -> list[str]:
@@ -205,7 +207,10 @@ def _rounded(one: Expression, few: Callable[[float], float]) -> Expression:
 
 
 def equation_of(
-    design: Design, coefficients: Mapping[str, float], digits: int | None = None
+    design: Design,
+    coefficients: Mapping[str, float],
+    digits: int | None = None,
+    model: Model | None = None,
 ) -> Equation:
     """Return the equation of a regression that was fitted to a design.
 
@@ -218,6 +223,8 @@ def equation_of(
     digits : int, optional
         Significant digits that are printed; unless given, the fewest that change no
         prediction for the rows by 1e-6, or by 1e-6 standard deviations of a number.
+    model : Model, optional
+        The regression, of which too many coefficients are counted.
 
     Raises
     ------
@@ -230,6 +237,7 @@ def equation_of(
         raise ArgumentError(
             f"digits must be an integer from 1 to {MAX_DIGITS}, not {digits!r}."
         )
+    _warn_of_few_events(design, model)
     outcome = design.outcome
     factors = column_factors(design.terms)
     _check(design, factors)
@@ -250,6 +258,19 @@ def equation_of(
     )
     made = Equation(outcome.name, outcome.kind, tuple(outcome.levels), parts)
     return replace(made, digits=digits or _enough(made, design))
+
+
+def _warn_of_few_events(design: Design, model: Model | None) -> None:
+    terms = len(design.names) - (design.intercept is not None)
+    events = min(design.outcome.counts.values(), default=terms)
+    plain = isinstance(model, Logit) and not (model.penalised or model.has_firth)
+    if plain and events < terms:
+        warn(
+            f"the equation has {plural(terms, 'coefficient')} from {events} records of "
+            "the rarer class, so that its predictions are too extreme for other "
+            "records; Logit(firth=True), Logit(C=1.0) or shrunk() still work.",
+            PrecisionWarning,
+        )
 
 
 def _enough(equation: Equation, design: Design) -> int:

@@ -45,7 +45,7 @@ class Column:
     ----------
     name : str
     kind : {"number", "text", "truth", "linear"}
-        What it holds; ``linear`` is a linear predictor, which is no column of the data.
+        What it holds; ``linear`` is a linear predictor, which is not in the data.
     """
 
     name: str
@@ -201,6 +201,11 @@ def parts_of(expression: Expression) -> Iterator[Expression]:
         inside = (expression.of,)
     for one in inside:
         yield from parts_of(one)
+
+
+def columns_in(expression: Expression) -> Iterator[Column]:
+    """Yield the columns of an expression, each as often as it occurs."""
+    return (one for one in parts_of(expression) if isinstance(one, Column))
 
 
 def _column(frame: pd.DataFrame, name: str, kind: str) -> Any:

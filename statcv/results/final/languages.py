@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from statcv.arguments import check_types
-from statcv.errors import ArgumentError, MissingPackageError
+from statcv.errors import ArgumentError, ColumnError, MissingPackageError
+from statcv.formula import as_frame
 from statcv.results.final.expressions import (
     COMPARED,
     Call,
@@ -56,7 +57,7 @@ COMMON = {
     **{"less": "A < B", "less_equal": "A <= B", "greater": "A > B"},
     "greater_equal": "A >= B",
 }
-SAME = {"logical_and": "minimum", "logical_or": "maximum"}  # of conditions
+SAME = {"logical_and": "minimum", "logical_or": "maximum"}  # for conditions
 
 
 def spellings(table: str) -> list[dict[str, str]]:
@@ -99,7 +100,9 @@ class Language:
             return f"CASE WHEN {given[0]} THEN {given[1]} {given[2][5:]}"
         texts = dict(zip("ABC", given, strict=False)) | {"F": own, "U": own.upper()}
         template = self.spelled.get(own, self.spelled["call"])
-        return re.sub(r"\b[ABCFU]\b", lambda found: texts[found[0]], template)
+        return re.sub(
+            r"(?<![A-Za-z])[ABCFU](?![A-Za-z])", lambda found: texts[found[0]], template
+        )
 
     def written(self, expression: Expression) -> str:
         """Return the text of an expression, in brackets where it needs them."""
@@ -291,13 +294,10 @@ def to_excel(equation: Equation, path: Any, data: object = None) -> None:
             "to_excel() needs openpyxl: pip install openpyxl."
         ) from None
     names, wide = equation.names, len(equation.names)
-    frame = pd.DataFrame({name: [None] for name in names}) if data is None else data
-    if not isinstance(frame, pd.DataFrame):
-        raise ArgumentError(
-            f"data must be a pandas data frame, not {type(frame).__name__}."
-        )
+    empty = pd.DataFrame({name: [None] for name in names}, [0])
+    frame = empty if data is None else as_frame(data)
     if missing := [name for name in names if name not in frame.columns]:
-        raise ArgumentError(f"the data lack the column {missing[0]!r}.")
+        raise ColumnError(f"the data lack the column {missing[0]!r}.")
     heads = [f"linear predictor {k + 1}" for k in range(len(equation.parts))]
     classes = [f"P({equation.outcome} = {level})" for level in equation.levels]
     classes = classes[1:] if equation.kind == "binary" else classes

@@ -140,7 +140,7 @@ class FullModel(Validated):
                 "a logistic regression, a multinomial one or a linear one has."
             )
         coefficients = {str(name): b for name, b in self.coefficients.items()}
-        return equation_of(self._design, coefficients, digits)
+        return equation_of(self._design, coefficients, digits, self._learner)
 
     def points(self, unit: Mapping[str, float]) -> PointScore:
         """Return the model as integer points (Sullivan et al. 2004).

@@ -51,7 +51,6 @@ ceil        ceil(A)              \lceil A \rceil
 minimum     min(A, B)            \min(A, B)
 maximum     max(A, B)            \max(A, B)
 from a knot  A+                  A_+
-function    AB(C)                A_{B}(C)
 continuous  E(A)                 \mathrm{E}(A)
 binary      logit P(A = B)       \operatorname{logit} P(A = B)
 multiclass  score of A = B       s_{B}
@@ -103,18 +102,18 @@ class _Writer:
         levels = equation.levels[1:] if equation.kind == "binary" else equation.levels
         for level, parts in zip(levels or [""], few.parts, strict=True):
             head = self.language.spell(few.kind, text(few.outcome), text(str(level)))
-            yield head, [self._term(part) for part in parts]
+            yield head, [self._term(part, few.digits) for part in parts]
         for name, one in self.functions.items():
             found = self._coding(one) if isinstance(one, Levels) else self._spline(one)
             yield name, [term for term in found if term[0]] or [(0.0, "")]
 
-    def _term(self, part: Part) -> Term:
+    def _term(self, part: Part, digits: int) -> Term:
         number, products = part.coefficient, list[str]()
         for one in part.factors:
             slope, product = self._factor(one)
             number *= slope
             products.append(product)
-        return number, self.times.join(products)
+        return float(f"{number:.{digits}g}"), self.times.join(products)
 
     def _factor(self, one: Expression) -> Term:
         written = self.language.written
@@ -130,8 +129,9 @@ class _Writer:
             if other == one:
                 return 1.0, name
         number = 1 + sum(type(a) is type(one) for a in self.functions.values())
+        index = f"_{{{number}}}" if self.language is LATEX else str(number)
         letter = "f" if isinstance(one, Spline) else "c"
-        name = self.language.spell("function", letter, str(number), written(one.of))
+        name = f"{letter}{index}({written(one.of)})"
         self.functions[name] = one
         return 1.0, name
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from pandas.api.types import is_numeric_dtype
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from statcv.arguments import check_types, one_of
 from statcv.errors import (
@@ -32,8 +32,8 @@ from statcv.results.final.expressions import (
     Levels,
     Number,
     Spline,
+    columns_in,
     evaluate,
-    parts_of,
 )
 from statcv.results.final.languages import plain
 from statcv.results.final.validation import Validated
@@ -146,35 +146,42 @@ def check_columns(equation: Equation, frame: pd.DataFrame) -> None:
             f"the data lack {listed([*map(repr, absent)])}, of the columns that the "
             f"equation uses: {joined(equation.names)}.{hint}"
         )
-    for column in equation.columns:
-        values, text = frame[column.name].dropna(), column.kind == "text"
-        if is_numeric_dtype(values) and not text:
-            continue
-        odd = [one for one in values.unique() if not (text and isinstance(one, str))]
-        if odd:
-            has = "text" if isinstance(odd[0], str) else "not text"
-            needs = "a level, which is text" if text else "a number"
-            raise DataError(
-                f"column {column.name!r} is {has} in these data (such as "
-                f"{plain(odd[0])!r}), and the equation needs {needs}."
-            )
     known: dict[Expression, list[Levels]] = {}
     for one in equation.expressions:
         if isinstance(one, Levels):
             known.setdefault(one.of, []).append(one)
+    for column in equation.columns:
+        levels = [level for one in known.get(column, []) for level, _ in one.values]
+        text = any(isinstance(level, str) for level in levels)
+        _check_type(column, text, frame[column.name].dropna())
     for of, own in known.items():
-        levels = {level for one in own for level, _ in one.values}
         others = all(one.otherwise is not None for one in own)
-        _check_levels(of, levels, others, frame)
+        _check_levels(of, {x for one in own for x, _ in one.values}, others, frame)
+
+
+def _check_type(column: Column, text: bool, values: pd.Series[Any]) -> None:
+    """Check that values are numbers, or text if the levels of the column are."""
+    numeric = is_numeric_dtype(values) or is_bool_dtype(values)
+    if not text and (numeric or column.kind == "text"):
+        return
+    odd = [one for one in values.unique() if not (text and isinstance(one, str))]
+    if odd:
+        has = "text" if isinstance(odd[0], str) else "not text"
+        needs = "a level, which is text" if text else "a number"
+        raise DataError(
+            f"column {column.name!r} is {has} in these data (such as "
+            f"{plain(odd[0])!r}), and the equation needs {needs}."
+        )
 
 
 def _check_levels(
     of: Expression, levels: set[Level], others: bool, frame: pd.DataFrame
 ) -> None:
     """Check the levels of data, of which there may be others than those named."""
-    counts = pd.Series(evaluate(of, frame)).value_counts()
+    own = frame[of.name] if isinstance(of, Column) else evaluate(of, frame)
+    counts = pd.Series(own).value_counts().loc[lambda count: count > 0]
     odd = [plain(one) for one in counts.index if one not in levels]
-    names = {repr(one.name) for one in parts_of(of) if isinstance(one, Column)}
+    names = {repr(one.name) for one in columns_in(of)}
     column, has = f"column {joined(sorted(names))}", listed(sorted(map(repr, levels)))
     if odd and not others:
         raise DataError(
