@@ -209,6 +209,8 @@ class Fitting:
         for text in self.side:
             height = LINES * (1 + text.get_text().count("\n"))
             text.set_fontsize(min(size_of(text), row / height))
+        for text in ax.texts if self.along else ():
+            text.set_fontsize(min(size_of(text), 0.5 * row / LINES))  # half a row
 
     def _make_head_room(self, renderer: Any) -> None:
         """Set the upper limit so that no data are behind the text at the top."""

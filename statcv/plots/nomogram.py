@@ -122,10 +122,17 @@ def _write_some(ax: Axes, y: float, labels: Labels) -> float:
 def _write_each(ax: Axes, y: float, labels: Labels) -> float:
     """Write levels below a line, in lanes if they could overlap; return their room."""
     ends: list[float] = []
+    half = 0.5 / CHARACTERS
+    pitch = LANE * max(1 + len(said) // CHARACTERS for _, said, _ in labels)
     for at, said, _ in labels:
         wide = min((len(said) + 1) / CHARACTERS, 1.0)
-        left = min(at - 0.5 / CHARACTERS, 1 + MARGIN - wide)
+        place, x, left = "left", at - half, at - half
+        if left + wide > 1 + MARGIN:
+            place, x, left = "right", at + half, at + half - wide
+        if left < -MARGIN:
+            place, x, left = "center", 0.5, 0.5 - wide / 2
         lane = next((k for k, end in enumerate(ends) if end <= left), len(ends))
         ends[lane : lane + 1] = [left + wide]
-        ax.text(left, y + LABEL + LANE * lane, said, va="top", parse_math=False)
-    return LANE * (len(ends) - 1)
+        look: dict[str, Any] = {"ha": place, "va": "top", "parse_math": False}
+        ax.text(x, y + LABEL + pitch * lane, said, **look)
+    return pitch * len(ends) - LANE

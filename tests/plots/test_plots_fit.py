@@ -60,6 +60,7 @@ def read():
         )
     effects = {"(Intercept)": -3.0, "age": 0.03, "I((bmi - 24)^2)": 0.01}
     effects |= {f"site[{site}]": b for site, b in zip(SITES[1:], (0.2, 1), strict=True)}
+    effects["grade[poorly differentiated or unknown]"] = 0.6
     model = scv.published_model(effects, outcome=LONG, reference={"site": SITES[0]})
     shown = {"age": range(20, 90, 10), "bmi": range(16, 40, 2)}
     published = dataclasses.replace(model, seen={k: [*v] for k, v in shown.items()})
@@ -214,6 +215,15 @@ def test_nothing_overlaps_or_is_cut_in_two_rows(read, name, width, layout):
     plots = (draws.plot_roc, draws.plot_calibration, draws.plot_predicted)
     for draw, ax in zip((*plots, draws.plot_risk), axes.flat, strict=True):
         draw(read[name], ax=ax)
+    assert faults(figure) == []
+
+
+def test_texts_of_a_nomogram_are_legible_on_a_page_of_390_pixels(read):
+    figure = draws.plot_nomogram(read["published"], lp=True).figure
+    figure.canvas.draw()
+    pixels = 390 / (72 * figure.get_figwidth())
+    sizes = [text.get_fontsize() * pixels for text in texts_of(figure)]
+    assert min(sizes) >= 8
     assert faults(figure) == []
 
 

@@ -155,3 +155,13 @@ def test_a_model_without_its_data_needs_values(people, tmp_path):
     model = scv.load_model(tmp_path / "model.json")
     with pytest.raises(EquationError, match=r"values=\{'age': \[...\]\}"):
         model.nomogram()
+
+
+@pytest.mark.parametrize("start", [-7.0, 0.0, 4.0])
+def test_risks_that_differ_little_are_shown_at_round_values(start):
+    model = scv.published_model({"1": start, "sex[m]": 0.3}, reference={"sex": "f"})
+    table = model.nomogram()
+    risks = table.loc[table["axis"].str.startswith("Risk"), "value"].astype(float)
+    ends = model.predict(pd.DataFrame({"sex": ["f", "m"]}))
+    assert len(risks) >= 3
+    assert risks.between(*ends).all()

@@ -84,7 +84,7 @@ def nomogram_of(
     more += [(label, x, (x - start) / point) for x in round_values(start, end)]
     if binary:
         label = f"Risk of {equation.outcome} = {equation.levels[1]}"
-        risks = sorted(RISKS if at is None else _possible(at, start, end))
+        risks = sorted(_risks(at, start, end))
         more += [(label, p, (np.log(p / (1 - p)) - start) / point) for p in risks]
     made = [row for row in more if -ROUNDING <= row[2] <= totals[-1] + ROUNDING]
     below = pd.DataFrame(made, columns=["axis", "value", "points"])
@@ -93,9 +93,12 @@ def nomogram_of(
     return Table(table.reset_index(drop=True), caption)
 
 
-def _possible(at: Any, start: float, end: float) -> list[float]:
-    """Check the risks that are shown."""
+def _risks(at: Any, start: float, end: float) -> list[float]:
+    """Return the risks that are shown: those asked for, the usual, or round ones."""
     low, high = expit(np.array([start, end]))
+    if at is None:
+        usual = [p for p in RISKS if low <= p <= high]
+        return usual if len(usual) > 2 else round_values(low, high)[1:-1]
     if is_list(at) and all(is_number(p) and low <= p <= high for p in at):
         return [float(p) for p in at]
     raise ArgumentError(f"at= must be risks from {low:.3g} to {high:.3g}, not {at!r}.")
