@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from statcv.report.clusters import Clusters
+from statcv.report.external import OF_VALIDATION, of_others, of_validated
 from statcv.report.facts import (
     headline,
     is_given,
@@ -141,19 +142,6 @@ OF_TRIPOD = {
     "24": "{updating}",
     "26": CONCERN,
 }
-# what the validation of a model says, in place of the above
-OF_VALIDATION = {
-    "7": "nothing is estimated from these records; quality checks are for the author",
-    "9b": "columns that the model reads: {read}; the measurement is for the author",
-    "12b": "{written}",
-    "12c": "{res.learner.label}; it is not fitted again",
-    "12f": "the model was not updated",
-    "12g": "computed by the model from the columns {read}",
-    "16": "{shares}; others are for the author",
-    "20c": "{shares}; predictors are for the author",
-    "22": "{written}",
-    "24": "the model was not updated",
-}
 OF_CLUSTER = {
     "1": SUBJECT,
     "2": "{sentence}",
@@ -233,8 +221,8 @@ def _known(res: Cited, level: float, clusters: Clusters | None) -> dict[str, Any
     if not is_given(result):
         known |= _of_fits(res)
     if result.scores.external:
-        known |= _of_others(res)
-        known |= _of_validated(res) if result.validated else {}
+        known |= of_others(res)
+        known |= of_validated(res) if result.validated else {}
     else:
         known["concern"] = _concern(res)
     if lists_coefficients(result):
@@ -293,35 +281,6 @@ def _of_fits(res: Cited) -> dict[str, Any]:
         "evaluated": "held-out records are those of the data, neither weighted nor "
         "duplicated",
     }
-
-
-def _of_others(res: Cited) -> dict[str, Any]:
-    """Return the facts of an external validation."""
-    names = [name for name in res.thing.design.names if name != "Intercept"]
-    listed = f"', '.join(n for n in {res.api}.design.names if n != 'Intercept')"
-    return {
-        "predictions": ("read from the data: ", Said(", ".join(names), listed)),
-        "not_apparent": "the model was fitted to other records",
-        "repeated": "no resampling: the model was fitted to other records",
-        "evaluated": "all records of the data count alike",
-    }
-
-
-def _of_validated(res: Cited) -> dict[str, Any]:
-    """Return the facts of the model that is validated."""
-    model, api, y = res.thing.validated, f"{res.api}.validated", res.thing.design.y
-    columns = Said(", ".join(model.predictors), f"', '.join({api}.predictors)")
-    found: dict[str, Any] = {"read": columns}
-    if model.text:
-        found["written"] = "see the equation of the model"
-    if model.share is not None:
-        found["shares"] = prose(
-            "the mean outcome is {here} in these records, and {there} where the model "
-            "was fitted",
-            here=rounded(float(y.mean()), f"{res.api}.design.y.mean()"),
-            there=rounded(model.share, f"{api}.share"),
-        )
-    return found
 
 
 def _size(res: Cited) -> Prose:

@@ -290,7 +290,7 @@ class Validated:
             if not is_number(old.dtype):
                 continue
             mean, sd, now = old.mean(), old.std(), float(frame[name].mean())
-            if old.nunique() > 2 and abs(now - mean) > FAR * sd:
+            if abs(now - mean) > FAR * sd and old.nunique() > 2:
                 warn(
                     f"column {name!r} has mean {number(now)} in the new data, and "
                     f"{number(mean)} (SD {number(sd)}) where the model was fitted; has "
@@ -371,12 +371,12 @@ class ValidationCall(Printed):
             metrics=self.metrics,
             seed=self.seed,
         )
-        lacking = frame[[outcome, *model.predictors]].isna().sum()
+        absent = frame[[outcome, *model.predictors] if lost else []].isna().sum()
         design = replace(
             result.design,
             kept=np.flatnonzero(complete),
             n_given=len(frame),
-            missing={str(name): int(n) for name, n in lacking[lacking > 0].items()},
+            missing={str(name): int(n) for name, n in absent[absent > 0].items()},
         )
         learner: Any = result.learner
         result = replace(
