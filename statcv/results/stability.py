@@ -135,7 +135,9 @@ class Stability:
             caption += f"; treatment from {risk} {self.threshold:g}"
         heads |= {"mape": "mape", "treating": f"of {len(each)}, treat"}
         heads["changed"] = "changed"
-        return Table(pd.DataFrame(made, index=labels), caption, heads, indexed=True)
+        shown = {"alike": tuple(made)[:4], "digits": 3 if binary else None}
+        frame = pd.DataFrame(made, index=labels)
+        return Table(frame, caption, heads, indexed=True, **shown)
 
     @cached_property
     def overall(self) -> pd.DataFrame:
