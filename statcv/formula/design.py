@@ -158,12 +158,11 @@ class Design(Printed):
             if column.dtype.kind not in "iuf":  # numbers may be of another type
                 more = more.astype(column.dtype)
             columns[name] = pd.concat([column, more], ignore_index=True)
-        n = self.n + len(new)
-        outcome = replace(self.outcome, y=np.resize(self.y, n))
-        index = pd.RangeIndex(n)
+        index = pd.RangeIndex(self.n + len(new))
+        outcome = replace(self.outcome, y=np.resize(self.y, len(index)))
         terms = Terms(self.formula, columns, index)
-        made = replace(self, outcome=outcome, terms=terms, kept=np.arange(n))
-        return replace(made, labels=index)
+        made = replace(self, outcome=outcome, terms=terms, labels=index)
+        return replace(made, kept=index.to_numpy())
 
     def _new_columns(self, data: object) -> pd.DataFrame:
         """Return the columns of new rows that the formula uses, as they were learnt."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from statcv.arguments import described, one_of
-from statcv.errors import ArgumentError, ArgumentTypeError, OutcomeError
+from statcv.errors import ArgumentError, ArgumentTypeError
+from statcv.metrics import net_benefit
 from statcv.plots.base import (
     COLOURS,
     GREY,
@@ -25,39 +26,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Kind = Literal["prediction", "calibration", "decision", "classification"]
-KINDS = ("prediction", "calibration", "decision", "classification")
+LABELS = {
+    "prediction": ("prediction of the final model", "prediction of other models"),
+    "classification": ("prediction of the final model", "share deciding otherwise"),
+    "calibration": ("predicted probability", "observed share"),
+    "decision": ("threshold probability", "net benefit"),
+}
 MOST_RECORDS, MOST_CURVES = 1000, 200  # that are drawn
 
 
-class Moved(Protocol):
-    """The stability of predictions, as its plot reads it."""
-
-    @property
-    def table(self) -> pd.DataFrame:
-        """One row per record: predicted, lower, upper, mape, changed."""
-
-    @property
-    def described(self) -> str:
-        """Which models are compared."""
-
-    @property
-    def threshold(self) -> float | None:
-        """The risk from which a record is treated."""
-
-    @property
-    def level(self) -> float:
-        """The share of the models between the percentiles."""
-
-    @property
-    def result(self) -> Any:
-        """The result."""
-
-    def curves(self, kind: Any) -> pd.DataFrame:
-        """Return the curve of each model."""
-
-
 def plot_stability(
-    stability: Moved, kind: Kind = "prediction", ax: Axes | None = None
+    stability: Any, kind: Kind = "prediction", ax: Axes | None = None
 ) -> Axes:
     """Draw how far predictions, curves or decisions differ between models.
 
@@ -105,73 +84,54 @@ def plot_stability(
             "plot_stability() draws what result.stability() returns, not "
             f"{described(stability)}."
         )
-    one_of(kind, KINDS, "kind")
-    outcome = stability.result.design.outcome
-    if kind != "prediction" and outcome.kind != "binary":
-        raise OutcomeError(
-            f"kind={kind!r} needs an outcome of two classes, but {outcome.name!r} is "
-            f"{outcome.kind}; kind='prediction' serves."
-        )
+    one_of(kind, LABELS, "kind")
     if kind == "classification" and stability.threshold is None:
         raise ArgumentError(
-            "kind='classification' needs a threshold; call stability(threshold=...)."
+            "kind='classification' needs a risk at which records are treated; call "
+            "stability(threshold=...)."
         )
     curves = kind in ("calibration", "decision")
     found = stability.curves(kind) if curves else stability.table
     ax = new_axes(ax)
-    if curves:
-        _draw_curves(ax, found)
-    else:
-        _draw_records(ax, stability, kind)
-    labels = {
-        "prediction": ("by the final model", "by the other models"),
-        "classification": ("by the final model", "share deciding otherwise"),
-        "calibration": ("predicted probability", "observed share"),
-        "decision": ("threshold probability", "net benefit"),
-    }
-    across, along = labels[kind]
-    risk = "risk" if outcome.kind == "binary" else "prediction"
-    across = across if curves else f"{risk} {across}"
-    along = f"{risk} {along}" if kind == "prediction" else along
+    (_draw_curves if curves else _draw_records)(ax, stability, kind, found)
+    across, along = LABELS[kind]
     title = f"{kind.capitalize()} instability, {stability.described}"
     ax.set(xlabel=across, ylabel=along, title=title)
     draw_legend(ax)
     return ax
 
 
-def _draw_curves(ax: Axes, found: pd.DataFrame) -> None:
-    at, known = found["at"].to_numpy(), found.columns.tolist()
-    models = [name for name in known if str(name).startswith("model ")]
-    drawn = models[:MOST_CURVES]
+def _draw_curves(ax: Axes, stability: Any, kind: str, found: pd.DataFrame) -> None:
+    """Draw the curve of each model faintly, and that of the final model."""
+    at, models = found["at"].to_numpy(), found.filter(like="model ").to_numpy()
     faint: dict[str, Any] = {"color": GREY, "linewidth": 0.5, "alpha": 0.3}
-    lines = ax.plot(at, found[drawn].to_numpy(), **faint)
-    lines[0].set(label="other models", gid=CURVE)
-    final = found["final"].to_numpy()
-    draw_curve(ax, at, final, "final model, apparent", COLOURS[1], zorder=3)
-    if "treat_all" in known:
-        ax.plot(at, found["treat_all"], "--", color=ink(), lw=1, label="treat all")
-        ax.axhline(0, color=GREY, linewidth=1.2, label="treat none")
-        top = float(np.nanmax(found[["final", *drawn]].to_numpy()))
-        ax.set_ylim(-0.25 * top, 1.08 * top)
-    else:
+    first = ax.plot(at, models[:, :MOST_CURVES], **faint)[0]
+    first.set(label="other models", gid=CURVE)
+    draw_curve(ax, at, found["final"], "final model, apparent", COLOURS[1], zorder=3)
+    if kind == "calibration":
         draw_diagonal(ax)
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
-
-
-def _draw_records(ax: Axes, stability: Moved, kind: str) -> None:
-    table = stability.table.sort_values("predicted", kind="stable")
-    if len(table) > MOST_RECORDS:
-        # records that are evenly spaced in rank
-        table = table.iloc[np.linspace(0, len(table) - 1, MOST_RECORDS).astype(int)]
-    final = table["predicted"].to_numpy()
-    if kind == "classification":
-        ax.plot(final, table["changed"], "o", color=COLOURS[0], ms=3, alpha=0.6)
-        label = f"threshold {stability.threshold:g}"
-        ax.axvline(float(stability.threshold or 0), ls="--", color=ink(), label=label)
-        ax.set_ylim(-0.02, max(0.52, 1.05 * float(table["changed"].max())))
         return
-    draw_diagonal(ax, (final[0], final[-1]))
-    label = f"{percent(stability.level)} of models"
-    look: dict[str, Any] = {"color": COLOURS[0], "linewidth": 0.8, "alpha": 0.6}
-    ax.vlines(final, table["lower"], table["upper"], label=label, **look)
-    ax.plot(final, final, ".", color=COLOURS[1], ms=3, label="final model")
+    y, top = stability.result.design.y, found["final"].max()
+    everyone = net_benefit(y, stability.final, at).treat_all
+    ax.plot(at, everyone, "--", color=ink(), lw=1, label="treat all")
+    ax.axhline(0, color=GREY, linewidth=1.2, label="treat none")
+    ax.set_ylim(-0.25 * top, 1.15 * top)
+
+
+def _draw_records(ax: Axes, stability: Any, kind: str, found: pd.DataFrame) -> None:
+    """Draw percentiles, or decisions, of records that are evenly spaced in rank."""
+    places = np.linspace(0, len(found) - 1, min(len(found), MOST_RECORDS)).astype(int)
+    table = found.sort_values("predicted", kind="stable").iloc[places]
+    final = table["predicted"].to_numpy()
+    look: dict[str, Any] = {"color": COLOURS[0], "alpha": 0.6}
+    if kind == "prediction":
+        draw_diagonal(ax, (final[0], final[-1]))
+        label = f"{percent(stability.level)} of models"
+        ax.vlines(final, table["lower"], table["upper"], label=label, lw=0.8, **look)
+        ax.plot(final, final, ".", color=COLOURS[1], ms=3, label="final model")
+        return
+    ax.plot(final, table["changed"], "o", ms=3, **look)
+    cut = float(stability.threshold)
+    ax.axvline(cut, ls="--", color=ink(), label=f"threshold {cut:g}")
+    ax.set_ylim(-0.02, max(0.52, 1.05 * float(table["changed"].max())))

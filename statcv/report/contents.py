@@ -15,8 +15,8 @@ from statcv.report.estimates import (
     comparison_tables,
     estimates_in_words,
     metrics_table,
+    stabilities,
     stability_section,
-    with_stability,
 )
 from statcv.report.facts import (
     Reported,
@@ -35,6 +35,7 @@ from statcv.report.parts import (
     Section,
     named_values,
     prose,
+    rounded,
     text_table,
 )
 from statcv.report.pictures import pictures_of_comparison, pictures_section
@@ -126,14 +127,18 @@ def result_report(
     sections.append(Section("Estimates", tables=tables))
     if clusters is not None:
         sections.append(clusters.section)
-    if result.refits.stabilities:
-        sections.append(stability_section(res))
+    moved = stabilities(res)
+    sections += [stability_section(place, one) for place, one in enumerate(moved)]
     sections.append(pictures_section(result, level))
     if style is not None:
         more = {"described": "see the table of characteristics"} if described else {}
         answers = answers_of(style, res, level, clusters, **more)
-        if style == "tripod+ai":
-            with_stability(res, answers[0])
+        for found in moved if style == "tripod+ai" else ():
+            over = prose("over {found.described}", found=found)
+            mape = rounded(found.thing.mape, f"{found.api}.mape")
+            said = ("; mean absolute prediction error ", mape, " ", *over)
+            answers[0]["12e"] += ("; stability of predictions ", *over)
+            answers[0]["23a"] += said
         sections.append(checklist(GUIDELINES[style], answers))
     quiet = "The call gave no warning."
     warnings = Section(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -24,7 +23,7 @@ from statcv.report.parts import (
     shown,
     value_table,
 )
-from statcv.results.stability import HEADS
+from statcv.report.replay import stability_call
 from statcv.results.summary import MANY
 from statcv.tables import decimals
 from statcv.words import limits_digits, shared_digits
@@ -116,40 +115,20 @@ def characteristics(res: Cited, by: Any) -> ReportTable | None:
 # ---- stability ----
 
 
-def stability_section(res: Cited) -> Section:
+def stabilities(res: Cited) -> list[Cited]:
     """Return what was computed of the stability of predictions."""
-    items: Prose = ()
-    tables, pictures = [], []
-    for place, found in enumerate(_stabilities(res)):
-        caption = prose("Stability over {found.described}", found=found)
-        table = value_table(found.thing.overall, caption, f"{found.api}.overall")
-        heads = ("", *(HEADS[name] for name in found.thing.overall))
-        tables.append(replace(table, head=heads))
-        items += found.each("notes")
-        title = prose("Prediction instability, {found.described}", found=found)
-        name = f"stability-{place + 1}"
-        draw = partial(found.thing.plot, "prediction")
-        pictures.append(Picture(name, title, INSTABILITY, draw))
-    return Section(
-        "Stability of the predictions",
-        items=items,
-        tables=tuple(tables),
-        pictures=tuple(pictures),
-    )
-
-
-def with_stability(res: Cited, answers: dict[str, Prose]) -> None:
-    """Add to items 12e and 23a of TRIPOD+AI what was computed of stability."""
-    for found in _stabilities(res):
-        over = prose("over {found.described}", found=found)
-        away = rounded(found.thing.mape, f"{found.api}.mape")
-        answers["12e"] += ("; stability of predictions ", *over)
-        answers["23a"] += ("; mean absolute prediction error ", away, " ", *over)
-
-
-def _stabilities(res: Cited) -> list[Cited]:
     kept = res.thing.refits.stabilities.values()
-    return [Cited(one, f"{res.api}.{one.call}") for one in kept]
+    return [Cited(one, stability_call(one)) for one in kept]
+
+
+def stability_section(place: int, found: Cited) -> Section:
+    """Return the stability of predictions over some models."""
+    title = prose("Stability over {found.described}", found=found)
+    table = value_table(found.thing.overall, title, f"{found.api}.overall")
+    draw = partial(found.thing.plot, "prediction")
+    picture = Picture(f"stability-{place}", title, INSTABILITY, draw)
+    items = found.each("notes")
+    return Section(title, items=items, tables=(table,), pictures=(picture,))
 
 
 # ---- a comparison ----

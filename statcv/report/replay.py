@@ -14,6 +14,7 @@ import pandas as pd
 from statcv.metrics import Metric, is_listed
 from statcv.report.facts import Reported, is_given
 from statcv.results.refittable import Refittable
+from statcv.results.stability import Stability
 
 NOT_OF_NUMBERS = ("validated", "data", "formula", "n_jobs", "checkpoint", "progress")
 
@@ -70,11 +71,17 @@ def replay(result: Refittable, options: Mapping[str, Any]) -> tuple[str, ...]:
     """
     lines = _call(result, "data,  # the data frame", not result.scores.external)
     lines[0] = f"res = {lines[0]}"
-    shown = [f"res.{one.call}" for one in result.refits.stabilities.values()]
+    shown = [stability_call(one) for one in result.refits.stabilities.values()]
     python = _script([*lines, *shown], options)
     own = {**changed_arguments(result), **options}
     shell = None if shown or is_given(result) else _command(result, own)
     return (python,) if shell is None else (python, shell)
+
+
+def stability_call(found: Stability) -> str:
+    """Return the call that gives a stability."""
+    given = [f"{name}={literal(one) or name}" for name, one in found.given.items()]
+    return f"res.stability({', '.join(given)})"
 
 
 def replay_comparison(

@@ -72,8 +72,7 @@ from statcv.results.in_words import lines_in_words, rows_in_words, short_text
 from statcv.results.refits import Refits, Running
 from statcv.results.selection import SelectionTable, selected
 from statcv.results.skill import test_of_skill
-from statcv.results.stabilities import stability
-from statcv.results.stability import Stability
+from statcv.results.stability import Stability, stability
 from statcv.results.summary import Summary
 from statcv.results.text import summarise, with_optimism
 from statcv.sensitivity import Sensitivity
@@ -1398,10 +1397,11 @@ class CVResult(Exports):
         1      0.171  0.046         0
         """
         check_types(CVResult.stability, locals())
-        if from_folds and seed is not None:
-            raise ArgumentError("seed means nothing with from_folds=True; omit it.")
+        if from_folds and (n_boot, seed) != (None, None):
+            raise ArgumentError("from_folds=True needs neither n_boot= nor seed=.")
+        samples = n_boot if from_folds or n_boot is not None else 200
         running = self._running(seed, n_jobs, progress)
-        return stability(self, n_boot, from_folds, threshold, level, by, running)
+        return stability(self, samples, threshold, level, by, running)
 
     # ---- update, audit and summary ----
 

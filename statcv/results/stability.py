@@ -6,7 +6,7 @@ and are compared with the final model (Riley & Collins 2023).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,20 +14,23 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from statcv.arguments import one_of
+from statcv.arguments import MAX_RESAMPLES, check_level, check_whole, is_number, one_of
+from statcv.engine import Setup, progress_bar, run_everywhere
 from statcv.errors import (
     ArgumentError,
+    FitError,
+    MetricError,
     OutcomeError,
-    UndefinedMetricWarning,
+    StatcvWarning,
     warn,
 )
+from statcv.formula import Design
 from statcv.inference.estimates.groups import group_name, groups_of
-from statcv.inference.refits.other_samples import (
-    bootstrap_predictions,
-    lacking,
-)
+from statcv.inference.refits.refitting import warn_of_refits
+from statcv.inference.refits.resampling import Resampling, ResamplingStudy
 from statcv.metrics import METRICS, calibration_curve, net_benefit
 from statcv.metrics.classification.classwise import predicted_as
+from statcv.results.cost import warn_of_fits
 from statcv.results.refits import Running
 from statcv.tables import Table
 from statcv.words import percent
@@ -35,18 +38,13 @@ from statcv.words import percent
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from statcv.plots.stability import Kind
     from statcv.results.refittable import Refittable
 
 Floats = NDArray[np.float64]
+LEAST_BOOT = 20  # bootstrap samples of which percentiles are computed
+MOST_FOLDS = 1000  # fits of folds that are made, evenly chosen among them
 POINTS = 50  # points of a curve
-FEWEST = 10  # records that are treated at the last threshold of a decision curve
-HEADS = {
-    "n": "n",
-    "mape": "mean absolute error",
-    "largest": "largest",
-    "width": "median width",
-    "changed": "decide otherwise",
-}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,12 +56,12 @@ class Stability:
     result : CVResult
     predicted : numpy.ndarray, shape (models, n)
         Predictions for every record.
+    failed : int
+        Number of fits that did not converge, or whose classes are separated.
     n_boot : int or None
         Number of bootstrap samples; None for the fits of the folds.
     running : Running
         Seed, processes and progress bar of the fits.
-    failed : int
-        Number of fits that did not converge, or whose classes are separated.
     threshold : float or None
         Smallest risk at which a record is treated.
     level : float
@@ -74,9 +72,9 @@ class Stability:
 
     result: Refittable
     predicted: Floats
+    failed: int
     n_boot: int | None
     running: Running
-    failed: int
     threshold: float | None = None
     level: float = 0.95
     by: Any = None
@@ -88,70 +86,58 @@ class Stability:
 
     @property
     def mape(self) -> float:
-        """The mean absolute prediction error: the mean distance from the final model.
-
-        It is the mean over models and records.
-        """
+        """The mean absolute prediction error, over models and records."""
         return float(self.table["mape"].mean())
 
     @property
     def described(self) -> str:
         """Which models are compared."""
-        fits = len(self.predicted)
-        if self.n_boot is not None:
-            return f"{fits} bootstrap models"
-        total = self.result.plan.n_fits
-        return f"{'' if fits == total else f'{fits} of '}{total} fits of the folds"
+        fits, total = len(self.predicted), self.n_boot or self.result.plan.n_fits
+        what = "fits of the folds" if self.n_boot is None else "bootstrap models"
+        if self.n_boot is not None and self.result.scores.clusters is not None:
+            what += " of whole clusters"
+        return f"{fits}{f' of {total}' * (fits < total)} {what}"
 
     @property
-    def call(self) -> str:
-        """The call that gives it, as code."""
-        given: dict[str, Any] = {"n_boot": self.n_boot, "seed": self.running.seed}
-        if self.n_boot is None:
-            given = {"from_folds": True}
-        if self.threshold is not None:
-            given["threshold"] = self.threshold
-        if self.level != 0.95:
-            given["level"] = self.level
-        words = [f"{name}={value!r}" for name, value in given.items()]
-        if self.by is not None:
-            words.append(f"by={self.by!r}" if isinstance(self.by, str) else "by=by")
-        return f"stability({', '.join(words)})"
+    def given(self) -> dict[str, Any]:
+        """The arguments of the call that gives it, by name."""
+        drawn = {"n_boot": self.n_boot, "seed": self.running.seed}
+        more = {"threshold": self.threshold, "level": self.level, "by": self.by}
+        known = {name: one for name, one in more.items() if one is not None}
+        return ({"from_folds": True} if self.n_boot is None else drawn) | known
 
     @cached_property
     def table(self) -> pd.DataFrame:
         """The risk of each record with its percentiles and mean absolute error.
 
         The columns are ``predicted`` (by the final model), ``lower`` and ``upper`` (the
-        percentiles over models) and ``mape``. With a threshold there are ``treat`` (by
-        the final model), ``treating`` (how many models treat the record) and
-        ``changed`` (the share that decides otherwise than the final model).
+        percentiles over models) and ``mape``. With a threshold there are ``treating``
+        (how many models treat the record) and ``changed`` (the share that decides
+        otherwise than the final model).
         """
         return self._table(self.final, self.predicted, self.result.design.labels)
 
-    def _table(
-        self, final: Floats, each: Floats, labels: pd.Index[Any]
-    ) -> pd.DataFrame:
+    def _table(self, final: Floats, each: Floats, labels: pd.Index[Any]) -> Table:
         lower, upper = np.quantile(each, self._ends, axis=0)
         away = np.mean([np.abs(one - final) for one in each], axis=0)
         made = {"predicted": final, "lower": lower, "upper": upper, "mape": away}
-        risk = "risk" if self._is_risk else "predicted"
-        low, high = map(percent, self._ends)
-        heads = {"predicted": risk, "lower": low, "upper": high}
-        heads["mape"] = HEADS["mape"]
+        binary = self.result.design.outcome.kind == "binary"
+        risk = "risk" if binary else "prediction"
+        heads = dict(zip(made, (risk, *map(percent, self._ends)), strict=False))
+        caption = f"{risk.capitalize()} by the final model, with percentiles and mean "
+        caption += f"absolute error over {self.described}"
         if self.threshold is not None:
             own = predicted_as(final, self.threshold)
             treated = np.stack([predicted_as(one, self.threshold) for one in each])
             count, unknown = treated.sum(axis=0), np.isnan(final).any()
             made["treating"] = count if unknown else count.astype(np.intp)
             made["changed"] = np.abs(treated - own).mean(axis=0)
-            heads["treating"] = f"of {len(each)}, treat"
-            heads["changed"] = HEADS["changed"]
-        caption = f"{risk.capitalize()} by the final model, with percentiles and mean "
-        caption += f"absolute error over {self.described}"
-        if self.threshold is not None:
             caption += f"; treatment from {risk} {self.threshold:g}"
-        return Table(pd.DataFrame(made, index=labels), caption, heads, indexed=True)
+        heads |= {"mape": "mape", "treating": f"of {len(each)}, treat"}
+        heads["changed"] = "changed"
+        shown = {"alike": tuple(made)[:4], "digits": 3 if binary else None}
+        frame = pd.DataFrame(made, index=labels)
+        return Table(frame, caption, heads, indexed=True, **shown)
 
     @cached_property
     def overall(self) -> pd.DataFrame:
@@ -161,65 +147,34 @@ class Stability:
         errors), ``width`` (the median distance of the percentiles) and, with a
         threshold, ``changed`` (the mean share that decides otherwise).
         """
-        table = pd.DataFrame(self.table).reset_index(drop=True)
-        parts: dict[Any, pd.DataFrame] = {"all records": table}
+        table = pd.DataFrame(self.table).assign(n=1, largest=self.table["mape"])
+        table["width"] = table["upper"] - table["lower"]
+        how = {"n": "sum", "mape": "mean", "largest": "max", "width": "median"}
+        how |= {"changed": "mean"} if self.threshold is not None else {}
+        groups: list[Any] = [np.full(len(table), "all records")]
         if self.by is not None:
-            groups = groups_of(self.result, self.by).to_numpy()
-            parts |= dict(iter(table.groupby(groups)))
-        rows = {
-            name: {
-                "n": len(own),
-                "mape": own["mape"].mean(),
-                "largest": own["mape"].max(),
-                "width": (own["upper"] - own["lower"]).median(),
-                **({"changed": own["changed"].mean()} if "changed" in own else {}),
-            }
-            for name, own in parts.items()
-        }
-        frame = pd.DataFrame.from_dict(rows, orient="index")
-        frame["n"] = frame["n"].astype(int)
+            groups.append(groups_of(self.result, self.by).to_numpy())
+        frame = pd.concat([table.groupby(one).agg(how) for one in groups])
         frame.index.name = "" if self.by is None else group_name(self.by)
         outcome = self.result.design.outcome.name
         caption = f"Stability of the predictions of {outcome} over {self.described}"
-        return Table(frame, caption, HEADS, indexed=True, note=" ".join(self.notes))
+        return Table(frame, caption, indexed=True, note=" ".join(self.notes))
 
     @property
     def notes(self) -> list[str]:
         """What a reader should know of the models, as sentences."""
-        said = [
-            "Errors are distances from the prediction of the final model; the largest "
-            "is that of a record. The width is that of the percentiles, which enclose "
-            f"{percent(self.level)} of the models."
-        ]
+        said = "mape is the mean absolute prediction error, the distance from the "
+        said += "final model; width is that of the percentiles, which enclose "
+        said += f"{percent(self.level)} of the models."
         if self.threshold is not None:
-            said.append(
-                f"Records are treated from a risk of {self.threshold:g}; the last "
-                "column is the share of models that decide otherwise than the final "
-                "one."
-            )
-        if self.result.scores.clusters is not None and self.n_boot:
-            said.append("Clusters were drawn whole.")
+            said += "\nchanged is the share of models that decide otherwise than the "
+            said += f"final one at a risk of {self.threshold:g}."
         if self.n_boot is None:
-            said.append(
-                "The fits of folds share most of their records, and move less than "
-                f"models of other samples do{self._ratio}."
-            )
-        elif missing := self.n_boot - len(self.predicted):
-            said.append(lacking(missing, self.n_boot))
+            said += "\nThe fits of folds share records, and move less than models of "
+            said += "other samples do."
         if self.failed:
-            said.append(f"{self.failed} fits did not converge or were separated.")
-        return said
-
-    @property
-    def _ratio(self) -> str:
-        """How far the fits of folds of a regression move less, in words."""
-        n, trained = self.result.design.n, float(self.result.plan.n_train.mean())
-        # the delete-d jackknife multiplies the spread of its estimates by this
-        ratio = np.sqrt(trained / max(n - trained, 1))
-        regression = self.result.learner.capabilities.likelihood is not None
-        if trained >= n or ratio < 1.2 or not regression:
-            return ""
-        return f", here by a factor of about {ratio:.2g}"
+            said += f"\n{self.failed} fits did not converge or were separated."
+        return said.split("\n")
 
     def curves(
         self, kind: Literal["calibration", "decision"], at: ArrayLike | None = None
@@ -239,7 +194,7 @@ class Stability:
         pandas.DataFrame
             One row per probability, ``at``: the curve of the ``final`` model, which is
             apparent, the percentiles over models, ``lower`` and ``upper``, and one
-            column per model. For ``"decision"`` there is ``treat_all``.
+            column per model, NaN where it has no curve.
 
         Examples
         --------
@@ -247,43 +202,25 @@ class Stability:
         >>> data, ridge = scv.load_data("spector"), scv.models.Logit(C=1.0)
         >>> res = scv.cv("GRADE ~ GPA + PSI", data, model=ridge, seed=1)
         >>> found = res.stability(n_boot=50).curves("decision", at=[0.2, 0.4])
-        >>> found[["at", "final", "treat_all"]].round(3)
-            at  final  treat_all
-        0  0.2  0.266      0.180
-        1  0.4  0.188     -0.094
+        >>> found[["at", "final", "lower", "upper"]].round(3)
+            at  final  lower  upper
+        0  0.2  0.266   0.18  0.273
+        1  0.4  0.188   0.07  0.208
         """
         one_of(kind, ("calibration", "decision"), "kind")
-        if not self._is_risk:
-            raise OutcomeError(f"a {kind} curve needs an outcome of two classes.")
-        y, rising = self.result.design.y, np.sort(self.final)
-        both, more = (self.final, *self.predicted), dict[str, Floats]()
+        if at is None:
+            at = np.linspace(self.final.min(), min(self.final.max(), 0.99), POINTS)
+        y, both = self.result.design.y, (self.final, *self.predicted)
         if kind == "decision":
-            last = rising[-min(FEWEST, max(1, len(rising) // 20))]
-            points = np.linspace(0, min(last, 0.99), POINTS) if at is None else at
-            found = [net_benefit(y, p, points) for p in both]
-            final, *each = (one.net_benefit for one in found)
-            more = {"treat_all": found[0].treat_all}
+            each = [net_benefit(y, p, at).net_benefit for p in both]
         else:
-            points = np.linspace(rising[0], rising[-1], POINTS) if at is None else at
-            final, *each = (calibration_curve(y, p, at=points).observed for p in both)
-        lost = sum(bool(np.isnan(one).all()) for one in each)
-        if lost:
-            warn(
-                f"{lost} of {len(each)} models have no {kind} curve there.",
-                UndefinedMetricWarning,
-            )
-        known = ~np.isnan(each).all(axis=0)
-        limits = np.full((2, len(final)), np.nan)
-        limits[:, known] = np.nanquantile(np.array(each)[:, known], self._ends, axis=0)
-        ends = {"lower": limits[0], "upper": limits[1]}
-        columns = {"at": np.atleast_1d(points), "final": final, **ends, **more}
-        columns |= {f"model {k}": one for k, one in enumerate(each, 1)}
-        what = "Net benefit" if kind == "decision" else "Calibration"
-        return Table(
-            pd.DataFrame(columns),
-            f"{what} of the final model, with percentiles over {self.described}",
-            ["at", "final", "lower", "upper", *more],
-        )
+            each = [calibration_curve(y, p, at=at).observed for p in both]
+        lower, upper = pd.DataFrame(each[1:]).quantile(list(self._ends)).to_numpy()
+        columns = {"at": np.atleast_1d(at), "final": each[0]}
+        columns |= {"lower": lower, "upper": upper}
+        caption = f"{kind.capitalize()} curve, with percentiles over {self.described}"
+        models = {f"model {k}": one for k, one in enumerate(each[1:], 1)}
+        return Table(pd.DataFrame(columns | models), caption, list(columns))
 
     def predict(self, new: object) -> pd.DataFrame:
         """Return the risk of new patients, with percentiles over bootstrap models.
@@ -304,29 +241,19 @@ class Stability:
             If the models are those of folds.
         """
         if self.n_boot is None:
-            raise ArgumentError(
-                "predict() needs bootstrap models; call stability() without from_folds."
-            )
-        design, refits = self.result.design, self.result.refits
+            raise ArgumentError("predict() needs bootstrap models; omit from_folds=.")
+        design, setup = self.result.design, _setup(self.result)
         matrix, labels = design.new_matrix(new)
         complete = np.asarray(~np.isnan(matrix).any(axis=1))
         each = np.full((len(self.predicted), len(matrix)), np.nan)
         if complete.any():
             further = design.extended(new, complete)
-            setup, running = refits.setup_for(METRICS["brier"]), self.running
-            seed, more = running.seed, running.processes
-            made, _ = bootstrap_predictions(setup, self.n_boot, seed, further, **more)
+            made, _ = _bootstrapped(setup, self.n_boot, self.running, further)
             each[:, complete] = made[:, design.n :]
         final = np.asarray(self.result.model.predict(new), dtype=float)
         return self._table(final, each, labels)
 
-    def plot(
-        self,
-        kind: Literal[
-            "prediction", "calibration", "decision", "classification"
-        ] = "prediction",
-        ax: Axes | None = None,
-    ) -> Axes:
+    def plot(self, kind: Kind = "prediction", ax: Axes | None = None) -> Axes:
         """Draw the instability, as :func:`statcv.plots.plot_stability` does."""
         from statcv.plots import plot_stability
 
@@ -337,12 +264,92 @@ class Stability:
         """The shares of the models below the percentiles."""
         return (1 - self.level) / 2, (1 + self.level) / 2
 
-    @property
-    def _is_risk(self) -> bool:
-        return self.result.design.outcome.kind == "binary"
-
     def __repr__(self) -> str:
         return repr(self.overall)
 
     def _repr_html_(self) -> str:
         return str(self.overall._repr_html_())  # type: ignore[operator]
+
+
+def stability(
+    result: Refittable,
+    n_boot: int | None,
+    threshold: float | None,
+    level: float,
+    by: Any,
+    running: Running,
+) -> Stability:
+    """Return the stability of a result; without ``n_boot`` that of its folds.
+
+    The arguments are those of :meth:`~statcv.results.result.CVResult.stability`.
+    """
+    outcome, refits = result.design.outcome, result.refits
+    check_level(level)
+    if outcome.kind == "multiclass":
+        raise OutcomeError(
+            f"stability() needs a number or two classes, and {outcome.name!r} has "
+            f"{len(outcome.levels)}; compare one class with the others."
+        )
+    if not refits.all_rows.probabilities:
+        raise MetricError(
+            f"stability() needs probabilities; calibrate the scores of "
+            f"{result.learner.label}, for example with CalibratedClassifierCV."
+        )
+    if threshold is None:
+        threshold = result.threshold
+    elif not (is_number(threshold) and 0 < threshold < 1 and outcome.kind == "binary"):
+        raise ArgumentError(
+            f"threshold={threshold!r} must be a risk between 0 and 1; the outcome "
+            f"{outcome.name!r} is {outcome.kind}."
+        )
+    if by is not None:
+        groups_of(result, by)  # refuses what is not a grouping, before fits are made
+    key, kept = n_boot and (n_boot, running.seed), refits.stabilities
+    if n_boot is not None:
+        check_whole(n_boot, "n_boot", least=LEAST_BOOT, most=MAX_RESAMPLES)
+    if key not in kept:
+        fits = min(result.plan.n_fits, MOST_FOLDS) if n_boot is None else n_boot
+        warn_of_fits(result, "stability()", fits, "n_boot=20 is the least")
+        make = _of_folds if n_boot is None else _bootstrapped
+        predicted, failed = make(_setup(result), fits, running)
+        warn_of_refits(failed, len(predicted))
+        kept[key] = Stability(result, predicted, failed, n_boot, running)
+    kept[key] = replace(kept[key], threshold=threshold, level=level, by=by)
+    return kept[key]
+
+
+def _setup(result: Refittable) -> Setup:
+    """Return what is fitted, without thresholds of its own, which are not needed."""
+    return result.refits.setup_for(METRICS["brier"])
+
+
+def _of_folds(setup: Setup, fits: int, running: Running) -> tuple[Floats, int]:
+    """Return what fits of folds predict for all records, and how many failed."""
+    chosen = np.linspace(0, len(setup.folds) - 1, fits).round().astype(np.intp)
+    with progress_bar(fits, running.progress, "fit") as bar:
+        folds = setup.folds.chosen(chosen)
+        made = run_everywhere(setup, folds, running.n_jobs, bar)
+    return made.predicted, made.failed
+
+
+def _bootstrapped(
+    setup: Setup, n_boot: int, running: Running, design: Design | None = None
+) -> tuple[Floats, int]:
+    """Return what bootstrap models predict for all records, and how many failed.
+
+    With a design that has further rows, these are predicted as well.
+    """
+    study = ResamplingStudy((), False, None, running.seed, n_boot)
+    resampling = Resampling(setup, study)
+    times, _ = resampling.samples(range(n_boot))
+    with progress_bar(n_boot, running.progress, "fit") as bar:
+        numbers, jobs = np.arange(n_boot), running.n_jobs
+        fits = resampling.fits(times, numbers, jobs, bar, design)
+        made = [one.predicted for _, one in fits]
+    missing = n_boot - sum(map(len, made))
+    said = f"{missing} of {n_boot} bootstrap samples have too few records of a class."
+    if not made:
+        raise FitError(said)
+    if missing and design is None:  # the same models gave the warning before
+        warn(said, StatcvWarning)
+    return np.concatenate(made), resampling.failed

@@ -193,9 +193,8 @@ class Resampling:
         """
         setup = self.setup
         if design is not None:
-            weights = setup.weights
-            if weights is not None:
-                weights = np.resize(weights, design.n)  # any for those never drawn
+            given = setup.weights  # any weight for records that are never drawn
+            weights = None if given is None else np.resize(given, design.n)
             setup = replace(setup, design=design, weights=weights)
         further = ((0, 0), (0, setup.design.n - len(self.every)))
         able = self._enough(times)
