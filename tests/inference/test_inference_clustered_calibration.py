@@ -62,7 +62,8 @@ def test_a_result_gives_the_table_and_the_picture():
     table = curve.to_frame()
     assert list(table)[:4] == ["predicted", "observed", "lower", "upper"]
     assert (table["prediction_lower"] <= table["lower"]).all()
-    assert "8 groups of hospital, 2 left out" in repr(curve)
+    assert "Mean calibration curve over 8 groups of hospital" in repr(table)
+    assert "left out 2" in repr(curve)
     ax = scv.plots.plot_clustered_calibration(curve)
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert {"8 groups of hospital", "90% limits of a new group"} <= set(labels)

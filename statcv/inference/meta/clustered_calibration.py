@@ -24,20 +24,19 @@ from statcv.errors import (
 from statcv.inference.meta.effects import random_effects
 from statcv.inference.scores import Scores
 from statcv.metrics.probabilities.spline import spline_fit
-from statcv.tables import Table
-from statcv.words import joined, percent, plural
+from statcv.tables import Printed, Table
+from statcv.words import joined, plural
 
 Floats = NDArray[np.float64]
 POINTS = 51  # probabilities at which the curves are combined
 KNOTS = 3  # knots of the spline of each group
 NAMED = 3  # groups without a curve that a message names
 _FURTHER = ("prediction_lower", "prediction_upper")
-METHOD = "restricted cubic splines, 3 knots, combined by REML"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ClusteredCalibration:
-    """The mean calibration curve over groups, with its band and that of a new group.
+class ClusteredCalibration(Printed):
+    """The mean calibration curve over groups, and limits for that of a new group.
 
     Attributes
     ----------
@@ -60,6 +59,8 @@ class ClusteredCalibration:
         Number of groups without a curve, which are left out.
     """
 
+    _points, _with_band = ("predicted", "observed", *_FURTHER, "tau"), "observed"
+
     predicted: Floats
     observed: Floats
     lower: Floats
@@ -81,27 +82,9 @@ class ClusteredCalibration:
             pd.DataFrame({name: getattr(self, name) for name in names}),
             f"Mean calibration curve over {plural(len(self.groups), 'group')} of "
             f"{self.by}",
-            {
-                "predicted": "predicted",
-                "observed": "observed",
-                "prediction_lower": "new group: from",
-                "prediction_upper": "to",
-                "tau": "tau",
-            },
+            ["predicted", "observed", *_FURTHER, "tau"],
             limits={"observed": ("lower", "upper")},
             level=self.level,
-        )
-
-    def __repr__(self) -> str:
-        low, high = self.predicted[[0, -1]]
-        size = plural(len(self.groups), "group")
-        out = f", {self.n_left_out} left out" * (self.n_left_out > 0)
-        return (
-            f"Mean calibration curve over {size} of {self.by}{out}\n"
-            f"{plural(len(self.predicted), 'point')} from {low:.3f} to {high:.3f}; "
-            f"largest distance {np.abs(self.observed - self.predicted).max():.3f}, "
-            f"mean tau {self.tau.mean():.2f}\n"
-            f"{METHOD}; {percent(self.level)} bands, pointwise"
         )
 
 

@@ -209,6 +209,7 @@ def _share_of_each(name: str, distance: Floats, mass: Floats) -> Floats:
     order = np.argsort(distance, axis=1)
     sorted_mass = mass[order]
     off = np.abs(sorted_mass.cumsum(axis=1) - sorted_mass / 2 - _QUANTILES[name])
+    off[sorted_mass == 0] = np.inf  # no record is nearest to that point
     reach = _NEAR + off.min(axis=1, keepdims=True)
     share = np.empty_like(distance)
     near = sorted_mass * np.maximum(1 - off / reach, 0)
