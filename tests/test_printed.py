@@ -116,6 +116,9 @@ FRAMES = {
     "Combination.combined": lambda m: m.meta.combined,
     "Comparison.differences": lambda m: m.both.differences,
     "Comparison.table": lambda m: m.both.table,
+    "ClusteredCalibration.to_frame": lambda m: m.r.clustered_calibration(
+        by="site"
+    ).to_frame(),
     "CorrectedCalibration.to_frame": lambda m: calibrated(m).to_frame(),
     "Drop1.table": lambda m: m.res.drop1("brier").table,
     "FoldPlan.assign": lambda m: hashed().assign(scv.load_data("ehr")),
@@ -201,6 +204,7 @@ OBJECTS = {
     "CalibrationCurve": lambda m: metrics.calibration_curve(CASES, RISKS),
     "CalibrationGroups": lambda m: metrics.calibration_groups(CASES, RISKS),
     "Call": lambda m: m.res.call,
+    "ClusteredCalibration": lambda m: m.r.clustered_calibration(by="site"),
     "Combination": lambda m: m.meta,
     "CombinedP": lambda m: m.meta.tests[0],
     "CompareCall": lambda m: m.both.asked,

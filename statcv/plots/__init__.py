@@ -2,6 +2,7 @@
 
 from statcv.plots.bias import plot_bias
 from statcv.plots.calibration import plot_calibration, plot_corrected_calibration
+from statcv.plots.clustered_calibration import plot_clustered_calibration
 from statcv.plots.composition import plot_composition
 from statcv.plots.decision import plot_decision
 from statcv.plots.difference import plot_difference
@@ -24,6 +25,7 @@ from statcv.plots.stratifiers import plot_stratifier_bias
 __all__ = [
     "plot_bias",
     "plot_calibration",
+    "plot_clustered_calibration",
     "plot_composition",
     "plot_corrected_calibration",
     "plot_decision",

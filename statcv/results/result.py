@@ -50,6 +50,10 @@ from statcv.inference.estimates.no_skill import (
     no_skill,
     no_skill_table,
 )
+from statcv.inference.meta.clustered_calibration import (
+    ClusteredCalibration,
+    clustered_calibration,
+)
 from statcv.inference.refits.corrected_calibration import (
     CorrectedCalibration,
     corrected_calibration,
@@ -1402,6 +1406,66 @@ class CVResult(Exports):
         samples = n_boot if from_folds or n_boot is not None else 200
         running = self._running(seed, n_jobs, progress)
         return stability(self, samples, threshold, level, by, running)
+
+    def clustered_calibration(
+        self, *, by: Any, level: float = 0.95
+    ) -> ClusteredCalibration:
+        """Return the mean calibration curve over hospitals or other groups.
+
+        The curve of each group, a restricted cubic spline with three knots, is
+        evaluated at the same probabilities, and combined by a random-effects
+        meta-analysis (REML, with the interval of Hartung and Knapp).
+
+        Parameters
+        ----------
+        by : str or array-like
+            Grouping of the records, as in :meth:`metrics`.
+        level : float, default 0.95
+            Confidence level of the pointwise bands.
+
+        Returns
+        -------
+        ClusteredCalibration
+            The mean curve with its band, and the band of a further group;
+            :func:`statcv.plots.plot_clustered_calibration` draws them.
+
+        Raises
+        ------
+        OutcomeError, MetricError
+            If the outcome does not have two classes, or the predictions are not
+            probabilities.
+        ArgumentError
+            If fewer than two groups have a curve.
+
+        Warns
+        -----
+        UndefinedMetricWarning
+            If groups have no curve, for example because they lack a class.
+
+        References
+        ----------
+        Barreñada, De Cock Campo, Wynants & Van Calster (2025), Research Synthesis
+        Methods, doi:10.1017/rsm.2025.10046.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("y ~ x1 + x3", scv.load_data("ehr"), k=5, seed=1)
+        >>> curve = res.clustered_calibration(by="site")
+        >>> curve.to_frame().iloc[[10, 30], :4].round(3)
+            predicted  observed  lower  upper
+        10      0.207     0.221  0.182  0.266
+        30      0.578     0.571  0.529  0.612
+        """
+        check_types(CVResult.clustered_calibration, locals())
+        outcome = self.design.outcome
+        return clustered_calibration(
+            self.scores,
+            groups_of(self, by),
+            group_name(by),
+            f"{outcome.name} = {outcome.positive}",
+            level=level,
+        )
 
     # ---- update, audit and summary ----
 

@@ -137,3 +137,15 @@ def test_two_models_differ_in_their_distances():
     row = found.differences.iloc[0]
     assert row["lower"] < row["difference"] < row["upper"]
     assert row["p"] < 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("slope", "shift"), [(1.0, 0.0), (0.6, 0.0), (1.0, 0.5)])
+def test_intervals_contain_the_true_distance(slope, shift):
+    held = []
+    for seed in range(100):
+        res = validated(300, slope, shift, seed=1000 + seed)
+        p, found = res.scores.predicted, res.estimate("ici")
+        true = np.abs(expit(slope * logit(p) + shift) - p).mean()
+        held.append(found.lower <= true + 1e-12 <= found.upper + 1e-12)
+    assert np.mean(held) > 0.85  # 92%, the least measured, minus three errors

@@ -347,6 +347,7 @@ def test_distances_of_one_or_two_distinct_probabilities_are_those_of_shares():
     assert METRICS["ici"](y, np.array(y, dtype=float)) == 0
     assert np.isnan(METRICS["ici"]([1, 1, 1], [0.2, 0.4, 0.5]))
     assert np.isnan(METRICS["ici"]([0, 1], [0.2, np.nan]))
+    assert np.isnan(METRICS["ici"]([0, 1, 0, 1, 1], [0.2, 0.4, 0.5, 0.6, 0.7]))
 
 
 def test_the_band_of_a_loess_follows_from_its_weights():

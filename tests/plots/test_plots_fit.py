@@ -96,6 +96,9 @@ PICTURES = {
     ),
     "calibration of two": lambda r, ax: draws.plot_calibration(r["two"], ax=ax),
     "corrected": lambda r, ax: draws.plot_corrected_calibration(r["curve"], ax=ax),
+    "by hospital": lambda r, ax: draws.plot_clustered_calibration(
+        r["one"].clustered_calibration(by="site"), ax=ax
+    ),
     "decision": lambda r, ax: draws.plot_decision(r["one"], ax=ax),
     "decision by": lambda r, ax: draws.plot_decision(r["one"], ax=ax, by="site"),
     "risk": lambda r, ax: draws.plot_risk(r["one"], ax=ax),

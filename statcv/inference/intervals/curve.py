@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.inference.estimates.values import pooled_part
+from statcv.inference.intervals.infinitesimal import CORRECTED, shared_training
 from statcv.inference.intervals.interval import CLUSTERS_ONLY, RECORDS_ONLY, Interval
 from statcv.inference.intervals.request import IntervalRequest
 from statcv.inference.scores import Scores
@@ -38,6 +39,9 @@ def curve_serves(scores: Scores, metric: Metric, how: str) -> bool:
 def curve_interval(asked: IntervalRequest) -> Interval:
     """Compute the interval of a distance by inverting a test.
 
+    The fits are taken as given, but errors of cross-validated curves are enlarged for
+    the training records that the fits share.
+
     With several repeats, the curve is that of the one whose distance is nearest to the
     estimate. The upper limit divides by the share that the diagonal has (Read 2002), so
     that an unexpectedly small distance does not make it 0.
@@ -61,6 +65,10 @@ def curve_interval(asked: IntervalRequest) -> Interval:
     # the same draws for all, so that a number has one interval
     draws = np.random.default_rng(0).normal(size=(DRAWS, len(curve.at)))
     errors = draws @ curve.deviations(codes)
+    assumes = RECORDS_ONLY if codes is None else CLUSTERS_ONLY
+    if not scores.external:
+        errors *= np.sqrt(shared_training(scores))
+        assumes = CORRECTED
 
     def distance(curves: Floats) -> Floats:
         return distance_of(metric.name, np.clip(curves, 0, 1), curve)
@@ -92,5 +100,4 @@ def curve_interval(asked: IntervalRequest) -> Interval:
     off = value - observed  # repeats differ, and so do the records between points
     low = 0.0 if far[0] >= tail else min(max(lower + off, 0.0), value)
     se = float(drawn(curve.curve).std(ddof=1))
-    assumes = RECORDS_ONLY if codes is None else CLUSTERS_ONLY
     return Interval(low, max(upper + off, value), se, METHOD, assumes)

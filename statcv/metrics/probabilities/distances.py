@@ -7,12 +7,13 @@ values, the curve is the observed share at each of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statcv.metrics.influence.derivative import Derivative
-from statcv.metrics.inputs import Bools, Floats, Ints
+from statcv.metrics.inputs import Bools, Floats, Ints, one_of
 from statcv.metrics.probabilities.smooth import (
     SPANS,
     Smooth,
@@ -22,6 +23,7 @@ from statcv.metrics.probabilities.smooth import (
 from statcv.metrics.probabilities.smoothers import loess_weights
 from statcv.metrics.records import binary_probabilities, improper
 
+_LEAST = 10  # records; a loess of fewer interpolates the outcomes
 _POINTS = 51  # points at which errors of the curve are computed
 _MANY = 2**14  # independent records; more are averaged with their neighbours
 _NEAR = 0.05  # share of the records on either side that have the distance of a quantile
@@ -44,8 +46,8 @@ def ici(y: ArrayLike, p: ArrayLike, *, smooth: Smooth = "loess") -> float:
     -------
     float
         The index, 0 if the curve is the diagonal. It is above 0 even for correct
-        probabilities, the more so the fewer the records. NaN if there is no curve, or
-        a class has no records.
+        probabilities, the more so the fewer the records. NaN if there is no curve,
+        a class has no records, or there are fewer than ten with different `p`.
 
     Raises
     ------
@@ -83,12 +85,15 @@ def emax(y: ArrayLike, p: ArrayLike, *, smooth: Smooth = "loess") -> float:
 def _distances(
     y: ArrayLike, p: ArrayLike, smooth: Smooth
 ) -> tuple[float, float, float, float]:
+    one_of(smooth, get_args(Smooth), "smooth")
     positive, read = binary_probabilities(y, p)
     values, own = np.unique(read, return_inverse=True)
     both = positive.any() and not positive.all()
     if smooth != "spline" and len(values) < 3 and both and not improper(read):
         shares = np.bincount(own, positive) / np.bincount(own)
         return distances(shares[own], read)
+    if len(read) < _LEAST:
+        return np.nan, np.nan, np.nan, np.nan
     curve = calibration_curve(positive, read, at=(), smooth=smooth)
     return curve.ici, curve.e50, curve.e90, curve.emax
 
@@ -204,6 +209,7 @@ def _share_of_each(name: str, distance: Floats, mass: Floats) -> Floats:
     order = np.argsort(distance, axis=1)
     sorted_mass = mass[order]
     off = np.abs(sorted_mass.cumsum(axis=1) - sorted_mass / 2 - _QUANTILES[name])
+    off[sorted_mass == 0] = np.inf  # no record is nearest to that point
     reach = _NEAR + off.min(axis=1, keepdims=True)
     share = np.empty_like(distance)
     near = sorted_mass * np.maximum(1 - off / reach, 0)

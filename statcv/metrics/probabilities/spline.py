@@ -9,8 +9,8 @@ import numpy as np
 from statcv.metrics.inputs import Bools, Floats, Ints
 from statcv.metrics.probabilities.logistic import (
     COLLINEAR,
-    LogisticFit,
     fit_logistic,
+    no_fit,
     sandwich,
 )
 from statcv.metrics.probabilities.recalibration import logit_of, separated, undefined
@@ -82,15 +82,23 @@ def spline_fit(
     positive: Bools, p: Floats, knots: int | None, codes: Ints | None
 ) -> SplineFit:
     """Fit the spline with the knots of `calibration_curve`, or give the reason."""
-    none = np.empty(0)
+    none, method = np.empty(0), "restricted cubic spline"
     if reason := undefined(positive, p) or separated(positive, p):
-        return SplineFit(None, none, none, none, "restricted cubic spline", reason)
-    few = min(positive.sum(), (~positive).sum()) < _FEW
+        return SplineFit(None, none, none, none, method, reason)
+    x, few = logit_of(p), min(positive.sum(), (~positive).sum()) < _FEW
     wanted = knots or (3 if few else 4)
-    fit, columns, places, reason = _spline_fit(positive, logit_of(p), wanted)
-    method = "straight line on the logit scale"
-    if len(places):
-        method = f"restricted cubic spline, {len(places)} knots"
+    for count in range(wanted, 1, -1):  # as many of the requested knots as possible
+        places = spline_knots(x, count) if count > 2 else none
+        method = f"restricted cubic spline, {count} knots"
+        fit = no_fit(p.size, count, COLLINEAR)
+        if not (np.diff(places) <= 1e-9 * np.ptp(x)).any():
+            columns = restricted_cubic(x, places)
+            fit = fit_logistic(positive, columns, np.zeros(p.size))
+        if not fit.reason:
+            break
+        reason = reason or f"there is no spline with {wanted} knots: {fit.reason}"
+    if not len(places):
+        method = "straight line on the logit scale"
     if fit.reason:
         return SplineFit(None, none, none, none, method, fit.reason)
     covariance = fit.covariance
@@ -98,23 +106,3 @@ def spline_fit(
         covariance, missing = sandwich(fit, positive, columns, codes)
         reason = "; ".join(filter(None, (reason, missing)))
     return SplineFit(fit.linear, fit.beta, covariance, places, method, reason)
-
-
-def _spline_fit(
-    positive: Bools, x: Floats, wanted: int
-) -> tuple[LogisticFit, Floats, Floats, str]:
-    """Fit the spline with as many of the requested knots as possible."""
-    reason, nothing = "", np.zeros(x.size)
-    for knots in range(wanted, 1, -1):
-        places = spline_knots(x, knots) if knots > 2 else np.empty(0)
-        gaps = np.diff(places)
-        if (gaps <= 1e-9 * np.ptp(x)).any():
-            why = COLLINEAR
-        else:
-            columns = restricted_cubic(x, places)
-            fit = fit_logistic(positive, columns, nothing)
-            if not fit.reason:
-                return fit, columns, places, reason
-            why = fit.reason
-        reason = reason or f"there is no spline with {wanted} knots: {why}"
-    return fit, columns, places, reason
