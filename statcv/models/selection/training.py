@@ -166,12 +166,11 @@ class Sets:
         return frozenset(self._deficient().tolist())
 
     def _deficient(self) -> Numbers:
-        p = self.records.X.shape[1]
-        if p >= len(self.records.X) or self.matrices is not None:
-            every = range(len(self))
-            return np.array(
-                [f for f in every if np.linalg.matrix_rank(self._rows(f)) < p], np.intp
-            )
+        every = range(len(self))
+        if self.rule.screen is not None or self.matrices is not None:
+            own = [self._rows(f)[:, self.columns(self.upper[f])] for f in every]
+            rank = [int(np.linalg.matrix_rank(X)) for X in own]
+            return np.array([f for f in every if rank[f] < own[f].shape[1]], np.intp)
         # in an orthonormal basis the Gram matrix of all records is the identity
         basis = np.linalg.qr(self.records.X)[0]
         gram = information_of(basis, (self.weights > 0).astype(float))
