@@ -284,7 +284,7 @@ def selecting(select: Any, learner: Model, design: Design) -> Selection:
         raise ArgumentError("select= has nothing to choose: all terms are in keep=.")
     made.check(design.outcome.kind)
     if made.screen is not None:
-        _check_screen(made)
+        _check_screen(made, design)
     elif (dependent := dependent_columns(design)) and not _within(design, terms):
         raise ModelError(
             f"select= cannot choose between collinear terms: {in_words(dependent)}. "
@@ -328,7 +328,7 @@ def _within(design: Design, terms: tuple[Term, ...]) -> bool:
     return int(np.linalg.matrix_rank(X)) == own + 1
 
 
-def _check_screen(made: Selection) -> None:
+def _check_screen(made: Selection, design: Design) -> None:
     terms = made.terms
     free = [term for i, term in enumerate(terms) if not made.forced >> i & 1]
     wide = [term.name for term in free if len(term.columns) > 1]
@@ -337,8 +337,11 @@ def _check_screen(made: Selection) -> None:
             f"screen= ranks terms of one column; {wide[0]!r} has several: name it in "
             "keep=."
         )
-    if any(len(term.factors) > 1 for term in terms):
-        raise ModelError("screen= is for formulas without interactions.")
+    if any(len(term.factors) > 1 for term in terms) or design.terms.stateful:
+        raise ModelError(
+            "screen= is for formulas without interactions and terms that learn from "
+            "the data, such as splines."
+        )
     assert made.screen is not None
     if made.screen >= len(free):
         raise ArgumentError(
