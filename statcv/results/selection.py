@@ -30,8 +30,8 @@ class SelectionTable(Table):
         The different sets of terms, with their frequency, and whether all records
         choose them.
     pairs : Table
-        How often both of two terms were chosen, and how often that would be if their
-        choices were independent.
+        How often both of two terms were chosen, each of which is at times, and how
+        often that would be if their choices were independent.
 
     Examples
     --------
@@ -77,6 +77,7 @@ class SelectionTable(Table):
         """How often two terms were chosen together."""
         names, inside, _ = self._sets
         share = inside.mean(axis=0)
+        some = np.flatnonzero(share).tolist()
         data = [
             {
                 "first": names[i],
@@ -85,7 +86,7 @@ class SelectionTable(Table):
                 "if_independent": share[i] * share[j],
                 "neither": (~inside[:, i] & ~inside[:, j]).mean(),
             }
-            for i, j in combinations(range(len(names)), 2)
+            for i, j in combinations(some, 2)
         ]
         columns = ["first", "second", "both", "if_independent", "neither"]
         return Table(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,6 +31,7 @@ from statcv.models.logit import Logit
 from statcv.models.selection.search import fitted_sets
 from statcv.models.selection.terms import Term, forced_by, terms_of
 from statcv.models.selection.training import Sets
+from statcv.numeric.gram import column_units
 from statcv.numeric.logistic import expit, softmax
 from statcv.tables import Constructed
 
@@ -95,7 +96,7 @@ class Selection(Constructed):
             fits_per_training_set=max(len(self.terms), 1),
         )
 
-    @property
+    @cached_property
     def forced(self) -> int:
         """The set of terms in every model."""
         return forced_by(self.keep, self.terms)
@@ -283,8 +284,8 @@ def selecting(select: Any, learner: Model, design: Design) -> Selection:
         raise ArgumentError("select= has nothing to choose: all terms are in keep=.")
     made.check(design.outcome.kind)
     if made.screen is not None:
-        _check_screen(made)
-    elif len(design.names) < design.n and (dependent := dependent_columns(design)):
+        _check_screen(made, design)
+    elif (dependent := dependent_columns(design)) and not _within(design, terms):
         raise ModelError(
             f"select= cannot choose between collinear terms: {in_words(dependent)}. "
             "Omit one of them."
@@ -319,7 +320,15 @@ def _check_model(learner: Model) -> None:
     )
 
 
-def _check_screen(made: Selection) -> None:
+def _within(design: Design, terms: tuple[Term, ...]) -> bool:
+    """Return whether columns depend on others of their own term alone."""
+    X = design.matrix / column_units(design.matrix)
+    others = [X[:, [design.names.index("Intercept"), *one.columns]] for one in terms]
+    own = sum(int(np.linalg.matrix_rank(one)) - 1 for one in others)
+    return int(np.linalg.matrix_rank(X)) == own + 1
+
+
+def _check_screen(made: Selection, design: Design) -> None:
     terms = made.terms
     free = [term for i, term in enumerate(terms) if not made.forced >> i & 1]
     wide = [term.name for term in free if len(term.columns) > 1]
@@ -328,8 +337,11 @@ def _check_screen(made: Selection) -> None:
             f"screen= ranks terms of one column; {wide[0]!r} has several: name it in "
             "keep=."
         )
-    if any(one.contains(other) for one in free for other in terms):
-        raise ModelError("screen= is for formulas without interactions.")
+    if any(len(term.factors) > 1 for term in terms) or design.terms.stateful:
+        raise ModelError(
+            "screen= is for formulas without interactions and terms that learn from "
+            "the data, such as splines."
+        )
     assert made.screen is not None
     if made.screen >= len(free):
         raise ArgumentError(

@@ -20,10 +20,10 @@ from statcv.models.selection.training import Numbers, Sets
 from statcv.models.selection.wald import eliminated
 from statcv.numeric.logistic import expit
 
-STEPS = 12  # of Newton's method, from the fit to one term more or less
+STEPS = 12  # largest number of Newton's steps from a fit to one term more or less
 SETTLED = 1e-7  # gain in log-likelihood of a step after which there is none to speak of
 
-Pairs = list[tuple[int, int]]  # of a training set and a set of terms
+Pairs = list[tuple[int, int]]  # a training set and a set of terms each
 
 
 def chosen_sets(sets: Sets) -> list[int]:

@@ -17,13 +17,11 @@ from statcv.models.batched.folds import Folds
 from statcv.models.families import width_of
 from statcv.models.likelihood import Gaussian
 from statcv.models.selection.terms import members
-from statcv.numeric.gram import information_of
 
 if TYPE_CHECKING:
     from statcv.models.selection.rules import Selection
 
 Numbers = NDArray[np.intp]
-DEPENDENT = 1e-9  # eigenvalue, of 1 in all records, of a direction without records
 
 
 @dataclass(eq=False)
@@ -163,19 +161,12 @@ class Sets:
     @cached_property
     def lacking(self) -> frozenset[int]:
         """The training sets in which columns are dependent."""
-        return frozenset(self._deficient().tolist())
-
-    def _deficient(self) -> Numbers:
-        p = self.records.X.shape[1]
-        if p >= len(self.records.X) or self.matrices is not None:
-            every = range(len(self))
-            return np.array(
-                [f for f in every if np.linalg.matrix_rank(self._rows(f)) < p], np.intp
-            )
-        # in an orthonormal basis the Gram matrix of all records is the identity
-        basis = np.linalg.qr(self.records.X)[0]
-        gram = information_of(basis, (self.weights > 0).astype(float))
-        return np.flatnonzero(np.linalg.eigvalsh(gram)[:, 0] < DEPENDENT)
+        found = set()
+        for fold, one in enumerate(self.upper):
+            own = self._rows(fold)[:, self.columns(one)]
+            if np.linalg.matrix_rank(own) < own.shape[1]:
+                found.add(fold)
+        return frozenset(found)
 
     @cached_property
     def upper(self) -> list[int]:
@@ -189,18 +180,8 @@ class Sets:
         total = W.sum(axis=1)[:, None]
         y = np.broadcast_to(self.outcome(np.arange(len(self))), W.shape).astype(float)
         y = y - (W * y).sum(axis=1, keepdims=True) / total
-        if self.matrices is None:
-            X = X - X.mean(axis=0)  # so that sums of squares keep their digits
-            square = W @ X**2 - (W @ X) ** 2 / total
-            product = (W * y) @ X
-        else:
-            every = self.matrices[:, :, columns]
-            every = (
-                every
-                - (W[:, :, None] * every).sum(axis=1, keepdims=True) / total[:, None]
-            )
-            square = (W[:, :, None] * every**2).sum(axis=1)
-            product = ((W * y)[:, :, None] * every).sum(axis=1)
+        X = X - X.mean(axis=0)  # so that sums of squares keep their digits
+        square, product = W @ X**2 - (W @ X) ** 2 / total, (W * y) @ X
         share = np.divide(
             product**2, square, out=np.zeros_like(square), where=square > 0
         )

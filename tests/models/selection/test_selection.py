@@ -119,10 +119,9 @@ def test_the_tables_agree(data):
     chosen, models, pairs = res.selection, res.selection.models, res.selection.pairs
     assert models["fits"].sum() == 90
     assert models["frequency"].sum() == pytest.approx(1)
-    assert (chosen["fits"].sum(), len(pairs)) == (
-        (models.terms * models.fits).sum(),
-        15,
-    )
+    assert chosen["fits"].sum() == (models["terms"] * models["fits"]).sum()
+    often = int((chosen["frequency"] > 0).sum())
+    assert len(pairs) == often * (often - 1) / 2 > 0
     said = res.summary().methods
     assert said.startswith(f"{len(models)} different models in 90 training sets")
     of_all = models.loc[models["all_records"], "fits"].sum()
