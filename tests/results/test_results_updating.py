@@ -251,6 +251,11 @@ def test_bad_input_is_named():
     for method in ("none", "refit", "closed_test"):
         with pytest.raises(DataError, match=r"'died' is always 1 in the 3 complete"):
             model.update(new[new.died == 1].head(3), method)
+    with (
+        pytest.raises(DataError, match="no row of the new data"),
+        pytest.warns(MissingDataWarning, match="400 rows of 400"),
+    ):
+        model.update(new.assign(a=np.nan))
     with pytest.raises(ColumnError, match="lack 'b'"):
         model.update(new.drop(columns="b"))
     with pytest.raises(ColumnError, match="lack the outcome 'dead'"):
@@ -298,7 +303,7 @@ def test_doubtful_updates_are_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         old().update(some, "intercept")
-    with pytest.warns(CollinearityWarning, match="c does not vary"):
+    with pytest.warns(CollinearityWarning, match="keep their old coefficients: c"):
         fixed = old().update(at("slope").query("c == 1"), "refit")
     assert coefficients(fixed)["c"] == 0.6
     apart = at("slope").assign(a=lambda d: d.died + d.a / 100)

@@ -154,6 +154,10 @@ class Records:
                 "that the model uses, and were left out.",
                 MissingDataWarning,
             )
+        if missing.all():
+            raise DataError(
+                "no row of the new data has the outcome and all columns of the model."
+            )
         frame = frame[~missing]
         named: dict[str, Any] = {}
         for name, values in made.items():
@@ -266,16 +270,15 @@ def _warn(
 ) -> None:
     """Warn of what makes an update doubtful."""
     refits = method in ("refit", "closed_test")
-    few, what, count = len(training.y), "records", int(varying.sum())
+    few, of, count = len(training.y), "", int(varying.sum())
     if training.kind == "binary":
-        few = int(np.bincount(training.y.astype(int)).min())
-        what = "records of the rarer class"
+        few, of = int(np.bincount(training.y.astype(int)).min()), " of the rarer class"
     if refits and few < count:
         warn(
-            f"the new data have {few} {what}, and refitting "
-            f"estimates {count} coefficients, so that it cannot be trusted, nor can "
-            "tests of it; method='intercept' or 'slope' is suitable for so few, and "
-            "'shrink' stays near the old model.",
+            f"the new data have {plural(few, 'record')}{of}, and refitting estimates "
+            f"{count} coefficients, so that neither it nor tests of it can be trusted; "
+            "method='intercept' or 'slope' is suitable for so few, and 'shrink' stays "
+            "near the old model.",
             StatcvWarning,
         )
     if slope < 0 and method in ("slope", "closed_test"):
@@ -288,8 +291,8 @@ def _warn(
     constant = [n for n, one in zip(training.names, varying, strict=True) if not one]
     if constant and (refits or method == "shrink"):
         warn(
-            f"{listed(constant)} does not vary in the new data; its coefficient "
-            "remains the old one.",
+            "columns that do not vary in the new data keep their old coefficients: "
+            f"{listed(constant)}.",
             CollinearityWarning,
         )
     if separated and chosen == "refit":
