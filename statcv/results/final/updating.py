@@ -67,7 +67,9 @@ class UpdatedModel(WrittenModel):
             served for it.
         **options
             Arguments of :meth:`WrittenModel.validate` with data, else of
-            :func:`statcv.cv`: ``scheme``, ``k``, ``stratify``, ``seed``.
+            :func:`statcv.cv`: ``scheme``, ``k``, ``stratify``, ``seed``. The scheme is
+            ``"kfold"`` unless given: folds with equal shares of a class would hide the
+            error of a new intercept.
 
         Returns
         -------
@@ -102,7 +104,7 @@ class UpdatedModel(WrittenModel):
             known.frame,
             model=self._procedure,
             positive=known.positive,
-            **options,
+            **{"scheme": "kfold", **options},
         )
 
     def __str__(self) -> str:
