@@ -14,13 +14,15 @@ from statcv.models.boosting import XGBoost
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit
 from statcv.models.neighbors import Neighbors
+from statcv.models.one_predictor import intercept_beside
 from statcv.models.points import Points, Score
 from statcv.models.resolve import MODELS, resolve_model
 from statcv.models.selection import Backward, Both, Forward, Screen
 from statcv.models.sklearn_estimator import Sklearn, SklearnFit
+from statcv.models.stacking import Stacking
 from statcv.models.statsmodels_model import Statsmodels
 from statcv.models.statsmodels_results import unwrap_result
-from statcv.models.updating import UPDATE_METHODS, Stacking, Updating, intercept_beside
+from statcv.models.updating import UPDATE_METHODS, Updating
 from statcv.models.weights import with_given_weights
 from statcv.models.without_predictors import (
     Mean,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,18 @@ from statcv.models.base import (
     Matrix,
     PlainFit,
     TrainingSet,
-    positive_weights,
     refuse_kind,
     refuse_missing,
 )
-from statcv.models.linear import Linear
-from statcv.models.logit import Logit
+from statcv.models.one_predictor import (
+    fit_with,
+    fitted_values,
+    has_one_class,
+    intercept_beside,
+    loss_of,
+    mean_of,
+)
 from statcv.models.spread import variances
-from statcv.numeric.logistic import expit
 from statcv.words import listed
 
 UPDATE_METHODS = {
@@ -115,7 +119,7 @@ class Updating:
     def fit(self, training: TrainingSet) -> PlainFit:
         """Fit the training set."""
         updates = self.updates(training)
-        if _has_one_class(training):  # nothing can be learnt
+        if has_one_class(training):  # nothing can be learnt
             return updates.fit_of("none", updates.old)
         method = self.method
         if method == "closed_test":
@@ -232,7 +236,7 @@ class Updates:
         self, method: str, beta: Matrix, separated: bool = False, **more: float
     ) -> PlainFit:
         """Return coefficients as a fit."""
-        return _as_fit(self.training, beta, separated, {"method": method, **more})
+        return fit_with(self.training, beta, separated, {"method": method, **more})
 
     @property
     def _weights(self) -> Matrix:
@@ -242,7 +246,7 @@ class Updates:
     def _loss(self, fit: PlainFit) -> float:
         assert fit.coefficients is not None
         beta = np.array([*fit.coefficients.values()])
-        return _loss(self.training, self.training.X @ beta, self._weights)
+        return loss_of(self.training, self.training.X @ beta, self._weights)
 
     @cached_property
     def _intercept(self) -> float:
@@ -253,7 +257,7 @@ class Updates:
     def _recalibrated(self) -> Matrix:
         X = np.column_stack([np.ones(len(self.linear)), self.linear])
         names = ("Intercept", "slope")
-        return _values(replace(self.training, X=X, names=names, intercept=0))[0]
+        return fitted_values(replace(self.training, X=X, names=names, intercept=0))[0]
 
     @cached_property
     def _refit(self) -> PlainFit:
@@ -263,7 +267,7 @@ class Updates:
         place = names.index(self.training.names[self.training.intercept or 0])
         own = replace(self.training, X=X[:, some], names=names, intercept=place)
         made = self.old.copy()
-        made[some], separated = _values(own)
+        made[some], separated = fitted_values(own)
         made[self.training.intercept] -= X[0, ~some] @ self.old[~some]
         return self.fit_of("refit", made, separated)
 
@@ -278,7 +282,7 @@ class Updates:
         start = np.zeros(len(self.old))
         start[training.intercept] = self._intercept
         if strength is None:
-            mean = _mean(training.kind, self.linear + self._intercept)
+            mean = mean_of(training.kind, self.linear + self._intercept)
             each = mean * (1 - mean) if training.kind == "binary" else 1.0
             tried = STRENGTHS * float(np.sum(w * each))
         else:
@@ -286,7 +290,7 @@ class Updates:
         best = np.inf
         for one in tried:
             start, df = self._towards(start, one * spread)
-            loss = _loss(training, self.linear + training.X @ start, w)
+            loss = loss_of(training, self.linear + training.X @ start, w)
             if training.kind == "continuous":
                 loss = np.sum(w) / 2 * np.log(max(loss, 1e-300))
             if 2 * loss + 2 * df < best:
@@ -300,11 +304,11 @@ class Updates:
         here = start[some]
 
         def objective(change: Matrix) -> float:
-            loss = _loss(training, self.linear + X @ change, w)
+            loss = loss_of(training, self.linear + X @ change, w)
             return loss + float(ridge @ change**2) / 2
 
         for _ in range(MAX_STEPS):
-            mean = _mean(training.kind, self.linear + X @ here)
+            mean = mean_of(training.kind, self.linear + X @ here)
             each = w * (mean * (1 - mean) if training.kind == "binary" else 1.0)
             information = (X.T * each) @ X
             gradient = X.T @ (w * (training.y - mean)) - ridge * here
@@ -320,119 +324,3 @@ class Updates:
         made = np.zeros(len(start))
         made[some] = here
         return made, float(df)
-
-
-@dataclass(frozen=True)
-class Stacking:
-    """A regression on linear predictors, with weights that are not negative.
-
-    Each column of the design is the linear predictor of a model that was fitted
-    elsewhere.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from statcv.models import Stacking, TrainingSet
-    >>> X = np.column_stack([np.ones(4), [0, 1, 2, 3], [3, 1, 2, 0]]).astype(float)
-    >>> y, names = np.array([1.0, 3.0, 5.0, 7.0]), ("Intercept", "a", "b")
-    >>> fit = Stacking().fit(TrainingSet(X, y, "continuous", 0, names, 0, None, seed=1))
-    >>> {name: abs(round(one, 6)) for name, one in fit.coefficients.items()}
-    {'Intercept': 1.0, 'a': 2.0, 'b': 0.0}
-
-    References
-    ----------
-    Debray, Koffijberg, Nieboer et al. (2014), Statistics in Medicine 33:2341.
-    """
-
-    label = "stacking of models with weights of at least 0"
-    capabilities = Capabilities()
-
-    def check(self, kind: str) -> None:
-        """Raise ModelError for more than two classes."""
-        refuse_kind("stacking", kind, KINDS)
-
-    def fit(self, training: TrainingSet) -> PlainFit:
-        """Fit the training set."""
-        from scipy.optimize import minimize
-
-        self.check(training.kind)
-        refuse_missing(training, "stacking")
-        X, y, place = training.X, training.y, training.intercept
-        w = np.ones(len(y)) if training.weights is None else training.weights
-        count = X.shape[1]
-        least = [0.0 if j != place else -np.inf for j in range(count)]
-        start = np.array([0.0 if j == place else 1 / (count - 1) for j in range(count)])
-        if _has_one_class(training):  # nothing can be learnt
-            return _as_fit(training, start, True, None)
-        solved = minimize(
-            lambda beta: _loss(training, X @ beta, w),
-            start,
-            jac=lambda beta: X.T @ (w * (_mean(training.kind, X @ beta) - y)),
-            method="L-BFGS-B",
-            bounds=[(one, np.inf) for one in least],
-        )
-        # the weights of 0 are known now, and Newton's method gives the digits of others
-        free = solved.x > 1e-6
-        free[place] = True
-        beta = np.where(free, solved.x, 0.0)
-        names = tuple(np.array(training.names, dtype=object)[free])
-        own = replace(
-            training, X=X[:, free], names=names, intercept=int(free[:place].sum())
-        )
-        polished, separated = _values(own)
-        if (np.delete(polished, own.intercept or 0) >= 0).all():
-            beta[free] = polished
-        return _as_fit(training, beta, separated, None)
-
-
-def intercept_beside(kind: str, y: Matrix, eta: Matrix, weights: Matrix) -> float:
-    """Return the intercept of the maximum likelihood, with the rest as an offset."""
-    if kind == "continuous":
-        return float(np.average(y - eta, weights=weights))
-    from scipy.optimize import brentq
-
-    def excess(intercept: float) -> float:
-        return float(weights @ (expit(intercept + eta) - y))
-
-    far = float(np.abs(eta).max()) + 40.0  # where all probabilities are 0, or 1
-    return float(brentq(excess, -far, far, xtol=1e-14))
-
-
-def _has_one_class(training: TrainingSet) -> bool:
-    used = positive_weights(training)[0]
-    return training.kind == "binary" and len(np.unique(training.y[used])) < 2
-
-
-def _values(training: TrainingSet) -> tuple[Matrix, bool]:
-    """Return the coefficients by maximum likelihood, and whether they are infinite."""
-    model = Logit() if training.kind == "binary" else Linear()
-    fit = model.fit(training)
-    assert fit.coefficients is not None
-    return np.array([*fit.coefficients.values()]), bool(fit.separated)
-
-
-def _as_fit(
-    training: TrainingSet,
-    beta: Matrix,
-    separated: bool,
-    chosen: dict[str, Any] | None,
-) -> PlainFit:
-    named = dict(zip(training.names, beta.tolist(), strict=True))
-    predict = partial(_predicted, training.kind, beta)
-    return PlainFit(predict, named, separated=separated, chosen=chosen)
-
-
-def _predicted(kind: str, beta: Matrix, X: Matrix) -> Matrix:
-    return _mean(kind, X @ beta)
-
-
-def _mean(kind: str, eta: Matrix) -> Matrix:
-    return expit(eta) if kind == "binary" else eta
-
-
-def _loss(training: TrainingSet, eta: Matrix, weights: Matrix) -> float:
-    """Return minus the log-likelihood; half the sum of squares of numbers."""
-    y = training.y
-    if training.kind == "continuous":
-        return float(weights @ (y - eta) ** 2) / 2
-    return float(weights @ (np.logaddexp(0.0, eta) - y * eta))

@@ -1458,11 +1458,11 @@ class CVResult(Exports):
         30      0.578     0.571  0.529  0.612
         """
         check_types(CVResult.clustered_calibration, locals())
-        outcome = self.design.outcome
+        outcome, groups = self.design.outcome, groups_of(self, by)
         return clustered_calibration(
             self.scores,
-            groups_of(self, by),
-            group_name(by),
+            groups,
+            str(groups.name),
             f"{outcome.name} = {outcome.positive}",
             level=level,
         )

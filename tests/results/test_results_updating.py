@@ -161,6 +161,7 @@ def test_the_whole_updating_is_cross_validated():
     new = at("slope")
     upd = old().update(new)
     val = upd.validate(k=5, seed=3)
+    assert val.plan.scheme == "kfold"
     assert set(val.tuned["method"]) == {"slope"}
     rows = val.predictions
     for fold in range(1, 6):

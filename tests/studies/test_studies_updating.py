@@ -5,7 +5,7 @@ from studies import updating
 
 def test_the_cross_validated_gain_is_nearer_to_the_truth_than_the_apparent_one():
     table = updating.stored("gain").set_index(["metric", "n", "method"]).sort_index()
-    assert (table["hospitals"] == 200).all()
+    assert (table["hospitals"] == 400).all()
     for metric in ("log_loss", "brier"):
         own = table.loc[metric]
         assert (own["truth"] < 0).all()

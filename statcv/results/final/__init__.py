@@ -5,7 +5,8 @@ from statcv.results.final.model import FullModel
 from statcv.results.final.points import PointScore, points_of
 from statcv.results.final.published import published_model
 from statcv.results.final.shrinkage import shrunk_equation
-from statcv.results.final.updating import UpdatedModel, stack
+from statcv.results.final.stacking import stack
+from statcv.results.final.updating import UpdatedModel
 from statcv.results.final.written import (
     WrittenModel,
     load_model,
