@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from statcv.cli.main import main
+from statcv.words import limits_digits
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -37,7 +38,8 @@ def test_the_numbers_of_the_readme_are_those_of_its_code():
     labels = {"auROC": "auroc", "Brier score": "brier"}
     for label, *numbers in rows:
         found = result.estimate(labels.get(label, label.replace(" ", "_")))
-        shown = [f"{one:.3f}" for one in (float(found), found.lower, found.upper)]
+        digits = limits_digits(found.lower, found.upper)
+        shown = [f"{x:.{digits}f}" for x in (float(found), found.lower, found.upper)]
         assert shown == numbers
     assert len(rows) == 3
 

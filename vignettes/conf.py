@@ -183,6 +183,7 @@ def _hide_signature(app, what, name, obj, options, signature, returned):
 
 SETUP = (
     ">>> import statcv as scv",
+    '>>> df = scv.load_data("spector")',
     '>>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)',
 )
 

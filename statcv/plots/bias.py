@@ -12,7 +12,7 @@ from statcv.folds.audit import training_means
 from statcv.inference import Readable
 from statcv.plots.base import draw_legend, draw_level, new_axes, short_scheme
 from statcv.plots.fit import say
-from statcv.plots.splits import class_colours, require_response
+from statcv.plots.splits import class_colours, class_handles, require_response
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,17 +81,13 @@ def plot_bias(plan: FoldPlan | Readable, ax: Axes | None = None) -> Axes:
 
 def _draw_classes(ax: Axes, plan: FoldPlan, response: Response) -> list[float]:
     """Draw the shares of each class in the colour of the class."""
-    from matplotlib.lines import Line2D
-
-    colours, correlations, handles = class_colours(response.classes), [], []
-    for code, colour in enumerate(colours):
+    correlations = []
+    for code, colour in enumerate(class_colours(response.classes)):
         member = (response.codes == code).astype(float)
         correlations.append(_draw(ax, plan, member, float(member.mean()), colour))
-        label = f"{response.name} = {response.levels[code]}"
-        handles.append(Line2D([], [], ls="", marker="o", color=colour, label=label))
     draw_level(ax, 0, zorder=0)
     _set_limits(ax, 0.0, plan.n)
-    draw_legend(ax, None, handles)
+    draw_legend(ax, None, class_handles(response))
     return correlations
 
 

@@ -10,10 +10,10 @@ import numpy as np
 from statcv.inference import Readable
 from statcv.plots.base import prediction_label, titled
 from statcv.plots.calibration import plot_calibration
+from statcv.plots.curves import plot_roc
 from statcv.plots.fit import say
 from statcv.plots.predictions import draw_classes
 from statcv.plots.protocol import how_averaged
-from statcv.plots.roc import plot_roc
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,16 +56,10 @@ def draw_confusion(result: Readable, ax: Axes) -> None:
     np.add.at(counts, (outcome.y[rows], found), 1)
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     ax.imshow(share, cmap="Blues", vmin=0, vmax=1)
+    look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": "small"}
     for (row, column), number in np.ndenumerate(counts):
-        ax.text(
-            column,
-            row,
-            f"{int(number)}",
-            ha="center",
-            va="center",
-            fontsize="small",
-            color="white" if share[row, column] > DARK else "black",
-        )
+        look["color"] = "white" if share[row, column] > DARK else "black"
+        ax.text(column, row, f"{int(number)}", **look)
     places = range(count)
     ax.set_xticks(places, list(outcome.levels))
     ax.set_yticks(places, list(outcome.levels))
@@ -96,10 +90,7 @@ def against_others(result: Any, code: int) -> Any:
     own = np.asarray(outcome.y == code, dtype=outcome.y.dtype)
     named = ("others", outcome.levels[code])
     binary = replace(outcome, kind="binary", y=own, levels=named, notes=())
-    column = replace(
-        held,
-        predicted=held.predicted[:, code],
-        partner_predicted=held.partner_predicted[:, code],
-        linear=None,
-    )
+    names = ("predicted", "partner_predicted")
+    parts = {name: getattr(held, name)[:, code] for name in names}
+    column = replace(held, linear=None, **parts)
     return replace(result, design=replace(result.design, outcome=binary), held=column)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from statcv.arguments import check_types, one_of
 from statcv.folds import FoldPlan, Response
 from statcv.inference import Readable
+from statcv.plots import splits
 from statcv.plots.base import COLOURS, draw_legend, draw_level, ink, new_axes
-from statcv.plots.splits import Shown, class_colours, require_response, shown_splits
 from statcv.words import plural
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ def plot_composition(
     """
     check_types(plot_composition, locals())
     one_of(what, WHATS, "what")
-    plan, response = require_response(plan, "a plot of composition")
-    shown = shown_splits(plan, response, repeat)
+    plan, response = splits.require_response(plan, "a plot of composition")
+    shown = splits.shown_splits(plan, response, repeat)
     ax = new_axes(ax)
     sizes = _sizes(shown, what)
     room = shown.name_axis(ax, sizes)
@@ -83,7 +83,7 @@ def plot_composition(
     return ax
 
 
-def mean_of(shown: Shown, values: NDArray[np.generic], what: str) -> Floats:
+def mean_of(shown: splits.Shown, values: NDArray[np.generic], what: str) -> Floats:
     """Return the mean of values over the held-out or training records of each split."""
     plan = shown.plan
     if what == "training":
@@ -92,30 +92,24 @@ def mean_of(shown: Shown, values: NDArray[np.generic], what: str) -> Floats:
     return np.asarray(tests.sums(values) / tests.sizes)
 
 
-def _draw_shares(ax: Axes, shown: Shown, response: Response, what: str) -> None:
+def _draw_shares(ax: Axes, shown: splits.Shown, response: Response, what: str) -> None:
     """Draw stacked shares of the classes, with the first class at the bottom."""
-    from matplotlib.patches import Patch
-
     places = np.arange(len(shown.splits))
     width = 0.85 if len(places) <= MOST_GAPS else 1.0
-    colours = class_colours(response.classes)
     below = np.zeros(len(places))
-    for code, colour in enumerate(colours):
+    for code, colour in enumerate(splits.class_colours(response.classes)):
         share = mean_of(shown, response.codes == code, what)
         ax.bar(places, share, width, below, color=colour)
         below = below + share
-    overall = np.cumsum(response.counts / response.counts.sum())[:-1]
-    for share in overall:
+    for share in np.cumsum(response.counts / response.counts.sum())[:-1]:
         ax.axhline(share, color=ink(), linewidth=1.2, linestyle=":")
     ax.set(ylim=(0, 1), ylabel=f"share of each class{_pooled(shown, what)}")
-    handles = [
-        Patch(color=colour, label=f"{response.name} = {level}")
-        for colour, level in zip(colours, response.levels, strict=True)
-    ]
-    draw_legend(ax, None, handles, "dotted: shares in all records")
+    draw_legend(
+        ax, None, splits.class_handles(response), "dotted: shares in all records"
+    )
 
 
-def _draw_means(ax: Axes, shown: Shown, response: Response, what: str) -> None:
+def _draw_means(ax: Axes, shown: splits.Shown, response: Response, what: str) -> None:
     """Draw the mean of each split with its standard deviation."""
     places = np.arange(len(shown.splits))
     middle = float(response.values.mean())
@@ -123,25 +117,20 @@ def _draw_means(ax: Axes, shown: Shown, response: Response, what: str) -> None:
     mean = mean_of(shown, apart, what)
     spread = np.sqrt(np.maximum(mean_of(shown, apart**2, what) - mean**2, 0))
     draw_level(ax, middle, linewidth=1)
-    ax.errorbar(
-        places,
-        middle + mean,
-        yerr=spread if spread.any() else None,
-        fmt="o",
-        color=COLOURS[0],
-        ecolor=COLOURS[5],
-        markersize=5 if len(places) <= MOST_GAPS else 2.5,
-    )
+    look: dict[str, Any] = {"color": COLOURS[0], "ecolor": COLOURS[5]}
+    look["markersize"] = 5 if len(places) <= MOST_GAPS else 2.5
+    error = spread if spread.any() else None
+    ax.errorbar(places, middle + mean, yerr=error, fmt="o", **look)
     named = "mean ± sd" if spread.any() else "value"
     ax.set_ylabel(f"{response.name}, {named}{_pooled(shown, what)}")
 
 
-def _pooled(shown: Shown, what: str) -> str:
+def _pooled(shown: splits.Shown, what: str) -> str:
     several = what == "training" and (shown.fits_each > 1).any()
     return ", averaged over fits" if several else ""
 
 
-def _sizes(shown: Shown, what: str) -> list[int]:
+def _sizes(shown: splits.Shown, what: str) -> list[int]:
     """Return the number of records of each split, averaged over its fits."""
     plan = shown.plan
     if what == "held out":

@@ -1,4 +1,4 @@
-"""What ROC and precision-recall curves share: lines of repeats, titles, legends."""
+"""ROC and precision-recall curves of held-out predictions, with bands."""
 
 from __future__ import annotations
 
@@ -8,11 +8,29 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.arguments import one_of
+from statcv.arguments import check_level, check_types, one_of
+from statcv.errors import ArgumentError
 from statcv.inference import Readable
-from statcv.metrics import CurveBand
-from statcv.plots.base import EXTERNAL, draw_band, draw_curve, thick, titled, with_ends
-from statcv.plots.protocol import averaged, how_averaged
+from statcv.inference.estimates.pairs import ConcordantPairs
+from statcv.metrics import (
+    CurveBand,
+    paired_roc,
+    paired_roc_band,
+    pr_band,
+    pr_curve,
+    roc_band,
+    roc_curve,
+)
+from statcv.plots import base
+from statcv.plots.base import EXTERNAL, draw_band, draw_curve, draw_legend, new_axes
+from statcv.plots.protocol import (
+    Drawn,
+    averaged,
+    how_averaged,
+    named_results,
+    placed_pairs,
+    records_of,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,11 +39,15 @@ Floats = NDArray[np.float64]
 Line = tuple[Floats, Floats]
 Band = bool | Literal["pointwise", "simultaneous"]
 METHODS = ("pointwise", "simultaneous")
+AREAS = {"average_precision": "auprc", "trapezoid": "auprc_trapezoid"}
+
+
+# ---- what both share ----
 
 
 def curve_title(ax: Axes, what: str, how: str) -> str:
     """Return the title of all curves, which may be of several kinds."""
-    title, before = titled(what, how), ax.get_title().replace("\n", " ")
+    title, before = base.titled(what, how), ax.get_title().replace("\n", " ")
     if before in ("", title):
         return title
     external = [EXTERNAL in one for one in (before, title)]
@@ -52,7 +74,7 @@ def how_drawn(result: Readable, method: str | None) -> str:
 
 def draw_lines(ax: Axes, lines: list[Line], legend: str, **style: Any) -> None:
     """Draw lines, which are thinner if there are many; the first is in the legend."""
-    style |= {"linewidth": thick() / (1 if len(lines) == 1 else 2)}
+    style |= {"linewidth": base.thick() / (1 if len(lines) == 1 else 2)}
     style |= {"alpha": max(0.15, 1 / np.sqrt(len(lines)))}
     colour = draw_curve(ax, *lines[0], legend, **style)
     for points in lines[1:]:
@@ -62,7 +84,7 @@ def draw_lines(ax: Axes, lines: list[Line], legend: str, **style: Any) -> None:
 def curve_label(result: Readable, metric: str, name: str, level: float) -> str:
     """Return the legend entry: the headline estimate, with its interval or its name."""
     one = result.estimate(metric, level=level)
-    said = with_ends(one.value, (one.lower, one.upper))
+    said = base.with_ends(one.value, (one.lower, one.upper))
     if not name:
         return f"{one.label} {said}"
     return f"{name}: {one.label} {said.partition(' (')[0]}"
@@ -86,3 +108,230 @@ def draw_kind(
     parts = [scores.by_record(where, rank=True) for where in scores.by_repeat]
     lines = [points(scores.y[rows], scores.to_rank(each)) for rows, each in parts]
     draw_lines(ax, lines, legend, **style)
+
+
+def _finish(ax: Axes, title: str, across: str, above: str, corner: Any) -> None:
+    """Add labels, title and legend."""
+    ax.set(title=title, xlabel=across, ylabel=above)
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.05))
+    draw_legend(ax, corner)
+
+
+# ---- ROC ----
+
+
+def plot_roc(
+    *results: Drawn,
+    ax: Axes | None = None,
+    label: str | None = None,
+    by: Any = None,
+    band: Band = False,
+    level: float = 0.95,
+) -> Axes:
+    """Draw the ROC curve of the held-out predictions, of one or several results.
+
+    There is one line per repeat, of the pooled predictions of that repeat; with a band
+    there is one curve of the predictions averaged over repeats. The legend gives the
+    headline estimate, as ``print(result)`` does, and its interval if there is one
+    result. If the headline is a mean over folds, or is from pairs that one fit
+    predicts, the area under the pooled curve may differ slightly.
+
+    Under ``"leave_pair_out"`` only records held out by the same fit are compared, and a
+    record has no score of its own. The curve is then the distribution function of the
+    placement values (``statcv.metrics.paired_roc``), where the placement value of
+    a positive record is the share of its pairs in which the negative record ranks
+    higher. Under
+    ``"tournament_leave_pair_out"`` the score of a record is the share of all its pairs
+    that it won (Montoya Perez et al. 2019).
+
+    Parameters
+    ----------
+    *results : CVResult, mapping of str to CVResult, or Comparison
+        One result for a binary outcome, or several, which are named by their
+        differences; or a mapping of names to results.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on, to which further calls add curves; those of a new figure by
+        default.
+    label : str, optional
+        Name of a single curve in the legend.
+    by : str or array-like, optional
+        Grouping of the records of one result, with one curve per group: a column of the
+        data, or one value per row of it.
+    band : bool or {"pointwise", "simultaneous"}, default False
+        Confidence band to shade. With ``True`` or ``"pointwise"`` the level holds at
+        each false positive rate separately (stratified bootstrap of records, or of
+        whole clusters). With ``"simultaneous"`` it holds for the whole curve (from
+        Kolmogorov-Smirnov bands of both classes), and the band is wide. Both take the
+        fits as given.
+    level : float, default 0.95
+        Confidence level of the band and the interval.
+
+    Raises
+    ------
+    OutcomeError
+        If the outcome does not have two classes.
+    ArgumentError
+        If ``band`` is not one of these values, or is simultaneous and records come in
+        clusters or are compared in pairs.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> ax = scv.plots.plot_roc(res, band=True, label="four folds")
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['four folds: auROC 0.83', '95% band, pointwise']
+    """
+    check_types(plot_roc, locals())
+    check_level(level)
+    for name, result in named_results(results, "plot_roc", label, by).items():
+        ax = _add_roc(result, ax, name, band, level)
+    assert ax is not None  # there is at least one result
+    return ax
+
+
+def _add_roc(
+    result: Readable, ax: Axes | None, name: str, band: Band, level: float
+) -> Axes:
+    """Add the ROC curve of a result."""
+    records = records_of(result, "a ROC curve", rank=True)
+    method, pairs = band_method(band), placed_pairs(result.scores)
+    why = ""
+    if records.clusters is not None:
+        why = "takes the records as independent, but some belong to one cluster"
+    elif pairs is not None:
+        why = "is not known for records that are compared in pairs"
+    if method == "simultaneous" and why:
+        raise ArgumentError(f"a simultaneous band {why}; use band='pointwise'.")
+    ax = new_axes(ax)
+    if not base.has_curves(ax):
+        base.draw_diagonal(ax)
+    legend, how = (curve_label(result, "auroc", name, level), how_drawn(result, method))
+    drawn: dict[str, Any] = {"level": level, "clusters": records.clusters}
+    drawn["seed"] = result.seed
+    if pairs is not None:
+        _draw_pairs(ax, pairs, legend, None if method is None else drawn)
+        repeats = len(result.scores.by_repeat)
+        how = "by repeat" if method is None else f"over {repeats} repeats"
+        how = f"compared in pairs {how if repeats > 1 else ''}".strip()
+    else:
+        if method == "simultaneous":
+            drawn |= {"clusters": None, "seed": None}
+        given = records.y, records.predicted
+        shaded = method and roc_band(*given, method=method, **drawn)
+        draw_kind(result, ax, _roc_points, shaded or None, legend)
+    title = curve_title(ax, "ROC", how)
+    _finish(ax, title, "1 − specificity", "sensitivity", "lower right")
+    ax.set(ylim=(-0.02, 1.02), aspect="equal")
+    return ax
+
+
+def _roc_points(y: Floats, score: Floats) -> Line:
+    curve = roc_curve(y, score)
+    return curve.fpr, curve.tpr
+
+
+def _draw_pairs(
+    ax: Axes, pairs: ConcordantPairs, legend: str, drawn: dict[str, Any] | None
+) -> None:
+    """Draw the curve of pairs, one per repeat, or one of all repeats with its band."""
+    every = pairs.first, pairs.second, pairs.won
+    if drawn is not None:
+        whole = paired_roc(*every)
+        shaded = paired_roc_band(*every, **drawn)
+        draw_band(ax, shaded, draw_curve(ax, whole.fpr, whole.tpr, legend))
+        return
+    repeats = [pairs.repeat == number for number in np.unique(pairs.repeat)]
+    lines = [paired_roc(*(side[one] for side in every)) for one in repeats]
+    draw_lines(ax, [(curve.fpr, curve.tpr) for curve in lines], legend)
+
+
+# ---- precision and recall ----
+
+
+def plot_pr(
+    *results: Drawn,
+    ax: Axes | None = None,
+    label: str | None = None,
+    by: Any = None,
+    band: bool | Literal["pointwise"] = False,
+    level: float = 0.95,
+    method: Literal["average_precision", "trapezoid"] = "average_precision",
+) -> Axes:
+    """Draw the precision-recall curve of the pooled held-out predictions.
+
+    There is one line per repeat; with a band there is one curve of the predictions
+    averaged over repeats. The dotted line is the share of positives, which is the
+    precision of a model without skill. The legend is that of :func:`plot_roc`.
+
+    Parameters
+    ----------
+    *results, ax, label, by, level
+        As in :func:`plot_roc`.
+    band : bool or "pointwise", default False
+        Whether to shade a confidence band, whose level holds at each recall separately.
+        It is a bootstrap of the records of each class, or of whole clusters, and takes
+        the fits and the share of positives as given.
+    method : {"average_precision", "trapezoid"}
+        Area in the legend, with points joined accordingly: by steps, beginning at the
+        first true positive; or by straight lines, beginning at recall 0 and precision
+        1.
+
+    Raises
+    ------
+    OutcomeError
+        If the outcome does not have two classes.
+    ArgumentError
+        If ``band`` or ``method`` is not one of these values.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> ax = scv.plots.plot_pr(res, label="four folds")
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('recall (sensitivity)', 'precision')
+    """
+    check_types(plot_pr, locals())
+    check_level(level)
+    one_of(method, AREAS, "method")
+    shading = band_method(band)
+    if shading == "simultaneous":
+        raise ArgumentError(
+            "no simultaneous band is known for a precision-recall curve; use "
+            "band='pointwise'."
+        )
+    for name, result in named_results(results, "plot_pr", label, by).items():
+        ax = _add_pr(result, ax, name, shading, level, method)
+    assert ax is not None  # there is at least one result
+    return ax
+
+
+def _add_pr(
+    result: Readable,
+    ax: Axes | None,
+    name: str,
+    shading: str | None,
+    level: float,
+    method: str,
+) -> Axes:
+    """Add the precision-recall curve of a result."""
+    records = records_of(result, "a precision-recall curve", rank=True)
+    ax, by_steps = new_axes(ax), method == "average_precision"
+    if not base.has_curves(ax):
+        base.draw_level(ax, float(np.mean(records.y)))
+
+    def points(y: Floats, score: Floats) -> Line:
+        curve = pr_curve(y, score)
+        return curve.steps if by_steps else (curve.recall, curve.precision)
+
+    given, clusters = (records.y, records.predicted), records.clusters
+    shaded = None
+    if shading is not None:
+        shaded = pr_band(*given, level=level, clusters=clusters, seed=result.seed)
+    legend = curve_label(result, AREAS[method], name, level)
+    style = {"drawstyle": "steps-pre"} if by_steps else {}
+    draw_kind(result, ax, points, shaded, legend, **style)
+    title = curve_title(ax, "Precision and recall", how_drawn(result, shading))
+    _finish(ax, title, "recall (sensitivity)", "precision", "lower left")
+    return ax

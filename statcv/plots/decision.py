@@ -12,23 +12,7 @@ from statcv.errors import ArgumentError
 from statcv.inference import Readable
 from statcv.inference.paired.records import check_same_records
 from statcv.metrics import DecisionCurve, net_benefit
-from statcv.plots.base import (
-    GREY,
-    draw_curve,
-    draw_legend,
-    ink,
-    new_axes,
-    pointwise,
-    shade,
-    titled,
-)
-from statcv.plots.protocol import (
-    Drawn,
-    DrawnRecords,
-    OfGroup,
-    named_results,
-    records_of,
-)
+from statcv.plots import base, protocol
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +23,7 @@ DEEPEST = 0.25  # extent of the axis below zero, as a share of that above zero
 
 
 def plot_decision(
-    *results: Drawn,
+    *results: protocol.Drawn,
     ax: Axes | None = None,
     by: Any = None,
     thresholds: ArrayLike | None = None,
@@ -90,54 +74,48 @@ def plot_decision(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['model', '95% band, pointwise', 'treat all', 'treat none']
     """
-    named = named_results(results, "plot_decision", by=by)
+    named = protocol.named_results(results, "plot_decision", by=by)
     given = None if thresholds is None else np.sort(np.atleast_1d(thresholds))
     if given is not None and not len(given):
         raise ArgumentError(
             "thresholds is empty; give probabilities of at least 0 and below 1."
         )
     read = {
-        name: records_of(result, "a decision curve", probabilities=True)
+        name: protocol.records_of(result, "a decision curve", probabilities=True)
         for name, result in named.items()
     }
-    groups = any(isinstance(one, OfGroup) for one in named.values())
+    groups = any(isinstance(one, protocol.OfGroup) for one in named.values())
     if not groups:
         check_same_records(named)
     where = _usual_thresholds(read.values()) if given is None else given
-    ax = new_axes(ax)
+    ax = base.new_axes(ax)
     top, all_treated = 0.0, []
     for name, records in read.items():
-        curve = net_benefit(
-            records.y,
-            records.predicted,
-            where,
-            clusters=records.clusters,
-            level=level,
-        )
+        read_off = (records.y, records.predicted, where)
+        curve = net_benefit(*read_off, clusters=records.clusters, level=level)
         mark, label = "s" if len(where) == 1 else "", name or "model"
-        colour = draw_curve(ax, where, curve.net_benefit, label, marker=mark)
+        colour = base.draw_curve(ax, where, curve.net_benefit, label, marker=mark)
         if not np.isnan(curve.lower).all():
-            shade(ax, where, curve.lower, curve.upper, colour, pointwise(level))
+            base.shade(
+                ax, where, curve.lower, curve.upper, colour, base.pointwise(level)
+            )
         top = max(top, _height(curve))
-        all_treated.append((curve.treat_all, colour if groups else ink()))
+        all_treated.append((curve.treat_all, colour if groups else base.ink()))
         _mark_threshold(ax, named[name], records, where, colour)
     # the same records have one line, and each group has its own
     for number, (height, colour) in enumerate(all_treated[: None if groups else 1]):
         label = "" if number else "treat all"
         ax.plot(where, height, "--", color=colour, lw=1, label=label)
-    ax.axhline(0, color=GREY, linewidth=1.2, label="treat none")
+    ax.axhline(0, color=base.GREY, linewidth=1.2, label="treat none")
     top = top or 1.0
-    ax.set(
-        xlabel="threshold probability",
-        ylabel="net benefit",
-        ylim=(-DEEPEST * top, 1.08 * top),
-        title=titled("Decision curve", *(records.how for records in read.values())),
-    )
-    draw_legend(ax)
+    ax.set(xlabel="threshold probability", ylabel="net benefit")
+    ax.set_ylim(-DEEPEST * top, 1.08 * top)
+    ax.set_title(base.titled("Decision curve", *(one.how for one in read.values())))
+    base.draw_legend(ax)
     return ax
 
 
-def _usual_thresholds(read: Iterable[DrawnRecords]) -> NDArray[np.float64]:
+def _usual_thresholds(read: Iterable[protocol.DrawnRecords]) -> NDArray[np.float64]:
     """Return thresholds up to the one at which few records are still treated."""
     last = 0.0
     for records in read:
@@ -155,7 +133,11 @@ def _height(curve: DecisionCurve) -> float:
 
 
 def _mark_threshold(
-    ax: Axes, result: Readable, records: DrawnRecords, where: NDArray[Any], colour: str
+    ax: Axes,
+    result: Readable,
+    records: protocol.DrawnRecords,
+    where: NDArray[Any],
+    colour: str,
 ) -> None:
     """Mark the threshold of a result, if all records have the same."""
     cuts = result.scores.given_threshold

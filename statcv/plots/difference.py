@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.arguments import check_level, check_types, is_list
 from statcv.errors import ArgumentError, ArgumentTypeError, MetricError
@@ -16,25 +15,13 @@ from statcv.inference.paired.contrasts import Contrasts
 from statcv.inference.paired.paired_test import PairedTest
 from statcv.inference.paired.records import is_result, name_results
 from statcv.metrics import Metric, roc_difference
-from statcv.plots.base import (
-    COLOURS,
-    draw_band,
-    draw_curve,
-    draw_legend,
-    draw_level,
-    new_axes,
-    predictions_said,
-    with_ends,
-)
+from statcv.plots import base
 from statcv.plots.legend import CURVE
 from statcv.plots.protocol import ComparedResults, how_averaged
 from statcv.words import p_in_words, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +43,10 @@ class DrawnPair:
     compared: Contrasts
     names: tuple[str, str]
     test: PairedTest
-    changes: Floats
+    changes: base.Floats
 
     @property
-    def read(self) -> tuple[Floats, Floats]:
+    def read(self) -> tuple[base.Floats, base.Floats]:
         """The mean prediction of each record in both results."""
         first, second = (self.compared.records.predictions[one] for one in self.names)
         return first, second
@@ -214,7 +201,7 @@ def plot_difference(
         )
     else:
         found = read_pair(cast("ComparedResults", first).contrasts, pair)
-    ax = new_axes(ax)
+    ax = base.new_axes(ax)
     if found.compared.metric.is_auroc:
         _draw_curve(ax, found, n_boot)
     elif n_boot is not None:
@@ -231,18 +218,18 @@ def plot_difference(
 def _draw_curve(ax: Axes, found: DrawnPair, n_boot: int | None) -> None:
     """Draw the difference of two ROC curves."""
     compared, (first, second) = found.compared, found.read
-    band = roc_difference(
-        compared.records.y,
-        second,
-        first,
-        level=compared.level,
-        clusters=compared.clusters(*found.names),
-        n_boot=n_boot,
-        seed=compared.results[found.names[0]].seed,
+    given: dict[str, Any] = {
+        "level": compared.level,
+        "clusters": compared.clusters(*found.names),
+    }
+    seed = compared.results[found.names[0]].seed
+    y = compared.records.y
+    band = roc_difference(y, second, first, n_boot=n_boot, seed=seed, **given)
+    base.draw_level(ax, 0)
+    base.draw_band(
+        ax, band, base.draw_curve(ax, band.at, band.estimate, None, base.COLOURS[0])
     )
-    draw_level(ax, 0)
-    draw_band(ax, band, draw_curve(ax, band.at, band.estimate, None, COLOURS[0]))
-    draw_legend(ax)
+    base.draw_legend(ax)
     _even_about_zero(ax)
     ax.set(xlabel="1 − specificity", ylabel="difference in sensitivity")
     ax.set_xlim(-0.02, 1.02)
@@ -251,24 +238,24 @@ def _draw_curve(ax: Axes, found: DrawnPair, n_boot: int | None) -> None:
 def _draw_records(ax: Axes, found: DrawnPair) -> None:
     """Draw the differences of the records in order, their mean and its interval."""
     ordered = np.sort(found.changes[np.isfinite(found.changes)])
-    draw_level(ax, 0)
+    base.draw_level(ax, 0)
     compared, test = found.compared, found.test
     named = "mean over folds" if compared.how == "per_fold" else "mean"
     if not np.isnan([test.lower, test.upper]).any():
-        ax.axhspan(test.lower, test.upper, color=COLOURS[1], alpha=0.2, linewidth=0)
+        ax.axhspan(
+            test.lower, test.upper, color=base.COLOURS[1], alpha=0.2, linewidth=0
+        )
         named += f", {percent(compared.level)} interval"
     if not np.isnan(test.difference):
-        ax.axhline(test.difference, color=COLOURS[1], linewidth=1.4, label=named)
+        ax.axhline(test.difference, color=base.COLOURS[1], linewidth=1.4, label=named)
     places = np.arange(1, len(ordered) + 1)
     mark = "o" if len(ordered) <= MOST_POINTS else "-"
-    (records,) = ax.plot(places, ordered, mark, color=COLOURS[0], markersize=3.5)
+    (records,) = ax.plot(places, ordered, mark, color=base.COLOURS[0], markersize=3.5)
     records.set(gid=CURVE, label=_counted(ordered, found))
     _even_about_zero(ax)
-    ax.set(
-        xlabel="records, in order",
-        ylabel=f"difference in {compared.metric.label} of a record",
-    )
-    draw_legend(ax)
+    ax.set_xlabel("records, in order")
+    ax.set_ylabel(f"difference in {compared.metric.label} of a record")
+    base.draw_legend(ax)
 
 
 def _even_about_zero(ax: Axes) -> None:
@@ -277,7 +264,7 @@ def _even_about_zero(ax: Axes) -> None:
     ax.set_ylim(-half, half)
 
 
-def _counted(each: Floats, found: DrawnPair) -> str:
+def _counted(each: base.Floats, found: DrawnPair) -> str:
     """Return the numbers of records in which the second result is better or worse."""
     gain = each if found.compared.metric.greater_is_better else -each
     better, worse = int((gain > TINY).sum()), int((gain < -TINY).sum())
@@ -294,7 +281,7 @@ def _title(found: DrawnPair) -> str:
     what = f"{what}: " if len(what) <= SHORT else f"{what}\n"
     what += f"difference in {compared.metric.label}"
     results = [compared.results[name] for name in found.names]
-    drawn = predictions_said(*(how_averaged(one.scores) for one in results))
+    drawn = base.predictions_said(*(how_averaged(one.scores) for one in results))
     if compared.how != "pooled":
         drawn = f"drawn: {drawn}"
     if np.isnan(test.difference):
@@ -304,4 +291,4 @@ def _title(found: DrawnPair) -> str:
     said += compared.method.title
     if not np.isnan(test.p_value):
         said += f", {p_in_words(test.p_value, '.2g')}"
-    return f"{what} {with_ends(test.difference, ends)}\n{said}\n{drawn}"
+    return f"{what} {base.with_ends(test.difference, ends)}\n{said}\n{drawn}"

@@ -14,21 +14,10 @@ from statcv.errors import DataError
 from statcv.folds import FoldPlan, Response
 from statcv.folds.audit import trained_on_equal
 from statcv.inference import Readable
+from statcv.plots import fold_image
 from statcv.plots.base import COLOURS, GREY, draw_legend, ink, new_axes
 from statcv.plots.fit import fitting
-from statcv.plots.fold_image import (
-    DARK,
-    TRAINED,
-    Rows,
-    absent_records,
-    dropped_colour,
-    fold_image,
-    in_order,
-    record_colours,
-    rgb,
-    strata_bands,
-)
-from statcv.plots.splits import Shown, class_colours, plan_and_response, shown_splits
+from statcv.plots.splits import Shown, class_handles, plan_and_response, shown_splits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -98,17 +87,17 @@ def plot_folds(
     plan, response = plan_and_response(plan)
     shown = shown_splits(plan, response, repeat)
     place = None if sites is None else _coded(sites, plan, "sites")
-    rows = in_order(shown, response, None if place is None else place[0])
-    colours, scale = record_colours(plan.n, response)
-    dark = dropped_colour(response)
-    image = fold_image(shown, rows, colours, rgb(dark))
+    rows = fold_image.in_order(shown, response, None if place is None else place[0])
+    colours, scale = fold_image.record_colours(plan.n, response)
+    dark = fold_image.dropped_colour(response)
+    image = fold_image.fold_image(shown, rows, colours, fold_image.rgb(dark))
     ax = new_axes(ax)
     lines, columns = image.shape[:2]
     ax.imshow(image, aspect="auto", interpolation="nearest")
     left = -0.5
     if plan.strata is not None:
         left -= 0.05 * columns
-        bands = strata_bands(plan.strata.codes[rows], lines)
+        bands = fold_image.strata_bands(plan.strata.codes[rows], lines)
         ends = (left, left + 0.04 * columns, lines - 0.5, -0.5)
         ax.imshow(bands, aspect="auto", extent=ends, interpolation="nearest")
     ax.set(xlim=(left, columns - 0.5), ylim=(lines - 0.5, -0.5))
@@ -129,7 +118,7 @@ def plot_folds(
 
 def _coded(
     values: Sequence[Any] | pd.Series[Any], plan: FoldPlan, argument: str
-) -> tuple[Rows, list[str]]:
+) -> tuple[fold_image.Rows, list[str]]:
     """Return the number of each record's value, and the values in sorted order."""
     if not is_list(values):
         raise DataError(f"{argument} must be a list, not {described(values)}.")
@@ -145,13 +134,13 @@ def _coded(
     return np.asarray(codes, dtype=np.intp), [str(value) for value in found]
 
 
-def _name_sites(ax: Axes, sites: Rows, names: list[str], lines: int) -> None:
+def _name_sites(ax: Axes, sites: fold_image.Rows, names: list[str], lines: int) -> None:
     """Draw a line between sites, and write their names at the left."""
     starts = np.flatnonzero(np.diff(sites, prepend=-1))
     ends = np.append(starts[1:], len(sites))
     edges, scale = starts * lines / len(sites) - 0.5, lines / len(sites)
     for edge in edges[1:].tolist():
-        ax.axhline(edge, color=DARK, linewidth=1.2).set_gid("site")
+        ax.axhline(edge, color=fold_image.DARK, linewidth=1.2).set_gid("site")
     middle = (starts + ends) / 2 * scale - 0.5
     ax.set_yticks(middle, [names[code] for code in sites[starts].tolist()])
     ax.tick_params(axis="y", labelsize="small", length=0)
@@ -160,7 +149,7 @@ def _name_sites(ax: Axes, sites: Rows, names: list[str], lines: int) -> None:
 
 
 def _mark_divided(
-    ax: Axes, shown: Shown, identity: Rows, rows: Rows, lines: int
+    ax: Axes, shown: Shown, identity: fold_image.Rows, rows: fold_image.Rows, lines: int
 ) -> Line2D | None:
     """Mark held-out records with a duplicate in the training set."""
     tests = shown.plan.tests
@@ -188,7 +177,7 @@ def _separate_cells(ax: Axes, lines: int, columns: int) -> None:
         ax.hlines(np.arange(1, lines) - 0.5, -0.5, columns - 0.5, "white", lw=1)
 
 
-def _name_records(ax: Axes, plan: FoldPlan, rows: Rows, lines: int) -> None:
+def _name_records(ax: Axes, plan: FoldPlan, rows: fold_image.Rows, lines: int) -> None:
     count = len(rows)
     if count <= MOST_LABELS:
         labels = rows if plan.rows is None else plan.rows[rows]
@@ -227,17 +216,14 @@ def _explain(
     elif response is None:
         held = [Patch(color=COLOURS[0], label="held out")]
     else:
-        colours = class_colours(response.classes)
-        held = [
-            Patch(color=colour, label=f"{response.name} = {level}, held out")
-            for colour, level in zip(colours, response.levels, strict=True)
-        ]
-    grey, weighted = rgb(GREY), ", weighted" if plan.weighting is not None else ""
-    pale, mid = (1 - strength * (1 - grey) for strength in (2 * TRAINED, 0.9))
+        held = class_handles(response, ", held out")
+    weighted = ", weighted" if plan.weighting is not None else ""
+    fade = 1 - fold_image.rgb(GREY)
+    pale, mid = 1 - 2 * fold_image.TRAINED * fade, 1 - 0.9 * fade
     trained = [Patch(color=pale.tolist(), label=f"paler: trained on{weighted}")]
     if plan.copied.chosen(shown.fits).sizes.any():
         trained.append(Patch(color=mid.tolist(), label="less pale: more than once"))
-    dropped = absent_records(shown).sizes
+    dropped = fold_image.absent_records(shown).sizes
     if dropped.any():
         balance = not plan.kept_out.chosen(shown.fits).sizes.any()
         why = "dropped for balance" if balance else "not trained on"

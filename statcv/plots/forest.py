@@ -11,14 +11,7 @@ import pandas as pd
 from statcv.arguments import check_types, described, is_list, is_number
 from statcv.errors import ArgumentError
 from statcv.inference.paired.records import is_result
-from statcv.plots.base import (
-    COLOURS,
-    GREY,
-    axes_of_rows,
-    short_scheme,
-    with_ends,
-    written,
-)
+from statcv.plots import base
 from statcv.plots.fit import name_rows
 from statcv.plots.forest_rows import Row, read_rows, summary_row
 from statcv.plots.protocol import Combined, Drawn, named_results
@@ -27,7 +20,7 @@ from statcv.words import shared_digits
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-DIAMOND = COLOURS[1]
+DIAMOND = base.COLOURS[1]
 
 
 def plot_forest(
@@ -102,14 +95,14 @@ def plot_forest(
     low, high = _limits(found.rows, diamond, line, xlim)
     names_of_rows = [row.name for row in found.rows]
     names_of_rows += [] if diamond is None else ["summary"]
-    ax = axes_of_rows(ax, len(names_of_rows), 0.38, width=6.4)
+    ax = base.axes_of_rows(ax, len(names_of_rows), 0.38, width=6.4)
     if np.isfinite(line):
-        ax.axvline(line, color=GREY, linewidth=0.9, linestyle=":", zorder=0)
+        ax.axvline(line, color=base.GREY, linewidth=0.9, linestyle=":", zorder=0)
     for place, row in enumerate(found.rows):
         _draw_row(ax, row, place, low, high, _area(row, found.rows))
     last = len(names_of_rows) - 1
     if diamond is not None:
-        ax.axhline(last - 0.5, color=GREY, linewidth=0.6)
+        ax.axhline(last - 0.5, color=base.GREY, linewidth=0.6)
         _draw_diamond(ax, diamond, last, low, high)
     ends = [[row.lower for row in found.rows], [row.upper for row in found.rows]]
     digits = shared_digits(*ends)
@@ -128,7 +121,7 @@ def _given(estimates: tuple[Any, ...]) -> Any:
     if len(estimates) == 1 and not is_result(estimates[0]):
         return estimates[0]
     named = named_results(estimates, "plot_forest")
-    return {name or short_scheme(one.plan): one for name, one in named.items()}
+    return {name or base.short_scheme(one.plan): one for name, one in named.items()}
 
 
 def _limits(
@@ -156,17 +149,14 @@ def _draw_row(
     ax: Axes, row: Row, place: int, low: float, high: float, area: float
 ) -> None:
     """Draw a point and its interval, with arrows where it extends beyond the axis."""
-    colour = COLOURS[0]
+    colour = base.COLOURS[0]
     if not np.isnan([row.lower, row.upper]).any():
         ends = np.clip([row.lower, row.upper], low, high)
         (interval,) = ax.plot(ends, [place, place], color=colour, linewidth=1.6)
         interval.set_gid("interval")
-        for end, beyond, mark in (
-            (low, row.lower < low, "<"),
-            (high, row.upper > high, ">"),
-        ):
-            if beyond:
-                ax.plot(end, place, mark, color=colour, markersize=7, clip_on=False)
+        beyond = ((low, row.lower < low, "<"), (high, row.upper > high, ">"))
+        for end, mark in ((end, mark) for end, there, mark in beyond if there):
+            ax.plot(end, place, mark, color=colour, markersize=7, clip_on=False)
     if low <= row.estimate <= high:
         ax.scatter(row.estimate, place, s=area, color=colour, marker="s", zorder=3)
 
@@ -195,10 +185,10 @@ def _said(row: Row, digits: int) -> str:
     """Return an estimate with its intervals as text."""
     if np.isnan(row.estimate):
         return "no value"
-    said = with_ends(row.estimate, (row.lower, row.upper), digits)
+    said = base.with_ends(row.estimate, (row.lower, row.upper), digits)
     if np.isnan([row.lower, row.upper]).any():
         said += ", no interval"
     if not np.isnan(row.prediction_lower):
         ends = (row.prediction_lower, row.prediction_upper)
-        said += f"\nprediction {' to '.join(written(end, digits) for end in ends)}"
+        said += f"\nprediction {' to '.join(base.written(end, digits) for end in ends)}"
     return said

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from statcv.inference import metric_of
-from statcv.plots.base import figure_width, written
+from statcv.plots.base import figure_width
 from statcv.plots.forest import plot_forest
 from statcv.plots.protocol import Drawn, one_result
-from statcv.words import percent
+from statcv.words import p_value, percent
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,8 +67,7 @@ def plot_groups(
     import matplotlib.pyplot as plt
 
     source: Any = result
-    first = result.chosen_metrics[0].name if metric is None else metric
-    chosen = metric_of(result, first)
+    chosen = metric_of(result, metric or result.chosen_metrics[0].name)
     table = source.metrics(level, by=by)
     table = table[table["metric"] == chosen.name].reset_index(drop=True)
     name = next(c for c in table.columns if c != "metric")
@@ -76,32 +75,18 @@ def plot_groups(
         reference = table[name].iloc[0]
     found = source.compare_groups(chosen, by=by, reference=reference, level=level)
     adjusted = "p (Holm)" if len(found) > 1 else "p"
+    columns = ("second", "first", "p_holm")
     rows = [
-        f"{row['second']} minus {row['first']}\n{adjusted} {_p(row['p_holm'])}"
-        for row in found.to_dict("records")
+        f"{second} minus {first}\n{adjusted} = {p_value(p)}".replace("= <", "< ")
+        for second, first, p in zip(*(found[one] for one in columns), strict=True)
     ]
     shown = found.assign(row=rows)[["row", "difference", "lower", "upper"]]
     counts = [len(table), 1.6 * len(found)]
-    _figure, axes = plt.subplots(
-        2,
-        1,
-        figsize=(figure_width(6.4), 2.4 + 0.4 * sum(counts)),
-        height_ratios=[count + 0.6 for count in counts],
-        layout="constrained",
-    )
+    size = (figure_width(6.4), 2.4 + 0.4 * sum(counts))
+    heights, layout = [count + 0.6 for count in counts], "constrained"
+    axes = plt.subplots(2, 1, figsize=size, height_ratios=heights, layout=layout)[1]
     plot_forest(table, ax=axes[0], names=name)
     plot_forest(shown, ax=axes[1], names="row")
     axes[0].set_title(f"{chosen.label} by {name}, {percent(level)} intervals")
     axes[1].set(title="", xlabel=f"difference in {chosen.label}")
     return np.asarray(axes)
-
-
-def _p(p: float) -> str:
-    """Return a p-value for a label.
-
-    >>> _p(0.0321), _p(1e-9), _p(float("nan"))
-    ('= 0.032', '< 0.0001', 'unknown')
-    """
-    if np.isnan(p):
-        return "unknown"
-    return "< 0.0001" if p < 1e-4 else f"= {written(p, 4 if p < 0.01 else 3)}"

@@ -47,10 +47,6 @@ class ComparedResults(Protocol):
         """What is compared of them, and how."""
 
     @property
-    def stated(self) -> str:
-        """The label of the metric and of the way in which it is stated."""
-
-    @property
     def level(self) -> float:
         """The confidence level of the intervals."""
 

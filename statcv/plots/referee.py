@@ -8,30 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from statcv.arguments import check_level, described, is_number
+from statcv.arguments import check_level, described, is_number, one_of
 from statcv.errors import ArgumentError
 from statcv.inference import Readable
+from statcv.plots import classes, predictions
 from statcv.plots.base import EXTERNAL, figure_width
 from statcv.plots.calibration import plot_calibration
-from statcv.plots.classes import (
-    draw_calibration,
-    draw_confusion,
-    draw_own_probability,
-    draw_roc,
-)
+from statcv.plots.curves import plot_pr, plot_roc
 from statcv.plots.decision import plot_decision
 from statcv.plots.fit import fitting, say
 from statcv.plots.forest import plot_forest
-from statcv.plots.pr import plot_pr
-from statcv.plots.predictions import (
-    draw_error_distribution,
-    draw_errors,
-    draw_group_means,
-    plot_predicted,
-)
-from statcv.plots.protocol import Drawn, named_results
+from statcv.plots.protocol import ComparedResults, Drawn, named_results
 from statcv.plots.risk import plot_risk
-from statcv.plots.roc import plot_roc
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,8 +27,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Draw = Callable[..., Any]
+CURVES = ("roc", "pr", "calibration", "decision")
 STACKED = 5.0  # width in inches below which the plots stand one below the other
-NARROWEST = 2.0  # inches
+NARROWEST, WIDEST = 2.0, 100.0  # inches
 
 
 def plot_referee(
@@ -115,9 +104,9 @@ def plot_referee(
     import matplotlib.pyplot as plt
 
     wide = 2 * figure_width(4.4) if width is None else width
-    if not (is_number(wide) and wide >= NARROWEST):
+    if not (is_number(wide) and NARROWEST <= wide <= WIDEST):
         raise ArgumentError(
-            f"width must be {NARROWEST} inches or more, not {described(wide)}."
+            f"width must be {NARROWEST} to {WIDEST} inches, not {described(wide)}."
         )
     figure, axes = _grid(plt.figure(layout="constrained"), wide)
     panels = PANELS[first.design.outcome.kind](named, level)
@@ -141,7 +130,7 @@ def _grid(figure: Figure, wide: float) -> tuple[Figure, NDArray[Any]]:
     figure.set_size_inches(wide, 4.2 * wide)
     grid = figure.add_gridspec(4, 1)
     cells = [grid[row].subgridspec(1, 1)[0] for row in range(4)]
-    return figure, np.array(list(map(figure.add_subplot, cells))).reshape(2, 2)
+    return figure, np.array([figure.add_subplot(one) for one in cells]).reshape(2, 2)
 
 
 def _shared(axes: list[Axes]) -> list[str]:
@@ -176,22 +165,21 @@ def _no_probabilities(ax: Axes) -> None:
 
 def _of_numbers(named: dict[str, Readable], level: float) -> list[Draw]:
     (result,) = named.values()
-    return [
-        partial(plot_predicted, result),
-        partial(draw_group_means, result, level=level),
-        partial(draw_errors, result),
-        partial(draw_error_distribution, result),
+    means: Draw = partial(predictions.draw_group_means, level=level)
+    four: list[Draw] = [
+        predictions.plot_predicted,
+        means,
+        predictions.draw_errors,
+        predictions.draw_error_distribution,
     ]
+    return [partial(draw, result) for draw in four]
 
 
 def _of_several_classes(named: dict[str, Readable], level: float) -> list[Draw]:
     (result,) = named.values()
-    return [
-        partial(draw_roc, result),
-        partial(draw_calibration, result, level=level),
-        partial(draw_confusion, result),
-        partial(draw_own_probability, result),
-    ]
+    curves: Draw = partial(classes.draw_calibration, level=level)
+    four: list[Draw] = [classes.draw_roc, curves, classes.draw_confusion]
+    return [partial(draw, result) for draw in (*four, classes.draw_own_probability)]
 
 
 PANELS: dict[str, Callable[[dict[str, Readable], float], list[Draw]]] = {
@@ -199,3 +187,40 @@ PANELS: dict[str, Callable[[dict[str, Readable], float], list[Draw]]] = {
     "continuous": _of_numbers,
     "multiclass": _of_several_classes,
 }
+
+
+# ---- one plot of a comparison ----
+
+
+def draw_comparison(
+    compared: ComparedResults, kind: str | None, ax: Axes | None, **options: Any
+) -> Axes:
+    """Draw a plot of a comparison.
+
+    Parameters
+    ----------
+    compared : Comparison
+        Comparison to draw.
+    kind : str or None
+        Plot to draw; None for ROC curves if the outcome is binary, and otherwise for a
+        forest plot of the differences.
+    ax : matplotlib.axes.Axes, optional
+    **options
+        Further arguments of the plot.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such plot.
+    """
+    from statcv import plots
+
+    if kind is None:
+        outcomes = {one.design.outcome.kind for one in compared.results.values()}
+        kind = "roc" if outcomes == {"binary"} else "forest"
+    one_of(kind, (*CURVES, "difference", "forest"), "kind")
+    if kind in CURVES:
+        options = {"level": compared.level, **options}
+    draw: Draw = getattr(plots, f"plot_{kind}")
+    drawn: Axes = draw(compared, ax=ax, **options)
+    return drawn

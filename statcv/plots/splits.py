@@ -171,6 +171,15 @@ def _by_outcome(
     return splits[np.lexsort(held.T[::-1])]
 
 
+def class_handles(response: Response, more: str = "") -> list[Any]:
+    """Return the entries of a legend that name the classes."""
+    from matplotlib.patches import Patch
+
+    each = zip(class_colours(response.classes), response.levels, strict=True)
+    name = response.name
+    return [Patch(color=own, label=f"{name} = {level}{more}") for own, level in each]
+
+
 def class_colours(classes: int) -> list[str]:
     """Return one colour per class."""
     if classes <= len(COLOURS):

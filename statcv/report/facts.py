@@ -153,7 +153,7 @@ def sentence_parts(res: Cited, level: float) -> Prose:
     return prose(
         "The {metric} of the model ({res.learner.label}) was {value} in "
         "{res.design.n:d} records{events}, by {scheme}.",
-        metric=metric_words(res, level),
+        metric=prose("{one.label}", one=estimate_of(res, level)),
         value=value_words(res, level, "confidence interval"),
         res=res,
         events=events,

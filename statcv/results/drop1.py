@@ -75,7 +75,7 @@ class Drop1:
         joined = joined.astype(dict.fromkeys(joined.columns[1:], float))
         return Table(
             joined,
-            f"{compared.stated} without each term, and the difference from all",
+            f"{compared.metric.label} without each term, and the difference from all",
             {
                 "term": "without",
                 "estimate": "estimate",
@@ -123,7 +123,8 @@ class Drop1:
         result = compared.results[FULL]
         body = pd.DataFrame(shown).replace("–", "")
         body.index = pd.Index(table["term"].tolist())
-        caption = f"{compared.stated} without each term, and the difference from all"
+        label = compared.metric.label
+        caption = f"{label} without each term, and the difference from all"
         return Summary(
             title=f"Single term deletions of {result.design.formula.text}",
             facts=(

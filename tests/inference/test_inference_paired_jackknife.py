@@ -70,7 +70,8 @@ def test_it_tests_the_headline_of_both_results():
     estimates = compared.table["estimate"]
     assert row["difference"] == pytest.approx(estimates["second"] - estimates["first"])
     assert compared.table["how"].tolist() == ["paired", "paired"]
-    assert "The auROC (paired) is compared" in str(compared.summary(notes=True))
+    said = " ".join(str(compared.summary(notes=True)).split())
+    assert "The auROC (over pairs of records that one fit predicts) is" in said
     mirrored = scv.compare(second=second, first=first, **named).differences.iloc[0]
     assert mirrored["difference"] == pytest.approx(-row["difference"])
     assert mirrored["p"] == pytest.approx(row["p"])

@@ -256,7 +256,7 @@ def test_below_five_inches_the_four_plots_stand_one_below_the_other(read):
         assert faults(axes[0, 0].figure) == []
         spec = axes[0, 0].get_subplotspec().get_topmost_subplotspec()
         assert spec.get_gridspec().ncols == columns
-    with pytest.raises(ArgumentError, match=r"2\.0 inches or more, not 1"):
+    with pytest.raises(ArgumentError, match=r"2\.0 to 100\.0 inches, not 1"):
         read["students"].plot(width=1)
 
 

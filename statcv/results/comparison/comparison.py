@@ -273,7 +273,7 @@ class Comparison(Exports):
         >>> both.plot().get_xlabel()
         '1 − specificity'
         """
-        from statcv.plots.side_by_side import draw_comparison
+        from statcv.plots.referee import draw_comparison
 
         return draw_comparison(self, kind, ax, **options)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.inference import measured_comparison
+from statcv.inference import COMBINED, measured_comparison
 from statcv.inference.paired.adjusted import ADJUSTED
 from statcv.inference.paired.caveats import DRAWS_DIFFER, SCHEMES_DIFFER, same_folds
 from statcv.inference.paired.contrasts import Contrasts
@@ -239,7 +239,9 @@ def _notes(compared: Contrasts, adjust: str) -> list[Note]:
     if len(pairs) > 1 and adjust == "none":
         text = f"The {len(pairs)} p-values are not adjusted for their number."
         notes.append((USEFUL, text))
-    said = [f"The {compared.stated} is compared; test: {_test(compared)}."]
+    how = COMBINED.get(compared.how, compared.how)
+    label = f"{compared.metric.label} ({how})"
+    said = [f"The {label} is compared; test: {_test(compared)}."]
     if compared.clustered:
         said.append(
             "Records in one cluster (equal values of the stratifier) are treated as "
