@@ -72,7 +72,7 @@ def test_the_summary_opens_with_the_headline(data):
     summary = res.summary()
     lines = str(summary).splitlines()
     assert lines[0] == str(res.estimate()) == repr(res).partition(" in ")[0]
-    assert lines[0].startswith(f"auROC {float(res.estimate()):.3f} (95% CI ")
+    assert lines[0].startswith(f"auROC {float(res.estimate()):.2f} (95% CI ")
     assert summary.headline in summary.to_markdown().replace("\\", "")
     assert summary.headline in summary._repr_html_()
 

@@ -128,6 +128,9 @@ FRAMES = {
     "PointScore.risks": lambda m: points(m).risks,
     "PointScore.table": lambda m: points(m).table,
     "PointScore.total": lambda m: points(m).total(m.data),
+    "UpdatedModel.nomogram": lambda m: updated(m).nomogram(
+        values={"GPA": [2, 3, 4], "PSI": [0, 1], "TUCE": [20, 25]}
+    ),
     "UpdatedModel.predict": lambda m: updated(m).predict(m.data),
     "UpdatedModel.tests": lambda m: updated(m).tests,
     "UpdatedModel.weights": lambda m: stacked(m).weights,

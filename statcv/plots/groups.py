@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from statcv.arguments import check_types
 from statcv.inference import metric_of
 from statcv.plots.base import figure_width
 from statcv.plots.forest import plot_forest
@@ -61,6 +62,7 @@ def plot_groups(
     >>> [label.get_text() for label in lower.get_yticklabels()]
     ['1 minus 0\np = 0.132']
     """
+    check_types(plot_groups, locals())
     instead = "plot_forest(a, b) shows the estimates of several results"
     result = one_result(results, "plot_groups", instead)
     by = True if by is None else by

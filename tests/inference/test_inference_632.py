@@ -312,7 +312,7 @@ def test_levels_and_ways_are_checked(data):
 def test_the_text_says_why_there_is_no_interval(data):
     result = cv("y ~ a", data, scheme="bootstrap", seed=1)
     found = result.estimate("accuracy", ".632+")
-    assert str(found) == f"accuracy {float(found):.3f} (no interval)"
+    assert str(found) == f"accuracy {float(found):.2f} (no interval)"
     why = "by the .632+ rule; no interval: it combines"
     assert repr(found).startswith(f"{found}\n{why}")
     assert np.isnan([found.lower, found.upper, found.se, found.sd]).all()

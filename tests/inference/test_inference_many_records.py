@@ -22,7 +22,11 @@ def large(n):
     return pd.DataFrame({"a": a, "b": b, "y": y})
 
 
-BINARY = [name for name, one in METRICS.items() if "binary" in one.outcomes]
+BINARY = [
+    name
+    for name, one in METRICS.items()
+    if "binary" in one.outcomes and one.weighted is not None
+]
 
 
 def influences_of(n):

@@ -31,7 +31,7 @@ from statcv.inference.refits import resampling
 from statcv.inference.refits.optimism import optimism_corrected
 from statcv.metrics import METRICS, Metric, calibration_curve
 from statcv.models import Linear, Logit
-from statcv.tables import decimals
+from statcv.words import limits_digits
 
 AUROC = METRICS["auroc"]
 SEPARATED = pytest.mark.filterwarnings("ignore:.*separated")
@@ -674,7 +674,7 @@ def test_one_and_several_are_printed_within_80_columns():
         assert "corrected (90% CI)" in printed
         assert "auPR (trapezoid)" in printed
     line = next(line for line in str(one).splitlines() if line.startswith("auPR"))
-    digits = decimals((one.upper - one.lower) / 4)
+    digits = limits_digits(one.lower, one.upper)
     limits = f"({one.lower:.{digits}f} to {one.upper:.{digits}f})"
     shown = (one.apparent, one.optimism, one.value)
     numbers = [f"{each:.{digits}f}" for each in shown]

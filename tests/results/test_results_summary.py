@@ -100,7 +100,7 @@ def test_the_summary_and_the_curve_have_one_aupr():
     assert result.metrics().set_index("metric")["estimate"]["auprc"] == found.value
     held = result.predictions
     assert found.value == scv.metrics.auprc(held["observed"], held["predicted"])
-    assert f"auPR {found.value:.3f}" in legend_of(scv.plots.plot_pr(result))
+    assert f"auPR {found.value:.2f}" in legend_of(scv.plots.plot_pr(result))
 
 
 def legend_of(ax):

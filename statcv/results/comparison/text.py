@@ -239,8 +239,9 @@ def _notes(compared: Contrasts, adjust: str) -> list[Note]:
     if len(pairs) > 1 and adjust == "none":
         text = f"The {len(pairs)} p-values are not adjusted for their number."
         notes.append((USEFUL, text))
-    how = COMBINED.get(compared.how, compared.how)
-    label = f"{compared.metric.label} ({how})"
+    label = compared.metric.label
+    if not any(one.scores.external for one in compared.results.values()):
+        label += f" ({COMBINED.get(compared.how, compared.how)})"
     said = [f"The {label} is compared; test: {_test(compared)}."]
     if compared.clustered:
         said.append(
