@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 DIGITS = 2  # decimals of an estimate without an interval
+SAME = 1e-6  # the share of the widest interval below which one is rounding
 
 
 def plural(count: int, noun: str) -> str:
@@ -128,9 +129,14 @@ def shared_digits(lower: Iterable[float], upper: Iterable[float]) -> int:
 
     >>> shared_digits([0.61, 0.86, math.nan], [0.82, 0.87, 1.0])
     3
+    >>> shared_digits([-0.2, -1e-15], [0.1, 1e-15])
+    2
     """
     pairs = [(low, high) for low, high in zip(lower, upper, strict=True) if low < high]
-    return max((limits_digits(*pair) for pair in pairs), default=DIGITS)
+    # what does not vary but for rounding needs no decimals
+    least = max((high - low for low, high in pairs), default=0.0) * SAME
+    seen = [pair for pair in pairs if pair[1] - pair[0] > least]
+    return max((limits_digits(*pair) for pair in seen), default=DIGITS)
 
 
 def _rounded(value: float, digits: int) -> str:

@@ -304,9 +304,9 @@ class CVResult(Exports):
 
     @cached_property
     def selection(self) -> SelectionTable:
-        """How often each term was chosen in the training sets, by ``cv(select=)``.
+        """How often each term was chosen in the training sets.
 
-        The columns are ``term``; ``frequency`` and ``fits``, the share and the number
+        It is that of ``cv(select=)``, or of an elastic net. The columns are ``term``; ``frequency`` and ``fits``, the share and the number
         of training sets that chose it; ``sign``, that of its coefficient; ``forced``,
         whether it is in every model; and ``all_records``, whether it is in the model of
         all records. ``selection.models`` has the different models, and

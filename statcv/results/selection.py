@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from statcv.errors import NotTunedError
 from statcv.inference import Readable
-from statcv.models import Fit
-from statcv.models.selection import Selection, selection_in
+from statcv.models import Fit, Logit
+from statcv.models.selection import Term, selection_in, terms_of
 from statcv.tables import Table
 from statcv.words import plural
 
@@ -103,7 +103,10 @@ class SelectionTable(Table):
         empty = int((~inside.any(axis=1)).sum())
         sets = plural(len(inside), "training set")
         said = f"{plural(many, 'different model')} in {sets}; that of all records"
-        said = f"{said} in {same}" if many > 1 or not same else f"{said}, too"
+        if many == 1 and same:
+            said += ", too"
+        else:
+            said += f" in {same}" if same else " in none of them"
         if not final.any():
             said += ", in which nothing was chosen: it is without predictors"
         elif empty:
@@ -115,6 +118,23 @@ def _named(names: Sequence[str], chosen: Flags) -> str:
     return " + ".join(np.array(names, dtype=object)[chosen]) or NONE
 
 
+def choice_of(result: Readable) -> tuple[tuple[Term, ...], Flags] | None:
+    """Return the terms among which a model chooses, and which of these it must have.
+
+    None if it does not choose terms. An elastic net chooses by coefficients of 0.
+    """
+    rule, model = selection_in(result.learner), result.learner
+    if rule is not None:
+        forced = [bool(rule.forced >> i & 1) for i in range(len(rule.terms))]
+        return rule.terms, np.array(forced, dtype=bool)
+    while hasattr(model, "model"):  # such as one that is tuned
+        model = model.model
+    if not (isinstance(model, Logit) and model.selects):
+        return None
+    terms = terms_of(result.design)
+    return terms, np.zeros(len(terms), dtype=bool)
+
+
 def selected(result: Readable, final: Fit) -> SelectionTable:
     """Return the frequencies of terms, and the model that the fit to all rows chose.
 
@@ -123,23 +143,24 @@ def selected(result: Readable, final: Fit) -> SelectionTable:
     NotTunedError
         If the model does not choose terms.
     """
-    rule, table = selection_in(result.learner), result.held.coefficients
-    if rule is None or table is None:
+    choice, table = choice_of(result), result.held.coefficients
+    if choice is None or table is None:
         raise NotTunedError(
-            f"{result.learner.label}: no terms were chosen; cv(select=) chooses them "
-            "inside every training set."
+            f"{result.learner.label}: no terms were chosen; cv(select=) and an elastic "
+            "net choose them inside every training set."
         )
+    (terms, forced), p = choice, result.design.matrix.shape[1]
     every = np.nan_to_num(table.to_numpy())
-    names = [term.name for term in rule.terms]
-    inside = in_terms(rule, every, result.design.matrix.shape[1])
+    names = [term.name for term in terms]
+    inside = _in_terms(terms, every, p) | forced
     whole = np.nan_to_num(list((final.coefficients or {}).values()))[None]
-    own = in_terms(rule, whole, result.design.matrix.shape[1])[0]
+    own = _in_terms(terms, whole, p)[0] | forced
     data = {
         "term": names,
         "frequency": inside.mean(axis=0),
         "fits": inside.sum(axis=0),
-        "sign": _signs(rule, every, result.design.matrix.shape[1]),
-        "forced": [bool(rule.forced >> i & 1) for i in range(len(names))],
+        "sign": _signs(terms, every, p),
+        "forced": forced,
         "all_records": own,
     }
     frame = pd.DataFrame(data).sort_values("frequency", ascending=False, kind="stable")
@@ -153,18 +174,16 @@ def selected(result: Readable, final: Fit) -> SelectionTable:
     return made
 
 
-def in_terms(rule: Selection, coefficients: NDArray[Any], p: int) -> Flags:
+def _in_terms(terms: Sequence[Term], coefficients: NDArray[Any], p: int) -> Flags:
     """Return which terms have a coefficient that is not 0, shape (fits, terms)."""
     used = (coefficients.reshape(len(coefficients), -1, p) != 0).any(axis=1)
-    inside = [used[:, list(term.columns)].any(axis=1) for term in rule.terms]
-    forced = [bool(rule.forced >> i & 1) for i in range(len(rule.terms))]
-    return np.column_stack(inside) | forced
+    return np.column_stack([used[:, list(one.columns)].any(axis=1) for one in terms])
 
 
-def _signs(rule: Selection, coefficients: NDArray[Any], p: int) -> list[str]:
+def _signs(terms: Sequence[Term], coefficients: NDArray[Any], p: int) -> list[str]:
     """Return the sign of terms of one coefficient in the fits that chose them."""
     made = []
-    for term in rule.terms:
+    for term in terms:
         own = (
             coefficients[:, list(term.columns)] if coefficients.shape[1] == p else None
         )

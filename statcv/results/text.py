@@ -15,12 +15,11 @@ from statcv.errors import ArgumentError, StatcvError
 from statcv.formula import counted
 from statcv.inference import COMBINED, NullBias, Readable
 from statcv.inference.refits.optimism_table import OptimismTable
-from statcv.models.selection import selection_in
 from statcv.results.groups import summary_by_group
 from statcv.results.in_words import methods_in_words
 from statcv.results.notes import notes_of, shown_notes
 from statcv.results.refittable import Refittable
-from statcv.results.selection import selected
+from statcv.results.selection import choice_of, selected
 from statcv.results.summary import Summary, first_of
 from statcv.tables import check_digits, column, row_digits
 from statcv.words import percent, plural, with_interval, with_limits
@@ -103,7 +102,7 @@ def summarise(
 
 def _selection(result: Refittable) -> str:
     """Say how many different sets of terms were chosen, if terms were."""
-    if selection_in(result.learner) is None:
+    if choice_of(result) is None or result.held.coefficients is None:
         return ""
     said = selected(result, result.refits.all_rows).sentence
     lost = result.design.n_given - result.design.n
@@ -184,7 +183,7 @@ def _final(result: Refittable) -> tuple[pd.Series[float] | None, str]:
     That fit is made for models that fit all folds together and maximise a likelihood,
     for which it costs little.
     """
-    known = selection_in(result.learner) or result.learner.capabilities.likelihood
+    known = choice_of(result) or result.learner.capabilities.likelihood
     if known is None or not result.refits.setup.fits_together:
         return None, ""
     n = f"{result.design.n:,}"

@@ -150,6 +150,16 @@ def test_several_strengths_are_chosen_inside_as_by_tune():
         scv.cv("GRADE ~ .", data, model=Logit(C=Cs), tune={"C": Cs}, k=4, seed=1)
 
 
+def test_the_terms_that_a_lasso_leaves_are_counted():
+    data = scv.load_data("spector")
+    model = Logit(C=0.3, l1_ratio=1.0, standardize=True)
+    res = scv.cv("GRADE ~ GPA + TUCE + PSI", data, model=model, k=4, seed=1)
+    used = (res.coefficients[["GPA", "TUCE", "PSI"]] != 0).mean()
+    found = res.selection.set_index("term")["frequency"]
+    assert found.sort_index().to_dict() == used.sort_index().to_dict()
+    assert "different models in 4 training sets" in str(res.summary())
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

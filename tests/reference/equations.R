@@ -11,7 +11,7 @@ covariates <- function(data) {
     + 0.03810955445975089 * data[["age"]]
     + 0.7822334343716126 * ifelse(data[["sex"]] == "f", 0.0, ifelse(data[["sex"]] == "m", 1.0, NA))
   )
-  (1.0 / (1.0 + exp((-ifelse(linear_1 < (-700.0), (-700.0), ifelse(linear_1 > 700.0, 700.0, linear_1))))))
+  (1.0 / (1.0 + exp(-ifelse(linear_1 < (-700.0), (-700.0), ifelse(linear_1 > 700.0, 700.0, linear_1)))))
 }
 
 # The probability that died is 1, for each row of a data frame.
@@ -25,7 +25,7 @@ splines <- function(data) {
     + -0.11573130744996993 * ifelse(data[["race"]] == "black", 0.0, ifelse(data[["race"]] == "other 'x' & \"y\"", 0.0, ifelse(data[["race"]] == "white", 1.0, NA)))
     + (((0.5296442652001896 + ((0.005268511167560034 + (((-0.00026238325132306635) + (4.5016751355849436e-05 * (data[["age"]] - 39.599999999999994))) * (data[["age"]] - 39.599999999999994))) * (data[["age"]] - 39.599999999999994))) + ifelse(data[["age"]] < 39.599999999999994, 0.0, ((((-3.2949713787192566e-05) * (data[["age"]] - 39.599999999999994)) * (data[["age"]] - 39.599999999999994)) * (data[["age"]] - 39.599999999999994)))) + ifelse(data[["age"]] < 60.499999999999986, 0.0, ((((-0.00018595269609610353) * (data[["age"]] - 60.499999999999986)) * (data[["age"]] - 60.499999999999986)) * (data[["age"]] - 60.499999999999986)))) * ifelse(data[["sex"]] == "f", 0.0, ifelse(data[["sex"]] == "m", 1.0, NA))
   )
-  (1.0 / (1.0 + exp((-ifelse(linear_1 < (-700.0), (-700.0), ifelse(linear_1 > 700.0, 700.0, linear_1))))))
+  (1.0 / (1.0 + exp(-ifelse(linear_1 < (-700.0), (-700.0), ifelse(linear_1 > 700.0, 700.0, linear_1)))))
 }
 
 # The probability that died is 1, for each row of a data frame.
@@ -38,7 +38,7 @@ natural <- function(data) {
     + -0.06977066283736043 * ifelse(data[["grade"]] == 1.0, 0.0, ifelse(data[["grade"]] == 2.0, 0.0, ifelse(data[["grade"]] == 3.0, 1.0, NA)))
     + -0.19036276543859298 * data[["flag"]]
   )
-  (1.0 / (1.0 + exp((-ifelse(linear_1 < (-700.0), (-700.0), ifelse(linear_1 > 700.0, 700.0, linear_1))))))
+  (1.0 / (1.0 + exp(-ifelse(linear_1 < (-700.0), (-700.0), ifelse(linear_1 > 700.0, 700.0, linear_1)))))
 }
 
 # The probability that died is 1, for each row of a data frame.
@@ -52,7 +52,7 @@ odd <- function(data) {
     + 0.11333609161231914 * data[["odd name"]]
     + -0.0036045514482973265 * (0.9999999999999997 * (data[["age"]] - 50.2525)) * (0.2594598235904454 * (data[["bmi"]] - 26.618999999999996))
   )
-  (1.0 / (1.0 + exp((-ifelse(linear_1 < (-700.0), (-700.0), ifelse(linear_1 > 700.0, 700.0, linear_1))))))
+  (1.0 / (1.0 + exp(-ifelse(linear_1 < (-700.0), (-700.0), ifelse(linear_1 > 700.0, 700.0, linear_1)))))
 }
 
 # The probability that died is 1, for each row of a data frame.
@@ -65,7 +65,7 @@ contrasts <- function(data) {
     + 0.16013505993622076 * ifelse(data[["grade"]] == 1.0, 0.0, ifelse(data[["grade"]] == 2.0, 0.0, ifelse(data[["grade"]] == 3.0, 1.0, NA)))
     + -0.0252838023417183 * pmin(pmax(data[["bmi"]], 20.0), 30.0)
   )
-  (1.0 / (1.0 + exp((-ifelse(linear_1 < (-700.0), (-700.0), ifelse(linear_1 > 700.0, 700.0, linear_1))))))
+  (1.0 / (1.0 + exp(-ifelse(linear_1 < (-700.0), (-700.0), ifelse(linear_1 > 700.0, 700.0, linear_1)))))
 }
 
 # The probability that died is 1, for each row of a data frame.
@@ -78,7 +78,7 @@ no_intercept <- function(data) {
     + -0.023228575616953538 * ifelse(data[["flag"]] == 0.0, 1.0, ifelse(data[["flag"]] == 1.0, 0.0, NA)) * data[["bmi"]]
     + -0.029434541812837955 * data[["flag"]] * data[["bmi"]]
   )
-  (1.0 / (1.0 + exp((-ifelse(linear_1 < (-700.0), (-700.0), ifelse(linear_1 > 700.0, 700.0, linear_1))))))
+  (1.0 / (1.0 + exp(-ifelse(linear_1 < (-700.0), (-700.0), ifelse(linear_1 > 700.0, 700.0, linear_1)))))
 }
 
 # The probability that died is 1, for each row of a data frame.
@@ -89,7 +89,7 @@ steps <- function(data) {
     + 0.17687306337216804 * (1 - data[["flag"]])
     + -0.058660105144505925 * abs((data[["bmi"]] - 25.0))
   )
-  (1.0 / (1.0 + exp((-ifelse(linear_1 < (-700.0), (-700.0), ifelse(linear_1 > 700.0, 700.0, linear_1))))))
+  (1.0 / (1.0 + exp(-ifelse(linear_1 < (-700.0), (-700.0), ifelse(linear_1 > 700.0, 700.0, linear_1)))))
 }
 
 # The probability that died is 1, for each row of a data frame.
@@ -97,10 +97,10 @@ truths <- function(data) {
   linear_1 <- rep(0, nrow(data)) + (
     -2.6233639657466976
     + -0.08525759526821759 * ifelse(data[["race"]] == "black", 0.0, ifelse(data[["race"]] == "other 'x' & \"y\"", 0.0, ifelse(data[["race"]] == "white", 1.0, NA)))
-    + -2.9307188980580805 * exp((-data[["crp"]]))
+    + -2.9307188980580805 * exp(-data[["crp"]])
     + 0.5611535790668696 * sqrt(data[["age"]])
   )
-  (1.0 / (1.0 + exp((-ifelse(linear_1 < (-700.0), (-700.0), ifelse(linear_1 > 700.0, 700.0, linear_1))))))
+  (1.0 / (1.0 + exp(-ifelse(linear_1 < (-700.0), (-700.0), ifelse(linear_1 > 700.0, 700.0, linear_1)))))
 }
 
 # The probability of each class of stage, for each row of a data frame.
@@ -121,9 +121,9 @@ classes <- function(data) {
     + 0.9126140559820352 * ifelse(data[["sex"]] == "f", 0.0, ifelse(data[["sex"]] == "m", 1.0, NA))
   )
   cbind(
-    "early" = (1.0 / ((1.0 + exp((-ifelse((linear_1 - linear_2) < (-700.0), (-700.0), ifelse((linear_1 - linear_2) > 700.0, 700.0, (linear_1 - linear_2)))))) + exp((-ifelse((linear_1 - linear_3) < (-700.0), (-700.0), ifelse((linear_1 - linear_3) > 700.0, 700.0, (linear_1 - linear_3))))))),
-    "late" = (1.0 / ((1.0 + exp((-ifelse((linear_2 - linear_1) < (-700.0), (-700.0), ifelse((linear_2 - linear_1) > 700.0, 700.0, (linear_2 - linear_1)))))) + exp((-ifelse((linear_2 - linear_3) < (-700.0), (-700.0), ifelse((linear_2 - linear_3) > 700.0, 700.0, (linear_2 - linear_3))))))),
-    "middle" = (1.0 / ((1.0 + exp((-ifelse((linear_3 - linear_1) < (-700.0), (-700.0), ifelse((linear_3 - linear_1) > 700.0, 700.0, (linear_3 - linear_1)))))) + exp((-ifelse((linear_3 - linear_2) < (-700.0), (-700.0), ifelse((linear_3 - linear_2) > 700.0, 700.0, (linear_3 - linear_2)))))))
+    "early" = (1.0 / ((1.0 + exp(-ifelse((linear_1 - linear_2) < (-700.0), (-700.0), ifelse((linear_1 - linear_2) > 700.0, 700.0, (linear_1 - linear_2))))) + exp(-ifelse((linear_1 - linear_3) < (-700.0), (-700.0), ifelse((linear_1 - linear_3) > 700.0, 700.0, (linear_1 - linear_3)))))),
+    "late" = (1.0 / ((1.0 + exp(-ifelse((linear_2 - linear_1) < (-700.0), (-700.0), ifelse((linear_2 - linear_1) > 700.0, 700.0, (linear_2 - linear_1))))) + exp(-ifelse((linear_2 - linear_3) < (-700.0), (-700.0), ifelse((linear_2 - linear_3) > 700.0, 700.0, (linear_2 - linear_3)))))),
+    "middle" = (1.0 / ((1.0 + exp(-ifelse((linear_3 - linear_1) < (-700.0), (-700.0), ifelse((linear_3 - linear_1) > 700.0, 700.0, (linear_3 - linear_1))))) + exp(-ifelse((linear_3 - linear_2) < (-700.0), (-700.0), ifelse((linear_3 - linear_2) > 700.0, 700.0, (linear_3 - linear_2))))))
   )
 }
 
@@ -148,9 +148,9 @@ ridge_of_classes <- function(data) {
     + -0.14534838466230945 * ifelse(data[["race"]] == "black", 0.0, ifelse(data[["race"]] == "other 'x' & \"y\"", 0.0, ifelse(data[["race"]] == "white", 1.0, NA)))
   )
   cbind(
-    "early" = (1.0 / ((1.0 + exp((-ifelse((linear_1 - linear_2) < (-700.0), (-700.0), ifelse((linear_1 - linear_2) > 700.0, 700.0, (linear_1 - linear_2)))))) + exp((-ifelse((linear_1 - linear_3) < (-700.0), (-700.0), ifelse((linear_1 - linear_3) > 700.0, 700.0, (linear_1 - linear_3))))))),
-    "late" = (1.0 / ((1.0 + exp((-ifelse((linear_2 - linear_1) < (-700.0), (-700.0), ifelse((linear_2 - linear_1) > 700.0, 700.0, (linear_2 - linear_1)))))) + exp((-ifelse((linear_2 - linear_3) < (-700.0), (-700.0), ifelse((linear_2 - linear_3) > 700.0, 700.0, (linear_2 - linear_3))))))),
-    "middle" = (1.0 / ((1.0 + exp((-ifelse((linear_3 - linear_1) < (-700.0), (-700.0), ifelse((linear_3 - linear_1) > 700.0, 700.0, (linear_3 - linear_1)))))) + exp((-ifelse((linear_3 - linear_2) < (-700.0), (-700.0), ifelse((linear_3 - linear_2) > 700.0, 700.0, (linear_3 - linear_2)))))))
+    "early" = (1.0 / ((1.0 + exp(-ifelse((linear_1 - linear_2) < (-700.0), (-700.0), ifelse((linear_1 - linear_2) > 700.0, 700.0, (linear_1 - linear_2))))) + exp(-ifelse((linear_1 - linear_3) < (-700.0), (-700.0), ifelse((linear_1 - linear_3) > 700.0, 700.0, (linear_1 - linear_3)))))),
+    "late" = (1.0 / ((1.0 + exp(-ifelse((linear_2 - linear_1) < (-700.0), (-700.0), ifelse((linear_2 - linear_1) > 700.0, 700.0, (linear_2 - linear_1))))) + exp(-ifelse((linear_2 - linear_3) < (-700.0), (-700.0), ifelse((linear_2 - linear_3) > 700.0, 700.0, (linear_2 - linear_3)))))),
+    "middle" = (1.0 / ((1.0 + exp(-ifelse((linear_3 - linear_1) < (-700.0), (-700.0), ifelse((linear_3 - linear_1) > 700.0, 700.0, (linear_3 - linear_1))))) + exp(-ifelse((linear_3 - linear_2) < (-700.0), (-700.0), ifelse((linear_3 - linear_2) > 700.0, 700.0, (linear_3 - linear_2))))))
   )
 }
 
@@ -172,10 +172,10 @@ number <- function(data) {
 wave_number <- function(data) {
   linear_1 <- rep(0, nrow(data)) + (
     0.459409725384076
-    + 0.23704556352029682 * sin((data[["age"]] / 10.0))
+    + 0.23704556352029682 * sin(data[["age"]] / 10.0)
     + 0.16451246218617954 * cos(data[["bmi"]])
-    + 5.866762741829091 * tan((data[["crp"]] / 100.0))
-    + -2.989391444964145 * cos(data[["bmi"]]) * tan((data[["crp"]] / 100.0))
+    + 5.866762741829091 * tan(data[["crp"]] / 100.0)
+    + -2.989391444964145 * cos(data[["bmi"]]) * tan(data[["crp"]] / 100.0)
   )
   linear_1
 }
@@ -188,7 +188,7 @@ shares <- function(data) {
     + -1.8598318650118015 * (log(data[["bmi"]]) - (((log(data[["crp"]]) + log(data[["bmi"]])) + log(data[["age"]])) / 3.0))
     + 1.3970286865945774 * (log(data[["age"]]) - (((log(data[["crp"]]) + log(data[["bmi"]])) + log(data[["age"]])) / 3.0))
   )
-  (1.0 / (1.0 + exp((-ifelse(linear_1 < (-700.0), (-700.0), ifelse(linear_1 > 700.0, 700.0, linear_1))))))
+  (1.0 / (1.0 + exp(-ifelse(linear_1 < (-700.0), (-700.0), ifelse(linear_1 > 700.0, 700.0, linear_1)))))
 }
 
 # The probability that died is 1, for each row of a data frame.
@@ -200,7 +200,7 @@ learnt_shares <- function(data) {
     + 1.367695568343037 * (log((data[["age"]] + 0.5)) - (((log((data[["crp"]] + 0.5)) + log((data[["bmi"]] + 0.5))) + log((data[["age"]] + 0.5))) / 3.0))
     + 0.6984427370569564 * ifelse(data[["sex"]] == "f", 0.0, ifelse(data[["sex"]] == "m", 1.0, NA))
   )
-  (1.0 / (1.0 + exp((-ifelse(linear_1 < (-700.0), (-700.0), ifelse(linear_1 > 700.0, 700.0, linear_1))))))
+  (1.0 / (1.0 + exp(-ifelse(linear_1 < (-700.0), (-700.0), ifelse(linear_1 > 700.0, 700.0, linear_1)))))
 }
 
 # The expected cost, for each row of a data frame.

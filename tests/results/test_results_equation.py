@@ -468,6 +468,25 @@ def test_a_number_that_is_no_level_of_the_equation_is_named(tmp_path):
         model.predict(new_people().assign(grade=[7, *new_people().grade[1:]]))
 
 
+def test_a_coefficient_that_is_the_rounding_of_0_is_not_printed():
+    data = pd.DataFrame({"x": [0.0, 1, 0, 1] * 6, "y": [0, 0, 1, 1] * 6})
+    written = str(scv.cv("y ~ x", data, k=4, seed=1).final.equation())
+    assert "e-" not in written
+    assert " x" not in written
+
+
+def test_a_lasso_has_an_equation_of_the_terms_that_it_left():
+    model = scv.models.Logit(C=0.3, l1_ratio=1.0, standardize=True)
+    data = scv.load_data("spector")
+    final = scv.cv("GRADE ~ GPA + TUCE + PSI", data, model=model, k=4, seed=1).final
+    assert 0 < len(final.coefficients) < 4
+    names = [part.name for part in final.equation().parts[0]]
+    assert names == list(final.coefficients.index)
+    np.testing.assert_allclose(
+        final.equation().predict(data), final.predict(data), atol=1e-12
+    )
+
+
 @pytest.mark.parametrize(
     ("given", "more", "message"),
     [

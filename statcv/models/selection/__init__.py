@@ -9,7 +9,7 @@ from statcv.models.selection.rules import (
     selecting,
     selection_in,
 )
-from statcv.models.selection.terms import Term
+from statcv.models.selection.terms import Term, terms_of
 
 __all__ = [
     "Backward",
@@ -20,4 +20,5 @@ __all__ = [
     "Term",
     "selecting",
     "selection_in",
+    "terms_of",
 ]

@@ -309,6 +309,8 @@ def _check_model(learner: Model) -> None:
         return
     if isinstance(learner, Logit) and learner.has_firth:
         offers = "Firth's penalty differs between sets of terms; Logit() has none"
+    elif isinstance(learner, Logit) and learner.selects:
+        offers = "it chooses columns itself, and res.selection shows them"
     elif not isinstance(learner, Logit):
         offers = (
             "what it chooses itself is chosen inside every training set without "

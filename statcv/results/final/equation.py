@@ -32,6 +32,7 @@ from statcv.results.final.expressions import (
 from statcv.words import plural
 
 NEGLIGIBLE = 1e-6  # the change of a prediction by rounding that is negligible
+ROUNDING = 1e-13  # a change of predictions that is rounding
 AGREEMENT = 1e-9  # the difference from the design matrix that rounding may make
 MAX_DIGITS = 17
 LARGEST = 700.0  # the largest number whose exponential all databases compute
@@ -242,11 +243,19 @@ def equation_of(
     factors = column_factors(design.terms)
     _check(design, factors)
     several = outcome.kind == "multiclass"
+    # a coefficient that moves no prediction is the rounding of 0
+    reach = np.abs(design.matrix).max(axis=0, initial=0.0)
+    reach = reach / (1.0 if outcome.levels else float(np.std(design.y)) or 1.0)
+
+    def value(name: str, size: float) -> float:
+        found = float(coefficients.get(name, 0.0))
+        return found if abs(found) * size > ROUNDING else 0.0
+
     ends = [f"[{level}]" for level in outcome.levels] if several else [""]
     predictors = [
         [
-            Part(name, float(coefficients.get(name + end, 0.0)), own)
-            for name, own in zip(design.names, factors, strict=True)
+            Part(name, value(name + end, size), own)
+            for name, own, size in zip(design.names, factors, reach, strict=True)
         ]
         for end in ends
     ]

@@ -74,6 +74,21 @@ def exact(value: float) -> str:
     return repr(float(value))
 
 
+def _without_brackets(text: str) -> str:
+    """Return a text without the brackets that are around all of it.
+
+    >>> _without_brackets("(a + 1)"), _without_brackets("(a + 1) * (b)")
+    ('a + 1', '(a + 1) * (b)')
+    """
+    depth = 0
+    for place, sign in enumerate(text):
+        depth += (sign == "(") - (sign == ")")
+        if not depth:
+            whole = place and place == len(text) - 1
+            return text[1:-1] if whole else text
+    return text
+
+
 @dataclass(frozen=True)
 class Language:
     """How a language spells expressions.
@@ -122,6 +137,8 @@ class Language:
             case Call("where", (condition, *both)):
                 texts = map(self.written, both)
                 return self.spell("where", self.condition(condition), *texts)
+            case Call(operation, (only,)) if operation not in self.spelled:
+                return self.spell(operation, _without_brackets(self.written(only)))
             case Call(operation, arguments):
                 return self.spell(operation, *map(self.written, arguments))
             case Levels(of, values, otherwise):

@@ -248,12 +248,14 @@ class FullModel(Validated):
         if design.intercept is None:
             return WrittenModel(equation)._terms()
         assert self.coefficients is not None
-        parts = tuple(
-            map(Part, design.names, self.coefficients, column_factors(design.terms))
-        )
+        factors = dict(zip(design.names, column_factors(design.terms), strict=True))
+        named = {str(name): float(b) for name, b in self.coefficients.items()}
+        if design.names[design.intercept] not in named:
+            raise EquationError("a model without an intercept cannot be updated.")
+        parts = tuple(Part(name, b, factors[name]) for name, b in named.items())
 
         def written(values: Sequence[float]) -> Equation:
-            return equation_of(design, dict(zip(design.names, values, strict=True)))
+            return equation_of(design, dict(zip(named, values, strict=True)))
 
         return replace(equation, parts=(parts,)), written
 

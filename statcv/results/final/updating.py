@@ -65,7 +65,7 @@ class UpdatedModel(WrittenModel):
             the choice of its method included, is cross-validated on the records that
             served for it.
         **options
-            Arguments of :meth:`WrittenModel.validate` with data, else of
+            Arguments of ``validate`` of other models with data, else of
             :func:`statcv.cv`: ``scheme``, ``k``, ``stratify``, ``seed``. The scheme is
             ``"kfold"`` unless given: folds with equal shares of a class would hide the
             error of a new intercept.

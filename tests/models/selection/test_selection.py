@@ -223,3 +223,12 @@ def test_separating_terms_are_named(data):
     with pytest.warns(scv.errors.StatcvWarning, match="separate"):
         res = scv.cv("y ~ a + b", apart, select="backward", k=3, seed=1)
     assert res.held.separated.all()
+
+
+def test_the_final_model_of_a_choice_is_updated_in_its_own_terms():
+    data = scv.load_data("ehr").head(600)
+    old = scv.cv("y ~ x1 + x3 + x9", data.head(300), select="backward", k=4, seed=1)
+    upd = old.final.update(data.tail(300), "refit")
+    kept = [part.name for part in upd.equation().parts[0]]
+    assert kept == list(old.final.coefficients.index)
+    assert len(kept) < 4
