@@ -306,11 +306,12 @@ class CVResult(Exports):
     def selection(self) -> SelectionTable:
         """How often each term was chosen in the training sets.
 
-        It is that of ``cv(select=)``, or of an elastic net. The columns are ``term``; ``frequency`` and ``fits``, the share and the number
-        of training sets that chose it; ``sign``, that of its coefficient; ``forced``,
-        whether it is in every model; and ``all_records``, whether it is in the model of
-        all records. ``selection.models`` has the different models, and
-        ``selection.pairs`` how often two terms were chosen together.
+        It is that of ``cv(select=)``, or of an elastic net. The columns are ``term``;
+        ``frequency`` and ``fits``, the share and the number of training sets that chose
+        it; ``sign``, that of its coefficient; ``forced``, whether it is in every model;
+        and ``all_records``, whether it is in the model of all records.
+        ``selection.models`` has the different models, and ``selection.pairs`` how often
+        two terms were chosen together.
 
         Raises
         ------
