@@ -28,14 +28,13 @@ from statcv.formula.frame import (
     is_missing,
     is_number,
     plain_column,
-    shown_label,
 )
 from statcv.formula.numeric_columns import NumericColumns, is_finite
 from statcv.formula.outcome import Outcome, read_outcome
 from statcv.formula.overflow import (
     refuse_infinite,
     refuse_learning_overflow,
-    refuse_overflow_of_terms,
+    refuse_not_finite,
 )
 from statcv.formula.parse import Formula, parse_formula
 from statcv.formula.quoting import quoted
@@ -243,7 +242,7 @@ def make_design(
         n_given=len(frame),
         missing=missing,
     )
-    _refuse_not_finite(design)
+    refuse_not_finite(design)
     return design
 
 
@@ -357,21 +356,3 @@ def _refuse_learning_from_missing(terms: Terms) -> None:
             "it (center, scale, bs, …) cannot be learnt with na_action='pass': impute "
             "first, or drop the rows."
         )
-
-
-def _refuse_not_finite(design: Design) -> None:
-    """Check that a cell is NaN only where a column of its term is missing."""
-    refuse_overflow_of_terms(design.matrix, design.names)
-    if design.is_finite:
-        return
-    bad = ~np.isfinite(design.matrix)
-    refuse_infinite(design.terms.columns)
-    for j in np.flatnonzero(bad.any(axis=0)):
-        used = design.terms.frame[list(design.terms.columns_of(int(j)))]
-        cells = design.matrix[:, j]
-        rows = np.flatnonzero(bad[:, j] & ~(np.isnan(cells) & used.isna().any(axis=1)))
-        if len(rows):
-            raise DataError(
-                f"the term {design.names[j]!r} is {cells[rows[0]]:g} in {len(rows)} "
-                f"rows (first: {shown_label(design.labels[rows[0]])})."
-            )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from statcv.errors import DataError
 from statcv.formula.frame import shown_label
 from statcv.formula.terms import Terms
+
+if TYPE_CHECKING:
+    from statcv.formula.design import Design
 
 Matrix = NDArray[np.float64]
 
@@ -67,3 +70,21 @@ def _too_large(values: Matrix) -> float:
         return 0.0
     largest = float(np.abs(cells[np.isfinite(cells)]).max(initial=0.0))
     return largest if largest > most else 0.0
+
+
+def refuse_not_finite(design: Design) -> None:
+    """Check that a cell is NaN only where a column of its term is missing."""
+    refuse_overflow_of_terms(design.matrix, design.names)
+    if design.is_finite:
+        return
+    bad = ~np.isfinite(design.matrix)
+    refuse_infinite(design.terms.columns)
+    for j in np.flatnonzero(bad.any(axis=0)):
+        used = design.terms.frame[list(design.terms.columns_of(int(j)))]
+        cells = design.matrix[:, j]
+        rows = np.flatnonzero(bad[:, j] & ~(np.isnan(cells) & used.isna().any(axis=1)))
+        if len(rows):
+            raise DataError(
+                f"the term {design.names[j]!r} is {cells[rows[0]]:g} in {len(rows)} "
+                f"rows (first: {shown_label(design.labels[rows[0]])})."
+            )

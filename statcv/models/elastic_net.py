@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.blocks import CELLS
-from statcv.models.batched.fits import FoldFits
+from statcv.models.batched.fits import FittedFolds, FoldFits
 from statcv.models.batched.folds import Folds
+from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.spread import fold_variances
 from statcv.numeric.logistic import expit
 
@@ -85,6 +86,19 @@ def fit_elastic_folds(
             made[number].coefficients[some] = beta
             made[number].converged[some] = sure
     return made
+
+
+def elastic_path(
+    Cs: Sequence[float],
+    l1_ratio: float,
+    standardize: bool,
+    records: TrainingSet,
+    folds: Folds,
+) -> Iterator[FittedFolds]:
+    """Yield the fits of each strength, as :func:`fit_elastic_folds` makes them."""
+    none = np.zeros(records.X.shape[1])
+    for fits in fit_elastic_folds(Cs, l1_ratio, standardize, records, folds):
+        yield by_linear_predictor(fits, records, folds, expit, none)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
@@ -31,7 +31,7 @@ from statcv.models.batched.row_space import (
     row_space,
 )
 from statcv.models.batched.separate import fit_alone
-from statcv.models.elastic_net import fit_elastic_folds
+from statcv.models.elastic_net import elastic_path, fit_elastic_folds
 from statcv.models.families import free_classes, width_of
 from statcv.models.firth import fit_firth, fit_firth_folds, sure_firth_fits
 from statcv.models.flic import correct_intercepts
@@ -236,7 +236,8 @@ class Logit(Constructed):
         if self.flic:
             return self._fit_flic_folds(records, folds)
         if self.selects:
-            return next(fit_path([self], records, folds))
+            C, ratio, scaled = self.strength, self.l1_ratio, self.standardize
+            return next(elastic_path([C], ratio, scaled, records, folds))
         own = self.own_ridges(records, folds)
         if folds.matrices is not None:
             if own is not None and records.X.shape[1] > len(records.X):
@@ -312,19 +313,6 @@ class Logit(Constructed):
         if space is None:
             return fit_alone(training, ridge)
         return space.original(fit_alone(space.rotated, space.rotated_ridge(ridge)))
-
-
-def fit_path(
-    models: Sequence[Logit], records: TrainingSet, folds: Folds
-) -> Iterator[FittedFolds]:
-    """Fit elastic nets that differ in ``C`` alone, in every fold."""
-    first, none = models[0], np.zeros(records.X.shape[1])
-    strengths = [model.strength for model in models]
-    path = fit_elastic_folds(
-        strengths, first.l1_ratio, first.standardize, records, folds
-    )
-    for fits in path:
-        yield by_linear_predictor(fits, records, folds, expit, none)
 
 
 def _mean(records: TrainingSet) -> Callable[[Matrix], Matrix]:

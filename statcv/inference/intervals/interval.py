@@ -68,8 +68,8 @@ class Interval(Printed):
     sides: tuple[float, float] = (np.nan, np.nan)
 
     def _said(self) -> Said:
-        digits = limits_digits(self.lower, self.upper)
-        limits = " to ".join(column([self.lower, self.upper], [], digits))
+        ends = self.lower, self.upper
+        limits = " to ".join(column(ends, [], limits_digits(*ends)))
         below = {"se": self.se, "method": self.method, "assumes": self.assumes}
         return f"Confidence interval: {limits}", below
 
@@ -243,10 +243,9 @@ def pairs_interval(
     if total <= 1e-9:
         return Interval.none("there are too few pairs for a variance")
     se = float(np.sqrt(total)) / len(won)
+    method, assumes = "pairs clustered by record", RECORDS_ONLY
     if clusters is not None:
         method, assumes = "pairs, cluster-robust", CLUSTERS_ONLY
-    else:
-        method, assumes = "pairs clustered by record", RECORDS_ONLY
     return symmetric(share, se, level, method, assumes)
 
 
@@ -342,8 +341,7 @@ def mean_interval(
     level : float
         Confidence level of the interval.
     clusters : numpy.ndarray of int, shape (n,), optional
-        The cluster of each record. The variance is then computed from the sums of
-        deviations in the G clusters, with the factor G/(G - 1) (Liang & Zeger 1986).
+        The cluster of each record, for a variance of sums (Liang & Zeger 1986).
     """
     if len(losses) < 2:
         return Interval.none("there is only one record")

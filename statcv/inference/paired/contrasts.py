@@ -83,7 +83,7 @@ class Contrasts(Printed):
     seed, n_permutations : int
         Seed and number of swaps of a permutation test.
     fixed : tuple of str
-        The results whose fits are taken as given, which decided on the default test.
+        The results whose fits are taken as given.
     """
 
     results: Mapping[str, Readable]
@@ -105,9 +105,7 @@ class Contrasts(Printed):
     def stated(self) -> str:
         """The metric, and how it is computed, in words."""
         label, how = self.metric.label, self.how.replace("_", " ")
-        if label.endswith(")"):
-            return f"{label[:-1]}, {how})"
-        return f"{label} ({how})"
+        return f"{label[:-1]}, {how})" if label.endswith(")") else f"{label} ({how})"
 
     # ---- estimates ----
 
@@ -248,10 +246,10 @@ class Contrasts(Printed):
             self.results[name].design.labels.get_indexer(self.records.labels)
             for name in (first, second)
         ]
-        change = shares[1][where[1]] - shares[0][where[0]]
+        change: Any = shares[1][where[1]] - shares[0][where[0]]
         # equal predictions that were computed in two ways differ by rounding
-        rounding = ALIKE * np.median(np.abs(shares[0]))
-        return np.asarray(np.where(np.abs(change) <= rounding, 0.0, change))
+        change[np.abs(change) <= ALIKE * np.median(np.abs(shares[0]))] = 0.0
+        return np.asarray(change)
 
     def _by_influence(self, first: str, second: str, difference: float) -> PairedTest:
         units = self.records.units(first, second)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
@@ -14,7 +14,6 @@ from statcv.errors import ArgumentError, ModelError
 from statcv.formula import Design, Learnt, dependent_columns, in_words
 from statcv.models.base import (
     Capabilities,
-    Matrix,
     Model,
     PlainFit,
     TrainingSet,
@@ -30,9 +29,8 @@ from statcv.models.linear import Linear
 from statcv.models.logit import Logit
 from statcv.models.selection.search import fitted_sets
 from statcv.models.selection.terms import Term, forced_by, terms_of
-from statcv.models.selection.training import Sets
+from statcv.models.selection.training import Sets, mean_of, predicted
 from statcv.numeric.gram import column_units
-from statcv.numeric.logistic import expit, softmax
 from statcv.tables import Constructed
 
 CRITERIA = {"aic": "AIC", "bic": "BIC", "p": "Wald test"}
@@ -114,7 +112,7 @@ class Selection(Constructed):
         assert made is not None
         found = np.nan_to_num(np.asarray(made.coefficients)[0])
         return PlainFit(
-            partial(_predicted, self.model, training.kind, found),
+            partial(predicted, self.model, training.kind, found),
             dict(zip(made.names, found.tolist(), strict=True)),
             bool(made.converged[0]),
             bool(made.separated[0]),
@@ -124,7 +122,7 @@ class Selection(Constructed):
         """Choose and fit in the training sets of all folds together."""
         if folds.matrices is not None and not isinstance(folds.matrices, Learnt):
             return None
-        fits, mean = self._fitted(records, folds), _mean(self.model, records.kind)
+        fits, mean = self._fitted(records, folds), mean_of(self.model, records.kind)
         none = np.zeros(records.X.shape[1])
         if isinstance(folds.matrices, Learnt):
             fitted = predicted_by(mean, none, records, fits, folds.matrices)
@@ -349,17 +347,3 @@ def _check_screen(made: Selection, design: Design) -> None:
         raise ArgumentError(
             f"screen={made.screen} keeps all {len(free)} columns; give fewer."
         )
-
-
-def _mean(model: Model, kind: str) -> Callable[[Matrix], Matrix]:
-    """Return the function from linear predictors to predictions."""
-    if isinstance(model, Linear):
-        return np.asarray
-    return partial(softmax, axis=-1) if kind == "multiclass" else expit
-
-
-def _predicted(model: Model, kind: str, beta: Matrix, X: Matrix) -> Matrix:
-    eta = X @ beta.reshape(-1, X.shape[1]).T
-    if kind == "multiclass":  # the first class is the reference
-        eta = np.column_stack([np.zeros(len(X)), eta])
-    return _mean(model, kind)(eta if kind == "multiclass" else eta[:, 0])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,12 +12,14 @@ from numpy.typing import NDArray
 
 from statcv.errors import ModelError
 from statcv.formula import Learnt
-from statcv.models.base import Matrix, TrainingSet
+from statcv.models.base import Matrix, Model, TrainingSet
 from statcv.models.batched.fits import FoldFits
 from statcv.models.batched.folds import Folds
 from statcv.models.families import width_of
 from statcv.models.likelihood import Gaussian
+from statcv.models.linear import Linear
 from statcv.models.selection.terms import members
+from statcv.numeric.logistic import expit, softmax
 
 if TYPE_CHECKING:
     from statcv.models.selection.rules import Selection
@@ -215,3 +218,18 @@ class Sets:
         columns = np.zeros((len(every), every.shape[2] + 1, every.shape[1]))
         columns[:, :-1] = every.swapaxes(1, 2)
         return columns
+
+
+def mean_of(model: Model, kind: str) -> Callable[[Matrix], Matrix]:
+    """Return the function from linear predictors to predictions."""
+    if isinstance(model, Linear):
+        return np.asarray
+    return partial(softmax, axis=-1) if kind == "multiclass" else expit
+
+
+def predicted(model: Model, kind: str, beta: Matrix, X: Matrix) -> Matrix:
+    """Return the predictions of rows by the coefficients of one fit."""
+    eta = X @ beta.reshape(-1, X.shape[1]).T
+    if kind == "multiclass":  # the first class is the reference
+        eta = np.column_stack([np.zeros(len(X)), eta])
+    return mean_of(model, kind)(eta if kind == "multiclass" else eta[:, 0])

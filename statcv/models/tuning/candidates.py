@@ -12,7 +12,7 @@ from statcv.models.batched.fits import FittedFolds, fit_all_folds, with_new_leve
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.batched.row_space import row_space
-from statcv.models.logit import fit_path
+from statcv.models.elastic_net import elastic_path
 from statcv.models.tuning.logit_path import fit_logit_path, is_quicker_by_itself
 from statcv.numeric.logistic import expit
 
@@ -82,7 +82,9 @@ def _ridge_path(
 def _net_path(
     models: list[Any], records: TrainingSet, folds: Folds
 ) -> Iterator[FittedFolds]:
-    for fitted in fit_path(models, records, folds):
+    Cs, first = [model.strength for model in models], models[0]
+    ratio, scaled = first.l1_ratio, first.standardize
+    for fitted in elastic_path(Cs, ratio, scaled, records, folds):
         yield with_new_levels(fitted, records, folds) or fitted
 
 

@@ -17,10 +17,10 @@ from statcv.models import Fit, Logit, Model, Updating
 from statcv.models.selection import Selection
 from statcv.results.final.columns import column_factors
 from statcv.results.final.equation import Equation, Part, equation_of
+from statcv.results.final.handed_over import HandedOver
 from statcv.results.final.nomogram import values_seen
 from statcv.results.final.points import PointScore, points_of
 from statcv.results.final.shrinkage import shrunk_equation
-from statcv.results.final.validation import Validated
 from statcv.results.final.written import (
     WrittenModel,
     check_one_predictor,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 OF_FULL_FIT = "Predictions of the fit to all rows, which are not cross-validated"
 
 
-class FullModel(Validated):
+class FullModel(HandedOver):
     """The model fitted to all rows; it is not cross-validated.
 
     Attributes

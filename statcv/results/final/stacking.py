@@ -12,14 +12,14 @@ from statcv.arguments import check_types
 from statcv.errors import ArgumentError, StatcvWarning, warn
 from statcv.models import Stacking
 from statcv.results.final.equation import Part
+from statcv.results.final.handed_over import HandedOver
 from statcv.results.final.updating import Records, UpdatedModel
-from statcv.results.final.validation import Validated
 from statcv.results.final.written import check_columns
 from statcv.tables import Table
 
 
 def stack(
-    models: Mapping[str, Validated], new: object, *, outcome: str | None = None
+    models: Mapping[str, HandedOver], new: object, *, outcome: str | None = None
 ) -> UpdatedModel:
     """Stack several models that were fitted elsewhere, by weights of at least 0.
 
@@ -62,7 +62,7 @@ def stack(
     if not isinstance(models, Mapping) or len(models) < 2:
         raise ArgumentError("stack() needs a mapping of two or more names to models.")
     for name, model in models.items():
-        if not isinstance(model, Validated):
+        if not isinstance(model, HandedOver):
             raise ArgumentError(
                 f"{name!r} is a {type(model).__name__}, not a model with an equation, "
                 "such as res.final or published_model(...)."

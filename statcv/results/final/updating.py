@@ -24,7 +24,8 @@ from statcv.errors import (
 from statcv.formula import as_frame, make_design, quoted
 from statcv.models import UPDATE_METHODS, Model, TrainingSet, Updating
 from statcv.results.final.equation import Equation
-from statcv.results.final.validation import Validated, unused
+from statcv.results.final.handed_over import HandedOver
+from statcv.results.final.validation import unused
 from statcv.results.final.written import WrittenModel, check_columns
 from statcv.tables import WIDTH, Table
 from statcv.words import listed, plural
@@ -209,14 +210,14 @@ def _is_equal(column: pd.Series[Any], values: Any) -> bool:
 
 
 def update_model(
-    model: Validated,
+    model: HandedOver,
     new: object,
     method: str,
     outcome: str | None,
     strength: float | None,
     level: float,
 ) -> UpdatedModel:
-    """Return a model updated for other records, as :meth:`Validated.update` says."""
+    """Return a model updated for other records, as :meth:`HandedOver.update` says."""
     known, written = model._terms()
     (parts,) = known.parts
     outcome = known.outcome if outcome is None else outcome

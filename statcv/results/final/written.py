@@ -35,8 +35,8 @@ from statcv.results.final.expressions import (
     columns_in,
     evaluate,
 )
+from statcv.results.final.handed_over import HandedOver
 from statcv.results.final.languages import plain
-from statcv.results.final.validation import Validated
 from statcv.tables import WIDTH, Table, Values
 from statcv.words import joined, listed, plural
 
@@ -50,7 +50,7 @@ CLASSES: Mapping[str, type] = {
 
 
 @dataclass(frozen=True)
-class WrittenModel(Validated):
+class WrittenModel(HandedOver):
     """A model as its equation, which predicts and can be validated.
 
     Attributes
