@@ -507,6 +507,13 @@ def test_coefficients_that_cannot_be_read_are_refused(given, more, message):
         scv.published_model(given, **more)
 
 
+def test_a_level_that_is_named_as_in_r_is_recognised():
+    data = pd.DataFrame({"sex": ["m", "f"], "age": [50.0, 60.0]})
+    model = scv.published_model({"(Intercept)": -3, "age": 0.03, "sexm": 0.4})
+    with pytest.raises(scv.errors.ColumnError, match=r"'m' of 'sex': 'sex\[m\]'"):
+        model.predict(data)
+
+
 if __name__ == "__main__":
     new_people().to_csv(REFERENCE / "equations_cases.csv", index=False)
     (REFERENCE / "equations.R").write_text(r_script())

@@ -141,7 +141,8 @@ def check_columns(equation: Equation, frame: pd.DataFrame) -> None:
     """Check that a frame has the columns and levels of an equation."""
     absent = [one for one in equation.names if one not in frame.columns]
     if absent:
-        hint = suggestion(absent[0], frame.columns)
+        hint = _written_as_in_r(absent[0], frame)
+        hint = hint or suggestion(absent[0], frame.columns)
         raise ColumnError(
             f"the data lack {listed([*map(repr, absent)])}, of the columns that the "
             f"equation uses: {joined(equation.names)}.{hint}"
@@ -157,6 +158,15 @@ def check_columns(equation: Equation, frame: pd.DataFrame) -> None:
     for of, own in known.items():
         others = all(one.otherwise is not None for one in own)
         _check_levels(of, {x for one in own for x, _ in one.values}, others, frame)
+
+
+def _written_as_in_r(name: str, frame: pd.DataFrame) -> str:
+    """Say how a level is named, if a name is that of R: ``sexm`` for m of sex."""
+    for column in map(str, frame.columns):
+        level = name.removeprefix(column)
+        if level != name and level in frame[column].astype(str).unique():
+            return f" If it is the level {level!r} of {column!r}: '{column}[{level}]'."
+    return ""
 
 
 def _check_type(column: Column, text: bool, values: pd.Series[Any]) -> None:
