@@ -16,7 +16,7 @@ import numpy as np
 
 from statcv.folds import FoldPlan, is_sample
 from statcv.metrics import METRICS
-from statcv.words import plural
+from statcv.words import joined, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,6 +35,8 @@ MODELS = {
     "infinitesimal_jackknife": ("ridge", "unpenalised", "linear"),
     "corrected_influence": ("boosted", "forest", "neighbors"),
 }
+# Those that are named, since other models with the same interval may differ from them
+NAMED = {"boosted": "boosted trees", "forest": "forests", "neighbors": "neighbours"}
 # The schemes of that study, by name and whether they are repeated
 OF_DEFAULTS = {
     ("kfold", False): "stratified_kfold",
@@ -87,13 +89,11 @@ def measured_coverage(
     if not len(held):
         return None
     noise = rows.loc[rows["auroc"] == 0.5, "excludes"].dropna()
-    wrong = ""
-    if len(noise):
-        wrong = f", and excluded 0.5 on noise in {noise.iloc[0]:.0%}"
+    false = f", and excluded 0.5 on noise in {noise.iloc[0]:.0%}" if len(noise) else ""
     error = rows["covers_se"].max()
     return (
         f"measured {_where(rows)}: 95% intervals contained the true "
-        f"{METRICS[metric].label} in {_range(held)} of data sets{wrong} "
+        f"{METRICS[metric].label} in {_range(held)} of data sets{false} "
         f"(Monte Carlo error {_points(error)})"
     )
 
@@ -128,8 +128,7 @@ def measured_coverages(
     Returns
     -------
     str or None
-        The sentence, which names metrics that the study does not have; None if it has
-        none of them.
+        The sentence, with what the study lacks; None if it has none of them.
     """
     said, lacking, errors = [], [], []
     for metric, how, interval in asked:
@@ -203,7 +202,9 @@ def _populations(rows: pd.DataFrame) -> str:
     low, high = f"{rows['n'].min():.0f}", f"{rows['n'].max():.0f}"
     sizes = low if low == high else f"{low} to {high}"
     count = plural(rows["population"].nunique(), "simulated population")
-    return f"{count} of other shapes with n = {sizes}"
+    models = [NAMED[m] for m in dict.fromkeys(rows["model"]) if m in NAMED]
+    by = f", by {joined(models)}" if models else ""
+    return f"{count} of other shapes with n = {sizes}{by}"
 
 
 def measured_size(plan: FoldPlan, how: str, method: str, share: float) -> str | None:
@@ -277,10 +278,7 @@ def study(
 
 @cache
 def defaults() -> pd.DataFrame:
-    """Return the table of the default interval and test, and of others beside them.
-
-    Its columns are those of ``defaults_table`` in ``vignettes/studies/inference``.
-    """
+    """Return the study of defaults: ``defaults_table`` of ``vignettes/studies``."""
     import pandas as pd
 
     with (files("statcv.data") / DEFAULTS).open("rb") as stored:
