@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 DIGITS = 2  # decimals of an estimate without an interval
+ROUNDING = 1e-11  # a quarter of an interval that is rounding
 SAME = 1e-6  # the share of the widest interval below which one is rounding
 
 
@@ -116,9 +117,11 @@ def limits_digits(lower: float, upper: float) -> int:
 
     >>> limits_digits(0.61, 0.82), limits_digits(48.0, 60.0), limits_digits(0.86, 0.87)
     (2, 1, 3)
+    >>> limits_digits(-1e-16, 1e-16)
+    2
     """
     quarter = (upper - lower) / 4
-    if not (math.isfinite(quarter) and quarter > 0):
+    if not (math.isfinite(quarter) and quarter > ROUNDING):
         return DIGITS
     places = 1 - math.floor(math.log10(quarter)) - (quarter < 0.1)
     return int(min(max(places, 0), 12))

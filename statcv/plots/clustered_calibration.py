@@ -74,8 +74,8 @@ def plot_clustered_calibration(
         ax.plot(at, curve.prediction_lower, **look)
         label = f"{share} limits of a new group"
         ax.plot(at, curve.prediction_upper, **look, label=label)
-    shade(ax, at, curve.lower, curve.upper, colour, f"{share} band of the mean")
-    draw_curve(ax, at, curve.observed, "mean curve", colour)
+    shade(ax, at, curve.lower, curve.upper, colour, f"mean with its {share} band")
+    draw_curve(ax, at, curve.observed, "", colour)
     ax.set(
         xlim=(-0.02, 1.02),
         ylim=(-0.02, 1.02),

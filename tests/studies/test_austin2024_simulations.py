@@ -283,7 +283,7 @@ def test_the_mean_has_the_papers_area_of_precision_and_recall() -> None:
     area = (np.diff(recall) * (precision[1:] + precision[:-1]) / 2).sum()
     assert np.isclose(area, 0.25)
     assert line.get_drawstyle() == "default"
-    assert "0.250" in ax.get_legend().get_texts()[0].get_text()
+    assert "0.25" in ax.get_legend().get_texts()[0].get_text()
 
 
 def test_figures_that_there_are_not(tmp_path: Path) -> None:

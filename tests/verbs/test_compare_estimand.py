@@ -122,7 +122,7 @@ def test_both_pictures_are_of_the_same_test(results, metric):
     ]
     plt.close("all")
     assert titles[0] == titles[1]
-    assert comparison.stated in titles[0].replace("\n", " ")
+    assert f"difference in {comparison.metric.label}" in titles[0]
 
 
 # ---- which way ----
