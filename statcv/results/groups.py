@@ -21,7 +21,7 @@ from statcv.inference.paired.groups import Group, compare_pair, group_difference
 from statcv.metrics import Metric
 from statcv.results.refittable import Refittable
 from statcv.tables import Table, column, labels_of
-from statcv.words import plural, with_interval
+from statcv.words import plural, shared_digits, with_interval
 
 CALIBRATION = ("calibration_slope", "oe_ratio")  # shown by group in a summary
 MOST_ROWS = 14  # largest number of rows of groups in a summary
@@ -124,7 +124,7 @@ def summary_by_group(
     level : float
         Confidence level of the intervals.
     digits : int or None
-        Number of decimals; as many as the standard errors warrant unless given.
+        Number of decimals; those that the narrowest interval warrants unless given.
     """
     names = (result.chosen_metrics[0].name, *CALIBRATION)
     metrics = [one for one in result.chosen_metrics if one.name in names]
@@ -138,7 +138,8 @@ def summary_by_group(
         mean = found.estimate, found.lower, found.upper
         new = np.nan, found.prediction_lower, found.prediction_upper
         ends = np.vstack([own[["estimate", "lower", "upper"]], mean, new])
-        texts = [column(one, own["se"].tolist(), digits) for one in ends.T.tolist()]
+        places = shared_digits(*ends.T[1:]) if digits is None else digits
+        texts = [column(one, (), places) for one in ends.T.tolist()]
         shown[metric.label] = [with_interval(*one) for one in zip(*texts, strict=True)]
         rows = [*own[groups.name].map(str), "mean", f"new {groups.name}"]
     text = pd.DataFrame(shown, index=pd.Index(rows))

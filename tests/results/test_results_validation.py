@@ -83,7 +83,7 @@ def test_the_summary_states_each_group_and_a_new_one(visits):
     assert [*table] == ["auROC", "calibration slope", "O:E"]
     found = visits.heterogeneity("auroc")
     low, high = found.prediction_lower, found.prediction_upper
-    assert table["auROC"].iloc[-1] == f"– ({low:.3f} to {high:.3f})"
+    assert table["auROC"].iloc[-1] == f"– ({low:.2f} to {high:.2f})"
     assert max(map(len, str(summary).splitlines())) <= 80
     assert len(str(summary).splitlines()) <= 40
 
