@@ -158,15 +158,15 @@ class _Path:
         """
         gradient = self.gradients()
         first = float(np.abs(self._penalised(gradient)).max(initial=0) / self.l1_ratio)
-        before = np.full(len(self.beta), max(first, strengths.max()))
+        before = max(first, float(strengths.max()))
         for number in np.argsort(-strengths, kind="stable").tolist():
-            aim = strengths[number]
-            between = int(np.ceil(np.log(aim / before[0]) / np.log(MIN_RATIO)))
-            for strength in np.geomspace(before[0], aim, between + 1)[1:-1]:
-                gradient, _ = self._move(float(strength), before[0], gradient, ROUGH)
-                before[:] = strength
-            gradient, sure = self._move(float(aim), before[0], gradient, EXACT)
-            before[:] = aim
+            aim = float(strengths[number])
+            between = int(np.ceil(np.log(aim / before) / np.log(MIN_RATIO)))
+            for strength in np.geomspace(before, aim, between + 1)[1:-1].tolist():
+                gradient, _ = self._move(strength, before, gradient, ROUGH)
+                before = strength
+            gradient, sure = self._move(aim, before, gradient, EXACT)
+            before = aim
             yield number, self.beta / self.scale, sure
 
     def gradients(self) -> Matrix:

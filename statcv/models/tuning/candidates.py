@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from statcv.models import Logit, Model, TrainingSet
 from statcv.models.batched.fits import FittedFolds, fit_all_folds, with_new_levels
 from statcv.models.batched.folds import Folds
@@ -54,11 +52,9 @@ def _are_elastic(models: list[Model]) -> bool:
 
 
 def _ridge_path(
-    models: list[Model], records: TrainingSet, folds: Folds
+    models: list[Logit], records: TrainingSet, folds: Folds
 ) -> Iterator[FittedFolds]:
-    given = [getattr(model, "C", None) for model in models]
-    Cs = [np.inf if C is None else float(C) for C in given]
-    standardized = getattr(models[0], "standardize", False)
+    Cs, standardized = [model.strength for model in models], models[0].standardize
     space = None
     if not standardized:
         space = row_space(records, Logit(max(Cs)).ridge(records))
@@ -69,7 +65,7 @@ def _ridge_path(
     elif is_quicker_by_itself(folds, records.X.shape):
         first = fit_all_folds(models[0], records, folds)
         assert first is not None  # as they are fitted together
-        yield from _each(first, models[1:], records, folds)
+        yield from _each(first, list(models[1:]), records, folds)
         return
     path = fit_logit_path(Cs, records, folds, spread)
     for C, fits in zip(Cs, path, strict=True):
