@@ -26,11 +26,12 @@ class TrainingSet(Printed):
     X : numpy.ndarray, shape (n, p)
         The design matrix, with the intercept if the formula has one.
     y : numpy.ndarray, shape (n,)
-        The outcome: 0/1 with 1 positive, class codes, or numbers.
-    kind : {"binary", "multiclass", "continuous"}
+        The outcome: 0/1 with 1 positive, class codes, numbers, or times to an event,
+        negative if censored (:func:`statcv.numeric.survival.signed_times`).
+    kind : {"binary", "multiclass", "continuous", "survival"}
         The kind of outcome.
     n_classes : int
-        Number of classes; 0 for a continuous outcome.
+        Number of classes; 0 for a continuous outcome and for times to an event.
     names : tuple of str
         The columns of ``X``.
     intercept : int or None
@@ -44,6 +45,8 @@ class TrainingSet(Printed):
         its training set further.
     factors : Factors or None
         The categorical factors of the formula, if any.
+    horizons : tuple of float
+        The times by which the risk of an event is predicted, in rising order.
 
     Examples
     --------
@@ -67,6 +70,7 @@ class TrainingSet(Printed):
     seed: int
     strata: NDArray[Any] | None = None
     factors: Factors | None = None
+    horizons: tuple[float, ...] = ()
 
     @property
     def without_intercept(self) -> Matrix:
