@@ -55,8 +55,7 @@ FUNCTIONS: dict[str, str] = {
     ),
     "offset": "offsets are not offered; take the offset from a continuous outcome, "
     "I(y - x) ~ ..., or make the rate the outcome",
-    "Surv": "survival outcomes are not offered; the event within a fixed time, for "
-    "records that were followed as long, is a binary outcome: make a column of it",
+    "Surv": "it is an outcome, and stands on the left of '~': Surv(time, status) ~ x",
     **dict.fromkeys(
         ("s", "ti", "t2", "lo", "pspline"),
         f"penalised smoothers are not fitted; {_SPLINES}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from statcv.engine.predictions import Absent, Held, absent_levels
 from statcv.engine.setup import Setup
@@ -23,6 +24,7 @@ from statcv.folds import FoldPlan, omit_held_out
 from statcv.formula import Design, shown_label
 from statcv.models import Model
 from statcv.models.likelihood import Bernoulli
+from statcv.numeric.survival import events_of
 from statcv.words import listed as in_short
 from statcv.words import plural
 
@@ -168,6 +170,9 @@ def check_training_sets(design: Design, plan: FoldPlan) -> None:
     if outcome.kind == "continuous":
         _check_not_constant(design, plan)
         return
+    if outcome.kind == "survival":
+        _check_events(outcome.y, plan)
+        return
     training, _ = plan.counts(outcome.y, len(outcome.levels))
     if not training.all():
         bad = np.argwhere(training == 0)
@@ -177,6 +182,18 @@ def check_training_sets(design: Design, plan: FoldPlan) -> None:
             f"{outcome.levels[level]!r} ({len(np.unique(bad[:, 0]))} of "
             f"{plan.n_fits} training sets lack a class); use fewer folds, or a "
             "scheme that spreads the classes."
+        )
+
+
+def _check_events(y: NDArray[np.float64], plan: FoldPlan) -> None:
+    """Refuse a training set in which no record has an event."""
+    events = plan.counts(events_of(y).astype(np.intp), 2)[0][:, 1]
+    if not events.all():
+        bad = np.flatnonzero(events == 0)
+        raise OutcomeError(
+            f"no record of the training set of {where(plan, int(bad[0]))} has an event "
+            f"({len(bad)} of {plan.n_fits} training sets); use fewer folds, or a "
+            "scheme that spreads the events."
         )
 
 

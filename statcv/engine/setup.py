@@ -179,6 +179,7 @@ def _records(
         seed=int(stream.generate_state(1)[0] // 2),
         strata=strata,
         factors=Factors.of(design.terms),
+        horizons=design.outcome.horizons,
     )
     vars(records)["is_finite"] = design.is_finite  # known already
     return records

@@ -100,7 +100,7 @@ def _fit_fold(setup: Setup, number: int) -> Part:
         X = setup.folds.matrix(setup.records, number, others)
         fit = _fit(setup, training, test, X[: len(test)])
         predicted = np.asarray(fit.predict(X), dtype=float)
-        many = training.n_classes if training.kind == "multiclass" else 0
+        many = columns_of_predictions(training)
         if predicted.shape != ((len(others), many) if many else (len(others),)):
             raise ModelError(
                 f"{model.label} predicted the shape {predicted.shape} for "
@@ -131,6 +131,13 @@ def _fit_fold(setup: Setup, number: int) -> Part:
         linear=fit.linear,
         decided=decided,
     )
+
+
+def columns_of_predictions(training: TrainingSet) -> int:
+    """Return how many columns predictions have; 0 if they are a single array."""
+    if training.kind == "survival":
+        return 1 + len(training.horizons)
+    return training.n_classes if training.kind == "multiclass" else 0
 
 
 def _fit(setup: Setup, training: TrainingSet, test: Any, X: Floats) -> Fit:

@@ -263,11 +263,7 @@ class Holdout:
                     "much as they can; to spread its classes evenly use "
                     "scheme='stratified_kfold'."
                 )
-        response = None
-        if outcome is not None:
-            response = Response.of(
-                outcome.y, outcome.kind, outcome.levels, outcome.name
-            )
+        response = None if outcome is None else Response.of_outcome(outcome)
         return resolve_plan(
             self._scheme(kept),
             response,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.formula import Outcome, status_by
 from statcv.tables import Printed
 
 
@@ -51,6 +52,21 @@ class Response(Printed):
         codes = array.astype(np.intp)
         classes = max(len(levels), int(codes.max(initial=-1)) + 1)
         return cls(codes, kind, tuple(levels) or tuple(range(classes)), name)
+
+    @classmethod
+    def of_outcome(cls, outcome: Outcome) -> Response:
+        """Return the classes or the values of an outcome.
+
+        Times to an event have the classes that are known at their horizons, or events
+        and censored records; they are numbers if every record has an event.
+        """
+        if outcome.kind != "survival":
+            return cls.of(outcome.y, outcome.kind, outcome.levels, outcome.name)
+        codes, levels = status_by(outcome.y, outcome.horizons)
+        if len(levels) == 1:
+            return cls.of(outcome.y, "continuous", (), outcome.name)
+        kind = "binary" if len(levels) == 2 else "multiclass"
+        return cls.of(codes, kind, levels, outcome.name)
 
     @property
     def by_class(self) -> bool:

@@ -17,6 +17,7 @@ from statcv.formula.parse import Formula, parse_formula
 from statcv.formula.quoting import quoted, without_signs_of_r
 from statcv.formula.row_values import row_values, row_weights
 from statcv.formula.scope import caller_scope, of_r
+from statcv.formula.survival import status_by
 from statcv.formula.terms import Terms
 from statcv.formula.text_numbers import why_text
 from statcv.formula.training_sets import TrainingSets
@@ -46,6 +47,7 @@ __all__ = [
     "row_values",
     "row_weights",
     "shown_label",
+    "status_by",
     "updated_formula",
     "why_text",
     "without_signs_of_r",

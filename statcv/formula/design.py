@@ -187,6 +187,7 @@ def make_design(
     *,
     scope: Mapping[str, Any],
     positive: object = None,
+    horizon: object = None,
     na_action: str = "drop",
     not_in_dot: Collection[str] = (),
 ) -> Design:
@@ -202,6 +203,8 @@ def make_design(
         Names that the formula may call, beyond patsy's own functions.
     positive : optional
         Level of the outcome that counts as positive.
+    horizon : float or sequence of float, optional
+        Times by which the risk of an event is predicted.
     na_action : {"drop", "raise", "pass"}
         Treatment of rows with missing values: R's ``na.omit``, ``na.fail``,
         ``na.pass``. A row whose outcome is missing is never kept.
@@ -224,7 +227,7 @@ def make_design(
     plain = {name: plain_column(one, name) for name, one in covariates.items()}
     terms = Terms(parsed, numbers or plain, index)
     _refuse_text_numbers(parsed, frame, () if terms.is_plain else parsed.terms)
-    outcome = read_outcome(parsed, given, index, positive)
+    outcome = read_outcome(parsed, given, index, positive, horizon)
     if not terms.is_plain:  # otherwise the matrix shows it
         _refuse_identifiers(parsed, terms.columns)
         refuse_infinite(terms.columns)
@@ -295,7 +298,8 @@ def _refuse_text_numbers(
 
     A column of few different integers and a code may be a factor, and is named.
     """
-    factors = [formula.outcome, *(code for term in terms for code in term)]
+    outcome = formula.survival or (formula.outcome,)
+    factors = [*outcome, *(code for term in terms for code in term)]
     for name in dict.fromkeys(formula.factors[code].column for code in factors):
         found = None if name is None else text_numbers(frame[name], name)
         if found is None:

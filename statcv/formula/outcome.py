@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import (
+    ArgumentError,
     DataError,
     FormulaError,
     OutcomeError,
@@ -24,6 +25,8 @@ from statcv.formula.overflow import refuse_overflow
 from statcv.formula.parse import Formula
 from statcv.formula.permitted import check_rowwise, values_of
 from statcv.formula.scope import namespace
+from statcv.formula.survival import read_horizons, read_times, structured
+from statcv.numeric.survival import events_of, times_of
 from statcv.tables import Printed, Said
 from statcv.words import plural
 
@@ -40,14 +43,17 @@ class Outcome(Printed):
     ----------
     name : str
         Left-hand side of the formula.
-    kind : {"binary", "multiclass", "continuous"}
+    kind : {"binary", "multiclass", "continuous", "survival"}
     y : numpy.ndarray, shape (n,)
-        0/1 with 1 positive, class codes 0, …, K-1, or the values themselves.
+        0/1 with 1 positive, class codes 0, …, K-1, the values themselves, or times to
+        an event, negative if censored.
     levels : tuple
-        Labels of the codes; empty for a continuous outcome. The second level of a
-        binary outcome is the positive class, as in R's ``glm``.
+        Labels of the codes, if there are any. The second level of a binary outcome is
+        the positive class, as in R's ``glm``.
     notes : tuple of str
         Assumptions that were made where the data are ambiguous.
+    horizons : tuple of float
+        The times by which the risk of an event is predicted, in rising order.
 
     Examples
     --------
@@ -63,6 +69,7 @@ class Outcome(Printed):
     y: NDArray[Any]
     levels: tuple[Any, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    horizons: tuple[float, ...] = ()
 
     def _said(self) -> Said:
         return f"{self.name}: {self.describe()}", {}
@@ -95,10 +102,25 @@ class Outcome(Printed):
         """Number of rows of each class."""
         return {level: int((self.y == k).sum()) for k, level in enumerate(self.levels)}
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What the predictions are called, if they have several columns."""
+        if self.kind == "survival":
+            return "linear", *(f"risk_{horizon:g}" for horizon in self.horizons)
+        if self.kind == "multiclass":
+            return tuple(f"predicted_{level}" for level in self.levels)
+        return ()
+
     def describe(self) -> str:
         """Return one line such as ``1 (11) against 0 (21)``."""
         if self.kind == "continuous":
             return f"continuous, mean {self.y.mean():.4g}, sd {self.y.std(ddof=1):.4g}"
+        if self.kind == "survival":
+            events, times = int(events_of(self.y).sum()), times_of(self.y)
+            return (
+                f"{plural(events, 'event')} in {len(times)} records, followed for a "
+                f"median of {np.median(times):.4g} and at most {times.max():.4g}"
+            )
         counts = self.counts
         shown = [f"{level} ({counts[level]})" for level in self.levels]
         if self.kind == "binary":
@@ -111,6 +133,7 @@ def read_outcome(
     given: Mapping[str, pd.Series[Any]],
     index: pd.Index[Any],
     positive: object,
+    horizon: object = None,
 ) -> Outcome:
     """Evaluate the left-hand side of a formula on the kept rows, and code it.
 
@@ -124,6 +147,8 @@ def read_outcome(
         Labels of the kept rows.
     positive : optional
         Level that counts as positive.
+    horizon : float or sequence of float, optional
+        Times by which the risk of an event is predicted.
 
     Raises
     ------
@@ -132,37 +157,64 @@ def read_outcome(
     DataError
         If a value is not a number.
     """
-    factor = formula.factors[formula.outcome]
-    columns = {name: plain_column(given[name], name) for name in factor.columns}
-    if factor.column is not None:
-        return make_outcome(columns[factor.column], formula.outcome, positive)
-    value = _evaluate(formula, pd.DataFrame(columns, index=index))
+    times = structured(next(iter(given.values()))) if len(given) == 1 else None
+    if times is not None:
+        given = dict(zip(("time", "event"), map(pd.Series, times), strict=True))
+    columns = {name: plain_column(one, name) for name, one in given.items()}
+    frame = pd.DataFrame(columns).set_axis(index)
+    if formula.survival or times is not None:
+        if positive is not None:
+            raise OutcomeError(
+                f"positive={positive!r} needs an outcome of two classes, but "
+                f"{formula.outcome!r} is a time to an event."
+            )
+        if times is not None:
+            time, *status = frame["time"], frame["event"]
+        else:
+            time, *status = (_values(formula, c, frame)[0] for c in formula.survival)
+        y = read_times(time, status[0] if status else None, formula.outcome)
+        horizons = read_horizons(horizon, y, formula.outcome)
+        return Outcome(formula.outcome, "survival", y, horizons=horizons)
+    if horizon is not None:
+        raise ArgumentError(
+            f"horizon={horizon!r} is for times to an event, Surv(time, status) ~ …, "
+            f"and {formula.outcome!r} is not one."
+        )
+    values, classes = _values(formula, formula.outcome, frame)
+    return make_outcome(values, formula.outcome, positive, classes)
+
+
+def _values(
+    formula: Formula, code: str, frame: pd.DataFrame
+) -> tuple[pd.Series[Any], bool]:
+    """Return the values of an expression, and whether they are marked as classes."""
+    column = formula.factors[code].column
+    if column is not None:
+        return frame[column], False
+    value = _evaluate(formula, code, frame)
     outcome = values_of(value)
     if getattr(outcome, "ndim", 1) > 1:
         raise FormulaError(
-            f"the outcome {formula.outcome!r} has {outcome.shape[1]} columns; an "
-            "outcome has one."
+            f"the outcome {code!r} has {outcome.shape[1]} columns; an outcome has one."
         )
-    series = pd.Series(outcome, index=index)
-    series, what = plain_column(series, formula.outcome), "a number"
+    series = pd.Series(outcome, index=frame.index)
+    series, what = plain_column(series, code), "a number"
     if getattr(value, "levels", None) is not None:  # C(y, levels=[…])
         known = series.where(series.isin(value.levels))
         levels = pd.Categorical(known, categories=value.levels)
-        series, what = pd.Series(levels, index=index), "one of the levels"
+        series, what = pd.Series(levels, index=frame.index), "one of the levels"
     absent = int(series.isna().sum())
     if absent:
-        raise DataError(
-            f"the outcome {formula.outcome!r} is not {what} in {absent} rows."
-        )
-    return make_outcome(series, formula.outcome, positive, hasattr(value, "contrast"))
+        raise DataError(f"the outcome {code!r} is not {what} in {absent} rows.")
+    return series, hasattr(value, "contrast")
 
 
-def _evaluate(formula: Formula, frame: pd.DataFrame) -> Any:
+def _evaluate(formula: Formula, code: str, frame: pd.DataFrame) -> Any:
     import patsy
 
     from statcv.formula.patsy_patches import PatsyFactor
 
-    described = formula.factors[formula.outcome]
+    described = formula.factors[code]
     factor = PatsyFactor(described, "outcome")
     state: dict[str, Any] = {}
     environment = patsy.EvalEnvironment([namespace(formula.functions)])

@@ -29,6 +29,7 @@ from statcv.formula.limits import (
 from statcv.formula.quoting import quoted, without_signs_of_r
 from statcv.formula.reader import resolve
 from statcv.formula.scope import Factor, column_factor
+from statcv.formula.survival import surv_arguments
 from statcv.tables import Printed, Said
 from statcv.words import plural
 
@@ -54,6 +55,8 @@ class Formula(Printed):
         written. The empty tuple is the intercept.
     factors : dict
         Factor of each expression, the outcome included.
+    survival : tuple of str
+        Expressions of time and status, if the outcome is ``Surv(time, status)``.
     outcome_columns, columns : tuple of str
         Columns of the data used on the left, and on the right.
     functions : dict
@@ -65,6 +68,7 @@ class Formula(Printed):
     intercept: bool
     terms: tuple[Term, ...]
     factors: Mapping[str, Factor]
+    survival: tuple[str, ...]
     outcome_columns: tuple[str, ...]
     columns: tuple[str, ...]
     functions: Mapping[str, Any]
@@ -145,8 +149,10 @@ def parse_formula(
         left = sides(f"I({computed}) ~ 1")[0]
     outcome = _single_outcome(expanded(left), text)
     known = dict.fromkeys(columns)
-    left_factors, functions = resolve([outcome], known, scope)
-    outcome_columns = left_factors[outcome].columns
+    survival = surv_arguments(outcome)
+    left_factors, functions = resolve(survival or [outcome], known, scope)
+    on_left = chain.from_iterable(one.columns for one in left_factors.values())
+    outcome_columns = tuple(dict.fromkeys(on_left))
     gone = {*outcome_columns, *not_in_dot}
     dot = {quoted(column): column for column in columns if column not in gone}
     found = expanded(right, tuple(dot))
@@ -175,6 +181,7 @@ def parse_formula(
         intercept=intercept,
         terms=((), *terms) if intercept else terms,
         factors=factors,
+        survival=survival,
         outcome_columns=outcome_columns,
         columns=used,
         functions={**functions, **more_functions},

@@ -15,10 +15,11 @@ from statcv.formula import Design
 from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.estimates.monte_carlo import MonteCarlo
 from statcv.inference.estimates.no_skill import NoSkill
+from statcv.inference.metric_names import named_metric
 from statcv.inference.refits.jackknife import Jackknife
 from statcv.inference.scores import Scores
 from statcv.inference.tests.htest import HTest
-from statcv.metrics import Metric, get_metric
+from statcv.metrics import Metric
 from statcv.models import Model
 
 
@@ -131,6 +132,4 @@ def metric_of(result: Readable, name: str | Metric) -> Metric:
     """
     own = {metric.name: metric for metric in result.chosen_metrics}
     found = own.get(name) if isinstance(name, str) else None
-    found = found or get_metric(name)
-    found.check_outcome(result.design.outcome.kind, result.design.outcome.name)
-    return found
+    return found or named_metric(name, result.design.outcome)

@@ -211,7 +211,8 @@ class Scores(Printed):
     @property
     def n_classes(self) -> int:
         """The number of classes; 2 if there is one number for each record."""
-        return 2 if self.predicted.ndim == 1 else self.predicted.shape[1]
+        several = self.predicted.ndim > 1 and self.y.dtype.kind in "iub"
+        return self.predicted.shape[1] if several else 2
 
     @cached_property
     def all_classes(self) -> NDArray[np.bool_]:
@@ -236,6 +237,19 @@ class Scores(Printed):
         first = self.starts[:-1]
         low, high = np.minimum.reduceat(y, first), np.maximum.reduceat(y, first)
         return bool((low < high).all())
+
+    def all_have_pairs(self, metric: Metric) -> bool:
+        """Return whether every split holds out two records that a metric compares."""
+        y, first = self.outcome, self.starts[:-1]
+        if not (np.diff(self.starts) > 0).all():
+            return False
+        if metric.horizon is not None:
+            side = metric.sides(y)
+            both = [np.logical_or.reduceat(side == one, first) for one in (0, 1)]
+            return bool((both[0] & both[1]).all())
+        # an event is compared with every longer time
+        earliest = np.minimum.reduceat(np.where(y > 0, y, np.inf), first)
+        return bool((earliest < np.maximum.reduceat(np.abs(y), first)).all())
 
     @cached_property
     def repeat_number(self) -> NDArray[np.intp]:
@@ -315,6 +329,8 @@ class Scores(Printed):
             return "pooled"
         if metric.pairs == "numbers":
             return "per_fold" if self.all_differ else "pooled"
+        if metric.column is not None:
+            return "per_fold" if self.all_have_pairs(metric) else "pooled"
         return "per_fold" if self.all_classes.all() else "pooled"
 
     def compares(self, metric: Metric) -> bool:

@@ -6,19 +6,20 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from statcv.errors import MetricError
 from statcv.metrics.discrimination.rounding import round_probabilities
 from statcv.metrics.influence.derivative import Derive
 from statcv.metrics.influence.weighted import Weighted
 from statcv.metrics.inputs import Floats
+from statcv.numeric.survival import events_of, times_of
 from statcv.tables import Printed, Said, fields_of
 
-Pairs = Literal["classes", "each two classes", "numbers", "slope"]
+Pairs = Literal["classes", "each two classes", "numbers", "slope", "horizon"]
 RANDOM_ORDER = "_in_random_order"  # the ending of such a metric's name
 
 
@@ -52,12 +53,13 @@ class Metric(Printed):
     limits : tuple of float or callable, optional
         Smallest and largest possible value, if they are not those of a share or a
         loss; a function of the number of classes if they depend on it.
-    pairs : {"classes", "each two classes", "numbers", "slope"}, optional
+    pairs : {"classes", "each two classes", "numbers", "slope", "horizon"}, optional
         How the metric can be computed from pairs of records held out by the same fit:
         as the share of pairs that are ranked correctly, for a positive and a negative
         record (the auROC), for records of two classes, averaged over every two
-        classes, or for records with different numbers; or as a slope over pairs. None
-        if the metric cannot be computed from pairs.
+        classes, or for records with different numbers; as a slope over pairs; or for a
+        record with the event by the horizon and one without. None if the metric cannot
+        be computed from pairs.
     no_skill : float or callable, optional
         The value without skill if it is the same for every outcome, such as 0.5 for
         auROC; a function of the number of classes if it depends on that. None if it
@@ -85,6 +87,12 @@ class Metric(Printed):
     weighted : callable, optional
         The metric of weighted records, for many sets of weights and predictions at
         once; see ``statcv.metrics.influence.weighted``.
+    horizon : float, optional
+        The time by which the predicted event is to happen, for a metric of the risk by
+        then.
+    column : int, optional
+        The column of a survival model's predictions that the metric reads: 0 is the
+        linear predictor, others the risks at the horizons.
 
     Examples
     --------
@@ -115,6 +123,8 @@ class Metric(Printed):
     by_group: Callable[..., Floats] | None = None
     derive: Derive | None = None
     weighted: Weighted | None = None
+    horizon: float | None = None
+    column: int | None = None
 
     def _said(self) -> Said:
         wanted = ("outcomes", "greater_is_better", "limits", "no_skill", "perfect")
@@ -217,7 +227,8 @@ class Metric(Printed):
         >>> accuracy([0, 0], read, threshold=0.7)
         1.0
         """
-        of_two = prediction.ndim == 1 and "continuous" not in self.outcomes
+        prediction = self.column_of(prediction)
+        of_two = prediction.ndim == 1 and not self.of_numbers
         if self.rank and probabilities and of_two:
             return round_probabilities(prediction)
         if probabilities or self.reads in ("order", "numbers"):
@@ -227,6 +238,30 @@ class Metric(Printed):
                 return prediction
             return np.where(np.isnan(prediction), np.nan, prediction >= 0)
         return np.full_like(prediction, np.nan)
+
+    def column_of(self, prediction: Floats) -> Floats:
+        """Return the predictions that the metric reads, of those of all columns."""
+        return prediction if self.column is None else prediction[..., self.column]
+
+    @property
+    def of_numbers(self) -> bool:
+        """Whether the metric reads numbers that are not probabilities."""
+        return "continuous" in self.outcomes or self.column == 0
+
+    @property
+    def ranks_classes(self) -> bool:
+        """Whether the metric ranks records of one class against another class."""
+        return self.rank and not self.outcomes & {"continuous", "survival"}
+
+    def sides(self, y: NDArray[Any]) -> NDArray[Any]:
+        """Return 1 and 0 for the two sides of the pairs, and -1 for records in none.
+
+        They are the classes themselves, if the outcome has classes; of survival, those
+        with the event by the horizon, and those known to be without it.
+        """
+        if self.pairs != "horizon":
+            return y
+        return np.where(times_of(y) > self.horizon, 0, np.where(events_of(y), 1, -1))
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -144,6 +144,8 @@ def _is_asked(result: CVResult, row: NoSkill) -> bool:
 def _without(result: CVResult) -> str:
     """Name the model without predictors, as it is scored."""
     kind = result.design.outcome.kind
+    if kind == "survival":
+        return "a model that predicts the Kaplan-Meier risk of the training set"
     of = "class proportions" if kind == "multiclass" else "mean"
     return f"a model that predicts the training {of}"
 
@@ -164,6 +166,8 @@ def _cause(result: CVResult) -> str:
     kind = result.design.outcome.kind
     if kind == "continuous":
         return "The training means of these folds reveal the held-out values"
+    if kind == "survival":
+        return "The baseline hazards of these folds reveal the held-out times"
     of = "means" if kind == "binary" else "class proportions"
     return f"The training {of} of these folds reveal the held-out labels"
 
@@ -178,7 +182,7 @@ def _warn_of_neighbours(result: CVResult) -> None:
         for metric in result.chosen_metrics
         if metric.rank and result.scores.headline(metric) == "pooled"
     ]
-    if pooled and result.design.outcome.kind != "continuous":
+    if pooled and result.design.outcome.levels:
         warn(
             "distributional bias: training sets that are balanced by "
             f"{PASSED_ON[result.plan.rebalance]} give each record of the held-out "
@@ -249,7 +253,7 @@ def _shift(row: NoSkill, y: Labels, area: float) -> float:
 def _warn_of_twins(result: CVResult) -> None:
     """Warn of records that differ from a training record in the outcome alone."""
     outcome = result.design.outcome
-    if outcome.kind == "continuous":
+    if not outcome.levels:
         return
     for found in opposite_twins(result.plan, result.design.matrix, outcome.y):
         warn(f"distributional bias: {found.sentence}", DistributionalBiasWarning)

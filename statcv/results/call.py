@@ -8,7 +8,8 @@ from typing import Any, Protocol, TypeVar
 
 from statcv.errors import ArgumentTypeError, CheckpointWarning, MetricError, Noted
 from statcv.formula import Formula, Outcome
-from statcv.metrics import Metric, default_metrics, get_metric
+from statcv.inference.metric_names import named_metrics, usual_metrics
+from statcv.metrics import Metric, get_metric
 
 Result = TypeVar("Result")
 
@@ -83,6 +84,7 @@ OF_PAIRS = {
     "binary": "auroc",
     "multiclass": "auroc_hand_till",
     "continuous": "concordance",
+    "survival": None,
 }
 
 
@@ -114,13 +116,12 @@ def choose_metrics(
         If a metric is unknown, is not available for this outcome, or is named twice.
     """
     if metrics is None:
-        usual = default_metrics(outcome.kind, threshold is not None)
+        usual = usual_metrics(outcome, threshold is not None)
         if isinstance(threshold, (int, float)) and not 0 <= threshold < 1:
-            usual = tuple(name for name in usual if name != "net_benefit")
-        first = [OF_PAIRS[outcome.kind]] if pairs else []
-        names = dict.fromkeys([*first, *usual])
-        chosen = tuple(get_metric(name) for name in names)
-        return tuple(m for m in chosen if probabilities or m.reads != "probabilities")
+            usual = [metric for metric in usual if metric.name != "net_benefit"]
+        if pairs and (first := OF_PAIRS[outcome.kind]):
+            usual = list(dict.fromkeys([get_metric(first), *usual]))
+        return tuple(m for m in usual if probabilities or m.reads != "probabilities")
     alone = isinstance(metrics, (str, Metric)) or callable(metrics)
     listed = [metrics] if alone else metrics
     if not isinstance(listed, Sequence):
@@ -129,9 +130,7 @@ def choose_metrics(
         )
     if not listed:
         raise MetricError("metrics is empty; omit it for the default metrics.")
-    chosen = tuple(get_metric(name) for name in listed)
-    for metric in chosen:
-        metric.check_outcome(outcome.kind, outcome.name)
+    chosen = tuple(one for name in listed for one in named_metrics(name, outcome))
     named = [metric.name for metric in chosen]
     if len(set(named)) < len(named):
         raise MetricError(f"metrics names a metric twice: {', '.join(named)}.")

@@ -10,6 +10,7 @@ import numpy as np
 from statcv.folds import FoldPlan
 from statcv.formula import counted
 from statcv.inference import Estimate, Readable
+from statcv.numeric.survival import events_of
 from statcv.results.refittable import Refittable
 from statcv.tables import WIDTH
 from statcv.words import joined, listed, plural
@@ -155,6 +156,8 @@ def events_in_words(result: Readable) -> list[str]:
     """Count the positive records, or those of every class, ever more briefly."""
     outcome = result.design.outcome
     counts = outcome.counts if outcome.levels else {}
+    if outcome.kind == "survival":
+        return [f", {plural(int(events_of(outcome.y).sum()), 'event')}"]
     if outcome.kind == "binary":
         events = f"{counts[outcome.positive]:,}"
         return [f", {events} with {outcome.name} = {outcome.positive}"]

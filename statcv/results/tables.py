@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from statcv.engine import Held
 from statcv.errors import LearningCurveError, UndefinedMetricWarning, warn
 from statcv.folds import FoldPlan
-from statcv.formula import Design
+from statcv.formula import Design, Outcome
 from statcv.inference import (
     Estimate,
     Scores,
@@ -22,6 +22,8 @@ from statcv.inference import (
 )
 from statcv.inference.estimates.values import know_values
 from statcv.metrics import Metric, is_listed
+from statcv.metrics.inputs import Floats
+from statcv.numeric.survival import events_of, times_of
 from statcv.results.estimates import is_bootstrap
 from statcv.results.refittable import Refittable
 from statcv.tables import Table, Values, labels_of
@@ -50,15 +52,10 @@ def predictions_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.Data
     columns: dict[str, Any] = {
         **_names(plan, scores.split),
         "row": _labels(design, scores.row),
-        "observed": _observed(design, scores.row),
+        **_observed(design, scores.row),
     }
-    if design.outcome.kind != "multiclass":
-        columns["predicted"] = scores.predicted.copy()
-    else:
-        for level, predicted in zip(
-            design.outcome.levels, scores.predicted.T, strict=True
-        ):
-            columns[f"predicted_{level}"] = predicted.copy()
+    for name, predicted in _named_predictions(design.outcome, scores.predicted).items():
+        columns[name] = predicted.copy()
     # pandas is slow to look for a dtype of names that are keys of a dict
     table = pd.DataFrame(dict(enumerate(columns.values())), copy=False)
     table.columns = _index_of(tuple(columns)).view()
@@ -82,12 +79,16 @@ def pairs_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.DataFrame:
     table = table.assign(
         row=design.labels[own],
         partner=design.labels[other],
-        observed=_observed(design, own),
+        **_observed(design, own),
     )
     if design.outcome.kind != "multiclass":
-        table = table.assign(
-            predicted=left.predicted[one], predicted_partner=left.predicted[two]
+        first, second = (
+            _named_predictions(design.outcome, left.predicted[side])
+            for side in (one, two)
         )
+        for name, own_prediction in first.items():
+            table[name] = own_prediction
+            table[f"{name}_partner"] = second[name]
     return Table(
         table, "Pairs of records with different outcomes, predicted by one fit"
     )
@@ -275,9 +276,19 @@ def _labels(design: Design, rows: NDArray[np.intp]) -> Any:
     return labels.to_numpy()[rows] if plain else labels[rows]
 
 
-def _observed(design: Design, rows: NDArray[np.intp]) -> NDArray[Any]:
+def _observed(design: Design, rows: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
+    """Return the columns of the outcome: time and event, or what was observed."""
     outcome = design.outcome
+    y = outcome.y[rows]
+    if outcome.kind == "survival":
+        return {"time": times_of(y), "event": events_of(y)}
     if outcome.kind == "multiclass":
-        labels = np.asarray(outcome.levels, dtype=object)
-        return np.asarray(labels[outcome.y[rows]])
-    return np.asarray(outcome.y[rows])
+        y = np.asarray(outcome.levels, dtype=object)[y]
+    return {"observed": np.asarray(y)}
+
+
+def _named_predictions(outcome: Outcome, predicted: Floats) -> dict[str, Floats]:
+    """Return predictions by column: one, or one for each class or horizon."""
+    if not outcome.columns:
+        return {"predicted": predicted}
+    return dict(zip(outcome.columns, predicted.T, strict=True))

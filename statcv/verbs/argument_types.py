@@ -56,7 +56,7 @@ SchemeName: TypeAlias = Literal[
     "bootstrap",
 ]
 ModelName: TypeAlias = Literal[
-    "logit", "linear", "neighbors", "xgboost", "mean", "negmean"
+    "logit", "linear", "cox", "neighbors", "xgboost", "mean", "negmean"
 ]
 Rebalancing: TypeAlias = Literal["subsample", "weight", "upsample", "all", "bag"]
 ThresholdRule: TypeAlias = Literal["youden", "f1", "accuracy", "prevalence"]
@@ -76,6 +76,7 @@ StratifyLike: TypeAlias = "str | Sequence[str] | Stratifier"
 RebalanceLike: TypeAlias = "Rebalancing | Bags"
 MetricLike: TypeAlias = "str | Metric | Callable[..., float]"
 MetricsLike: TypeAlias = "MetricLike | Sequence[MetricLike]"
+HorizonLike: TypeAlias = "float | Sequence[float]"
 ThresholdLike: TypeAlias = "float | ThresholdRule"
 WeightsLike: TypeAlias = "str | ArrayLike"
 SeedLike: TypeAlias = "int | np.random.Generator"

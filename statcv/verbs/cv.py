@@ -10,6 +10,7 @@ from statcv.results.result import CVResult
 from statcv.verbs.argument_types import (
     DataLike,
     FormulaLike,
+    HorizonLike,
     MetricsLike,
     MissingAction,
     ModelLike,
@@ -42,6 +43,7 @@ def cv(
     stratify: StratifyLike | None = None,
     rebalance: RebalanceLike | None = None,
     positive: object = None,
+    horizon: HorizonLike | None = None,
     na_action: MissingAction = "drop",
     new_levels: NewLevelsAction = "mean",
     metrics: MetricsLike | None = None,
@@ -60,17 +62,19 @@ def cv(
     formula : str or fitted statsmodels result
         Model formula in patsy's language, such as ``"y ~ age * smoker + bmi"``; a dot
         stands for all other columns, and odd names are written in backticks or as
-        ``Q("odd name")``. Terms with parameters estimated from the data (``center``,
+        ``Q("odd name")``. ``Surv(time, status)`` on the left is a right-censored time,
+        as in R. Terms with parameters estimated from the data (``center``,
         ``scale``, ``bs``, ``cr``, ``poly``) are estimated on each training set. A
         result of ``statsmodels.formula.api`` may stand for formula, data and model.
     data : data frame
         Data frame of pandas, polars, pyarrow or DuckDB.
     model : str or object, optional
-        Model to be fitted: ``"logit"``, ``"linear"``, ``"neighbors"``, ``"xgboost"``,
-        ``"mean"`` or ``"negmean"``; a model of :mod:`statcv.models`; a scikit-learn
-        estimator or pipeline; or a statsmodels class or formula function. The default
-        is unpenalised logistic regression for classes and least squares for a
-        continuous outcome.
+        Model to be fitted: ``"logit"``, ``"linear"``, ``"cox"``, ``"neighbors"``,
+        ``"xgboost"``, ``"mean"`` or ``"negmean"``; a model of :mod:`statcv.models`; a
+        scikit-learn or scikit-survival estimator or pipeline; or a statsmodels class or
+        formula function. The default
+        is unpenalised logistic regression for classes, least squares for a continuous
+        outcome, and Cox regression for times to an event.
     select : {"backward", "forward", "both"} or selection, optional
         Choice of the formula's terms by AIC in every training set, as by R's ``step``:
         for logistic and linear regression without a penalty. Other criteria, terms that
@@ -119,6 +123,9 @@ def cv(
     positive : optional
         Level of a binary outcome that counts as positive; by default the second, as in
         R's ``glm``.
+    horizon : float or list of float, optional
+        Times by which the risk of an event is predicted, for an outcome ``Surv(time,
+        status)``. Without one only ranks are predicted.
     na_action : {"drop", "raise", "pass"}
         Treatment of rows with missing values. ``"pass"`` passes missing covariates on
         to a model that imputes or accepts them.

@@ -58,6 +58,7 @@ from statcv.tables import Printed
 from statcv.verbs.argument_types import (
     DataLike,
     FormulaLike,
+    HorizonLike,
     MetricsLike,
     MissingAction,
     ModelLike,
@@ -95,6 +96,7 @@ class CVCall(Printed):
     stratify: StratifyLike | None = None
     rebalance: RebalanceLike | None = None
     positive: object = None
+    horizon: HorizonLike | None = None
     na_action: MissingAction = "drop"
     new_levels: NewLevelsAction = "mean"
     metrics: MetricsLike | None = None
@@ -195,6 +197,7 @@ class CVCall(Printed):
             table,
             scope=scope,
             positive=self.positive,
+            horizon=self.horizon,
             na_action=self.na_action,
             not_in_dot=[*weight_column, *holdout.not_in_dot],
         )

@@ -14,6 +14,7 @@ from statcv.folds.request import FoldArguments, Holdout
 from statcv.formula import Design, as_frame, caller_scope, counted, make_design, quoted
 from statcv.verbs.argument_types import (
     DataLike,
+    HorizonLike,
     MissingAction,
     RebalanceLike,
     SchemeLike,
@@ -34,6 +35,7 @@ def fold_plan(
     stratify: StratifyLike | None = None,
     rebalance: RebalanceLike | None = None,
     positive: object = None,
+    horizon: HorizonLike | None = None,
     na_action: MissingAction = "drop",
     seed: SeedLike | None = None,
     **unknown: NoReturn,
@@ -51,7 +53,8 @@ def fold_plan(
         covariate are omitted. It is not needed for schemes that do not use the outcome.
     data : data frame
         Data frame, as in :func:`cv`.
-    scheme, k, p, pairs, repeats, stratify, rebalance, positive, na_action, seed
+    scheme, k, p, pairs, repeats, stratify, rebalance
+    positive, horizon, na_action, seed
         Definition of the folds, as in :func:`cv`.
     **unknown
         Not used, as in :func:`cv`.
@@ -101,6 +104,7 @@ def fold_plan(
         table,
         scope=caller_scope(),
         positive=positive,
+        horizon=horizon,
         na_action=na_action,
         not_in_dot=holdout.not_in_dot,
     )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from statcv.engine import Held, Setup
 from statcv.folds import FoldPlan
 from statcv.inference.scores import Scores
-from statcv.models import TrainingSet, fitted_to_constant, predicted_without
+from statcv.models import Mean, TrainingSet, fitted_to_constant, predicted_without
 from statcv.models.thresholds import RULES, Thresholded, best_thresholds
 
 Floats = NDArray[np.float64]
@@ -97,6 +97,8 @@ def constants_of(setup: Setup, held: Held) -> Constants | None:
         return None
     plan, model, y = setup.plan, setup.model, setup.design.y
     kind = setup.design.outcome.kind
+    if kind == "survival":
+        return _baselines(setup)
     margins = None
     if kind == "binary" and not held.probabilities:
         margins = _margins(setup)
@@ -127,6 +129,17 @@ def constants_of(setup: Setup, held: Held) -> Constants | None:
     if own and (fitted := fitted_to_constant(model, setup.records)) is not None:
         overall = np.asarray(fitted)
     return Constants(by_split, np.asarray(overall), cuts, own=own)
+
+
+def _baselines(setup: Setup) -> Constants:
+    """Return the risks that every fit predicts without predictors."""
+    model, plan = Mean(), setup.plan
+    fitted = model.fit_folds(setup.records, setup.folds)
+    every = np.arange(plan.n_fits)
+    by_fit = fitted.predict(np.zeros_like(every), every)
+    overall = model.fit(setup.records).predict(setup.records.X[:1])[0]
+    own = not setup.model.capabilities.uses_predictors
+    return Constants(plan.fits.mean_by_split(by_fit), overall, own=own)
 
 
 def _rule_on_constants(model: Thresholded, shares: Floats, predicted: Floats) -> Floats:

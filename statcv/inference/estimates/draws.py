@@ -290,6 +290,7 @@ class _Form:
         more = {
             name: part.gather(one[None])[0] for name, one in self._by_prediction.items()
         }
+        x = self.metric.column_of(x)
         return self.metric.weighted(self.scores.y[part.row], x, weights, **more)
 
     @cached_property
@@ -317,9 +318,14 @@ class _Listed(_Form):
 
     def value(self, predicted: Floats, listed: Floats, weights: Floats) -> Floats:
         """Return the estimate for some draws."""
-        (first, second), (one, other), begins = self._sorted
+        some, begins = self._sorted
+        first, second = self.pairs.places[:, some]
+        one, other = self.pairs.first[some], self.pairs.second[some]
         # a pair has the product of the weights of its two records
         each = weights[:, one] * weights[:, other]
+        if self.pairs.weight is not None:
+            each = each * self.pairs.weight[some]
+        listed = self.metric.column_of(listed)
         if listed.ndim == 2:
             right = won(listed[:, first], listed[:, second])
         else:
@@ -333,8 +339,8 @@ class _Listed(_Form):
         return np.asarray(shares.mean(axis=1))
 
     @cached_property
-    def _sorted(self) -> tuple[Numbers, tuple[Numbers, Numbers], Numbers]:
-        """The pairs by repeat and classes: their places, records, and beginnings."""
+    def _sorted(self) -> tuple[Numbers, Numbers]:
+        """The pairs by repeat and classes, and where each of these begins."""
         pairs = self.pairs
         cell = pairs.repeat * pairs.cells + pairs.cell
         some = np.arange(len(cell))
@@ -342,4 +348,4 @@ class _Listed(_Form):
             some = np.random.default_rng(0).choice(len(cell), MAX_PAIRS, replace=False)
         some = some[np.argsort(cell[some], kind="stable")]
         begins = np.flatnonzero(np.diff(cell[some], prepend=-1))
-        return pairs.places[:, some], (pairs.first[some], pairs.second[some]), begins
+        return some, begins

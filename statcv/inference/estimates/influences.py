@@ -20,7 +20,6 @@ from statcv.inference.estimates.pool import Pool
 from statcv.inference.estimates.units import Units
 from statcv.inference.estimates.values import (
     lacks_a_class,
-    ranks_classes,
     values_by_repeat,
 )
 from statcv.inference.scores import Scores
@@ -204,7 +203,7 @@ def _as_held_out(pool: Pool, metric: Metric, how: str) -> Influences | str:
     for part in parts:
         if np.isnan(part.predicted).any():
             return "a prediction is missing"
-        if ranks_classes(metric) and lacks_a_class(part.y, scores.n_classes):
+        if metric.ranks_classes and lacks_a_class(part.y, scores.n_classes):
             return "a class is not held out"
         by = part.read_by(metric)
         found = by.derivative(metric)
@@ -216,7 +215,7 @@ def _as_held_out(pool: Pool, metric: Metric, how: str) -> Influences | str:
             placed.append(found.placed)
     if not (np.abs(held) < HUGE).all():
         return "the loss of a record is infinite, or nearly so"
-    units = pool.classes if ranks_classes(metric) else pool.one_sample
+    units = pool.units(metric)
     if units.smallest < 2:
         few = f"a single {units.kind}"
         return f"one class has {few}" if units.are_classes else f"there is {few}"

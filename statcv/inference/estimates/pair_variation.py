@@ -60,7 +60,7 @@ def pair_variation(
     total = 0.0
     for sides in kinds:
         each = [
-            _interaction(y, read, sides, placed)
+            _interaction(metric.sides(y), read, sides, placed)
             for (_, y, read), placed in zip(found.ranked, found.placed, strict=True)
         ]
         # the interaction of two records counts once for each pair compared
@@ -88,7 +88,7 @@ def pair_covariance(
     kinds, total = _kinds(scores, metric), 0.0
     for sides in kinds:
         each = [
-            _interaction_of_both(one, other, sides)
+            _interaction_of_both(metric, one, other, sides)
             for one, other in zip(first.ranked, second.ranked, strict=True)
         ]
         weights = max(_concentration(scores, metric, how, sides), 0.0)
@@ -127,10 +127,12 @@ def variation_of_difference(
     return max(variance, 0.0)
 
 
-def _interaction_of_both(one: Ranked, other: Ranked, sides: Sides) -> float:
+def _interaction_of_both(
+    metric: Metric, one: Ranked, other: Ranked, sides: Sides
+) -> float:
     """Return the covariance of the interactions in two models, from some records."""
     orders = [np.argsort(row) for row, _, _ in (one, other)]
-    y = one[1][orders[0]]
+    y = metric.sides(one[1])[orders[0]]
     both = [one[2][orders[0]], other[2][orders[1]]]
     if sides == NUMBERS:
         high = low = _some(np.arange(len(y)))
@@ -163,6 +165,8 @@ def _kinds(scores: Scores, metric: Metric) -> list[Sides]:
     """Return the pairs of classes that are compared, each with the same weight."""
     if metric.pairs == "numbers":
         return [NUMBERS]
+    if metric.pairs == "horizon":
+        return [(0, 1)]
     return list(itertools.combinations(range(scores.n_classes), 2))
 
 
@@ -218,20 +222,22 @@ def _concentration(scores: Scores, metric: Metric, how: str, sides: Sides) -> fl
     listed, the repeats are taken as independent of each other.
     """
     # weights of equal size on all pairs add nothing
-    every = max(_all_pairs(scores, sides), 1.0)
+    y = metric.sides(scores.y)
+    every = max(_all_pairs(scores, y, sides), 1.0)
     if how == "paired":
         listed = concordant_pairs(scores, metric)
         if listed is not None:
             cell = 0 if listed.cells == 1 else sides[1] * (sides[1] - 1) // 2 + sides[0]
             some = listed.cell == cell
             weight = 1 / (listed.sizes[listed.repeat[some], cell] * listed.repeats)
+            weight = weight * (1.0 if listed.weight is None else listed.weight[some])
             first, second = listed.first[some], listed.second[some]
             if scores.clusters is not None:  # repeats of a pair count once
                 first, second = scores.clusters[first], scores.clusters[second]
             pair = first.astype(np.int64) * len(scores.y) + second
             of_pair = np.bincount(np.unique(pair, return_inverse=True)[1], weight)
             return float((of_pair**2).sum() - 1 / every)
-    number = _pairs_by_split(scores, sides)
+    number = _pairs(scores, y, scores.row, scores.split, scores.n_splits, sides)
     repeats = len(scores.by_repeat)
     repeat = np.unique(scores.repeat, return_inverse=True)[1]
     if how == "per_fold":
@@ -243,25 +249,26 @@ def _concentration(scores: Scores, metric: Metric, how: str, sides: Sides) -> fl
     return float((of_repeat - 1 / every).mean() / repeats)
 
 
-def _all_pairs(scores: Scores, sides: Sides) -> float:
+def _all_pairs(scores: Scores, y: NDArray[Any], sides: Sides) -> float:
     row = np.flatnonzero(np.bincount(scores.row, minlength=len(scores.y)))
-    return float(_pairs(scores, row, np.zeros(len(row), dtype=np.intp), 1, sides)[0])
-
-
-def _pairs_by_split(scores: Scores, sides: Sides) -> Floats:
-    """Return how many pairs each split holds out."""
-    return _pairs(scores, scores.row, scores.split, scores.n_splits, sides)
+    one = np.zeros(len(row), dtype=np.intp)
+    return float(_pairs(scores, y, row, one, 1, sides)[0])
 
 
 def _pairs(
-    scores: Scores, row: Numbers, group: Numbers, groups: int, sides: Sides
+    scores: Scores,
+    y: NDArray[Any],
+    row: Numbers,
+    group: Numbers,
+    groups: int,
+    sides: Sides,
 ) -> Floats:
     """Return the number of pairs of records, or clusters, in each group.
 
     Of clusters it is one over the sum of the squared weights of their pairs, so that
     duplicates of a record do not count.
     """
-    y = scores.y[row]
+    y = y[row]
     if sides == NUMBERS:
         found = concordance_by_group(y, y, group, groups)[1]
         share = _of_units(scores, row, group, groups, np.ones(len(row), dtype=bool))
@@ -305,8 +312,10 @@ def _unexplained(scores: Scores, metric: Metric, found: Influences) -> float:
     known = np.flatnonzero(np.isfinite(values))
     if len(known) < 2:
         return 0.0
-    sizes = np.bincount(scores.y[found.units.counted].astype(np.intp))
-    splits, cells = scores.n_splits, scores.outcome.astype(np.intp)
+    classes = scores.y if metric.ranks_classes else np.zeros(len(scores.y))
+    classes = classes.astype(np.intp)
+    sizes = np.bincount(classes[found.units.counted])
+    splits, cells = scores.n_splits, classes[scores.row]
     cells *= splits
     cells += scores.split
     shape = len(sizes), splits

@@ -38,6 +38,7 @@ NO_PAIRS: dict[str | None, str] = {
     "classes": "no fit held out records of both classes",
     "each two classes": "for some two classes, no fit held out records of both",
     "numbers": "no fit held out records with different outcomes",
+    "horizon": "no fit held out a record with the event and one known to be without it",
 }
 
 
@@ -63,6 +64,8 @@ class ConcordantPairs:
         Where both records of each pair are in ``scores.left``.
     cells : int
         The number of cells, over which the value is the mean.
+    weight : numpy.ndarray, shape (m,), or None
+        Weights of the pairs, for records that may be censored.
     """
 
     first: Numbers
@@ -73,17 +76,18 @@ class ConcordantPairs:
     cell: Numbers
     places: Numbers
     cells: int = 1
+    weight: Floats | None = None
 
     @cached_property
     def sizes(self) -> Floats:
-        """The number of pairs by repeat and cell."""
-        return np.asarray(self._by_cell(None), dtype=float)
+        """The number of pairs by repeat and cell, or the sum of their weights."""
+        return np.asarray(self._by_cell(self.weight), dtype=float)
 
     @cached_property
     def shares_by_cell(self) -> Floats:
         """The share of correctly ranked pairs, by repeat and cell."""
         with np.errstate(invalid="ignore"):
-            return np.asarray(self._by_cell(self.won) / self.sizes)
+            return np.asarray(self._by_cell(self.weighted(self.won)) / self.sizes)
 
     @property
     def shares(self) -> Floats:
@@ -96,7 +100,12 @@ class ConcordantPairs:
         place = self.repeat, self.cell
         with np.errstate(divide="ignore"):  # where there are no pairs
             weight = 1 / (self.sizes * self.cells * self.repeats)
-        return np.asarray((self.won - self.shares_by_cell[place]) * weight[place])
+        away = self.weighted(self.won - self.shares_by_cell[place])
+        return np.asarray(away * weight[place])
+
+    def weighted(self, values: Floats) -> Floats:
+        """Return values of the pairs times their weights, if they have weights."""
+        return values if self.weight is None else values * self.weight
 
     def _by_cell(self, values: Floats | None) -> NDArray[Any]:
         number = self.repeat * self.cells + self.cell
@@ -121,9 +130,13 @@ def concordant_pairs(scores: Scores, metric: Metric = AUROC) -> ConcordantPairs 
     if not lists_pairs(scores) or is_mirrored(scores, metric):
         return None
     left = scores.left
-    one, two = left.pairs(scores.y)
+    y = metric.sides(scores.y)
+    one, two = left.pairs(y)
+    if metric.pairs == "horizon":  # records with an unknown status are in no pair
+        known = (y[left.row[one]] >= 0) & (y[left.row[two]] >= 0)
+        one, two = one[known], two[known]
     # the first of a pair has the higher outcome
-    higher = scores.y[left.row[one]] > scores.y[left.row[two]]
+    higher = y[left.row[one]] > y[left.row[two]]
     first, second = np.where(higher, one, two), np.where(higher, two, one)
     repeat, repeats = left.repeat[left.fit[one]], int(left.repeat.max()) + 1
     cell, cells = np.zeros(len(one), dtype=np.intp), 1
@@ -141,7 +154,10 @@ def concordant_pairs(scores: Scores, metric: Metric = AUROC) -> ConcordantPairs 
         cells = scores.n_classes * (scores.n_classes - 1) // 2
     rows = left.row[first], left.row[second]
     places = np.stack([first, second])
-    return ConcordantPairs(*rows, won, repeat, repeats, cell, places, cells)
+    weight = None
+    if metric.pairs == "horizon" and (y < 0).any():
+        weight = metric.weights_of(scores.y)[rows[0]]
+    return ConcordantPairs(*rows, won, repeat, repeats, cell, places, cells, weight)
 
 
 def paired_values(scores: Scores, metric: Metric) -> Floats:
@@ -165,6 +181,7 @@ def concordance(scores: Scores, metric: Metric = AUROC) -> tuple[Floats, bool]:
     """
     if metric.pairs == "each two classes":
         return _of_classes(scores)
+    y = metric.sides(scores.y)
     if metric.is_auroc and not scores.pairwise:
         # the share of all pairs is the mean of areas weighted by their pairs
         pairs = np.prod(scores.class_counts, axis=0, dtype=float)
@@ -172,7 +189,7 @@ def concordance(scores: Scores, metric: Metric = AUROC) -> tuple[Floats, bool]:
         won, pairs = _sums(scores.repeat, won), _sums(scores.repeat, pairs)
     else:
         read = metric.readable(scores.predicted, scores.probabilities)
-        won, pairs = _won_by_repeat(scores, scores.y, read, metric)
+        won, pairs = _won_by_repeat(scores, y, read, metric)
     with np.errstate(invalid="ignore"):
         return won / pairs, bool((pairs > 0).any())
 

@@ -36,12 +36,12 @@ class Pool:
     scores: Scores
     sensitivity: Sensitivity | None
 
-    @cached_property
-    def classes(self) -> Units:
-        """The records or clusters that vary, of each class by itself."""
-        return replace(
-            self.one_sample, sample=self.scores.y.astype(np.intp, copy=False)
-        )
+    def units(self, metric: Metric) -> Units:
+        """Return the records or clusters that vary, of each class if it ranks them."""
+        if not metric.ranks_classes:
+            return self.one_sample
+        classes = self.scores.y.astype(np.intp, copy=False)
+        return replace(self.one_sample, sample=classes)
 
     @cached_property
     def one_sample(self) -> Units:
@@ -81,7 +81,8 @@ class Pool:
         their location and scale.
         """
         # ranks within a fold do not depend on its mean and scale
-        within = metric.rank and how != "pooled" and self.scores.predicted.ndim == 1
+        one = self.scores.predicted.ndim == 1 or metric.column is not None
+        within = metric.rank and how != "pooled" and one
         known = within and self.sensitivity is not None
         return self.standardised if known else self.predicted
 
@@ -208,6 +209,8 @@ class Pooled:
         read, cut = self.predicted, self.threshold(metric)
         if metric.rank and not self.standardised:
             read = metric.readable(read, self.scores.probabilities)
+        elif read.ndim > 1:
+            read = metric.column_of(read)
         given = {"baseline": self.baseline(metric), "threshold": cut}
         named = {name: one for name, one in given.items() if one is not None}
         return metric.derive(self.y, read, **named)

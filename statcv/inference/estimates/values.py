@@ -131,7 +131,7 @@ class ReadPart:
         record.
         """
         classes = 2 if self.read.ndim == 1 else self.read.shape[1]
-        if ranks_classes(metric) and lacks_a_class(self.y, classes):
+        if metric.ranks_classes and lacks_a_class(self.y, classes):
             return np.nan
         if metric.uses_baseline and len(self.y) < 2:
             return np.nan
@@ -147,11 +147,6 @@ class ReadPart:
             baseline=None if self.baseline is None else self.baseline[where],
             threshold=None if self.threshold is None else self.threshold[where],
         )
-
-
-def ranks_classes(metric: Metric) -> bool:
-    """Return whether a metric ranks records of one class against another class."""
-    return metric.rank and "continuous" not in metric.outcomes
 
 
 def lacks_a_class(y: NDArray[Any], classes: int) -> bool:
@@ -288,7 +283,7 @@ def _values_by_split(scores: Scores, metric: Metric) -> Floats:
     values = np.full(scores.n_splits, np.nan)
     least = 2 if metric.uses_baseline else 1  # records
     # ranks need both classes, and a share of variance two records
-    admitted = scores.all_classes if ranks_classes(metric) else sizes >= least
+    admitted = scores.all_classes if metric.ranks_classes else sizes >= least
     for split in np.flatnonzero(admitted):
         where = slice(scores.starts[split], scores.starts[split + 1])
         values[split] = part(scores, metric, where).value(metric)

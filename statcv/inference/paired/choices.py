@@ -30,7 +30,12 @@ from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 
 HALF = 0.5  # default threshold, from which on class 1 is predicted
-DEFAULTS = {"binary": "auroc", "multiclass": "accuracy", "continuous": "mse"}
+DEFAULTS = {
+    "binary": "auroc",
+    "multiclass": "accuracy",
+    "continuous": "mse",
+    "survival": "harrell_c",
+}
 
 
 def at_common_threshold(metric: Metric, scores: Iterable[Scores]) -> Metric:

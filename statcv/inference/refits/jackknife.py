@@ -19,7 +19,6 @@ from statcv.engine import Setup
 from statcv.errors import FitError, OutcomeError, SchemeError
 from statcv.folds import FoldPlan, count_fits, is_sample
 from statcv.inference.clusters import clusters_of
-from statcv.inference.estimates.values import ranks_classes
 from statcv.inference.intervals.interval import Interval, symmetric
 from statcv.inference.refits.refitting import (
     affordable,
@@ -287,7 +286,7 @@ def _units(
         sets = np.split(order, np.flatnonzero(np.diff(clusters[order])) + 1)
         return sets, np.zeros(len(sets), dtype=np.intp), "cluster"
     group = np.zeros(plan.n, dtype=np.intp)
-    if ranks_classes(metric):
+    if metric.ranks_classes:
         # rank metrics compare the classes as two samples
         group = np.unique(y, return_inverse=True)[1]
     return [np.array([row]) for row in range(plan.n)], group, "record"

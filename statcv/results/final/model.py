@@ -271,7 +271,8 @@ class FullModel(HandedOver):
         """Label predictions, as a series or as a frame with one column per class."""
         if predicted.ndim == 1:
             return Values(pd.Series(predicted, index=labels, name=name), OF_FULL_FIT)
-        columns = list(self._design.outcome.levels)
+        outcome = self._design.outcome
+        columns = list(outcome.levels or outcome.columns)
         table = pd.DataFrame(predicted, index=labels, columns=columns)
         return Table(table, OF_FULL_FIT, indexed=True)
 

@@ -1,0 +1,88 @@
+"""Metrics by the names that a user types, for the outcome of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from statcv.errors import MetricError, suggestion
+from statcv.formula import Outcome
+from statcv.metrics import Metric, default_metrics, get_metric, survival_metrics
+
+# of a time to an event, at each horizon where they read a risk
+OF_TIMES = (
+    *("harrell_c", "uno_c", "auroc", "brier", "brier_skill"),
+    *("calibration_slope", "oe_ratio", "integrated_brier"),
+)
+
+
+@lru_cache(maxsize=8)
+def _metrics_of_times(outcome: Outcome) -> Mapping[str, Metric]:
+    """Return the metrics of an outcome, with censoring weights from all its records."""
+    return survival_metrics(outcome.horizons, outcome.y)
+
+
+def named_metrics(name: Any, outcome: Outcome) -> list[Metric]:
+    """Return what a name stands for: one metric, or one for each horizon.
+
+    Parameters
+    ----------
+    name : str, Metric or callable
+        Such as "auroc", or "auroc@365" of a time to an event.
+    outcome : Outcome
+
+    Raises
+    ------
+    MetricError
+        If the metric is unknown, or not available for the outcome.
+    """
+    if outcome.kind != "survival" or not isinstance(name, str):
+        found = get_metric(name)
+        found.check_outcome(outcome.kind, outcome.name)
+        return [found]
+    known = _metrics_of_times(outcome)
+    if name in known:
+        return [known[name]]
+    at_horizons = [one for one in known.values() if one.name.startswith(f"{name}@")]
+    if at_horizons:
+        return at_horizons
+    if not outcome.horizons and name in OF_TIMES:
+        raise MetricError(
+            f"{name} is a metric of the risk by some time: give cv() horizon=."
+        )
+    raise MetricError(
+        f"{outcome.name} has no metric {name!r}; it has {', '.join(known)}."
+        + suggestion(name, known)
+    )
+
+
+def named_metric(name: Any, outcome: Outcome) -> Metric:
+    """Return the metric that a name stands for, at the only horizon if it has one.
+
+    Parameters
+    ----------
+    name : str, Metric or callable
+    outcome : Outcome
+
+    Raises
+    ------
+    MetricError
+        If the metric is unknown, not available for the outcome, or one of several.
+    """
+    found = named_metrics(name, outcome)
+    if len(found) > 1:
+        names = " or ".join(repr(metric.name) for metric in found)
+        raise MetricError(f"{name!r} is known at several horizons; write {names}.")
+    return found[0]
+
+
+def usual_metrics(outcome: Outcome, threshold: bool) -> list[Metric]:
+    """Return the default metrics of an outcome; see :func:`default_metrics`."""
+    names = OF_TIMES if outcome.kind == "survival" else ()
+    names = names or default_metrics(outcome.kind, threshold)
+    if outcome.kind != "survival":
+        return [get_metric(name) for name in names]
+    known = _metrics_of_times(outcome)
+    bases = {name: name.partition("@")[0] for name in known}
+    return [known[name] for own in names for name, base in bases.items() if base == own]
