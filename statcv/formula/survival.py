@@ -45,12 +45,12 @@ def surv_arguments(code: str) -> tuple[str, ...]:
     FormulaError
         If it is not a right-censored time.
     """
-    if not code.startswith("Surv"):
+    if not code.startswith("Surv("):
         return ()
     try:
         call = ast.parse(code, mode="eval").body
     except SyntaxError:
-        return ()
+        raise FormulaError(f"cannot read {code}; {WRITE}.") from None
     if not (isinstance(call, ast.Call) and getattr(call.func, "id", "") == "Surv"):
         return ()
     places = ("time", "event") if len(call.args) < 3 else ARGUMENTS
