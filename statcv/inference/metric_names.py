@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from dataclasses import replace
+from functools import lru_cache, partial
 from typing import Any
 
 from statcv.errors import MetricError, suggestion
 from statcv.formula import Outcome
-from statcv.metrics import Metric, default_metrics, get_metric, survival_metrics
+from statcv.metrics import (
+    Metric,
+    default_metrics,
+    get_metric,
+    integrated_brier_metric,
+    survival_metrics,
+)
 
+FEWEST_HORIZONS = 3  # between which a Brier score is integrated
 # of a time to an event, at each horizon where they read a risk
 OF_TIMES = (
     *("harrell_c", "uno_c", "auroc", "brier", "brier_skill"),
@@ -20,7 +28,29 @@ OF_TIMES = (
 @lru_cache(maxsize=8)
 def _metrics_of_times(outcome: Outcome) -> Mapping[str, Metric]:
     """Return the metrics of an outcome, with censoring weights from all its records."""
-    return survival_metrics(outcome.horizons, outcome.y)
+    horizons, found = outcome.horizons, {}
+    for name, metric in survival_metrics(horizons).items():
+        at = metric.horizon
+        found[name] = _read(metric, outcome, 0 if at is None else 1 + horizons.index(at))
+    if len(horizons) >= FEWEST_HORIZONS:
+        whole = integrated_brier_metric(horizons)
+        found[whole.name] = _read(whole, outcome, slice(1, None))
+    return found
+
+
+def _read(metric: Metric, outcome: Outcome, column: int | slice) -> Metric:
+    """Return a metric that reads a column, with censoring weights from all records.
+
+    Its derivatives take account of how these weights vary with the records.
+    """
+    assert metric.weighted is not None
+    return replace(
+        metric,
+        column=column,
+        pairs="horizon" if metric.name.startswith("auroc@") else None,
+        function=partial(metric.function, censoring=outcome.y),
+        weighted=partial(metric.weighted, censoring=outcome.y),
+    )
 
 
 def named_metrics(name: Any, outcome: Outcome) -> list[Metric]:

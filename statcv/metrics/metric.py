@@ -90,8 +90,8 @@ class Metric(Printed):
     horizon : float, optional
         The time by which the predicted event is to happen, for a metric of the risk by
         then.
-    column : int, optional
-        The column of a survival model's predictions that the metric reads: 0 is the
+    column : int or slice, optional
+        The columns of a survival model's predictions that the metric reads: 0 is the
         linear predictor, others the risks at the horizons.
 
     Examples
@@ -124,7 +124,7 @@ class Metric(Printed):
     derive: Derive | None = None
     weighted: Weighted | None = None
     horizon: float | None = None
-    column: int | None = None
+    column: int | slice | None = None
 
     def _said(self) -> Said:
         wanted = ("outcomes", "greater_is_better", "limits", "no_skill", "perfect")

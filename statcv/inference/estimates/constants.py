@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from statcv.engine import Held, Setup
 from statcv.folds import FoldPlan
 from statcv.inference.scores import Scores
-from statcv.models import Mean, TrainingSet, fitted_to_constant, predicted_without
+from statcv.models import Cox, TrainingSet, fitted_to_constant, predicted_without
 from statcv.models.thresholds import RULES, Thresholded, best_thresholds
 
 Floats = NDArray[np.float64]
@@ -133,11 +133,13 @@ def constants_of(setup: Setup, held: Held) -> Constants | None:
 
 def _baselines(setup: Setup) -> Constants:
     """Return the risks that every fit predicts without predictors."""
-    model, plan = Mean(), setup.plan
-    fitted = model.fit_folds(setup.records, setup.folds)
+    plan, records = setup.plan, setup.records
+    bare = replace(records, X=records.X[:, :0], names=(), intercept=None, factors=None)
+    fitted = Cox().fit_folds(bare, replace(setup.folds, matrices=None))
+    assert fitted is not None
     every = np.arange(plan.n_fits)
     by_fit = fitted.predict(np.zeros_like(every), every)
-    overall = model.fit(setup.records).predict(setup.records.X[:1])[0]
+    overall = Cox().fit(bare).predict(bare.X[:1])[0]
     own = not setup.model.capabilities.uses_predictors
     return Constants(plan.fits.mean_by_split(by_fit), overall, own=own)
 

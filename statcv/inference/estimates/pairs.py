@@ -23,6 +23,7 @@ from statcv.metrics import (
     concordance_by_group,
     ranked_higher,
 )
+from statcv.metrics.survival.known import Known
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -155,8 +156,9 @@ def concordant_pairs(scores: Scores, metric: Metric = AUROC) -> ConcordantPairs 
     rows = left.row[first], left.row[second]
     places = np.stack([first, second])
     weight = None
-    if metric.pairs == "horizon" and (y < 0).any():
-        weight = metric.weights_of(scores.y)[rows[0]]
+    if metric.horizon is not None and (y < 0).any():
+        every = np.ones((1, len(y)))
+        weight = Known(scores.y, metric.horizon, every).factor[0, rows[0]]
     return ConcordantPairs(*rows, won, repeat, repeats, cell, places, cells, weight)
 
 
