@@ -56,7 +56,7 @@ SchemeName: TypeAlias = Literal[
     "bootstrap",
 ]
 ModelName: TypeAlias = Literal[
-    "logit", "linear", "neighbors", "xgboost", "mean", "negmean"
+    "logit", "linear", "cox", "neighbors", "xgboost", "mean", "negmean"
 ]
 Rebalancing: TypeAlias = Literal["subsample", "weight", "upsample", "all", "bag"]
 ThresholdRule: TypeAlias = Literal["youden", "f1", "accuracy", "prevalence"]

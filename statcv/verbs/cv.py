@@ -66,11 +66,11 @@ def cv(
     data : data frame
         Data frame of pandas, polars, pyarrow or DuckDB.
     model : str or object, optional
-        Model to be fitted: ``"logit"``, ``"linear"``, ``"neighbors"``, ``"xgboost"``,
-        ``"mean"`` or ``"negmean"``; a model of :mod:`statcv.models`; a scikit-learn
-        estimator or pipeline; or a statsmodels class or formula function. The default
-        is unpenalised logistic regression for classes and least squares for a
-        continuous outcome.
+        Model to be fitted: ``"logit"``, ``"linear"``, ``"cox"``, ``"neighbors"``,
+        ``"xgboost"``, ``"mean"`` or ``"negmean"``; a model of :mod:`statcv.models`; a
+        scikit-learn estimator or pipeline; or a statsmodels class or formula function.
+        The default is unpenalised: logistic regression for classes, least squares for a
+        continuous outcome, and Cox regression for times to an event.
     select : {"backward", "forward", "both"} or selection, optional
         Choice of the formula's terms by AIC in every training set, as by R's ``step``:
         for logistic and linear regression without a penalty. Other criteria, terms that
