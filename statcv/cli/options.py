@@ -76,7 +76,7 @@ CALL = f"""
 formula FORMULA: such as "y ~ age * sex"; quote it
 data DATA: name of a data set (statcv data), or a file
 {READING}
---model NAME: logit, linear, neighbors, xgboost, mean, negmean
+--model NAME: logit, linear, cox, neighbors, xgboost, mean, negmean
 --tune NAME=A,B: values to choose from in every training set; may be repeated
 {FOLDS}
 --new-levels (mean|omit|error)=mean: levels that a training set lacks (mean)

@@ -11,6 +11,7 @@ from statcv.models.base import (
 )
 from statcv.models.boosted_fit import BoostedFit
 from statcv.models.boosting import XGBoost
+from statcv.models.cox import Cox
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit
 from statcv.models.neighbors import Neighbors
@@ -38,6 +39,7 @@ __all__ = [
     "BoostedFit",
     "Both",
     "Capabilities",
+    "Cox",
     "Fit",
     "FollowingModel",
     "Forward",

@@ -47,6 +47,9 @@ class TrainingSet(Printed):
         The categorical factors of the formula, if any.
     horizons : tuple of float
         The times by which the risk of an event is predicted, in rising order.
+    centre : numpy.ndarray, shape (p,), or None
+        The row at which a linear predictor without an intercept is 0, the same in all
+        folds; by default the mean of ``X``.
 
     Examples
     --------
@@ -71,6 +74,7 @@ class TrainingSet(Printed):
     strata: NDArray[Any] | None = None
     factors: Factors | None = None
     horizons: tuple[float, ...] = ()
+    centre: Matrix | None = None
 
     @property
     def without_intercept(self) -> Matrix:
@@ -282,10 +286,15 @@ def refuse_missing(training: TrainingSet, label: str) -> None:
 def refuse_kind(label: str, kind: str, allowed: tuple[str, ...]) -> None:
     """Raise if a model does not admit the kind of outcome."""
     if kind not in allowed:
+        if kind == "survival":
+            raise ModelError(
+                f"{label} does not fit a time-to-event outcome; use Cox regression, "
+                "model=statcv.models.Cox()."
+            )
         article = "a continuous" if kind == "continuous" else f"a {kind}"
+        fitted = " or ".join(allowed).replace("survival", "time-to-event")
         raise ModelError(
-            f"{label} does not fit {article} outcome; it fits "
-            f"{' or '.join(allowed)} outcomes."
+            f"{label} does not fit {article} outcome; it fits {fitted} outcomes."
         )
 
 

@@ -186,7 +186,7 @@ def _numbers(part: Any) -> dict[str, Any]:
 
 ARRAYS = (
     *("coefficients", "penalty", "constant", "filled"),
-    *("class_weights", "balanced", "uncorrected"),
+    *("class_weights", "balanced", "uncorrected", "baseline"),
 )
 
 
@@ -211,6 +211,8 @@ class LinearFits:
         in the training set, so that it depends on the weight of each record.
     uncorrected : numpy.ndarray, shape (fits, p), or None
         The coefficients before the intercept was corrected, where it was (FLIC).
+    baseline : numpy.ndarray, shape (fits, horizons), or None
+        The logarithm of the cumulative hazard at a linear predictor of 0.
     rows : numpy.ndarray, shape (n, p), or None
         The rows that the coefficients multiply, if not those of the design matrix.
     smaller : callable or None
@@ -225,6 +227,7 @@ class LinearFits:
     class_weights: Floats | None = None
     balanced: NDArray[np.bool_] | None = None
     uncorrected: Floats | None = None
+    baseline: Floats | None = None
     rows: Floats | None = None
     smaller: Callable[[], LinearFits] | None = None
 

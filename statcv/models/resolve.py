@@ -19,6 +19,7 @@ from statcv.models.base import (
 from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
 from statcv.models.boosting import XGBoost
+from statcv.models.cox import Cox
 from statcv.models.likelihood import LinearFits
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit
@@ -31,6 +32,7 @@ from statcv.models.without_predictors import Mean, NegMean
 MODELS: dict[str, Any] = {
     "logit": Logit,
     "linear": Linear,
+    "cox": Cox,
     "neighbors": Neighbors,
     "xgboost": XGBoost,
     "mean": Mean,
@@ -48,8 +50,9 @@ def resolve_model(model: Any, kind: str) -> Model:
         statsmodels class or formula function (with keywords by
         ``functools.partial``), or a fitted result of one; an object with ``label``,
         ``check`` and ``fit`` as :class:`~statcv.models.Model` has them. None is
-        logistic regression for classes and least squares for a continuous outcome.
-    kind : {"binary", "multiclass", "continuous"}
+        logistic regression for classes, least squares for a continuous outcome, and Cox
+        regression for times to an event.
+    kind : {"binary", "multiclass", "continuous", "survival"}
 
     Raises
     ------
@@ -64,7 +67,8 @@ def resolve_model(model: Any, kind: str) -> Model:
 
 def _resolve(model: Any, kind: str) -> Model:
     if model is None:
-        return Linear() if kind == "continuous" else Logit()
+        usual: Model = {"continuous": Linear, "survival": Cox}.get(kind, Logit)()
+        return usual
     if isinstance(model, str):
         if model not in MODELS:
             raise ModelError(

@@ -27,6 +27,7 @@ from statcv.models import (
     Backward,
     Both,
     Capabilities,
+    Cox,
     Fit,
     Forward,
     Linear,
@@ -55,11 +56,18 @@ from statcv.models.tuning.resolve import Searched
 from statcv.verbs.from_predictions import OtherSoftware
 
 
-def training_set():
+def training_set(kind="binary"):
     rng = np.random.default_rng(1)
     X = np.column_stack([np.ones(40), rng.normal(size=(40, 2))])
     y = (X[:, 1] + rng.normal(size=40) > 0).astype(int)
+    if kind == "survival":
+        y, names = np.where(y, 1.0, -1.0) * (1 + np.arange(40) % 9), ("one", "a", "b")
+        return TrainingSet(X, y, kind, 0, names, 0, None, seed=3, horizons=(4.0,))
     return TrainingSet(X, y, "binary", 2, ("Intercept", "a", "b"), 0, None, seed=3)
+
+
+def kind_of(model):
+    return "survival" if isinstance(model, Cox) else "binary"
 
 
 def tuned():
@@ -91,6 +99,7 @@ class HalfFit:
 
 
 FAMILIES = {
+    Cox: Cox(),
     Linear: Linear(),
     Logit: Logit(),
     Mean: Mean(),
@@ -149,8 +158,8 @@ def test_every_model_says_what_it_can_do(model):
     assert isinstance(model.label, str)
     assert model.label
     assert isinstance(model.capabilities, Capabilities)
-    model.check("binary")
-    assert resolve_model(model, "binary") is model
+    model.check(kind_of(model))
+    assert resolve_model(model, kind_of(model)) is model
     able = model.capabilities
     if type(model) in FAMILIES:  # what it does not do it does not define
         assert able.fits_together == hasattr(model, "fit_folds")
@@ -159,20 +168,21 @@ def test_every_model_says_what_it_can_do(model):
 
 @pytest.mark.parametrize("model", FITTED.values(), ids=lambda m: type(m).__name__)
 def test_every_fit_has_all_that_a_fit_has(model):
-    training = training_set()
+    training = training_set(kind_of(model))
     fit = model.fit(training)
     assert {name for name in protocol(Fit) if hasattr(fit, name)} == protocol(Fit)
     assert isinstance(fit.converged, bool)
     assert isinstance(fit.separated, bool)
     predicted = fit.predict(training.X)
-    assert predicted.shape == (40,)
+    # a model of times predicts the linear predictor, and the risk at each horizon
+    assert predicted.shape == ((40, 2) if isinstance(model, Cox) else (40,))
     if not model.capabilities.uses_predictors:
         assert np.ptp(predicted) == 0
 
 
 @pytest.mark.parametrize("model", FITTED.values(), ids=lambda m: type(m).__name__)
 def test_models_fit_folds_together_where_they_say_so(model):
-    records, out = training_set(), [np.arange(10), np.arange(10, 30)]
+    records, out = training_set(kind_of(model)), [np.arange(10), np.arange(10, 30)]
     folds = Folds.leaving_out(out)
     folds = replace(folds, seeds=lambda fits: np.full(len(fits), 3))
     fitted = fit_all_folds(model, records, folds)

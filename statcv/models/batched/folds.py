@@ -144,8 +144,16 @@ class Folds(Printed):
             weights=weights,
             seed=seed,
             strata=strata,
+            centre=self.centre(records, fit),
             factors=None if records.factors is None else records.factors.taken(rows),
         )
+
+    def centre(self, records: TrainingSet, fit: int) -> Matrix | None:
+        """Return the mean row of all records, which models of survival refer to."""
+        if records.kind != "survival" or records.centre is not None:
+            return records.centre
+        every = np.arange(len(records.X))
+        return np.asarray(self.coded(records, fit, every).mean(axis=0))
 
     def matrix(self, records: TrainingSet, fit: int, rows: Numbers) -> Matrix:
         """Return the matrix of some records, as one of the fits is to predict them.
@@ -174,14 +182,19 @@ class Folds(Printed):
 
     def weights_in(self, records: TrainingSet, fits: Numbers) -> Matrix:
         """Return the weight of each record in each of some fits, shape (m, n)."""
-        made = np.ones((len(fits), len(records.X)))
+        made = self.counts_in(len(records.X), fits)
+        if records.weights is not None:
+            made *= records.weights
+        return made if self.weights is None else made * self.weights(fits)
+
+    def counts_in(self, n: int, fits: Numbers) -> Matrix:
+        """Return how often some fits train on each of n records, shape (m, n)."""
+        made = np.ones((len(fits), n))
         lists, times = self.changes
         for place, fit in enumerate(fits.tolist()):
             some = slice(lists.starts[fit], lists.starts[fit + 1])
             made[place, lists.values[some]] = times[some]
-        if records.weights is not None:
-            made *= records.weights
-        return made if self.weights is None else made * self.weights(fits)
+        return made
 
     def largest(self, n: int) -> int:
         """Return how many of n records the largest training set has, repeats apart."""

@@ -1,0 +1,266 @@
+"""Cox regressions of all training sets of a plan, in blocks of fits.
+
+Fits start from that of all records. Outcomes that are permuted keep their risk sets, in
+which only the rows of the matrix change places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.formula import Learnt
+from statcv.models.base import Matrix, TrainingSet
+from statcv.models.batched.blocks import CELLS, Numbers
+from statcv.models.batched.chord import Precision, approach
+from statcv.models.batched.downdate import Whole, symmetric_inverse
+from statcv.models.batched.fits import FoldFits
+from statcv.models.batched.folds import Folds
+from statcv.models.batched.risk_sets import (
+    PartialLikelihoods,
+    RiskSets,
+    Tied,
+    risk_order,
+)
+from statcv.numeric.gram import column_units
+from statcv.numeric.newton import Optimum, minimise
+
+BLOCK = 4 * CELLS  # values of an array of a block of fits
+NOISE = 1e-14  # the length of steps that rounding makes
+RANK = 1e-12  # the least singular value of the covariates, relative to the largest
+
+
+@dataclass(frozen=True, eq=False)
+class CoxFits:
+    """Cox regressions of several training sets.
+
+    Attributes
+    ----------
+    fits : FoldFits
+        With a coefficient of 0 for the intercept of the design, if it has one.
+    constant : numpy.ndarray, shape (fits,)
+        What makes linear predictors 0 at the mean of all records.
+    baseline : numpy.ndarray, shape (fits, horizons)
+        The logarithm of the cumulative hazard there at each horizon.
+    """
+
+    fits: FoldFits
+    constant: Matrix
+    baseline: Matrix
+
+
+def fit_cox_folds(
+    records: TrainingSet, folds: Folds, ridge: Matrix, efron: bool
+) -> CoxFits:
+    """Fit every fold.
+
+    Parameters
+    ----------
+    records : TrainingSet
+        All records; ``y`` may have one row for each of several outcomes, which
+        ``folds.outcome`` selects.
+    folds : Folds
+        Folds without matrices of their own, or with matrices learnt together.
+    ridge : numpy.ndarray, shape (fits, p)
+        Strength of the penalty on each column.
+    efron : bool
+        Whether ties are treated as Efron does, or as Breslow.
+
+    Examples
+    --------
+    >>> X, y = np.array([[0.0], [1], [0], [1], [2]]), np.array([1.0, 2, -3, 4, 5])
+    >>> records = TrainingSet(X, y, "survival", 0, ("x",), None, None, 0)
+    >>> folds = Folds.leaving_out([[0], [4]])
+    >>> fit_cox_folds(records, folds, np.zeros((2, 1)), True).fits.coefficients.round(3)
+    array([[-0.693],
+           [-0.347]])
+    """
+    (n, p), place = records.X.shape, records.intercept
+    columns = np.delete(np.arange(p), [] if place is None else place)
+    fits, constant = FoldFits.empty(len(folds), p), np.zeros(len(folds))
+    baseline = np.empty((len(folds), len(records.horizons)))
+    wide = len(columns) > n
+    for some, X in _matrices(
+        records, folds, wide and bool(np.ptp(ridge[:, columns]) > 0)
+    ):
+        centre = X.mean(axis=-2) if records.centre is None else records.centre
+        rows, own = _centred(X, centre)[..., columns], ridge[np.ix_(some, columns)]
+        if wide and rows.ndim == 2:
+            rows, own, turn = _turned(rows, own)
+        else:
+            # powers of two, by which division is exact
+            turn = 1 / column_units(rows if rows.ndim == 2 else np.concatenate(rows))
+            rows, own = rows * turn, own * turn**2
+        for numbers, problem, start in _problems(
+            rows, records, folds, some, own, efron
+        ):
+            solved = _optimum(problem, start)
+            eta, made = problem.linear(solved.beta), np.zeros((len(numbers), p))
+            baseline[numbers] = problem.log_baseline(eta, records.horizons)
+            made[:, columns] = (
+                solved.beta * turn if turn.ndim == 1 else solved.beta @ turn
+            )
+            at = centre if centre.ndim == 1 else centre[np.searchsorted(some, numbers)]
+            constant[numbers] = -(made * at).sum(axis=1)
+            fits.coefficients[numbers] = made
+            fits.separated[numbers] = solved.separated
+            fits.converged[numbers] = solved.converged & problem.have_events
+    return CoxFits(fits, constant, baseline)
+
+
+def _matrices(
+    records: TrainingSet, folds: Folds, apart: bool
+) -> Iterator[tuple[Numbers, Matrix]]:
+    """Yield fits with their matrix, (n, p), or the matrix of each, (m, n, p).
+
+    Fits are taken ``apart`` if they are to be rotated differently.
+    """
+    every, (n, p) = np.arange(len(folds)), records.X.shape
+    if isinstance(folds.matrices, Learnt):
+        step = max(1, BLOCK // max(n * p, 1))
+        for start in range(0, len(folds), step):
+            some = every[start : start + step]
+            yield some, folds.matrices.matrices(some)
+    else:
+        for some in np.split(every, every[1:]) if apart else [every]:
+            yield some, records.X
+
+
+def _centred(X: Matrix, centre: Matrix) -> Matrix:
+    """Return the columns minus their centre; those that are constant are 0."""
+    away = X - np.expand_dims(centre, -2)
+    # rounding of the mean alone moves a constant column by this much
+    least = X.shape[-2] * np.finfo(float).eps * np.abs(centre)
+    return np.asarray(away * (np.abs(away).max(axis=-2) > least)[..., None, :])
+
+
+def _turned(X: Matrix, ridge: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+    """Rotate records into the space that they span (Hastie & Tibshirani 2004).
+
+    Returns
+    -------
+    rows, ridge : numpy.ndarray, shapes (n, rank), and (fits, rank)
+    turn : numpy.ndarray, shape (rank, q)
+        What turns coefficients of these into those of the columns.
+    """
+    # columns over the root of their penalty have a common one
+    scale = np.sqrt(np.where(ridge[0] > 0, ridge[0], 1.0))
+    left, size, turn = np.linalg.svd(X / scale, full_matrices=False)
+    kept = size > RANK * size.max(initial=0.0)
+    own = np.full((len(ridge), np.count_nonzero(kept)), float(ridge[0, 0] > 0))
+    return (left * size)[:, kept], own, turn[kept] / scale
+
+
+def _problems(
+    X: Matrix,
+    records: TrainingSet,
+    folds: Folds,
+    some: Numbers,
+    ridge: Matrix,
+    efron: bool,
+) -> Iterator[tuple[Numbers, PartialLikelihoods, Matrix | None]]:
+    """Yield blocks of fits with their likelihoods, and where they start."""
+    outcomes, (n, q) = np.atleast_2d(records.y), X.shape[-2:]
+    which = np.zeros(len(some), dtype=np.intp)
+    if folds.outcome is not None:
+        which = folds.outcome[some]
+    # permuted outcomes have the same times, and the same risk sets but for their order
+    sorted_times = np.unique(np.sort(outcomes, axis=1), axis=0, return_inverse=True)[1]
+    group = np.ravel(sorted_times)[which]
+    for number in np.unique(group):
+        members = np.flatnonzero(group == number)
+        sets = RiskSets.of(outcomes[which[members[0]]])
+        several = X.ndim == 3 or np.ptp(which[members]) > 0
+        rows, start = X, None
+        if not several:
+            rows = X[sets.order]
+            if len(members) > 1:
+                start = _whole(rows, records, sets, ridge[members].mean(axis=0), efron)
+        step = max(1, BLOCK // max(n * (q if several else 1), 1))
+        for first in range(0, len(members), step):
+            places = members[first : first + step]
+            orders = risk_order(outcomes[which[places]])
+            if several:
+                rows = np.take_along_axis(
+                    X[places] if X.ndim == 3 else X[None], orders[:, :, None], 1
+                )
+            weights, counts = (
+                np.take_along_axis(given, orders, 1)
+                for given in (
+                    folds.weights_in(records, some[places]),
+                    folds.counts_in(n, some[places]),
+                )
+            )
+            tied = Tied.of(sets, counts, weights) if efron else None
+            problem = PartialLikelihoods(rows, sets, weights, tied, ridge[places])
+            yield some[places], problem, start
+
+
+def _whole(
+    rows: Matrix, records: TrainingSet, sets: RiskSets, ridge: Matrix, efron: bool
+) -> Matrix | None:
+    """Return the coefficients of all records, (q,), if others may start from there."""
+    weights = np.ones((1, len(rows)))
+    if records.weights is not None:
+        weights = records.weights[None, sets.order].astype(float)
+    tied = Tied.of(sets, np.ones_like(weights), weights) if efron else None
+    problem = PartialLikelihoods(rows, sets, weights, tied, ridge[None])
+    solved = minimise(problem)
+    if solved.separated[0] or problem.extreme(problem.linear(solved.beta))[0]:
+        return None
+    return np.asarray(solved.beta[0])
+
+
+def _optimum(problem: PartialLikelihoods, start: Matrix | None) -> Optimum:
+    """Return the optima; those that are separated by steps from 0, as fits alone."""
+    if start is None or not problem.size[1]:
+        return _from_zero(problem)
+    beta = np.tile(start, (len(problem.weights), 1))
+    eta, reach = problem.linear(beta), float(np.abs(problem.X).sum(axis=-1).max())
+    inverse = Whole(symmetric_inverse(problem.hessian(eta)))
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        beta, sure, _ = approach(
+            _Steps(problem),
+            beta,
+            problem.gradient(eta, beta),
+            inverse,
+            Precision(reach, NOISE),
+        )
+    sure &= ~problem.extreme(problem.linear(np.where(sure[:, None], beta, 0.0)))
+    solved = Optimum(beta, sure, np.zeros_like(sure))
+    again = np.flatnonzero(~sure)
+    if len(again):
+        other = _from_zero(problem.part(again))
+        solved.beta[again] = other.beta
+        solved.separated[again] = other.separated
+        solved.converged[again] = other.converged
+    return solved
+
+
+def _from_zero(problem: PartialLikelihoods) -> Optimum:
+    solved = minimise(problem)
+    separated = problem.separated(problem.linear(solved.beta))
+    return Optimum(solved.beta, solved.converged | separated, separated)
+
+
+@dataclass(frozen=True, eq=False)
+class _Steps:
+    """Partial likelihoods as functions of coefficients alone."""
+
+    problem: PartialLikelihoods
+
+    def gradient(self, theta: Matrix) -> Matrix:
+        """Return the direction of steepest ascent of each fit."""
+        return self.problem.gradient(self.problem.linear(theta), theta)
+
+    def furthest(self, step: Matrix) -> Matrix:
+        """Return by how much a step moves two linear predictors apart at most."""
+        return self.problem.furthest(self.problem.linear(step))
+
+    def part(self, chosen: NDArray[Any]) -> _Steps:
+        """Return some of the fits."""
+        return _Steps(self.problem.part(chosen))

@@ -1,0 +1,198 @@
+"""Cox regression of times to an event, of one training set and of all folds together.
+
+Risk at a horizon depends on the baseline hazard of the training set, which acts as an
+intercept; the linear predictor does not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from statcv.arguments import described, is_number
+from statcv.errors import ModelError
+from statcv.formula import Learnt
+from statcv.models.base import (
+    Capabilities,
+    Matrix,
+    PlainFit,
+    TrainingSet,
+    refuse_kind,
+    refuse_missing,
+    without_column,
+)
+from statcv.models.batched.blocks import Numbers
+from statcv.models.batched.cox import fit_cox_folds
+from statcv.models.batched.fits import FittedFolds
+from statcv.models.batched.folds import Folds
+from statcv.models.batched.own_matrices import predicted_by
+from statcv.models.batched.predictions import by_linear_predictor
+from statcv.models.likelihood import LinearFits
+from statcv.models.spread import fold_variances
+from statcv.tables import Constructed
+
+TIES = ("efron", "breslow")
+
+
+@dataclass(frozen=True, repr=False)
+class Cox(Constructed):
+    """Cox regression of right-censored times, as R's ``coxph``.
+
+    Predictions are the linear predictor, relative to the mean of all records, and the
+    risk of an event by each horizon from the baseline hazard of the training set, as in
+    R's ``survfit``. All folds refer to one mean, so that linear predictors of different
+    folds can be compared.
+
+    Parameters
+    ----------
+    C : float, optional
+        Inverse strength of a ridge penalty: the objective is ``C × negative log partial
+        likelihood + ½ Σ β²``. None, the default, means no penalty. ``1 / C`` is the
+        ``theta`` of ``ridge(..., scale = FALSE)`` in R.
+    ties : {"efron", "breslow"}, default "efron"
+        How tied times of events are treated, in coefficients and in the baseline.
+    standardize : bool, default False
+        Whether the penalty acts on columns divided by their standard deviation in the
+        training set of each fit. Coefficients are those of the columns as they are.
+
+    Examples
+    --------
+    >>> from statcv.numeric.survival import signed_times
+    >>> y = signed_times(np.array([1.0, 2, 3, 4, 5]), np.array([1, 1, 0, 1, 1]))
+    >>> X = np.array([[0.0], [1], [0], [1], [2]])
+    >>> data = TrainingSet(X, y, "survival", 0, ("x",), None, None, 0, horizons=(3.0,))
+    >>> fit = Cox().fit(data)
+    >>> {name: round(value, 4) for name, value in fit.coefficients.items()}
+    {'x': -1.1821}
+    >>> fit.predict(X[:2]).round(3)
+    array([[ 0.946,  0.615],
+           [-0.236,  0.254]])
+
+    References
+    ----------
+    Cox (1972), Journal of the Royal Statistical Society B 34:187; Efron (1977), Journal
+    of the American Statistical Association 72:557.
+    """
+
+    C: float | None = None
+    ties: str = "efron"
+    standardize: bool = False
+
+    def __post_init__(self) -> None:
+        if self.C is not None and not (is_number(self.C) and self.C > 0):
+            shown = described(self.C)
+            raise ModelError(f"C must be a positive number or None, not {shown}.")
+        if self.ties not in TIES:
+            raise ModelError(f"ties must be 'efron' or 'breslow', not {self.ties!r}.")
+        if not isinstance(self.standardize, (bool, np.bool_)):
+            raise ModelError(
+                f"standardize must be True or False, not {self.standardize!r}."
+            )
+
+    @property
+    def label(self) -> str:
+        """How print and summary call it."""
+        ties = ", Breslow's ties" if self.ties == "breslow" else ""
+        if not self.penalised:
+            return f"Cox regression, unpenalised{ties}"
+        columns = ", standardized columns" if self.standardize else ""
+        return f"ridge Cox regression, C = {self.C:g}{columns}{ties}"
+
+    @property
+    def penalised(self) -> bool:
+        """Whether there is a penalty on the size of coefficients."""
+        return self.C is not None and bool(np.isfinite(self.C))
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """A ridge determines the coefficients of dependent columns too."""
+        return Capabilities(
+            fits_together=True, own_matrices=True, needs_full_rank=not self.penalised
+        )
+
+    def check(self, kind: str) -> None:
+        """Raise ModelError for an outcome that is not a time to an event."""
+        refuse_kind("Cox regression", kind, ("survival",))
+
+    def fit(self, training: TrainingSet) -> PlainFit:
+        """Fit the training set."""
+        self.check(training.kind)
+        fitted = self.fit_folds(training, Folds.leaving_out([[]]))
+        assert fitted is not None and fitted.linear is not None
+        beta = without_column(fitted.linear.coefficients, training.intercept)[
+            0
+        ].tolist()
+        return PlainFit(
+            partial(_predicted_alone, fitted.linear),
+            dict(zip(fitted.names, beta, strict=True)),
+            bool(fitted.converged[0]),
+            bool(fitted.separated[0]),
+            linear=fitted.linear,
+        )
+
+    def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
+        """Fit the training sets of all folds together."""
+        learnt, place = folds.matrices, records.intercept
+        if learnt is not None and not isinstance(learnt, Learnt):
+            return None
+        refuse_missing(records, "Cox regression")
+        ridge = self._ridges(records, folds)
+        made = fit_cox_folds(records, folds, ridge, self.ties == "efron")
+        if learnt is not None:
+            fitted = predicted_by(np.asarray, ridge, records, made.fits, learnt)
+        else:
+            fitted = by_linear_predictor(made.fits, records, folds, np.asarray, ridge)
+        assert fitted.linear is not None
+        linear = replace(fitted.linear, constant=made.constant, baseline=made.baseline)
+        coefficients = np.asarray(fitted.coefficients)
+        return replace(
+            with_risks(fitted, linear),
+            coefficients=without_column(coefficients, place),
+            names=tuple(name for j, name in enumerate(fitted.names) if j != place),
+        )
+
+    def ridge(self, training: TrainingSet) -> Matrix:
+        """Return the strength of the penalty on each column, shape (p,)."""
+        return np.asarray(self._ridges(training, Folds.leaving_out([[]]))[0])
+
+    def _ridges(self, records: TrainingSet, folds: Folds) -> Matrix:
+        """Return the strength in each fit, (fits, p); infinite for the intercept."""
+        made = np.zeros((len(folds), records.X.shape[1]))
+        if self.C is not None and self.penalised:
+            # C × loss + ½ Σ β² has its optimum where loss + Σ β² / 2C has it
+            made += 1 / self.C
+            if self.standardize:
+                made *= fold_variances(records, folds)
+        if records.intercept is not None:
+            made[:, records.intercept] = np.inf
+        return made
+
+
+def with_risks(fitted: FittedFolds, linear: LinearFits) -> FittedFolds:
+    """Return fits that predict linear predictors and risks in place of products."""
+    assert fitted.at is not None and fitted.everywhere is not None
+    at, everywhere = fitted.at, fitted.everywhere
+    every = np.arange(len(linear))
+    return replace(
+        fitted,
+        linear=linear,
+        predict=lambda rows, fits: _predicted(linear, fitted.predict(rows, fits), fits),
+        at=lambda X, fits: _predicted(linear, at(X, fits), fits),
+        everywhere=lambda: _predicted(linear, everywhere().T, every).swapaxes(0, 1),
+    )
+
+
+def _predicted(linear: LinearFits, products: Matrix, fits: Numbers) -> Matrix:
+    """Return linear predictors and risks, (…, 1 + horizons), by products (…,)."""
+    assert linear.constant is not None and linear.baseline is not None
+    eta = (products + linear.constant[fits])[..., None]
+    with np.errstate(over="ignore"):
+        risks = -np.expm1(-np.exp(eta + linear.baseline[fits]))
+    return np.concatenate([eta, risks], axis=-1)
+
+
+def _predicted_alone(linear: LinearFits, X: Matrix) -> Matrix:
+    alone = np.zeros(len(X), dtype=np.intp)
+    return _predicted(linear, X @ linear.coefficients[0], alone)
