@@ -31,7 +31,9 @@ def _metrics_of_times(outcome: Outcome) -> Mapping[str, Metric]:
     horizons, found = outcome.horizons, {}
     for name, metric in survival_metrics(horizons).items():
         at = metric.horizon
-        found[name] = _read(metric, outcome, 0 if at is None else 1 + horizons.index(at))
+        found[name] = _read(
+            metric, outcome, 0 if at is None else 1 + horizons.index(at)
+        )
     if len(horizons) >= FEWEST_HORIZONS:
         whole = integrated_brier_metric(horizons)
         found[whole.name] = _read(whole, outcome, slice(1, None))
@@ -109,10 +111,12 @@ def named_metric(name: Any, outcome: Outcome) -> Metric:
 
 def usual_metrics(outcome: Outcome, threshold: bool) -> list[Metric]:
     """Return the default metrics of an outcome; see :func:`default_metrics`."""
-    names = OF_TIMES if outcome.kind == "survival" else ()
-    names = names or default_metrics(outcome.kind, threshold)
     if outcome.kind != "survival":
-        return [get_metric(name) for name in names]
+        usual = default_metrics(outcome.kind, threshold)
+        return [get_metric(name) for name in usual]
     known = _metrics_of_times(outcome)
     bases = {name: name.partition("@")[0] for name in known}
-    return [known[name] for own in names for name, base in bases.items() if base == own]
+    wanted = (*OF_TIMES, *("net_benefit",) * threshold)
+    return [
+        known[own] for name in wanted for own, base in bases.items() if base == name
+    ]

@@ -259,7 +259,7 @@ class Metric(Printed):
         They are the classes themselves, if the outcome has classes; of survival, those
         with the event by the horizon, and those known to be without it.
         """
-        if self.pairs != "horizon":
+        if self.pairs != "horizon" or self.horizon is None:
             return y
         return np.where(times_of(y) > self.horizon, 0, np.where(events_of(y), 1, -1))
 
