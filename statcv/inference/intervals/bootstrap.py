@@ -82,7 +82,8 @@ class DrawnUnits:
             fold = fold_of(scores)[first]
         # the classes are strata, unless clusters are drawn
         sort = np.zeros(len(first), dtype=np.intp)
-        classes = "continuous" not in metric.outcomes or scores.y.dtype.kind in "iub"
+        of_classes = not metric.outcomes & {"continuous", "survival"}
+        classes = of_classes or scores.y.dtype.kind in "iub"
         if scores.clusters is None and classes:
             sort = np.unique(scores.y[first], return_inverse=True)[1]
         cell = np.unique(fold * (int(sort.max()) + 1) + sort, return_inverse=True)[1]
