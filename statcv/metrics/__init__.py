@@ -86,6 +86,13 @@ from statcv.metrics.probabilities.grouped import (
 from statcv.metrics.probabilities.paired_slope import slope_of_pairs
 from statcv.metrics.probabilities.smooth import CalibrationCurve, calibration_curve
 from statcv.metrics.registry import METRICS, is_listed
+from statcv.metrics.survival import (
+    harrell_c,
+    integrated_brier,
+    integrated_brier_metric,
+    survival_metrics,
+    uno_c,
+)
 
 __all__ = [
     "METRICS",
@@ -139,7 +146,10 @@ __all__ = [
     "emax",
     "f1",
     "get_metric",
+    "harrell_c",
     "ici",
+    "integrated_brier",
+    "integrated_brier_metric",
     "is_listed",
     "log_loss",
     "mae",
@@ -169,6 +179,8 @@ __all__ = [
     "slope_of_pairs",
     "specificity",
     "spiegelhalter_test",
+    "survival_metrics",
+    "uno_c",
 ]
 
 

@@ -36,7 +36,7 @@ class Metric(Printed):
     greater_is_better : bool
         Whether greater values are better.
     outcomes : frozenset of str
-        Kinds of outcome: "binary", "multiclass", "continuous".
+        Kinds of outcome: "binary", "multiclass", "continuous", "survival".
     reads : {"order", "classes", "probabilities", "numbers"}
         Aspect of the predictions that the metric depends on.
     casewise : callable or None
@@ -85,6 +85,9 @@ class Metric(Printed):
     weighted : callable, optional
         The metric of weighted records, for many sets of weights and predictions at
         once; see ``statcv.metrics.influence.weighted``.
+    horizon : float, optional
+        The time at which a metric of survival reads the predicted risk. None for one
+        that reads the linear predictor, and for other outcomes.
 
     Examples
     --------
@@ -115,6 +118,7 @@ class Metric(Printed):
     by_group: Callable[..., Floats] | None = None
     derive: Derive | None = None
     weighted: Weighted | None = None
+    horizon: float | None = None
 
     def _said(self) -> Said:
         wanted = ("outcomes", "greater_is_better", "limits", "no_skill", "perfect")

@@ -126,11 +126,19 @@ class WeightedRecalibration:
         weights: Floats,
     ) -> Floats:
         """Return the coefficient, by Newton steps of limited length."""
-        from scipy.special import expit, logit
+        from scipy.special import logit
 
         eta = logit(np.clip(x, SURE, 1 - SURE))
         if len(y) > MAX_EXACT:
             eta, y, weights = _in_bins(eta, y, weights)
+        return self.coefficients(y, eta, weights)[int(self.slope)]
+
+    def coefficients(
+        self, y: Outcomes, eta: Floats, weights: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return the intercepts and the slopes of linear predictors."""
+        from scipy.special import expit, logit
+
         start = logit(np.clip(mean(y, weights), SURE, 1 - SURE))[:, None]
         a, b = (start, 0 * start) if self.slope else (0 * start, 1 + 0 * start)
         spread = np.maximum(eta.std(axis=1, keepdims=True), SURE)
@@ -146,7 +154,7 @@ class WeightedRecalibration:
                 turn = (pull * away).sum(axis=1, keepdims=True)
                 turn = _limited(turn / np.maximum(square, SURE**2) * spread) / spread
                 a, b = a - turn * centre, b + turn
-        return np.asarray((b if self.slope else a)[:, 0])
+        return a[:, 0], b[:, 0]
 
 
 def _in_bins(x: Floats, y: Outcomes, weights: Floats) -> tuple[Floats, Floats, Floats]:

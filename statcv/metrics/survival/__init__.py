@@ -1,0 +1,16 @@
+"""Metrics of times to an event, some of which are censored."""
+
+from statcv.metrics.survival.concordance import harrell_c, uno_c
+from statcv.metrics.survival.table import (
+    integrated_brier,
+    integrated_brier_metric,
+    survival_metrics,
+)
+
+__all__ = [
+    "harrell_c",
+    "integrated_brier",
+    "integrated_brier_metric",
+    "survival_metrics",
+    "uno_c",
+]

@@ -1,0 +1,123 @@
+"""Records whose status at a horizon is known, weighted for those whose is not.
+
+A case has its event by the horizon, and a control outlives it. A case counts 1 / G(T-),
+and a control 1 / G(t), where G is the Kaplan-Meier estimate of not being censored
+(inverse probability of censoring weights).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from statcv.metrics.inputs import Bools, Floats
+from statcv.numeric.survival import RiskSets, StepFunctions, kaplan_meier
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """Cases and controls at a horizon, with one or several sets of weights.
+
+    Attributes
+    ----------
+    y : numpy.ndarray, shape (n,)
+        Signed times.
+    horizon : float
+    weights : numpy.ndarray, shape (m, n)
+        Weights of the records.
+    censoring : numpy.ndarray or None
+        Signed times of the records from which G is estimated, with equal weights; by
+        default those of `y` with their weights.
+    """
+
+    y: Floats
+    horizon: float
+    weights: Floats
+    censoring: Floats | None = None
+
+    @cached_property
+    def case(self) -> Bools:
+        """Whether a record has its event by the horizon."""
+        return np.asarray((self.y > 0) & (self.y <= self.horizon))
+
+    @cached_property
+    def control(self) -> Bools:
+        """Whether a record outlives the horizon."""
+        return np.asarray(np.abs(self.y) > self.horizon)
+
+    @cached_property
+    def factor(self) -> Floats:
+        """The inverse probability of being known, 0 for other records."""
+        curve = uncensored(self.y, self.weights, self.censoring)
+        left, last = curve.before(np.abs(self.y)), curve.at(self.horizon)[:, None]
+        return np.where(self.case, 1 / left, np.where(self.control, 1 / last, 0.0))
+
+    @cached_property
+    def own(self) -> Floats:
+        """The weights of the records times `factor`: (m, n)."""
+        return np.asarray(self.weights * self.factor)
+
+    @property
+    def both(self) -> Bools:
+        """Whether there are cases and controls."""
+        return np.asarray(
+            (self.own @ self.case > 0) & (self.own @ self.control > 0), dtype=bool
+        )
+
+    @property
+    def risk(self) -> Floats:
+        """The Kaplan-Meier estimate of the risk at the horizon, from these records."""
+        return 1 - kaplan_meier(self.y, self.weights).at(self.horizon)
+
+    def derivative(self, by_own: Floats, by_weight: Floats | float = 0.0) -> Floats:
+        """Return derivatives by the weights of records, by way of G too.
+
+        Parameters
+        ----------
+        by_own, by_weight : numpy.ndarray, shape (n,)
+            Derivatives by `own` of the first set, and by the weights otherwise.
+        """
+        direct = by_own * self.factor[0] + by_weight
+        if self.censoring is not None:
+            return np.asarray(direct)
+        by_log = by_own * self.own[0]
+        last = float(by_log @ self.control)
+        return np.asarray(
+            direct - by_censoring(self.y, by_log * self.case, self.horizon, last)
+        )
+
+
+def uncensored(y: Floats, weights: Floats, censoring: Floats | None) -> StepFunctions:
+    """Return the probability of not being censored."""
+    if censoring is None:
+        return kaplan_meier(y, weights, censoring=True)
+    return kaplan_meier(np.asarray(censoring), censoring=True)
+
+
+def by_censoring(
+    y: Floats, before: Floats, horizon: float = 0.0, last: float = 0.0
+) -> Floats:
+    """Return derivatives of a function of log G by the weights of the records.
+
+    Parameters
+    ----------
+    y : numpy.ndarray, shape (n,)
+        Signed times, from which G is estimated with equal weights.
+    before : numpy.ndarray, shape (n,)
+        Derivatives of the function by log G just before the time of each record.
+    horizon, last : float
+        A time, and the derivative by log G at that time.
+    """
+    sets, one = RiskSets.of(y), np.ones((1, len(y)))
+    place, censored = sets.slot // 2, sets.slot % 2 == 1
+    risk = sets.at_risk(one)[0]
+    first, rest = risk[1::2], risk[2::2]
+    summed = np.bincount(place, before, len(first))
+    later = np.append(np.cumsum(summed[::-1])[::-1][1:], 0.0)
+    later += last * (sets.times <= horizon)
+    each = np.divide(later, rest, out=np.zeros_like(later), where=rest > 0)
+    # log G is the sum of log(rest / first), from which a record at risk takes a share
+    through = np.append(0.0, np.cumsum(each * (first - rest) / np.maximum(first, 1)))
+    return np.asarray(through[place + censored] - each[place] * censored)
