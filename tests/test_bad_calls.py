@@ -130,10 +130,14 @@ def table():
              "positive": [0, 1], "negative": [0, 1], "won": [1.0, 0.0], "values": p,
              "rival": p, "difference": p, "metric": "auroc", "function": np.dot,
              "kind": "binary", "n_boot": 100, "seed": 1}  # fmt: skip
+    of_times = {**known, "y": np.where(y == 1, p, -p), "prediction": p, "risk":
+                np.c_[p / 2, p], "horizons": (0.5, 0.7), "tau": 0.7}  # fmt: skip
     for name in scv.metrics.__all__:
         function = getattr(scv.metrics, name)
         if inspect.isfunction(function):
-            calls.append((f"metrics.{name}", function, good(function, known)))
+            timed = function.__module__.startswith("statcv.metrics.survival")
+            given = good(function, of_times if timed else known)
+            calls.append((f"metrics.{name}", function, given))
     known = {"plan": plan, "result": res, "first": both, "test": res.test(), "curve":
              curve, "stability": stable, "estimates": {"a": res}, "results": res,
              "by": "g", "model": res.final, "n_boot": 100}  # fmt: skip

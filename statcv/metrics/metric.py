@@ -37,7 +37,7 @@ class Metric(Printed):
     greater_is_better : bool
         Whether greater values are better.
     outcomes : frozenset of str
-        Kinds of outcome: "binary", "multiclass", "continuous".
+        Kinds of outcome: "binary", "multiclass", "continuous", "survival".
     reads : {"order", "classes", "probabilities", "numbers"}
         Aspect of the predictions that the metric depends on.
     casewise : callable or None

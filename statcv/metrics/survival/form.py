@@ -31,13 +31,21 @@ class ValueOf:
     Attributes
     ----------
     form : Form
+    columns : int
+        Number of columns of the predictions, if they have columns.
     """
 
     form: Form
+    columns: int = 0
 
     def __call__(self, y: ArrayLike, prediction: ArrayLike, **named: Any) -> float:
         """Return the value; NaN if there is none."""
         times, read = checked_times(y), real_array(prediction, "prediction")
+        if read.shape[1:] != ((self.columns,) if self.columns else ()) or not read.ndim:
+            right = f"(n, {self.columns})" if self.columns else "(n,)"
+            raise MetricError(
+                f"The prediction has shape {read.shape}; it must be {right}."
+            )
         same_length(times.size, len(read), "prediction")
         if named.get("censoring") is not None:
             named["censoring"] = checked_times(named["censoring"], "censoring")

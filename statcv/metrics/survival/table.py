@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from statcv.arguments import is_number
+from statcv.arguments import described, is_list, is_number
 from statcv.errors import MetricError
 from statcv.metrics.influence.derivative import Derivative
 from statcv.metrics.inputs import Floats
@@ -95,7 +95,7 @@ def _metric(
     return Metric(
         name,
         label,
-        ValueOf(form),
+        ValueOf(form, len(form.horizons) if isinstance(form, IntegratedBrier) else 0),
         outcomes=frozenset(("survival",)),
         derive=DerivativeOf(form),
         weighted=form,
@@ -165,6 +165,9 @@ def survival_metrics(horizons: tuple[float, ...] = ()) -> dict[str, Metric]:
 
 
 def _checked(horizons: tuple[float, ...]) -> list[float]:
+    if not is_list(horizons):
+        shown = described(horizons)
+        raise MetricError(f"horizons must be a tuple such as (365,), not {shown}.")
     odd = [one for one in horizons if not is_number(one) or not 0 < one < math.inf]
     if odd:
         raise MetricError(f"A horizon must be a number above 0, not {odd[0]!r}.")
@@ -214,7 +217,8 @@ def integrated_brier(
     >>> round(integrated_brier([5, -8, 12, 20], risk, (10, 15)), 4)
     0.0548
     """
-    return ValueOf(IntegratedBrier(_rising(horizons)))(y, risk, censoring=censoring)
+    metric = integrated_brier_metric(horizons)
+    return metric.function(y, risk, censoring=censoring)
 
 
 def integrated_brier_metric(horizons: tuple[float, ...]) -> Metric:
@@ -256,11 +260,6 @@ class IntegratedBrier:
 
     def __call__(self, y: Floats, x: Floats, weights: Floats, **named: Any) -> Floats:
         """Return the mean over time, for predictions of shape (m, n, H)."""
-        if x.ndim != 3 or x.shape[2] != len(self.horizons):
-            raise MetricError(
-                f"The risk must have one column for each of {len(self.horizons)} "
-                f"horizons, but its shape is {x.shape[1:]}."
-            )
         parts = enumerate(self._parts())
         each = [
             share * form(y, x[..., k], weights, **named) for k, (share, form) in parts
