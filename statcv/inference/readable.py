@@ -15,11 +15,11 @@ from statcv.formula import Design
 from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.estimates.monte_carlo import MonteCarlo
 from statcv.inference.estimates.no_skill import NoSkill
-from statcv.inference.metric_names import named_metric
 from statcv.inference.refits.jackknife import Jackknife
 from statcv.inference.scores import Scores
 from statcv.inference.tests.htest import HTest
 from statcv.metrics import Metric
+from statcv.metrics.named import named_metric
 from statcv.models import Model
 
 

@@ -101,7 +101,8 @@ def with_threshold(
     """
     if threshold is None:
         return model, None
-    if kind != "binary":
+    number = kind == "survival" and not isinstance(threshold, str)
+    if not (kind == "binary" or number):  # of a risk at a horizon, net benefit has one
         raise ModelError(f"threshold= needs an outcome of two classes, not {kind}.")
     if isinstance(threshold, str):
         find_rule(threshold)

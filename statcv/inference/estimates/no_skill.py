@@ -306,6 +306,11 @@ def _perfect(metric: Metric, rivals: Rivals) -> float:
         return 1.0 if any(np.ptp(y[where]) for where in repeats) else math.nan
     if metric.perfect is not None:
         return metric.perfect
+    if metric.horizon is not None:  # a risk of 1 for those with the event by then
+        scores = rivals.scores
+        known = (scores.outcome > 0) & (scores.outcome <= metric.horizon)
+        best = np.broadcast_to(known[:, None] * 1.0, scores.predicted.shape)
+        return _value(metric, scores.predicting(best), "pooled")
     return _value(metric, rivals.perfect, "pooled")
 
 

@@ -68,9 +68,11 @@ class InnerScheme:
         ArgumentError
             If ``k`` or ``repeats`` do not apply to it.
         """
+        # training sets that lack a status can be fitted all the same
+        times, kind = kind == "survival", _without_classes(kind)
         if name is None:
             name = "kfold" if kind == "continuous" else "stratified_kfold"
-            if rebalance is None and outer.rebalance is not None:
+            if rebalance is None and outer.rebalance is not None and not times:
                 kept = outer.rebalance in ("weight", "upsample")
                 rebalance = outer.rebalance if kept else "subsample"
         elif name not in INNER:
@@ -130,7 +132,8 @@ class InnerScheme:
             If a class has a single record, or stratum, in the training set.
         """
         scheme = SCHEMES[self.name]
-        response = Response.of(training.y, training.kind, range(training.n_classes))
+        kind = _without_classes(training.kind)
+        response = Response.of(training.y, kind, range(training.n_classes))
         unit, strata = None, None
         if training.strata is not None:
             unit = np.unique(training.strata, return_inverse=True)[1].astype(np.intp)
@@ -170,6 +173,11 @@ class InnerScheme:
         if self.rebalance is None:
             return plan
         return balance(plan, self.rebalance, training.seed)
+
+
+def _without_classes(kind: str) -> str:
+    """Return the kind of outcome by which a training set is divided."""
+    return "continuous" if kind == "survival" else kind
 
 
 def _least(records: Records) -> int:

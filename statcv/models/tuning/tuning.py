@@ -10,6 +10,7 @@ from statcv.arguments import MAX_REPEATS, check_types, check_whole, one_of
 from statcv.folds import FoldPlan
 from statcv.formula import Outcome
 from statcv.metrics import get_metric
+from statcv.metrics.named import OF_TIMES, named_metric, without_censoring_of_all
 from statcv.models import Model
 from statcv.models.tuning.grid import candidates, read_grid
 from statcv.models.tuning.inner import InnerScheme
@@ -19,7 +20,12 @@ from statcv.tables import Constructed
 
 RULES = ("best", "one_se")
 DRAWS = ("subsample", "weight", "upsample")
-DEFAULTS = {"continuous": "mse", "binary": "log_loss", "multiclass": "log_loss"}
+DEFAULTS = {
+    "continuous": "mse",
+    "binary": "log_loss",
+    "multiclass": "log_loss",
+    "survival": "harrell_c",
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -91,7 +97,7 @@ class Tuning(Constructed):
         """Check what can be checked without model and outcome."""
         check_types(Tuning, vars(self))
         object.__setattr__(self, "grid", read_grid(self.grid))
-        if self.metric is not None:
+        if self.metric is not None and self.metric.partition("@")[0] not in OF_TIMES:
             get_metric(self.metric)
         if self.k is not None:
             check_whole(self.k, "k", least=2)
@@ -110,8 +116,9 @@ class Tuning(Constructed):
             If the metric is not for this outcome, or not for the inner scheme.
         """
         kind = outcome.kind
-        metric = get_metric(self.metric or DEFAULTS[kind])
-        metric.check_outcome(kind, outcome.name)
+        metric = named_metric(self.metric or DEFAULTS[kind], outcome)
+        if kind == "survival":
+            metric = without_censoring_of_all(metric)
         given = (self.scheme, self.k, self.repeats, self.rebalance)
         inner = InnerScheme.of(*given, kind=kind, outer=outer)
         way_of(metric, inner)

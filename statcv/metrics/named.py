@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from statcv.errors import MetricError, suggestion
-from statcv.formula import Outcome
-from statcv.metrics import (
-    Metric,
-    default_metrics,
-    get_metric,
-    integrated_brier_metric,
-    survival_metrics,
-)
+from statcv.metrics.custom import get_metric
+from statcv.metrics.defaults import default_metrics
+from statcv.metrics.metric import Metric
+from statcv.metrics.survival import integrated_brier_metric, survival_metrics
 
 FEWEST_HORIZONS = 3  # between which a Brier score is integrated
 # of a time to an event, at each horizon where they read a risk
@@ -25,8 +24,28 @@ OF_TIMES = (
 )
 
 
+class Named(Hashable, Protocol):
+    """An outcome, as :class:`statcv.formula.Outcome` is one."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def kind(self) -> str:
+        """Its kind."""
+
+    @property
+    def y(self) -> NDArray[np.generic]:
+        """The coded outcome of all records."""
+
+    @property
+    def horizons(self) -> tuple[float, ...]:
+        """The times by which risks are predicted."""
+
+
 @lru_cache(maxsize=8)
-def _metrics_of_times(outcome: Outcome) -> Mapping[str, Metric]:
+def _metrics_of_times(outcome: Named) -> Mapping[str, Metric]:
     """Return the metrics of an outcome, with censoring weights from all its records."""
     horizons, found = outcome.horizons, {}
     for name, metric in survival_metrics(horizons).items():
@@ -40,7 +59,7 @@ def _metrics_of_times(outcome: Outcome) -> Mapping[str, Metric]:
     return found
 
 
-def _read(metric: Metric, outcome: Outcome, column: int | slice) -> Metric:
+def _read(metric: Metric, outcome: Named, column: int | slice) -> Metric:
     """Return a metric that reads a column, with censoring weights from all records.
 
     Its derivatives take account of how these weights vary with the records.
@@ -55,14 +74,23 @@ def _read(metric: Metric, outcome: Outcome, column: int | slice) -> Metric:
     )
 
 
-def named_metrics(name: Any, outcome: Outcome) -> list[Metric]:
+def without_censoring_of_all(metric: Metric) -> Metric:
+    """Return a metric whose censoring weights come from the records that it is given.
+
+    So it is to be within training sets, which know nothing of held-out records.
+    """
+    function = metric.function
+    return replace(metric, function=getattr(function, "func", function))
+
+
+def named_metrics(name: Any, outcome: Named) -> list[Metric]:
     """Return what a name stands for: one metric, or one for each horizon.
 
     Parameters
     ----------
     name : str, Metric or callable
         Such as "auroc", or "auroc@365" of a time to an event.
-    outcome : Outcome
+    outcome : Named
 
     Raises
     ------
@@ -89,13 +117,13 @@ def named_metrics(name: Any, outcome: Outcome) -> list[Metric]:
     )
 
 
-def named_metric(name: Any, outcome: Outcome) -> Metric:
+def named_metric(name: Any, outcome: Named) -> Metric:
     """Return the metric that a name stands for, at the only horizon if it has one.
 
     Parameters
     ----------
     name : str, Metric or callable
-    outcome : Outcome
+    outcome : Named
 
     Raises
     ------
@@ -109,7 +137,7 @@ def named_metric(name: Any, outcome: Outcome) -> Metric:
     return found[0]
 
 
-def usual_metrics(outcome: Outcome, threshold: bool) -> list[Metric]:
+def usual_metrics(outcome: Named, threshold: bool) -> list[Metric]:
     """Return the default metrics of an outcome; see :func:`default_metrics`."""
     if outcome.kind != "survival":
         usual = default_metrics(outcome.kind, threshold)
