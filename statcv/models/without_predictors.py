@@ -106,13 +106,13 @@ def _fold_means(records: TrainingSet, folds: Folds) -> Matrix:
     fits = np.arange(len(folds))
     fitted = Cox().fit_folds(bare, replace(folds, matrices=None))
     assert fitted is not None
-    return fitted.predict(np.zeros_like(fits), fits)
+    return np.asarray(fitted.predict(np.zeros_like(fits), fits))
 
 
 def _mean(training: TrainingSet) -> Matrix:
     """Mean outcome or class shares; sums of integers, so ties stay ties."""
     if training.kind == "survival":
-        return _fold_means(training, Folds.leaving_out([[]]))[0]
+        return np.asarray(_fold_means(training, Folds.leaving_out([[]]))[0])
     if training.kind == "multiclass":
         counts = np.bincount(training.y, training.weights, training.n_classes)
         return np.asarray(counts / counts.sum())
