@@ -29,7 +29,7 @@ from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.own_matrices import predicted_by
 from statcv.models.batched.predictions import by_linear_predictor
-from statcv.models.likelihood import LinearFits
+from statcv.models.likelihood import Hazards, LinearFits
 from statcv.models.spread import fold_variances
 from statcv.tables import Constructed
 
@@ -109,7 +109,10 @@ class Cox(Constructed):
     def capabilities(self) -> Capabilities:
         """A ridge determines the coefficients of dependent columns too."""
         return Capabilities(
-            fits_together=True, own_matrices=True, needs_full_rank=not self.penalised
+            fits_together=True,
+            own_matrices=True,
+            needs_full_rank=not self.penalised,
+            likelihood=Hazards(efron=self.ties == "efron"),
         )
 
     def check(self, kind: str) -> None:

@@ -21,6 +21,7 @@ __all__ = [
     "Bernoulli",
     "Gaussian",
     "Generalized",
+    "Hazards",
     "Likelihood",
     "LinearFits",
     "joined_fits",
@@ -28,7 +29,7 @@ __all__ = [
 
 
 class Likelihood(Protocol):
-    """The log-likelihood of a record, as a function of its linear predictor.
+    """What relates a prediction to a linear predictor, in fits by likelihood.
 
     With more than two classes there is one linear predictor for each class, and arrays
     have a last axis for the classes.
@@ -39,6 +40,10 @@ class Likelihood(Protocol):
 
     def mean(self, eta: Floats) -> Floats:
         """Return the prediction of a linear predictor, or of those of all classes."""
+
+
+class OfRecords(Likelihood, Protocol):
+    """The log-likelihood of each record, as a function of its linear predictor."""
 
     def residual(self, y: NDArray[Any], eta: Floats) -> Floats:
         """Return the first derivative of the log-likelihood."""
@@ -182,6 +187,36 @@ def _numbers(part: Any) -> dict[str, Any]:
     plain = (bool, int, float, str)
     given: dict[str, Any] = getattr(part, "__dict__", {})
     return {name: value for name, value in given.items() if isinstance(value, plain)}
+
+
+@dataclass(frozen=True)
+class Hazards:
+    """The partial likelihood of a Cox regression, which is no sum over records.
+
+    Attributes
+    ----------
+    efron : bool
+        Whether ties are treated as Efron does, or as Breslow.
+    horizon : float or None
+        The time by which risk is predicted; None if a prediction is a linear predictor.
+    """
+
+    efron: bool = True
+    horizon: float | None = None
+
+    def link(self, mean: Floats) -> Floats:
+        """Return the linear predictor, or the logarithm of the cumulative hazard."""
+        if self.horizon is None:
+            return mean
+        with np.errstate(divide="ignore"):  # a risk of 0 or 1 stays what it is
+            return np.asarray(np.log(-np.log1p(-mean)))
+
+    def mean(self, eta: Floats) -> Floats:
+        """Return the linear predictor, or the risk."""
+        if self.horizon is None:
+            return eta
+        with np.errstate(over="ignore"):
+            return np.asarray(-np.expm1(-np.exp(eta)))
 
 
 ARRAYS = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy as np
 from statcv.models.base import Capabilities, Matrix, Model, PlainFit, TrainingSet
 from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
+from statcv.models.cox import Cox
 from statcv.models.linear import fold_means
 from statcv.models.sklearn_estimator import Sklearn
 from statcv.models.sklearn_linear import last_step
@@ -27,6 +28,9 @@ from statcv.tables import Constructed
 @dataclass(frozen=True, repr=False)
 class Mean(Constructed):
     """Predict the training mean (class shares): the model without skill.
+
+    The risk of an event by a horizon follows from the cumulative hazard of the training
+    set.
 
     Examples
     --------
@@ -48,7 +52,7 @@ class Mean(Constructed):
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds:
         """Fit the training sets of all folds together."""
-        return _constants(fold_means(records, folds))
+        return _constants(_fold_means(records, folds))
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,7 +86,7 @@ class NegMean(Constructed):
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds:
         """Fit the training sets of all folds together."""
-        return _constants(-fold_means(records, folds))
+        return _constants(-_fold_means(records, folds))
 
 
 def _constant(value: Matrix, X: Matrix) -> Matrix:
@@ -94,8 +98,21 @@ def _constants(values: Matrix) -> FittedFolds:
     return FittedFolds(None, (), done, ~done, lambda rows, fits: values[fits])
 
 
+def _fold_means(records: TrainingSet, folds: Folds) -> Matrix:
+    """Return the mean of every training set; a linear predictor of 0, and risks."""
+    if records.kind != "survival":
+        return fold_means(records, folds)
+    bare = replace(records, X=records.X[:, :0], names=(), intercept=None, centre=None)
+    fits = np.arange(len(folds))
+    fitted = Cox().fit_folds(bare, replace(folds, matrices=None))
+    assert fitted is not None
+    return np.asarray(fitted.predict(np.zeros_like(fits), fits))
+
+
 def _mean(training: TrainingSet) -> Matrix:
     """Mean outcome or class shares; sums of integers, so ties stay ties."""
+    if training.kind == "survival":
+        return np.asarray(_fold_means(training, Folds.leaving_out([[]]))[0])
     if training.kind == "multiclass":
         counts = np.bincount(training.y, training.weights, training.n_classes)
         return np.asarray(counts / counts.sum())

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from statcv.engine import Held, Setup
 from statcv.formula import Learnt
 from statcv.models.batched import CELLS
-from statcv.models.likelihood import Likelihood, LinearFits
+from statcv.models.likelihood import Hazards, Likelihood, LinearFits, OfRecords
 from statcv.models.thresholds import training_times
+from statcv.sensitivity.hazards import cox_reference
 from statcv.sensitivity.reference import Reference
 from statcv.sensitivity.rows import BasisRows
 
@@ -37,11 +38,15 @@ class Sensitivity:
         The linear predictors of the fits.
     likelihood : Likelihood
         The likelihood that they maximise.
+    horizon : int or None
+        Which of several horizons the predictions are risks of; None if predictions are
+        linear predictors, or have no horizon.
     """
 
     setup: Setup
     linear: LinearFits
     likelihood: Likelihood
+    horizon: int | None = None
 
     @cached_property
     def fits(self) -> LinearFits:
@@ -110,6 +115,23 @@ class Sensitivity:
             by_class = records.y.astype(np.intp)
         elif plan.rebalanced and plan.response is not None and plan.response.by_class:
             by_class = plan.response.codes
+        clusters = strata.codes if strata is not None and strata.identifies else None
+        if isinstance(self.likelihood, Hazards):
+            X = np.asarray(rows.matrix(0))[:, :-1]  # the last is the constant's
+            centre, time = records.centre, self.horizon
+            return cox_reference(
+                X - (X.mean(axis=0) if centre is None else centre),
+                records.y,
+                penalty[:-1],
+                given,
+                setup.folds,
+                replace(
+                    self.likelihood,
+                    horizon=None if time is None else records.horizons[time],
+                ),
+                by_class,
+                clusters,
+            )
         return Reference.of(
             np.asarray(rows.matrix(0)),
             records.y,
@@ -118,9 +140,9 @@ class Sensitivity:
             given,
             trained,
             setup.folds,
-            self.likelihood,
+            cast(OfRecords, self.likelihood),
             by_class,
-            strata.codes if strata is not None and strata.identifies else None,
+            clusters,
         )
 
     def _coefficients(self, numbers: Numbers) -> Floats:
@@ -178,7 +200,8 @@ class Sensitivity:
 
     def __getstate__(self) -> dict[str, Any]:
         """Omit what can be computed again."""
-        return {name: getattr(self, name) for name in ("setup", "fits", "likelihood")}
+        kept = ("setup", "fits", "likelihood", "horizon")
+        return {name: getattr(self, name) for name in kept}
 
     def _rows(self, numbers: Numbers, row: Numbers) -> BasisRows:
         """Return the matrices of some fits.

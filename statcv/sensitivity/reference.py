@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.batched import Folds, information_of, of_all_classes
-from statcv.models.likelihood import Likelihood
+from statcv.models.likelihood import Likelihood, OfRecords
 from statcv.numeric.inverses import inverted
 
 Floats = NDArray[np.float64]
@@ -68,7 +68,7 @@ class Reference:
         given: Floats,
         trained: Floats,
         folds: Folds,
-        likelihood: Likelihood,
+        likelihood: OfRecords,
         by_class: NDArray[np.intp] | None,
         clusters: NDArray[np.intp] | None,
     ) -> Reference:
@@ -94,8 +94,8 @@ class Reference:
             The cluster of each record, whose leverages are summed.
         """
         start = (X @ beta).reshape(len(X), -1)
-        X, penalty = _fewer_columns(X, penalty)
-        times = _mean_times(folds, len(X))
+        X, penalty = fewer_columns(X, penalty)
+        times = mean_times(folds, len(X))
         pull, curved = _slopes(likelihood, y, start, given)
         inverse = _inverse(X, curved * times[:, None], penalty)
         influence = _solved(inverse, X, pull)
@@ -109,17 +109,12 @@ class Reference:
             # without a record of leverage h, Newton's step is 1 / (1 - h) times as long
             leverage = np.einsum("np,pq,nq->n", X, inverse, X) * (curved[:, 0] * times)
             if clusters is not None:
-                leverage = _of_clusters(X, leverage, clusters)
+                leverage = of_clusters(X, leverage, clusters)
             # a leverage near 1 would make the step of a single record boundless
             pull = pull / (1 - np.clip(leverage, 0, MAX_LEVERAGE))[:, None]
         influence = _solved(inverse, X, pull)
-        if by_class is not None:  # a record takes weight from others of its class
-            for code in np.unique(by_class):
-                own = by_class == code
-                # as the total is fixed, all records of the class lose what one gains
-                share = given[own] / max(given[own] @ times[own], MIN_TOTAL)
-                total = np.einsum("j,jcp->cp", times[own], influence[own])
-                influence[own] -= share[:, None, None] * total
+        if by_class is not None:
+            within_classes(influence, by_class, given, times)
         return cls(X, eta, influence, weight[:, 0], times, folds, likelihood)
 
     @property
@@ -224,7 +219,19 @@ class Reference:
         return np.asarray(found)
 
 
-def _of_clusters(X: Floats, leverage: Floats, clusters: Numbers) -> Floats:
+def within_classes(
+    influence: Floats, by_class: Numbers, given: Floats, times: Floats
+) -> None:
+    """Let a record take weight from others of its class, whose total is fixed."""
+    for code in np.unique(by_class):
+        own = by_class == code
+        # all records of the class lose what one gains
+        share = given[own] / max(given[own] @ times[own], MIN_TOTAL)
+        total = np.einsum("j,jcp->cp", times[own], influence[own])
+        influence[own] -= share[:, None, None] * total
+
+
+def of_clusters(X: Floats, leverage: Floats, clusters: Numbers) -> Floats:
     """Return the mean leverage of the directions that the rows of a cluster span, (n,).
 
     Equal rows have the leverage of all of them together.
@@ -239,7 +246,7 @@ def _of_clusters(X: Floats, leverage: Floats, clusters: Numbers) -> Floats:
     return np.asarray((np.bincount(clusters, leverage) / np.maximum(rank, 1))[clusters])
 
 
-def _mean_times(folds: Folds, n: int) -> Floats:
+def mean_times(folds: Folds, n: int) -> Floats:
     """Return by what fits multiply the weight of each record, on average."""
     lists, times = folds.changes
     mean = 1 + np.bincount(lists.values, times - 1.0, n) / max(len(folds), 1)
@@ -251,7 +258,7 @@ def _mean_times(folds: Folds, n: int) -> Floats:
 
 
 def _slopes(
-    likelihood: Likelihood, y: NDArray[np.generic], eta: Floats, given: Floats
+    likelihood: OfRecords, y: NDArray[np.generic], eta: Floats, given: Floats
 ) -> tuple[Floats, Floats]:
     """Return the residuals, and the weights in the information, (n, classes).
 
@@ -293,7 +300,7 @@ def _solved(inverse: Floats, X: Floats, pull: Floats) -> Floats:
     return np.asarray((products @ inverse).reshape(len(X), pull.shape[1], -1))
 
 
-def _fewer_columns(X: Floats, penalty: Floats) -> tuple[Floats, Floats]:
+def fewer_columns(X: Floats, penalty: Floats) -> tuple[Floats, Floats]:
     """Return columns that serve penalised fits as well, at most about one per record.
 
     Columns with a ridge enter a fit through their products alone.

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize
 
 from statcv.errors import ModelError
-from statcv.models import Cox, Linear, Logit, TrainingSet
+from statcv.models import Cox, Linear, Logit, Mean, NegMean, TrainingSet
 from statcv.models.batched import Folds, fit_all_folds, permuted_folds
 from statcv.numeric.survival import signed_times
 
@@ -283,3 +283,14 @@ def test_what_does_not_fit_is_refused():
     for wrong in ({"C": 0}, {"C": "a"}, {"ties": "exact"}, {"standardize": 2}):
         with pytest.raises(ModelError, match=next(iter(wrong))):
             Cox(**wrong)
+
+
+@pytest.mark.parametrize(("model", "sign"), [(Mean(), 1), (NegMean(), -1)])
+def test_a_model_without_predictors_predicts_the_baseline_for_all(model, sign):
+    X, y = sample(14, n=30)
+    records, folds = records_of(X, y), Folds.leaving_out([[0, 1], [5]])
+    baseline = Cox().fit_folds(records_of(np.empty((30, 0)), y), folds).predict_all(30)
+    found = model.fit_folds(records, folds)
+    np.testing.assert_allclose(found.predict_all(30), sign * baseline)
+    alone = model.fit(folds.training_set(records, 1))
+    np.testing.assert_allclose(alone.predict(records.X), sign * baseline[1])

@@ -20,12 +20,8 @@ from statcv.models.batched.chord import Precision, approach
 from statcv.models.batched.downdate import Whole, symmetric_inverse
 from statcv.models.batched.fits import FoldFits
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.risk_sets import (
-    PartialLikelihoods,
-    RiskSets,
-    Tied,
-    risk_order,
-)
+from statcv.models.batched.partial_likelihood import PartialLikelihoods
+from statcv.models.batched.risk_sets import RiskSets, Tied, risk_order
 from statcv.numeric.gram import column_units
 from statcv.numeric.newton import Optimum, minimise
 

@@ -157,7 +157,7 @@ def predictors(beta: Matrix, X: Matrix, rows: Numbers, numbers: Numbers) -> Matr
     if short:
         return np.asarray(np.einsum("ij,ij->i", X[rows], beta[numbers]))
     eta, bounds = np.empty(len(rows)), [0, *cuts.tolist(), len(rows)]
-    size = max(1, AT_ONCE // X.shape[1])
+    size = max(1, AT_ONCE // max(X.shape[1], 1))
     for begin, end in pairwise(bounds):
         for start in range(begin, end, size):
             some = slice(start, min(start + size, end))

@@ -1,0 +1,216 @@
+"""The Cox regression of all records, and how it changes with each of them.
+
+Coefficients change with the weight of a record by H⁻¹ times its score residual, where H
+is the penalised information (Therneau & Grambsch 2000, section 7.1). The cumulative
+baseline hazard changes with the jumps to which the record contributes, and through the
+coefficients.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from statcv.models.base import Matrix
+from statcv.models.batched import Folds
+from statcv.models.batched.blocks import Numbers
+from statcv.models.batched.partial_likelihood import (
+    SMALL,
+    Jumps,
+    PartialLikelihoods,
+)
+from statcv.models.batched.risk_sets import RiskSets, Tied
+from statcv.models.likelihood import Hazards
+from statcv.numeric.inverses import inverted
+from statcv.numeric.newton import minimise
+from statcv.sensitivity.reference import (
+    MAX_LEVERAGE,
+    Reference,
+    fewer_columns,
+    mean_times,
+    of_clusters,
+    within_classes,
+)
+
+
+def cox_reference(
+    X: Matrix,
+    y: Matrix,
+    penalty: Matrix,
+    given: Matrix,
+    folds: Folds,
+    likelihood: Hazards,
+    by_class: Numbers | None = None,
+    clusters: Numbers | None = None,
+) -> Reference:
+    """Fit all records, with the mean weight that they have in the fits.
+
+    Parameters
+    ----------
+    X : numpy.ndarray, shape (n, p)
+        The matrix, relative to the row at which linear predictors are 0.
+    y : numpy.ndarray, shape (n,)
+        Signed times.
+    penalty : numpy.ndarray, shape (p,)
+        The ridge of each coefficient; infinite for one that is 0.
+    given : numpy.ndarray, shape (n,)
+        The weight of each record.
+    folds : Folds
+    likelihood : Hazards
+        With the horizon of the risks; linear predictors are moved without one.
+    by_class, clusters
+        As in :meth:`Reference.of`.
+    """
+    used = np.isfinite(penalty)
+    X, penalty = fewer_columns(X[:, used], penalty[used])
+    times, sets = mean_times(folds, len(X)), RiskSets.of(y)
+    weights = (given * times)[None, sets.order]
+    tied = None
+    if likelihood.efron:
+        tied = Tied.of(sets, np.ones_like(weights), weights)
+    problem = PartialLikelihoods(X[sets.order], sets, weights, tied, penalty[None])
+    beta, back = minimise(problem).beta, np.argsort(sets.order)
+    fit = _Fit(problem, problem.linear(beta)[0, 0], given[sets.order])
+    inverse = fit.inverse
+    leverage = fit.leverage(inverse)[back]
+    if clusters is not None:
+        leverage = of_clusters(X, leverage, clusters)
+    # without a record of leverage h, a step is about 1 / (1 - h) times as long
+    longer = 1 / (1 - np.clip(leverage, 0, MAX_LEVERAGE))
+    influence = fit.residuals @ inverse * longer[sets.order, None]
+    eta = fit.eta
+    if likelihood.horizon is not None:
+        level, change = fit.baseline(likelihood.horizon, influence)
+        influence, eta = np.column_stack([influence, change]), eta + level
+        X = np.column_stack([X, np.ones(len(X))])
+    influence = influence[back][:, None]
+    if by_class is not None:
+        within_classes(influence, by_class, given, times)
+    exposure = fit.exposure[back]
+    return Reference(X, eta[back, None], influence, exposure, times, folds, likelihood)
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """The fit to all records, in the order of its risk sets.
+
+    Attributes
+    ----------
+    problem : PartialLikelihoods
+        Of a single fit.
+    eta, given : numpy.ndarray, shape (n,)
+        The linear predictors and the weights of the records.
+    """
+
+    problem: PartialLikelihoods
+    eta: Matrix
+    given: Matrix
+
+    @cached_property
+    def jumps(self) -> Jumps:
+        """The jumps of the cumulative hazard."""
+        return self.problem.jumps(self.eta[None])
+
+    @cached_property
+    def inverse(self) -> Matrix:
+        """The inverse information, 0 for what is not determined, (q, q)."""
+        free = self.problem.determined()
+        information = self.problem.hessian(self.eta[None, None])[0]
+        inner = inverted(free.T @ information @ free, np.zeros(free.shape[1]))
+        return np.asarray(free @ inner @ free.T)
+
+    @cached_property
+    def rate(self) -> Matrix:
+        """The hazard of each record, relative to the baseline, times its weight."""
+        eta = np.minimum(self.eta - self.jumps.shift, SMALL)
+        return np.asarray(self.given * np.exp(eta))
+
+    @cached_property
+    def moments(self) -> tuple[Matrix, Matrix, Matrix, Matrix]:
+        """Sums of weight / part² at each time, and the slopes of its jumps.
+
+        The second sum and slope are those times the share that has left before, which
+        the tied events are not exposed to: (k,), (k,), (q, k), (q, k).
+        """
+        sums, tied, square, once, twice = self.problem.moments(self.jumps)
+        if tied is None or once is None or twice is None:
+            none = np.zeros_like(square[0])
+            return square[0], none, square[0] * sums[0], none * sums[0]
+        return (
+            square[0],
+            once[0],
+            square[0] * sums[0] - once[0] * tied[0],
+            once[0] * sums[0] - twice[0] * tied[0],
+        )
+
+    def _met(self, jumps: Matrix, own: Matrix) -> Matrix:
+        """Return sums over the times at which each record is at risk, (…, n)."""
+        sets, made = self.problem.sets, self.problem.sets.earlier(jumps)
+        made[..., sets.dead] -= own[..., sets.since[sets.dead]]
+        return np.asarray(made)
+
+    @cached_property
+    def hazard(self) -> Matrix:
+        """The cumulative baseline hazard that each record meets, (n,)."""
+        own = self.jumps.own
+        size = self.jumps.size[0]
+        return self._met(size, np.zeros_like(size) if own is None else own[0])
+
+    @property
+    def exposure(self) -> Matrix:
+        """The expected number of events of each record, times its weight."""
+        return self.rate * self.hazard
+
+    @cached_property
+    def residuals(self) -> Matrix:
+        """The derivative of the score by the training weight of each record, (n, q)."""
+        problem, sets = self.problem, self.problem.sets
+        met = self._met(self.moments[2], self.moments[3])
+        made = (self.rate * met).T - problem.X * self.exposure[:, None]
+        dead, own = sets.dead, sets.since[sets.dead]
+        sums, tied = problem.moments(self.jumps)[:2]
+        mean = self.jumps.size[0] * sums[0]
+        if tied is not None and self.jumps.own is not None:
+            mean -= self.jumps.own[0] * tied[0]
+        mean = np.divide(mean, self.events, out=mean, where=self.events > 0)
+        made[dead] += self.given[dead, None] * (problem.X[dead] - mean.T[own])
+        return np.asarray(made)
+
+    @cached_property
+    def events(self) -> Matrix:
+        """The weight of the events at each time, (k,)."""
+        return np.asarray(self.problem.sets.of_dead(self.problem.weights)[0])
+
+    def leverage(self, inverse: Matrix) -> Matrix:
+        """Return the share of each record in the information, about its risk sets."""
+        met = self._met(self.moments[2], self.moments[3])
+        mean = np.divide(
+            met, self.hazard, out=np.zeros_like(met), where=self.hazard > 0
+        )
+        away = self.problem.X - mean.T
+        weight = self.problem.weights[0] / np.where(self.given > 0, self.given, 1.0)
+        squares = np.einsum("np,pq,nq->n", away, inverse, away)
+        return np.asarray(squares * self.exposure * weight)
+
+    def baseline(self, horizon: float, influence: Matrix) -> tuple[float, Matrix]:
+        """Return the log cumulative hazard at a horizon, and how weights change it.
+
+        Parameters
+        ----------
+        horizon : float
+        influence : numpy.ndarray, shape (n, q)
+            The change of the coefficients with the weight of each record.
+        """
+        sets, until = self.problem.sets, self.problem.sets.times <= horizon
+        square, once, slope, _ = self.moments
+        made = -self.rate * self._met(square * until, once * until)
+        jump = np.where(until, self.jumps.size[0], 0.0)
+        each = np.divide(jump, self.events, out=np.zeros_like(jump), where=jump > 0)
+        made[sets.dead] += self.given[sets.dead] * each[sets.since[sets.dead]]
+        made -= influence @ (slope @ until)
+        total = jump.sum()
+        if not total:
+            return -np.inf, np.zeros_like(made)
+        return float(np.log(total) - self.jumps.shift[0]), made / total
