@@ -197,26 +197,23 @@ class Hazards:
     ----------
     efron : bool
         Whether ties are treated as Efron does, or as Breslow.
-    horizon : float or None
-        The time by which risk is predicted; None if a prediction is a linear predictor.
     """
 
     efron: bool = True
-    horizon: float | None = None
 
     def link(self, mean: Floats) -> Floats:
-        """Return the linear predictor, or the logarithm of the cumulative hazard."""
-        if self.horizon is None:
-            return mean
+        """Return the linear predictor, and the logarithms of cumulative hazards."""
+        made = mean.copy()
         with np.errstate(divide="ignore"):  # a risk of 0 or 1 stays what it is
-            return np.asarray(np.log(-np.log1p(-mean)))
+            made[..., 1:] = np.log(-np.log1p(-mean[..., 1:]))
+        return made
 
     def mean(self, eta: Floats) -> Floats:
-        """Return the linear predictor, or the risk."""
-        if self.horizon is None:
-            return eta
+        """Return the linear predictor, and the risks."""
+        made = eta.copy()
         with np.errstate(over="ignore"):
-            return np.asarray(-np.expm1(-np.exp(eta)))
+            made[..., 1:] = -np.expm1(-np.exp(eta[..., 1:]))
+        return made
 
 
 ARRAYS = (

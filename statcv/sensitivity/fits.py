@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
@@ -38,15 +38,11 @@ class Sensitivity:
         The linear predictors of the fits.
     likelihood : Likelihood
         The likelihood that they maximise.
-    horizon : int or None
-        Which of several horizons the predictions are risks of; None if predictions are
-        linear predictors, or have no horizon.
     """
 
     setup: Setup
     linear: LinearFits
     likelihood: Likelihood
-    horizon: int | None = None
 
     @cached_property
     def fits(self) -> LinearFits:
@@ -118,17 +114,15 @@ class Sensitivity:
         clusters = strata.codes if strata is not None and strata.identifies else None
         if isinstance(self.likelihood, Hazards):
             X = np.asarray(rows.matrix(0))[:, :-1]  # the last is the constant's
-            centre, time = records.centre, self.horizon
+            centre = records.centre
             return cox_reference(
                 X - (X.mean(axis=0) if centre is None else centre),
                 records.y,
                 penalty[:-1],
                 given,
                 setup.folds,
-                replace(
-                    self.likelihood,
-                    horizon=None if time is None else records.horizons[time],
-                ),
+                self.likelihood,
+                records.horizons,
                 by_class,
                 clusters,
             )
@@ -200,8 +194,7 @@ class Sensitivity:
 
     def __getstate__(self) -> dict[str, Any]:
         """Omit what can be computed again."""
-        kept = ("setup", "fits", "likelihood", "horizon")
-        return {name: getattr(self, name) for name in kept}
+        return {name: getattr(self, name) for name in ("setup", "fits", "likelihood")}
 
     def _rows(self, numbers: Numbers, row: Numbers) -> BasisRows:
         """Return the matrices of some fits.

@@ -8,6 +8,7 @@ coefficients.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -42,6 +43,7 @@ def cox_reference(
     given: Matrix,
     folds: Folds,
     likelihood: Hazards,
+    horizons: Sequence[float],
     by_class: Numbers | None = None,
     clusters: Numbers | None = None,
 ) -> Reference:
@@ -59,7 +61,8 @@ def cox_reference(
         The weight of each record.
     folds : Folds
     likelihood : Hazards
-        With the horizon of the risks; linear predictors are moved without one.
+    horizons : sequence of float
+        The times of the risks, each of which has a linear predictor besides the first.
     by_class, clusters
         As in :meth:`Reference.of`.
     """
@@ -80,16 +83,17 @@ def cox_reference(
     # without a record of leverage h, a step is about 1 / (1 - h) times as long
     longer = 1 / (1 - np.clip(leverage, 0, MAX_LEVERAGE))
     influence = fit.residuals @ inverse * longer[sets.order, None]
-    eta = fit.eta
-    if likelihood.horizon is not None:
-        level, change = fit.baseline(likelihood.horizon, influence)
-        influence, eta = np.column_stack([influence, change]), eta + level
-        X = np.column_stack([X, np.ones(len(X))])
-    influence = influence[back][:, None]
+    # of the columns of X and a constant, whose coefficient is the log baseline hazard
+    every = np.zeros((len(X), 1 + len(horizons), X.shape[1] + 1))
+    every[..., :-1], levels = influence[:, None], [0.0]
+    for place, horizon in enumerate(horizons, 1):
+        level, every[:, place, -1] = fit.baseline(horizon, influence)
+        levels.append(level)
+    eta, every = fit.eta[back, None] + levels, every[back]
     if by_class is not None:
-        within_classes(influence, by_class, given, times)
-    exposure = fit.exposure[back]
-    return Reference(X, eta[back, None], influence, exposure, times, folds, likelihood)
+        within_classes(every, by_class, given, times)
+    X, exposure = np.column_stack([X, np.ones(len(X))]), fit.exposure[back]
+    return Reference(X, eta, every, exposure, times, folds, likelihood)
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,18 +29,17 @@ def records(seed=0, given=None):
 
 def reference_of(model, data, folds, horizon=HORIZON):
     given = np.ones(N) if data.weights is None else data.weights
-    likelihood = Hazards(model.ties == "efron", horizon)
+    likelihood = Hazards(model.ties == "efron")
     penalty = np.append(np.inf, model.ridge(data)[1:])
     rows = data.X - data.X.mean(axis=0)
-    return cox_reference(rows, data.y, penalty, given, folds, likelihood)
+    return cox_reference(rows, data.y, penalty, given, folds, likelihood, [horizon])
 
 
 def refitted(model, data, folds, change, column):
     """Return predictions of all records, as linear in the parameters, by refits."""
     given = np.ones(N) if data.weights is None else data.weights
     data = replace(data, weights=given * (1 + change))
-    predicted = model.fit_folds(data, folds).predict_all(N)[:, :, column]
-    return predicted if column == 0 else Hazards(horizon=1.0).link(predicted)
+    return Hazards().link(model.fit_folds(data, folds).predict_all(N))[:, :, column]
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -54,11 +53,11 @@ def test_weights_move_the_fit_to_all_records_as_refits_show(
     monkeypatch.setattr("statcv.sensitivity.hazards.MAX_LEVERAGE", 0.0)
     given = np.random.default_rng(3).uniform(0.3, 2.0, N) if weighted else None
     data, folds = records(given=given), Folds.leaving_out([[]])
-    for column, horizon in ((0, None), (1, HORIZON)):
-        reference = reference_of(model, data, folds, horizon)
+    reference = reference_of(model, data, folds)
+    for column in (0, 1):
         plain = refitted(model, data, folds, np.zeros(N), column)[0]
-        np.testing.assert_allclose(reference.eta[:, 0], plain, atol=1e-8)
-        found = reference.predictors(np.eye(N))[:, :, 0] - reference.eta[:, 0]
+        np.testing.assert_allclose(reference.eta[:, column], plain, atol=1e-8)
+        found = (reference.predictors(np.eye(N)) - reference.eta)[:, :, column]
         for record in range(0, N, 3):
             step = np.zeros(N)
             step[record] = STEP
@@ -71,14 +70,13 @@ def test_weights_move_the_fit_to_all_records_as_refits_show(
 @pytest.mark.parametrize("column", [0, 1])
 def test_a_longer_step_is_nearer_to_a_deletion(column, monkeypatch):
     data, folds, model = records(1), Folds.leaving_out([[]]), Cox()
-    horizon = (None, HORIZON)[column]
     plain = refitted(model, data, folds, np.zeros(N), column)[0]
     exact = [refitted(model, data, folds, -one, column)[0] - plain for one in np.eye(N)]
     errors = []
     for most in (0.8, 0.0):
         monkeypatch.setattr("statcv.sensitivity.hazards.MAX_LEVERAGE", most)
-        reference = reference_of(model, data, folds, horizon)
-        found = reference.predictors(-np.eye(N))[:, :, 0] - plain
+        reference = reference_of(model, data, folds)
+        found = reference.predictors(-np.eye(N))[:, :, column] - plain
         errors.append(np.linalg.norm(found - exact) / np.linalg.norm(exact))
     assert errors[0] < 0.1
     assert errors[0] < 0.6 * errors[1]
@@ -89,13 +87,13 @@ def test_a_longer_step_is_nearer_to_a_deletion(column, monkeypatch):
 def test_held_out_predictions_move_as_refits_show(column, k):
     data, model = records(2), Cox(C=2.0)
     folds = Folds.leaving_out(np.arange(N).reshape(k, -1))
-    reference = reference_of(model, data, folds, (None, HORIZON)[column])
+    reference = reference_of(model, data, folds)
     fit, row = np.repeat(np.arange(k), N // k), np.arange(N)
     plain = refitted(model, data, folds, np.zeros(N), column)[fit, row]
     for seed in range(5):
         change = 0.05 * (np.random.default_rng(seed).exponential(size=N) - 1)
         moved = refitted(model, data, folds, change, column)[fit, row] - plain
-        found = reference.shifts(change[None], fit, row)[0, :, 0]
+        found = reference.shifts(change[None], fit, row)[0, :, column]
         # ratios of information stand for the information of each training set
         least, low, high = (0.97, 0.85, 1.2) if k == N else (0.9, 0.6, 1.7)
         assert np.corrcoef(found, moved)[0, 1] > least
@@ -107,18 +105,19 @@ def test_a_class_whose_total_is_fixed_moves_nothing_as_a_whole():
     classes, given = (data.y > 0).astype(int), np.ones(N)
     rows, penalty = data.X - data.X.mean(axis=0), np.array([np.inf, 0, 0, 0])
     reference = cox_reference(
-        rows, data.y, penalty, given, folds, Hazards(horizon=HORIZON), classes
+        rows, data.y, penalty, given, folds, Hazards(), [HORIZON], classes
     )
     moved = reference.predictors(classes[None] * 1.0)
     assert np.abs(moved - reference.eta).max() < 1e-9
 
 
 def test_a_risk_of_0_does_not_move():
-    data, likelihood = records(), Hazards(horizon=0.5)
+    data, likelihood = records(), Hazards()
     reference = reference_of(Cox(), data, Folds.leaving_out([[]]), 0.5)
     moved = likelihood.mean(reference.predictors(np.eye(N)))
-    assert (moved == 0).all()
-    assert (likelihood.mean(likelihood.link(np.array([0.0, 1.0]))) == [0, 1]).all()
+    assert (moved[..., 1] == 0).all()
+    sure = np.array([[0.3, 0.0, 1.0]])
+    assert (likelihood.mean(likelihood.link(sure)) == sure).all()
 
 
 def test_clusters_share_their_leverage():
@@ -133,7 +132,8 @@ def test_clusters_share_their_leverage():
         np.ones(N // 2),
         folds,
         Hazards(efron=False),
+        [],
     )
-    found = cox_reference(*parts, Hazards(efron=False), clusters=clusters)
-    both = found.influence.reshape(N // 2, 2, -1).sum(axis=1)
-    np.testing.assert_allclose(both, alone.influence[:, 0], rtol=1e-6)
+    found = cox_reference(*parts, Hazards(efron=False), [], clusters=clusters)
+    both = found.influence[:, 0, :-1].reshape(N // 2, 2, -1).sum(axis=1)
+    np.testing.assert_allclose(both, alone.influence[:, 0, :-1], rtol=1e-6)

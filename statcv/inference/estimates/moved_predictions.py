@@ -72,7 +72,7 @@ class MovedPredictions:
 
     def _read(self, eta: Floats) -> Floats:
         made = self.reference.likelihood.mean(eta)
-        return np.asarray(made[..., 0] if made.shape[-1] == 1 else made)
+        return np.asarray(made[..., 0] if self.scores.predicted.ndim == 1 else made)
 
     def _by_split(self, every: Floats) -> Floats:
         """Average the predictions of the fits of each split."""
