@@ -139,7 +139,7 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_center": [],
     "footer_end": [],
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "glossary": []},
 }
 html_sidebars = {"index": []}
 html_math_renderer = "mathml"
