@@ -5,7 +5,8 @@
 
 Each page is opened at 1280 and at 390 pixels, light and dark. A finding is a serious
 violation of accessibility by axe-core, an error in the console, a page that scrolls
-sideways, a header of more than one line, or a link inside the site that leads nowhere.
+sideways, a header of more than one line, a page of one question that takes more than a
+screen and a half, or a link inside the site that leads nowhere.
 With the Tab key alone every link, button and field has to be reached and to show that
 it has the focus, the skip link has to lead into the page, and each menu and the search
 have to open, take the focus and give it back.
@@ -28,6 +29,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 WIDTHS = (1280, 390)
 SCHEMES = ("light", "dark")
 HEADER = 90  # pixels, more than one line of the header takes
+TALLEST = 1380  # pixels of a page of one question: a screen and a half, and a line
+SHORT = ("how-to/", "glossary", "fairness", "more-predictors", "stratified-exercises")
 AXE = """() => axe.run(document, {resultTypes: ['violations']}).then(
     r => r.violations.filter(v => ['serious', 'critical'].includes(v.impact))
         .map(v => [v.id, v.nodes.length, v.nodes[0].target.join(' ')]))"""
@@ -106,6 +109,12 @@ def findings_of(page: Page, axe: str, narrow: bool) -> list[str]:
     )
     if not narrow and (height or 0) > HEADER:
         found.append(f"header of {height:.0f} pixels")
+    if not narrow and urlsplit(page.url).path.lstrip("/").startswith(SHORT):
+        tall = page.evaluate(
+            "document.querySelector('article').getBoundingClientRect().height"
+        )
+        if tall > TALLEST:
+            found.append(f"an article of {tall:.0f} pixels")
     page.evaluate(axe)
     for name, count, target in page.evaluate(AXE):
         found.append(f"axe {name} ({count}): {target}")

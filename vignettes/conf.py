@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 from pathlib import Path
 
 from bs4 import BeautifulSoup
@@ -139,7 +140,7 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_center": [],
     "footer_end": [],
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "glossary": []},
 }
 html_sidebars = {"index": []}
 html_math_renderer = "mathml"
@@ -164,8 +165,10 @@ _NOT_MADE_BY_HAND = {
     "statcv.results.final.Equation",
     "statcv.results.final.FullModel",
     "statcv.results.final.PointScore",
+    "statcv.results.final.UpdatedModel",
     "statcv.results.final.WrittenModel",
     "statcv.results.result.CVResult",
+    "statcv.results.stability.Stability",
     "statcv.results.stratifier_bias.bias.StratifierBias",
     "statcv.results.summary.Summary",
     "statcv.folds.FoldPlan",
@@ -179,7 +182,7 @@ def _hide_signature(app, what, name, obj, options, signature, returned):
     return None
 
 
-# ---- what pages of the reference say once ----
+# ---- what pages of the reference say once, at their beginning ----
 
 SETUP = (
     ">>> import statcv as scv",
@@ -187,16 +190,38 @@ SETUP = (
     '>>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)',
 )
 
+SHARED = (
+    r"Confidence level of the intervals?\.",
+    r"Metric and way of combining, as in :meth:`estimate`\.",
+    r"Name of the metric; the headline metric unless given\.",
+    r"Number of processes and progress bar, as in :func:`statcv\.cv`\.",
+    r"As in :meth:`(?:estimate|null_distribution)`\.",
+    r"Number of bootstrap samples\.",
+    r"Outcome, 0 or 1 \(or bool\)\.",
+    r"(?:Any increasing function of the p|P)robability of 1\.",
+    r"Relative difference below which two scores tie\.",
+    r"Cluster labels, for the cluster sandwich estimator\.",
+    r"Axes to draw on; those of a new figure by default\.",
+    r"Seed for the folds and the dropped records\.",
+)
+NAME = r"^\w+(?:, \w+)*(?: : .*)?"
+SAID = re.compile(
+    rf"{NAME}\n {{4}}(?:{'|'.join(SHARED)})\n(?! )"
+    r"|^ax : matplotlib\.axes\.Axes, optional\n(?! )"
+    r"|^Returns\n-+\nmatplotlib\.axes\.Axes\n {4}The Axes\.\n",
+    re.MULTILINE,
+)
+
 
 def _say_once(app, what, name, obj, options, lines):
-    """Leave out the first lines of examples, and errors, which help() shows."""
+    """Leave out what help() shows: shared lines of examples and arguments, errors."""
     kept, section = [], ""
     for line, below in zip(lines, [*lines[1:], ""], strict=True):
         if below and set(below) == {"-"}:
             section = line
-        if section != "Raises" and line.strip() not in SETUP:
+        if section not in ("Raises", "Warns") and line.strip() not in SETUP:
             kept.append(line)
-    lines[:] = kept
+    lines[:] = SAID.sub("", "\n".join(kept)).split("\n")
 
 
 # ---- no more words than people read ----

@@ -27,7 +27,7 @@ class TrainingSet(Printed):
         The design matrix, with the intercept if the formula has one.
     y : numpy.ndarray, shape (n,)
         The outcome: 0/1 with 1 positive, class codes, numbers, or times to an event,
-        negative if censored (:func:`statcv.numeric.survival.signed_times`).
+        negative if censored (``statcv.numeric.survival``).
     kind : {"binary", "multiclass", "continuous", "survival"}
         The kind of outcome.
     n_classes : int
