@@ -221,8 +221,9 @@ class Metric(Printed):
         >>> accuracy([0, 0], read, threshold=0.7)
         1.0
         """
+        linear = "survival" in self.outcomes and self.horizon is None
         of_two = prediction.ndim == 1 and "continuous" not in self.outcomes
-        if self.rank and probabilities and of_two:
+        if self.rank and probabilities and of_two and not linear:
             return round_probabilities(prediction)
         if probabilities or self.reads in ("order", "numbers"):
             return prediction
