@@ -290,6 +290,26 @@ def test_a_missing_prediction_is_not_ranked_or_averaged(metric):
     np.testing.assert_array_equal(np.isnan(found), [False, True, False])
 
 
+@each_metric
+def test_weights_of_no_case_have_no_value(metric):
+    y, risk = data()
+    weights = np.array([np.ones(40), np.zeros(40), (y < 0).astype(float)])
+    found = metric.weighted(y, read(metric, risk[:1]), weights)
+    np.testing.assert_array_equal(np.isnan(found), [False, True, True])
+
+
+def test_infinite_linear_predictors_are_ranked():
+    y = [3, 3, -4, 5, 6]
+    assert harrell_c(y, [np.inf, np.inf, 0, 1, -np.inf]) == harrell_c(
+        y, [9, 9, 0, 1, -9]
+    )
+
+
+def test_small_linear_predictors_are_not_rounded_as_probabilities_are():
+    small = np.array([3e-13, 5e-13])
+    assert (survival_metrics()["harrell_c"].readable(small) == small).all()
+
+
 def test_a_risk_outside_of_0_and_1_is_none():
     y, risk = data()
     for metric in ALL[2:-1]:
