@@ -38,13 +38,10 @@ class AtHorizon:
     ----------
     measure : Measure
     horizon : float
-    of_order : bool
-        Whether predictions need not be probabilities.
     """
 
     measure: Measure
     horizon: float
-    of_order: bool = False
 
     def __call__(
         self,
@@ -56,7 +53,8 @@ class AtHorizon:
     ) -> Floats:
         """Return the metric; NaN without cases, controls or proper predictions."""
         known = Known(y, self.horizon, weights, censoring)
-        proper = ~np.isnan(x) if self.of_order else (x >= 0) & (x <= 1)
+        order = isinstance(self.measure, Area)
+        proper = ~np.isnan(x) if order else (x >= 0) & (x <= 1)
         with np.errstate(all="ignore"):
             found = self.measure.value(known, x, threshold)
         usable = known.both & proper.all(axis=1) & np.isfinite(found)
