@@ -207,7 +207,6 @@ class Recalibration:
     def value(self, known: Known, x: Floats, cut: Cut) -> Floats:
         """Return the coefficient; NaN if the classes are separated."""
         found = self._fit(known, x)[int(self.slope)]
-        found = np.where(((x > 0) & (x < 1)).all(axis=1), found, np.nan)
         if not self.slope:
             return found
         ranks = with_ties(x)
