@@ -68,6 +68,7 @@ leave_pair_out, montecarlo, bootstrap, or a column of fold numbers
 --rebalance HOW: even out training sets: subsample, weight, upsample, all or bag
 --repeats N: number of draws of the folds, or of dropped records (1; 20 for rloocv)
 --positive LEVEL: the positive class (the second)
+--horizon TIMES: by which the risk is predicted, for "Surv(time, status) ~ x"
 --na-action (drop|raise|pass)=drop: treatment of rows with missing values (drop)
 --seed N: seed of the random numbers
 """
