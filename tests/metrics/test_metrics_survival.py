@@ -282,11 +282,12 @@ def test_without_records_there_is_no_value(metric):
     assert np.isnan(metric.function([], read(metric, np.empty(0))))
 
 
+@pytest.mark.parametrize("n", [40, 2500])
 @each_metric
-def test_a_missing_prediction_is_not_ranked_or_averaged(metric):
-    y, risk = data()
+def test_a_missing_prediction_is_not_ranked_or_averaged(metric, n):
+    y, risk = data(n)
     risk[1, 3] = np.nan
-    found = metric.weighted(y, read(metric, risk), np.ones((1, 40)))
+    found = metric.weighted(y, read(metric, risk), np.ones((1, n)))
     np.testing.assert_array_equal(np.isnan(found), [False, True, False])
 
 

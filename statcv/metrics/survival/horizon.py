@@ -54,9 +54,9 @@ class AtHorizon:
         """Return the metric; NaN without cases, controls or proper predictions."""
         known = Known(y, self.horizon, weights, censoring)
         order = isinstance(self.measure, Area)
-        proper = ~np.isnan(x) if order else (x >= 0) & (x <= 1)
+        proper = np.isfinite(x) if order else (x >= 0) & (x <= 1)
         with np.errstate(all="ignore"):
-            found = self.measure.value(known, x, threshold)
+            found = self.measure.value(known, np.where(proper, x, 0.0), threshold)
         usable = known.both & proper.all(axis=1) & np.isfinite(found)
         return np.where(usable, found, np.nan)
 
