@@ -256,7 +256,10 @@ def _optimum(problem: PartialLikelihoods, start: _Whole | None) -> Optimum:
     if start is None or not problem.size[1]:
         return _from_zero(problem)
     beta = np.tile(start.beta, (len(problem.weights), 1))
-    eta, reach = problem.linear(beta), float(np.abs(problem.X).sum(axis=-1).max())
+    eta, reach = (
+        problem.linear(beta),
+        float(np.abs(problem.X).sum(axis=-1).max()) or 1.0,
+    )
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         beta, sure, _ = approach(
             _Steps(problem),
