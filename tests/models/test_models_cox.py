@@ -294,3 +294,22 @@ def test_a_model_without_predictors_predicts_the_baseline_for_all(model, sign):
     np.testing.assert_allclose(found.predict_all(30), sign * baseline)
     alone = model.fit(folds.training_set(records, 1))
     np.testing.assert_allclose(alone.predict(records.X), sign * baseline[1])
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_few_records_of_any_kind_have_fits_or_flags(seed):
+    rng = np.random.default_rng(seed)
+    n, p = int(rng.integers(3, 20)), int(rng.choice([0, 1, 3, 25]))
+    X = rng.normal(size=(n, p))
+    X[:, :1] = X[:, :1] > 0
+    time = np.ceil(3 * rng.exponential(size=n))
+    y = signed_times(time, rng.uniform(size=n) < rng.choice([0.1, 0.5, 1.0]))
+    model = Cox(C=rng.choice([None, 1.0]), ties=str(rng.choice(["efron", "breslow"])))
+    folds = Folds.of_times(samples_of(n, 10, seed))
+    fitted = model.fit_folds(records_of(X, y), folds)
+    predicted = fitted.predict_all(n)
+    assert np.isfinite(predicted).all()
+    assert (predicted[..., 1:] >= 0).all()
+    assert (predicted[..., 1:] <= 1).all()
+    events = [(y[folds.train(fit, n)] > 0).any() for fit in range(10)]
+    assert fitted.converged.tolist() == events
