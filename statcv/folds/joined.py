@@ -17,7 +17,7 @@ from statcv.folds.ragged import Ragged
 from statcv.folds.response import Response
 from statcv.folds.schemes.table import SCHEMES
 from statcv.folds.strata.clusters import Strata
-from statcv.folds.strata.joined import joined_strata
+from statcv.folds.strata.read_back import joined_strata
 from statcv.folds.strata.resolve import HashCut, QuantileCut
 from statcv.words import plural
 

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from statcv.report.clusters import Clusters
-from statcv.report.external import OF_VALIDATION, of_others, of_validated
+from statcv.report.estimates import Clusters
 from statcv.report.facts import (
+    OF_VALIDATION,
     headline,
     is_given,
     lists_coefficients,
     missing,
+    of_others,
+    of_validated,
     positives,
     resampling,
     sentence_parts,

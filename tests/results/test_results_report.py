@@ -16,7 +16,7 @@ from report_page import Page
 import statcv as scv
 from statcv.errors import ArgumentError, ArgumentTypeError
 from statcv.report import page, parts
-from statcv.report.drawing import draw, inline_svg
+from statcv.report.page import draw, inline_svg
 from statcv.results.result import CVResult
 
 ROOT = Path(__file__).parents[2]
