@@ -17,7 +17,6 @@ from statcv.folds.rebalance.bagging import bags
 from statcv.folds.rebalance.nearest_mean import nearest_mean
 from statcv.folds.rebalance.weighting import (
     ClassWeights,
-    Weighting,
     class_weights,
     tilting,
 )
@@ -175,29 +174,20 @@ def _admitted(plan: FoldPlan, how: str) -> Response:
 
 
 def _by_mean(plan: FoldPlan, response: Response, how: str) -> FoldPlan:
+    made: dict[str, Any]
     if how == "weight":
-        tilted: Weighting = tilting(response.values, plan.tests, plan.kept_out)
+        made = {"weighting": tilting(response.values, plan.tests, plan.kept_out)}
         said = (
             "training records weighted until each training mean is the mean of all "
             "(exponential tilting)"
         )
-        return replace(
-            plan,
-            weighting=tilted,
-            rebalance=how,
-            sentence=f"{plan.sentence}, {said}",
+    else:
+        made = {"dropped": nearest_mean(response.values, plan.tests, plan.kept_out)}
+        said = (
+            "and the record dropped whose removal brings the training mean closest to "
+            "the mean of all"
         )
-    dropped = nearest_mean(response.values, plan.tests, plan.kept_out)
-    said = (
-        "and the record dropped whose removal brings the training mean closest to "
-        "the mean of all"
-    )
-    return replace(
-        plan,
-        dropped=dropped,
-        rebalance=how,
-        sentence=f"{plan.sentence}, {said}",
-    )
+    return replace(plan, **made, rebalance=how, sentence=f"{plan.sentence}, {said}")
 
 
 def _weighted(plan: FoldPlan, response: Response) -> FoldPlan:
@@ -207,13 +197,7 @@ def _weighted(plan: FoldPlan, response: Response) -> FoldPlan:
         totals = np.bincount(response.codes, minlength=response.classes)
         weights = ClassWeights(response.codes, totals / training)
     else:
-        weights = class_weights(
-            response.codes,
-            response.classes,
-            plan.tests,
-            plan.kept_out,
-            response.levels,
-        )
+        weights = class_weights(response.codes, training, response.levels)
     return replace(
         plan,
         weighting=weights,
