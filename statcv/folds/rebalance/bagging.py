@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from statcv.errors import SchemeError
 from statcv.folds.ragged import Ragged
-from statcv.folds.rebalance.subsample import (
-    MOST,
-    Codes,
-    Table,
-    least_counts,
-    training_counts,
-    training_rows,
-)
+from statcv.folds.rebalance.subsample import MOST, Table, TrainingSets
 from statcv.words import plural
 
 
 def bags(
-    codes: Codes,
-    classes: int,
-    tests: Ragged,
-    out: Ragged,
+    sets: TrainingSets,
     rng: np.random.Generator,
     n_bags: int = 10,
-    levels: Sequence[object] = (),
     totals: Table | None = None,
 ) -> tuple[Ragged, Ragged, Table]:
     """Draw bags of equal class totals from each training set (Breiman 1996).
@@ -36,8 +23,8 @@ def bags(
 
     Parameters
     ----------
-    codes, classes, tests, out, rng, levels, totals
-        As for :func:`subsample`.
+    sets, rng, totals
+        As for :func:`statcv.folds.rebalance.subsample.subsample`.
     n_bags : int
         Number of bags of each split.
 
@@ -59,26 +46,25 @@ def bags(
     --------
     >>> import numpy as np
     >>> codes, tests = np.array([0, 0, 1, 1]), Ragged.of([[0, 2], [1, 3]])
-    >>> rng = np.random.default_rng(1)
-    >>> drops, copies, fits = bags(codes, 2, tests, Ragged.empty(2), rng, n_bags=3)
+    >>> sets = TrainingSets(codes, 2, tests, Ragged.empty(2))
+    >>> drops, copies, fits = bags(sets, np.random.default_rng(1), n_bags=3)
     >>> len(drops), len(copies), fits.tolist()
     (6, 6, [3, 3])
     """
-    counts = training_counts(codes, classes, tests, out)
-    least = least_counts(counts, codes, levels)
+    counts, splits, least = sets.counts, len(sets.tests), sets.least
     least = least if totals is None else totals
     missed = (counts * np.exp(-least / np.maximum(counts, 1))).sum()
     if 2 * n_bags * missed > MOST:
         raise SchemeError(
-            f"{n_bags} bags of each of {plural(len(tests), 'split')} would list "
+            f"{n_bags} bags of each of {plural(splits, 'split')} would list "
             f"{2 * n_bags * missed:.2g} records; use fewer folds or bags."
         )
     drops, copies = [], []
-    for split in range(len(tests)):
-        rows = training_rows(codes, tests, out, split)
+    for split in range(splits):
+        rows = sets.rows(split)
         drawn = []
         for c in np.flatnonzero(least):
-            pool = np.flatnonzero(codes[rows] == c)
+            pool = np.flatnonzero(sets.codes[rows] == c)
             drawn.append(pool[rng.integers(len(pool), size=(n_bags, least[c]))])
         cells = np.hstack(drawn) + np.arange(n_bags)[:, None] * len(rows)
         times = np.bincount(cells.ravel(), minlength=n_bags * len(rows))
@@ -87,5 +73,5 @@ def bags(
         drops.append(Ragged.split(every[times == 0], (times == 0).sum(axis=1)))
         twice = np.repeat(every.ravel(), again.ravel())
         copies.append(Ragged.split(twice, again.sum(axis=1)))
-    fits = np.full(len(tests), n_bags, dtype=np.int64)
+    fits = np.full(splits, n_bags, dtype=np.int64)
     return Ragged.joined(drops), Ragged.joined(copies), fits

@@ -107,34 +107,31 @@ def balance(plan: FoldPlan, how: str | Bags, seed: int) -> FoldPlan:
     response = _admitted(plan, name)
     if not response.by_class:
         return _by_mean(plan, response, name)
-    codes, classes, levels = response.codes, response.classes, response.levels
     if how == "weight":
         return _weighted(plan, response)
+    every = draw.TrainingSets(
+        response.codes, response.classes, plan.tests, plan.kept_out, response.levels
+    )
     if how == "all":
-        dropped, fits = draw.all_subsamples(
-            codes, classes, plan.tests, plan.kept_out, levels=levels
-        )
+        dropped, fits = draw.all_subsamples(every)
         return _with_fits(plan, name, dropped, Ragged.empty(len(dropped)), fits)
-    training, _ = plan.counts(codes, classes)
-    least, most = training.min(axis=0), training.max(axis=0)
-    del training
+    least, most = every.counts.min(axis=0), every.counts.max(axis=0)
     parts: list[tuple[Ragged, Ragged, NDArray[np.int64]]] = []
     for repeat in range(plan.repeats):
         stream = np.random.SeedSequence(seed, spawn_key=(PLAN, repeat, 1))
         rng = np.random.default_rng(stream)
         first, last = plan.fits.first_split[repeat], plan.fits.first_split[repeat + 1]
-        lists = (plan.tests.part(first, last), plan.kept_out.part(first, last))
-        strata = None if plan.strata is None else plan.strata.codes
+        tests, out = plan.tests.part(first, last), plan.kept_out.part(first, last)
+        sets = replace(every, tests=tests, out=out)
         none = Ragged.empty(last - first)
         ones = np.ones(last - first, dtype=np.int64)
         if how == "subsample":
-            drops = draw.subsample(codes, classes, *lists, rng, strata, levels, least)
-            parts.append((drops, none, ones))
+            strata = None if plan.strata is None else plan.strata.codes
+            parts.append((draw.subsample(sets, rng, strata, least), none, ones))
         elif how == "upsample":
-            copies = draw.upsample(codes, classes, *lists, rng, levels, most)
-            parts.append((none, copies, ones))
+            parts.append((none, draw.upsample(sets, rng, most), ones))
         elif isinstance(how, Bags):
-            parts.append(bags(codes, classes, *lists, rng, how.count, levels, least))
+            parts.append(bags(sets, rng, how.count, least))
     return _with_fits(
         plan,
         name,
