@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from statcv.errors import SchemeError
 from statcv.folds.ragged import Ragged
-from statcv.folds.rebalance import bagging
-from statcv.folds.rebalance.bagging import bags
+from statcv.folds.rebalance import subsample as drawing
 from statcv.folds.rebalance.clusters import _kind_by_kind, _one_by_one
 from statcv.folds.rebalance.draw_evenly import draw_evenly
 from statcv.folds.rebalance.nearest_mean import nearest_mean
 from statcv.folds.rebalance.subsample import (
     TrainingSets,
     all_subsamples,
+    bags,
     subsample,
     upsample,
 )
@@ -366,9 +366,9 @@ def test_bags_that_exceed_the_memory_raise_before_they_are_drawn(monkeypatch):
     given = codes.astype(int), 2, tests, Ragged.empty(4)
     drops, copies, _ = bags(TrainingSets(*given), rng, n_bags=50)
     listed = len(drops.values) + len(copies.values)
-    monkeypatch.setattr(bagging, "MOST", 1.3 * listed)
+    monkeypatch.setattr(drawing, "MOST", 1.3 * listed)
     assert len(bags(TrainingSets(*given), rng, n_bags=50)[0]) == 200
-    monkeypatch.setattr(bagging, "MOST", listed / 1.3)
+    monkeypatch.setattr(drawing, "MOST", listed / 1.3)
     with pytest.raises(SchemeError, match="use fewer folds or bags"):
         bags(TrainingSets(*given), rng, n_bags=50)
 

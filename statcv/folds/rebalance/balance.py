@@ -13,7 +13,6 @@ from statcv.errors import ArgumentError, SchemeError, suggestion
 from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance import subsample as draw
-from statcv.folds.rebalance.bagging import bags
 from statcv.folds.rebalance.nearest_mean import nearest_mean
 from statcv.folds.rebalance.weighting import (
     ClassWeights,
@@ -131,7 +130,7 @@ def balance(plan: FoldPlan, how: str | Bags, seed: int) -> FoldPlan:
         elif how == "upsample":
             parts.append((none, draw.upsample(sets, rng, most), ones))
         elif isinstance(how, Bags):
-            parts.append(bags(sets, rng, how.count, least))
+            parts.append(draw.bags(sets, rng, how.count, least))
     return _with_fits(
         plan,
         name,
