@@ -108,7 +108,7 @@ def balance(plan: FoldPlan, how: str | Bags, seed: int) -> FoldPlan:
         return _by_mean(plan, response, name)
     if how == "weight":
         return _weighted(plan, response)
-    every = draw.TrainingSets(
+    every = draw.UnequalSets(
         response.codes, response.classes, plan.tests, plan.kept_out, response.levels
     )
     if how == "all":

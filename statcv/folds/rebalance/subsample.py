@@ -30,7 +30,7 @@ MOST = 1_000_000_000  # record numbers that lists may hold in all
 
 
 @dataclass(frozen=True, eq=False)
-class TrainingSets:
+class UnequalSets:
     """The training sets of all splits, which are to be made alike.
 
     Attributes
@@ -48,7 +48,7 @@ class TrainingSets:
     --------
     >>> import numpy as np
     >>> codes, tests = np.array([0, 0, 1, 1, 1]), Ragged.of([[0, 2], [1, 3, 4]])
-    >>> TrainingSets(codes, 2, tests, Ragged.empty(2)).counts.tolist()
+    >>> UnequalSets(codes, 2, tests, Ragged.empty(2)).counts.tolist()
     [[1, 2], [1, 1]]
     """
 
@@ -89,7 +89,7 @@ class TrainingSets:
 
 
 def subsample(
-    sets: TrainingSets,
+    sets: UnequalSets,
     rng: np.random.Generator,
     strata: Codes | None = None,
     totals: Table | None = None,
@@ -102,7 +102,7 @@ def subsample(
 
     Parameters
     ----------
-    sets : TrainingSets
+    sets : UnequalSets
     rng : numpy.random.Generator
     strata : numpy.ndarray of int, shape (n,), optional
         The stratum of each record, from 0. Whole strata are dropped while they fit,
@@ -125,7 +125,7 @@ def subsample(
     --------
     >>> import numpy as np
     >>> codes, tests = np.array([0, 0, 1, 1]), Ragged.of([[0], [1], [2], [3]])
-    >>> sets = TrainingSets(codes, 2, tests, Ragged.empty(4))
+    >>> sets = UnequalSets(codes, 2, tests, Ragged.empty(4))
     >>> drops = subsample(sets, np.random.default_rng(1))
     >>> sorted(drops.values.tolist()), codes[drops.values].tolist()
     ([0, 1, 2, 3], [1, 1, 0, 0])
@@ -146,7 +146,7 @@ def subsample(
 
 
 def upsample(
-    sets: TrainingSets, rng: np.random.Generator, totals: Table | None = None
+    sets: UnequalSets, rng: np.random.Generator, totals: Table | None = None
 ) -> Ragged:
     """Choose training records to use again so that all training sets have equal totals.
 
@@ -173,7 +173,7 @@ def upsample(
     --------
     >>> import numpy as np
     >>> codes, tests = np.array([0, 0, 1, 1]), Ragged.of([[0], [1], [2], [3]])
-    >>> sets = TrainingSets(codes, 2, tests, Ragged.empty(4))
+    >>> sets = UnequalSets(codes, 2, tests, Ragged.empty(4))
     >>> upsample(sets, np.random.default_rng(1)).values
     array([1, 0, 3, 2], dtype=int32)
     """
@@ -191,12 +191,12 @@ def upsample(
     return _lists(np.concatenate(copied), sizes, n)
 
 
-def all_subsamples(sets: TrainingSets, limit: int = 1_000_000) -> tuple[Ragged, Table]:
+def all_subsamples(sets: UnequalSets, limit: int = 1_000_000) -> tuple[Ragged, Table]:
     """List every choice of records that :func:`subsample` may drop.
 
     Parameters
     ----------
-    sets : TrainingSets
+    sets : UnequalSets
     limit : int
         Largest number of fits that is allowed.
 
@@ -217,7 +217,7 @@ def all_subsamples(sets: TrainingSets, limit: int = 1_000_000) -> tuple[Ragged, 
     --------
     >>> import numpy as np
     >>> codes, tests = np.array([0, 0, 1, 1]), Ragged.of([[0], [1], [2], [3]])
-    >>> sets = TrainingSets(codes, 2, tests, Ragged.empty(4))
+    >>> sets = UnequalSets(codes, 2, tests, Ragged.empty(4))
     >>> drops, fits = all_subsamples(sets)
     >>> fits, drops.values
     (array([2, 2, 2, 2]), array([2, 3, 2, 3, 0, 1, 0, 1], dtype=int32))
@@ -294,7 +294,7 @@ def _lists(pairs: Table, sizes: Table, n: int) -> Ragged:
 
 
 def bags(
-    sets: TrainingSets,
+    sets: UnequalSets,
     rng: np.random.Generator,
     n_bags: int = 10,
     totals: Table | None = None,
@@ -329,7 +329,7 @@ def bags(
     --------
     >>> import numpy as np
     >>> codes, tests = np.array([0, 0, 1, 1]), Ragged.of([[0, 2], [1, 3]])
-    >>> sets = TrainingSets(codes, 2, tests, Ragged.empty(2))
+    >>> sets = UnequalSets(codes, 2, tests, Ragged.empty(2))
     >>> drops, copies, fits = bags(sets, np.random.default_rng(1), n_bags=3)
     >>> len(drops), len(copies), fits.tolist()
     (6, 6, [3, 3])
