@@ -12,8 +12,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import DataError, SchemeError
+from statcv.folds.strata.by_hash import HashCut
+from statcv.folds.strata.by_quantile import QuantileCut
 from statcv.folds.strata.clusters import Strata
-from statcv.folds.strata.resolve import HashCut, QuantileCut
 from statcv.folds.strata.stratifier import Codes, Cut
 from statcv.folds.strata.thresholds import Thresholds, as_number, between, intervals
 
