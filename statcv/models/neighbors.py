@@ -83,7 +83,9 @@ class Neighbors(Constructed):
 
     def check(self, kind: str) -> None:
         """Raise ModelError for an outcome that cannot be averaged."""
-        refuse_kind("a model of neighbours", kind, ("binary", "multiclass", "continuous"))
+        refuse_kind(
+            "a model of neighbours", kind, ("binary", "multiclass", "continuous")
+        )
 
     def fit(self, training: TrainingSet) -> NeighborsFit:
         """Fit the training set."""

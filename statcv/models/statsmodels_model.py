@@ -168,9 +168,7 @@ class Statsmodels:
     def check(self, kind: str) -> None:
         """Raise ModelError if the model clearly does not fit the outcome."""
         name = self.family.__name__
-        refuse_kind(
-            f"statsmodels {name}", kind, ("binary", "multiclass", "continuous")
-        )
+        refuse_kind(f"statsmodels {name}", kind, ("binary", "multiclass", "continuous"))
         if name in ("Logit", "Probit") and kind != "binary":
             raise ModelError(f"statsmodels {name} needs an outcome of two classes.")
         if name == "MNLogit" and kind == "continuous":
