@@ -1,7 +1,8 @@
 """The choice of terms in all training sets together.
 
 In every round each training set asks for the criteria of the sets that differ from its
-own by one term. All of these fits are made side by side, from the fit without the step.
+own by one term. The fits of those that may be the best are made side by side, from the
+fit without the step.
 """
 
 from __future__ import annotations
@@ -15,15 +16,13 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.fits import FoldFits
-from statcv.models.selection.terms import addable, droppable
+from statcv.models.selection.bounds import ROUNDING, Pairs, least_criteria
 from statcv.models.selection.training import Numbers, Sets
 from statcv.models.selection.wald import eliminated
 from statcv.numeric.logistic import expit
 
 STEPS = 12  # largest number of Newton's steps from a fit to one term more or less
 SETTLED = 1e-7  # gain in log-likelihood of a step after which there is none to speak of
-
-Pairs = list[tuple[int, int]]  # a training set and a set of terms each
 
 
 def chosen_sets(sets: Sets) -> list[int]:
@@ -38,21 +37,22 @@ def chosen_sets(sets: Sets) -> list[int]:
     found = [sets.forced] * len(sets) if forward else [*sets.upper]
     live = list(range(len(found)))
     start = np.zeros((len(found), sets.records.X.shape[1] + 1))
-    values, betas = _criteria(sets, list(zip(live, found, strict=True)), start)
-    least = values.tolist()
+    least, betas = _criteria(sets, list(zip(live, found, strict=True)), start)
     for fold in live:
         start[fold, sets.columns(found[fold])] = betas[fold]
     while live:
-        pairs = [(f, to) for f in live for to in _moves(sets, f, found[f])]
-        values, betas = _criteria(sets, pairs, start)
+        pairs = [(f, to) for f in live for to in sets.moves(f, found[f])]
+        values, betas = _best(sets, pairs, found, start, least)
         moves = defaultdict[int, list[int]](list)
         for number, (fold, _) in enumerate(pairs):
             moves[fold].append(number)
         moved = []
         for fold, own in moves.items():
-            size = sets.size(found[fold], fold)
             # terms without a parameter, as of an empty level, go first
-            idle = [i for i in own if pairs[i][1] < found[fold]]
+            idle = [
+                i for i in own if fold in sets.lacking and pairs[i][1] < found[fold]
+            ]
+            size = sets.size(found[fold], fold)
             idle = [i for i in idle if sets.size(pairs[i][1], fold) == size]
             best = idle[-1] if idle else min(own, key=values.__getitem__)
             if idle or values[best] < least[fold]:
@@ -73,14 +73,25 @@ def fitted_sets(sets: Sets) -> Iterator[tuple[Numbers, Numbers, FoldFits]]:
         yield some, columns, sets.fit(columns, some)
 
 
-def _moves(sets: Sets, fold: int, here: int) -> list[int]:
-    terms, direction = sets.rule.terms, sets.rule.direction
-    made = []
-    if direction != "forward":
-        made += [here ^ 1 << i for i in droppable(here, sets.forced, terms)]
-    if direction != "backward":
-        made += [here | 1 << i for i in addable(here, sets.upper[fold], terms)]
-    return made
+def _best(
+    sets: Sets, pairs: Pairs, found: list[int], start: Matrix, least: Matrix
+) -> tuple[Matrix, list[Matrix]]:
+    """Return criterion and coefficients of pairs, infinite for what is not the best."""
+    folds = np.array([fold for fold, _ in pairs], dtype=np.intp)
+    bounds = least_criteria(sets, pairs, found, start)
+    values, betas = np.full(len(pairs), np.inf), [np.zeros(0)] * len(pairs)
+    limit = least.copy()
+    likely = np.full(len(limit), np.inf)
+    np.minimum.at(likely, folds, bounds)
+    wanted = bounds <= likely[folds]
+    for _ in range(2):  # what is likely the best, and what may be better than that
+        some = np.flatnonzero(wanted & (bounds < limit[folds]))
+        values[some], made = _criteria(sets, [pairs[i] for i in some], start)
+        for i, beta in zip(some.tolist(), made, strict=True):
+            betas[i] = beta
+        np.minimum.at(limit, folds, values + ROUNDING)
+        wanted = np.isinf(values)
+    return values, betas
 
 
 def _criteria(sets: Sets, pairs: Pairs, start: Matrix) -> tuple[Matrix, list[Matrix]]:
@@ -96,6 +107,8 @@ def _criteria(sets: Sets, pairs: Pairs, start: Matrix) -> tuple[Matrix, list[Mat
         columns, some = sets.columns(one), np.array([pairs[i][0] for i in numbers])
         made = sets.fit(columns, some).coefficients
         deviance[numbers] = sets.deviance(sets.linear(columns, some, made), some)
+        for i, beta in zip(numbers, made, strict=True):
+            betas[i] = beta[: len(columns)]  # with several classes, none starts there
     sizes = np.array([sets.size(one, fold) for fold, one in pairs])
     folds = np.array([fold for fold, _ in pairs], dtype=np.intp)
     return deviance + sets.price[folds] * sizes, betas
@@ -106,23 +119,19 @@ def _side_by_side(
 ) -> None:
     """Fit all pairs together, in place, by Newton's steps.
 
-    Each fit has rows of its own columns, and of zeros up to the largest number of them.
     Those that do not settle, as under separation, are left.
     """
     left = [i for i, (fold, _) in enumerate(pairs) if fold not in sets.lacking]
     left.sort(key=lambda i: len(betas[i]))
-    n, p = sets.records.X.shape
+    n = len(sets.records.X)
     step = max(1, CELLS // (n * max(map(len, betas), default=1)))
     for begin in range(0, len(left), step):
         some = left[begin : begin + step]
         folds = np.array([pairs[i][0] for i in some])
-        place = np.full((len(some), len(betas[some[-1]])), p)
-        for row, i in enumerate(some):
-            place[row, : len(betas[i])] = sets.columns(pairs[i][1])
-        at = np.zeros_like(folds) if sets.matrices is None else folds
-        rows, begun = sets.padded[at[:, None], place], start[folds[:, None], place]
+        columns = [sets.columns(pairs[i][1]) for i in some]
+        rows, begun, idle = sets.side_by_side(folds, columns, start)
         with np.errstate(over="ignore", invalid="ignore"):
-            eta, done = _newton(sets, rows, begun, folds, place == p)
+            eta, done = _newton(sets, rows, begun, folds, idle)
             found = sets.deviance(eta[..., None], folds)
         for row in np.flatnonzero(done).tolist():
             deviance[some[row]] = found[row]
