@@ -23,20 +23,21 @@ from statcv.numeric.logistic import expit
 
 STEPS = 12  # largest number of Newton's steps from a fit to one term more or less
 SETTLED = 1e-7  # gain in log-likelihood of a step after which there is none to speak of
+FARTHEST = 15.0  # log-odds beyond which a step of a separated fit gains less than that
 
 
-def chosen_sets(sets: Sets) -> list[int]:
-    """Return the set of terms that each training set chooses."""
+def chosen_sets(sets: Sets) -> tuple[list[int], Matrix]:
+    """Return the set of terms that each training set chooses, and coefficients near."""
     sets.check_size()
     direction = sets.rule.direction
+    start = np.zeros((len(sets), sets.records.X.shape[1] + 1))
     if not direction:
-        return sets.upper
+        return sets.upper, start
     if sets.rule.by == "p":
-        return eliminated(sets)
+        return eliminated(sets), start
     forward = direction == "forward"
     found = [sets.forced] * len(sets) if forward else [*sets.upper]
     live = list(range(len(found)))
-    start = np.zeros((len(found), sets.records.X.shape[1] + 1))
     least, betas = _criteria(sets, list(zip(live, found, strict=True)), start)
     for fold in live:
         start[fold, sets.columns(found[fold])] = betas[fold]
@@ -61,16 +62,29 @@ def chosen_sets(sets: Sets) -> list[int]:
                 start[fold, sets.columns(found[fold])] = betas[best]
                 moved.append(fold)
         live = moved
-    return found
+    return found, start
 
 
 def fitted_sets(sets: Sets) -> Iterator[tuple[Numbers, Numbers, FoldFits]]:
     """Yield the fits of what is chosen: the folds, their columns, and the fits."""
-    chosen = chosen_sets(sets)
+    chosen, start = chosen_sets(sets)
+    pairs, sure = list(enumerate(chosen)), np.full(len(chosen), np.nan)
+    for _ in range(2 if sets.free == 1 else 0):  # from where a step is exact
+        sure[:] = np.nan
+        betas = [np.zeros(len(sets.columns(one))) for one in chosen]
+        _side_by_side(sets, pairs, start, sure, betas)
+        for fold, beta in enumerate(betas):
+            start[fold, sets.columns(chosen[fold])] = beta
     for one in dict.fromkeys(chosen):
         some = np.flatnonzero([other == one for other in chosen])
-        columns = sets.columns(one)
-        yield some, columns, sets.fit(columns, some)
+        columns, alone = sets.columns(one), some[np.isnan(sure[some])]
+        if len(alone):
+            yield alone, columns, sets.fit(columns, alone)
+        done = some[~np.isnan(sure[some])]
+        if len(done):
+            yes = np.ones(len(done), dtype=bool)
+            beta = start[np.ix_(done, columns)]
+            yield done, columns, FoldFits(beta, yes, ~yes, ~yes)
 
 
 def _best(
@@ -133,6 +147,8 @@ def _side_by_side(
         with np.errstate(over="ignore", invalid="ignore"):
             eta, done = _newton(sets, rows, begun, folds, idle)
             found = sets.deviance(eta[..., None], folds)
+        # fits of separated classes settle as well, where all records are as predicted
+        done &= sets.is_gaussian | (np.abs(eta).max(axis=1) < FARTHEST)
         for row in np.flatnonzero(done).tolist():
             deviance[some[row]] = found[row]
             betas[some[row]] = begun[row, : len(betas[some[row]])]
@@ -161,7 +177,8 @@ def _newton(
         eta[live] += np.matmul(move[:, None], some)[:, 0]
         # Newton's steps square the error; least squares need one, and one for rounding
         gain = (move * gradient[:, :, 0]).sum(axis=1)
-        settled = np.full(len(gain), step > 0) if gaussian else gain < SETTLED
+        size = (own * (y[live] - mean) ** 2).sum(axis=1) * step if gaussian else 1.0
+        settled = gain < SETTLED * size
         done[live[settled]] = True
         if settled.all():
             break
