@@ -98,6 +98,18 @@ def test_cv_prints_the_summary(run: Run, spector: pd.DataFrame) -> None:
     assert ran == Ran(0, f"{expected}\n", "")
 
 
+def test_cv_chooses_terms_in_every_training_set(
+    run: Run, spector: pd.DataFrame
+) -> None:
+    ran = run(
+        "cv", FORMULA, "spector", "-k", "4", "--seed", "1", "--select", "backward"
+    )
+    expected = scv.cv(FORMULA, spector, k=4, seed=1, select="backward").summary()
+    assert ran == Ran(0, f"{expected}\n", "")
+    wrong = run("cv", FORMULA, "spector", "--select", "sideways")
+    assert wrong.code == 2 and "backward" in wrong.err
+
+
 def test_cv_hands_every_option_on(run: Run, spector: pd.DataFrame) -> None:
     options = "--model logit --scheme kfold -k 4 --repeats 3 --positive 0 --level 0.8"
     more = "--metrics brier,auroc --weights TUCE --seed 5 --jobs 1 --quiet"
