@@ -98,16 +98,12 @@ def test_cv_prints_the_summary(run: Run, spector: pd.DataFrame) -> None:
     assert ran == Ran(0, f"{expected}\n", "")
 
 
-def test_cv_chooses_terms_in_every_training_set(
-    run: Run, spector: pd.DataFrame
-) -> None:
-    ran = run(
-        "cv", FORMULA, "spector", "-k", "4", "--seed", "1", "--select", "backward"
-    )
+def test_cv_chooses_terms_in_every_fold(run: Run, spector: pd.DataFrame) -> None:
+    given = ["-k", "4", "--seed", "1", "--select"]
+    ran = run("cv", FORMULA, "spector", *given, "backward")
     expected = scv.cv(FORMULA, spector, k=4, seed=1, select="backward").summary()
     assert ran == Ran(0, f"{expected}\n", "")
-    wrong = run("cv", FORMULA, "spector", "--select", "sideways")
-    assert wrong.code == 2 and "backward" in wrong.err
+    assert run("cv", FORMULA, "spector", *given, "sideways").code == 2
 
 
 def test_cv_hands_every_option_on(run: Run, spector: pd.DataFrame) -> None:
