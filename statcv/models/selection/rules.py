@@ -296,6 +296,15 @@ def selection_in(model: Any) -> Selection | None:
     return model if isinstance(model, Selection) else None
 
 
+def chooses_terms(model: Any) -> bool:
+    """Return whether a model chooses terms, or leaves out columns, also if tuned."""
+    if selection_in(model) is not None:
+        return True
+    while hasattr(model, "model"):
+        model = model.model
+    return isinstance(model, Logit) and model.selects
+
+
 def _check_model(learner: Model) -> None:
     """Refuse models without a likelihood that sets of terms can be compared by."""
     offers = "it can be tuned instead: tune={'C': [0.1, 1, 10]}"
