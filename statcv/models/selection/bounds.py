@@ -10,7 +10,7 @@ from statcv.models.selection.training import Numbers, Sets
 from statcv.numeric.logistic import expit
 
 ROUNDING = 1e-5  # more than the error of a deviance, and of its bound
-SURELY = 1e99  # instead of infinity, which times a weight of 0 is not a number
+LOWEST = -1e99  # in place of minus infinity, whose product with 0 is undefined
 
 Pairs = list[tuple[int, int]]  # a training set and a set of terms each
 
@@ -62,7 +62,8 @@ def _entropies(
 ) -> Matrix:
     """Return the entropy without some columns, each in the fit of a fold.
 
-    It is minus infinity where means are not probabilities, or the fit is no optimum.
+    It is minus infinity if the fit has not converged, and very low where means are not
+    probabilities.
     """
     from scipy.special import entr
 
@@ -94,6 +95,6 @@ def _entropies(
     for number in range(len(folds)):
         mine = slice(*np.searchsorted(fit, (number, number + 1)).tolist())
         means = mean[number] - variance[number] * (steps[mine] @ rows[number])
-        entropy = np.maximum(entr(means) + entr(1 - means), -SURELY)
+        entropy = np.maximum(entr(means) + entr(1 - means), LOWEST)
         made[mine] = entropy @ weights[number]
     return np.where(wrong[fit] < ROUNDING / 4, made, -np.inf)

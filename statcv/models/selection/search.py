@@ -69,7 +69,8 @@ def fitted_sets(sets: Sets) -> Iterator[tuple[Numbers, Numbers, FoldFits]]:
     """Yield the fits of what is chosen: the folds, their columns, and the fits."""
     chosen, start = chosen_sets(sets)
     pairs, sure = list(enumerate(chosen)), np.full(len(chosen), np.nan)
-    for _ in range(2 if sets.free == 1 else 0):  # from where a step is exact
+    # the second time, steps begin so near that they end at the optimum
+    for _ in range(2 if sets.free == 1 else 0):
         sure[:] = np.nan
         betas = [np.zeros(len(sets.columns(one))) for one in chosen]
         _side_by_side(sets, pairs, start, sure, betas)
@@ -99,7 +100,8 @@ def _best(
     np.minimum.at(likely, folds, bounds)
     wanted = bounds <= likely[folds]
     for _ in range(2):  # what is likely the best, and what may be better than that
-        some = np.flatnonzero(wanted & (bounds < limit[folds]))
+        below = np.isneginf(bounds) | (bounds < limit[folds])
+        some = np.flatnonzero(wanted & below)
         values[some], made = _criteria(sets, [pairs[i] for i in some], start)
         for i, beta in zip(some.tolist(), made, strict=True):
             betas[i] = beta
@@ -122,7 +124,7 @@ def _criteria(sets: Sets, pairs: Pairs, start: Matrix) -> tuple[Matrix, list[Mat
         made = sets.fit(columns, some).coefficients
         deviance[numbers] = sets.deviance(sets.linear(columns, some, made), some)
         for i, beta in zip(numbers, made, strict=True):
-            betas[i] = beta[: len(columns)]  # with several classes, none starts there
+            betas[i] = beta[: len(columns)]  # unused for several classes
     sizes = np.array([sets.size(one, fold) for fold, one in pairs])
     folds = np.array([fold for fold, _ in pairs], dtype=np.intp)
     return deviance + sets.price[folds] * sizes, betas
