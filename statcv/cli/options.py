@@ -78,6 +78,7 @@ formula FORMULA: such as "y ~ age * sex"; quote it
 data DATA: name of a data set (statcv data), or a file
 {READING}
 --model NAME: logit, linear, cox, neighbors, xgboost, mean, negmean
+--select (backward|forward|both): choose terms by AIC in every training set
 --tune NAME=A,B: values to choose from in every training set; may be repeated
 {FOLDS}
 --new-levels (mean|omit|error)=mean: levels that a training set lacks (mean)
