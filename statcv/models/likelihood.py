@@ -186,7 +186,7 @@ def _numbers(part: Any) -> dict[str, Any]:
 
 ARRAYS = (
     *("coefficients", "penalty", "constant", "filled"),
-    *("class_weights", "balanced", "uncorrected"),
+    *("class_weights", "balanced", "uncorrected", "basis"),
 )
 
 
@@ -211,6 +211,9 @@ class LinearFits:
         in the training set, so that it depends on the weight of each record.
     uncorrected : numpy.ndarray, shape (fits, p), or None
         The coefficients before the intercept was corrected, where it was (FLIC).
+    basis : numpy.ndarray, shape (fits, p, r), or None
+        What the rows of the design matrix are multiplied by before the r coefficients
+        of a fit, if that changes them.
     rows : numpy.ndarray, shape (n, p), or None
         The rows that the coefficients multiply, if not those of the design matrix.
     smaller : callable or None
@@ -225,6 +228,7 @@ class LinearFits:
     class_weights: Floats | None = None
     balanced: NDArray[np.bool_] | None = None
     uncorrected: Floats | None = None
+    basis: Floats | None = None
     rows: Floats | None = None
     smaller: Callable[[], LinearFits] | None = None
 

@@ -236,7 +236,11 @@ def update_model(
     training = records.training
     old = [float(first), *(part.coefficient for part in terms)]
     procedure = Updating(
-        dict(zip(training.names, old, strict=True)), method, strength, level
+        dict(zip(training.names, old, strict=True)),
+        method,
+        strength,
+        level,
+        training.kind,
     )
     updates, fit = procedure.updates(training), procedure.fit(training)
     assert fit.chosen is not None and fit.coefficients is not None
