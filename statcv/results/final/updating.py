@@ -25,6 +25,7 @@ from statcv.formula import as_frame, make_design, quoted
 from statcv.models import UPDATE_METHODS, Model, TrainingSet, Updating
 from statcv.results.final.equation import Equation
 from statcv.results.final.handed_over import HandedOver
+from statcv.results.final.nomogram import values_seen
 from statcv.results.final.validation import unused
 from statcv.results.final.written import WrittenModel, check_columns
 from statcv.tables import WIDTH, Table
@@ -259,6 +260,8 @@ def update_model(
     return UpdatedModel(
         written([*fit.coefficients.values()]),
         f"{model.described}; {said} in {records.described}",
+        values_seen(records.frame[known.names]),
+        float(training.y.mean()),
         method=chosen,
         tests=tests,
         _records=records,
