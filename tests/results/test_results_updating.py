@@ -180,7 +180,7 @@ def test_the_whole_updating_is_cross_validated():
 def test_the_interval_of_the_gain_counts_the_variation_of_the_update():
     rng, model = np.random.default_rng(2), old()
 
-    def records(n):  # of one hospital, which has a slope of half the old one
+    def records(n):  # the slope of the old model is one half at this hospital
         made = pd.DataFrame(rng.normal(size=(n, 3)), columns=["a", "b", "c"])
         eta = -0.5 + 0.4 * made.a - 0.25 * made.b + 0.3 * made.c
         return made.assign(died=rng.binomial(1, expit(eta)))
