@@ -31,6 +31,8 @@ from statcv.formula import (
 from statcv.inference.paired.records import name_results
 from statcv.metrics import Metric
 from statcv.results.comparison.comparison import Comparison, make_comparison
+from statcv.results.comparison.pooled_comparison import PooledComparison, compare_pooled
+from statcv.results.pooling import Pooled
 from statcv.results.result import CVResult
 from statcv.verbs.cv_call import CV_NAMES, CVCall
 
@@ -41,7 +43,7 @@ MISTAKABLE = ("metric", "how", "test", "adjust", "reference", "level", "seed")
 
 
 def compare(
-    *results: CVResult | str | Sequence[CVResult | str] | Mapping[str, Any],
+    *results: CVResult | Pooled | str | Sequence[CVResult | str] | Mapping[str, Any],
     metric: str | Metric | None = None,
     level: float = 0.95,
     how: str | None = None,
@@ -51,7 +53,7 @@ def compare(
     seed: int | np.random.Generator | None = None,
     n_permutations: int | None = None,
     **named: Any,
-) -> Comparison:
+) -> Comparison | PooledComparison:
     """Compare results, or formulas, on the same records in pairs.
 
     Estimates, differences, intervals and p-values refer to one metric, computed in one
@@ -60,13 +62,13 @@ def compare(
 
     Parameters
     ----------
-    *results, **named : CVResult or str
-        Two or more results. ``compare(a, b)`` and ``compare([a, b])`` name them by what
-        differs; ``compare(old=a, new=b)`` and ``compare({"old": a, "new": b})`` use the
-        given names. Differences are the later minus the earlier result. Formulas can be
-        given instead, with ``data=`` and other arguments of :func:`statcv.cv`: they are
-        fitted on the rows that are complete for all of them, and on the same folds.
-        ``". ~ . + x"`` changes the first one.
+    *results, **named : CVResult, Pooled or str
+        Two or more results, or pooled ones. ``compare(a, b)`` and ``compare([a, b])``
+        name them by what differs; ``compare(old=a, new=b)`` and ``compare({"old": a,
+        "new": b})`` use the given names. Differences are the later minus the earlier
+        result. Formulas can be given instead, with ``data=`` and other arguments of
+        :func:`statcv.cv`: they are fitted on the rows that are complete for all of
+        them, and on the same folds. ``". ~ . + x"`` changes the first one.
     metric : str, optional
         The metric by which results are compared; by default ``"auroc"`` for two
         classes, ``"accuracy"`` for more, ``"mse"`` for a continuous outcome.
@@ -108,7 +110,7 @@ def compare(
 
     Returns
     -------
-    Comparison
+    Comparison or PooledComparison
         Estimates and paired differences; a pair for which the test has no value has
         NaN, and the reason in the column ``caveat``.
 
@@ -161,22 +163,23 @@ def compare(
         made = iter(_fitted(formulas, first, scope))
         results = tuple(next(made) for _ in results)
         given = {name: next(made) for name in given}
-    joined = {**name_results(results), **given}
+    singles = [one.results[0] if isinstance(one, Pooled) else one for one in results]
+    joined = {**dict(zip(name_results(singles), results, strict=True)), **given}
     if len(joined) < len(results) + len(given):
         raise ArgumentError(f"a result is named twice among {', '.join(joined)}.")
-    return make_comparison(
-        joined,
-        metric,
-        level,
-        how=how,
-        test=test,
-        adjust=adjust,
-        reference=reference,
-        seed=whole,
-        n_permutations=n_permutations,
-        left_out=left_out,
-        fitted=fitted,
-    )
+    options: dict[str, Any] = {
+        "metric": metric,
+        "level": level,
+        "how": how,
+        "test": test,
+        "adjust": adjust,
+        "reference": reference,
+        "seed": whole,
+        "n_permutations": n_permutations,
+    }
+    if any(isinstance(one, Pooled) for one in joined.values()):
+        return compare_pooled(joined, **options)
+    return make_comparison(joined, **options, left_out=left_out, fitted=fitted)
 
 
 # ---- what is compared ----
