@@ -113,7 +113,7 @@ def table():
         "comparison": (both, {"path": "missing/x.html"}),
         "bias": (bias, {"path": "missing/x.html"}),
         "pooled": (pooled, {}),
-        "pooled comparison": (scv.compare(a=pooled, b=pooled), {}),
+        "pooled comparison": (scv.compare(a=pooled, b=pooled), {"path": "x.html"}),
         "combination": (forest, {"path": "missing/x.html"}),
         "sites": (joint, {"path": "missing/x.html", "new": data}),
         "estimate": (res.estimate(), {}),

@@ -130,8 +130,6 @@ FRAMES = {
     "FoldPlan.to_frame": lambda m: m.res.plan.to_frame(),
     "Pooled.metrics": lambda m: m.pooled.metrics(),
     "Pooled.tidy": lambda m: m.pooled.tidy(),
-    "PooledComparison.differences": lambda m: pooled_comparison(m).differences,
-    "PooledComparison.table": lambda m: pooled_comparison(m).table,
     "PointScore.cost": lambda m: points(m).cost(),
     "PointScore.predict": lambda m: points(m).predict(m.data),
     "PointScore.risks": lambda m: points(m).risks,
@@ -288,7 +286,7 @@ OBJECTS = {
 
 
 def pooled_comparison(m):
-    less = scv.pool(one.update(". ~ . - PSI") for one in m.pooled.results)
+    less = scv.pool(one.update(". ~ . - PSI") for one in m.pooled.imputations)
     return scv.compare(full=m.pooled, less=less)
 
 

@@ -17,10 +17,8 @@ from statcv.errors import (
     warn,
 )
 from statcv.inference import Estimate, make_estimates
-from statcv.inference.meta.rubin import Imputed, rubin
-from statcv.inference.tests.no_skill import ratio, tail
+from statcv.inference.meta.rubin import COLUMNS, Imputed, rubin
 from statcv.metrics import Metric
-from statcv.metrics.areas.placements import symmetric_limits
 from statcv.results.comparison.likelihood_ratio import why_no_likelihood
 from statcv.results.in_words import first_that_fits
 from statcv.results.summary import Summary, first_of
@@ -38,7 +36,7 @@ RULES = (
     "degrees of freedom of Barnard and Rubin (1999). The standard error within "
     "imputations and the standard deviation between them are on that scale."
 )
-DECIMALS = {"df": 1, "fraction_missing": 2, "fraction.missing": 2}
+DECIMALS = {"within_se": 3, "between_sd": 3, "df": 1, "fmi": 2}
 SAME = "All imputations give the same estimates: what was missing changes nothing."
 
 
@@ -50,7 +48,7 @@ class Pooled:
 
     Attributes
     ----------
-    results : tuple of CVResult
+    imputations : tuple of CVResult
         The result of each imputed data set.
 
     Examples
@@ -63,7 +61,7 @@ class Pooled:
     0.19
     """
 
-    results: tuple[CVResult, ...]
+    imputations: tuple[CVResult, ...]
 
     # ---- estimates ----
 
@@ -96,12 +94,12 @@ class Pooled:
         level: float,
         interval: str | None = None,
     ) -> Imputed:
-        first = self.results[0].estimate(metric, how, level, interval)
-        each = [
-            one.estimate(metric, first.how, level, interval) for one in self.results[1:]
-        ]
-        found = Imputed([first, *each])
-        self._warn({first.label: found.n_undefined})
+        first, *others = self.imputations
+        each = [first.estimate(metric, how, level, interval)]
+        how = each[0].how
+        each += [one.estimate(metric, how, level, interval) for one in others]
+        found = Imputed(each)
+        self._warn({each[0].label: found.n_undefined})
         return found
 
     def _warn(self, undefined: Mapping[str, int]) -> None:
@@ -110,7 +108,7 @@ class Pooled:
         if said:
             warn(
                 f"{plural(len(said), 'metric')} cannot be pooled, without a value in "
-                f"some of {len(self.results)} imputations: {', '.join(said)}.",
+                f"some of {len(self.imputations)} imputations: {', '.join(said)}.",
                 UndefinedMetricWarning,
             )
 
@@ -120,8 +118,8 @@ class Pooled:
         The columns are ``metric``, ``how``, ``estimate`` with ``lower`` and ``upper``;
         on the ``scale`` on which they are pooled, the standard error within imputations
         (``within_se``), the standard deviation between them (``between_sd``) and the
-        degrees of freedom (``df``); ``fraction_missing``, the fraction of information
-        that is missing; and ``interval``, the method.
+        degrees of freedom (``df``); ``fmi``, the fraction of information that is
+        missing; and ``interval``, the method.
 
         Parameters
         ----------
@@ -134,33 +132,26 @@ class Pooled:
             If metrics have no value in some imputations, with their numbers.
         """
         check_level(level)
-        metrics = self.results[0].chosen_metrics
+        metrics = self.imputations[0].chosen_metrics
         asked = [(metric, None) for metric in metrics]
-        each = [make_estimates(one.scores, asked, level) for one in self.results]
+        each = [make_estimates(one.scores, asked, level) for one in self.imputations]
         rows, undefined = [], {}
         for metric, *of_one in zip(metrics, *each, strict=True):
             found = Imputed(of_one)
-            undefined[metric.label] = found.n_undefined
-            row = {"metric": metric.name, "how": found.estimate.how}
-            row |= {"estimate": found.estimate.value}
-            row |= {end: getattr(found.estimate, end) for end in ("lower", "upper")}
-            row |= found.pooled.columns | {"scale": found.scale}
-            rows.append(row | {"interval": found.estimate.interval_in_words})
+            one, undefined[metric.label] = found.estimate, found.n_undefined
+            row = {"metric": metric.name, "how": one.how, "estimate": one.value}
+            row |= {"lower": one.lower, "upper": one.upper}
+            row |= {name: getattr(found.pooled, name) for name in COLUMNS}
+            row |= {"scale": found.scale, "interval": one.interval_in_words}
+            rows.append(row)
         self._warn(undefined)
         return Table(
             pd.DataFrame(rows),
-            f"Metrics over {len(self.results)} imputations, by Rubin's rules",
-            {
-                "metric": "metric",
-                "estimate": "estimate",
-                "within_se": "within se",
-                "between_sd": "between sd",
-                "df": "df",
-                "fraction_missing": "missing",
-            },
+            f"Metrics over {len(self.imputations)} imputations, by Rubin's rules",
+            ["metric", "estimate", *COLUMNS],
             limits={"estimate": ("lower", "upper")},
             level=level,
-            decimals={"within_se": 3, "between_sd": 3} | DECIMALS,
+            decimals=DECIMALS,
             words=labels_of(metrics),
         )
 
@@ -171,7 +162,7 @@ class Pooled:
 
         There is one row per coefficient. The columns are ``term``, ``estimate``,
         ``std.error``, ``statistic``, ``df``, ``p.value``, ``conf.low``, ``conf.high``
-        and ``fraction.missing``.
+        and ``fmi``, the fraction of information that is missing.
 
         Parameters
         ----------
@@ -190,10 +181,10 @@ class Pooled:
             :meth:`statcv.results.result.CVResult.tidy`.
         """
         check_level(level)
-        fitted = [one.model.coefficients for one in self.results]
+        fitted = [one.model.coefficients for one in self.imputations]
         every = [one for one in fitted if one is not None]
         if len(every) < len(fitted):
-            label = self.results[0].learner.label
+            label = self.imputations[0].learner.label
             raise CoefficientError(f"{label} has no coefficients.")
         terms = every[0].index
         odd = sum(not one.index.equals(terms) for one in every)
@@ -205,7 +196,7 @@ class Pooled:
         values = np.array([one.to_numpy(dtype=float) for one in every])
         errors = [
             standard_errors(one, row)
-            for one, row in zip(self.results, values, strict=True)
+            for one, row in zip(self.imputations, values, strict=True)
         ]
         if whys := [why for _, _, why in errors if why]:
             warn(
@@ -218,32 +209,15 @@ class Pooled:
         rows = []
         for term, value, se in zip(terms, values.T, ses.T, strict=True):
             one = rubin(value, se, df)
-            t = np.nan if np.isinf(one.df) else one.df
-            low, high = symmetric_limits(one.estimate, one.se, level, df=t)
-            statistic = ratio(one.estimate, one.se)
-            rows.append(
-                {
-                    "term": term,
-                    "estimate": one.estimate,
-                    "std.error": one.se,
-                    "statistic": statistic,
-                    "df": one.df,
-                    "p.value": tail(statistic, t, "two-sided"),
-                    "conf.low": low,
-                    "conf.high": high,
-                    "fraction.missing": one.fraction_missing,
-                }
-            )
+            t = one.tested(level)
+            tested = t.statistic, one.df, t.p_value, t.lower, t.upper
+            rows.append((term, one.estimate, one.se, *tested, one.fmi))
+        names = ["term", "estimate", "std.error", "statistic", "df", "p.value"]
+        seen = (*names[:2], "p.value", "df", "fmi")
         return Table(
-            pd.DataFrame(rows),
+            pd.DataFrame(rows, columns=[*names, "conf.low", "conf.high", "fmi"]),
             f"Coefficients over {len(every)} imputations, by Rubin's rules",
-            {
-                "term": "term",
-                "estimate": "estimate",
-                "p.value": "p",
-                "df": "df",
-                "fraction.missing": "missing",
-            },
+            {one: one.partition(".")[0] for one in seen},
             limits={"estimate": ("conf.low", "conf.high")},
             level=level,
             decimals=DECIMALS,
@@ -253,9 +227,9 @@ class Pooled:
     # ---- text and pictures ----
 
     def __repr__(self) -> str:
-        model, scheme = self.results[0].in_words
-        over = f"{self.estimate()} over {len(self.results)} imputations"
-        n = plural(self.results[0].design.n, "record")
+        model, scheme = self.imputations[0].in_words
+        over = f"{self.estimate()} over {len(self.imputations)} imputations"
+        n = plural(self.imputations[0].design.n, "record")
         return f"{first_that_fits([f'{over} of {n}', over])}\n{scheme}\n{model}"
 
     def summary(self, level: float = 0.95) -> Summary:
@@ -266,26 +240,20 @@ class Pooled:
         level : float, default 0.95
             Confidence level of the intervals.
         """
-        first, metrics = self.results[0], self.metrics(level)
+        first, metrics = self.imputations[0], self.metrics(level)
         tables: dict[str, Any] = {"Metrics": metrics}
         if first.learner.capabilities.refits and not why_no_likelihood(first):
             tables["Coefficients"] = self.tidy(level)
         shown = {name: shown_frame(one) for name, one in tables.items()}
-        more, terms = "", len(shown.get("Coefficients", ()))
-        if terms:
-            shown["Coefficients"] = first_of(shown["Coefficients"])
-        if len(shown.get("Coefficients", ())) < terms:
-            more = f"tidy() has all {terms} coefficients."
-        model, scheme = first.in_words
+        shown |= {name: first_of(shown[name]) for name in [*shown][1:]}
+        title = f"Results over {len(self.imputations)} imputations"
         return Summary(
-            title=f"Results over {len(self.results)} imputations of "
-            f"{plural(first.design.n, 'record')}",
-            facts=(("model", model), ("scheme", scheme)),
+            title=f"{title} of {plural(first.design.n, 'record')}",
+            facts=tuple(zip(("model", "scheme"), first.in_words, strict=True)),
             tables=tables,
             shown=shown,
             notes=(RULES if metrics["between_sd"].any() else SAME,),
             headline=str(self.estimate(level=level)),
-            more=more,
         )
 
     def plot(
@@ -311,8 +279,7 @@ class Pooled:
         found = self._imputed(metric, how, level)
         each = {f"imputation {k}": one for k, one in enumerate(found.each, start=1)}
         one = found.estimate
-        together = (one.value, one.lower, one.upper)
-        return plot_forest(each, ax=ax, summary=together)
+        return plot_forest(each, ax=ax, summary=(one.value, one.lower, one.upper))
 
     def _repr_html_(self) -> str:
         return self.summary()._repr_html_()

@@ -31,7 +31,7 @@ from statcv.formula import (
 from statcv.inference.paired.records import name_results
 from statcv.metrics import Metric
 from statcv.results.comparison.comparison import Comparison, make_comparison
-from statcv.results.comparison.pooled_comparison import PooledComparison, compare_pooled
+from statcv.results.comparison.pooled_comparison import compare_pooled
 from statcv.results.pooling import Pooled
 from statcv.results.result import CVResult
 from statcv.verbs.cv_call import CV_NAMES, CVCall
@@ -53,7 +53,7 @@ def compare(
     seed: int | np.random.Generator | None = None,
     n_permutations: int | None = None,
     **named: Any,
-) -> Comparison | PooledComparison:
+) -> Comparison:
     """Compare results, or formulas, on the same records in pairs.
 
     Estimates, differences, intervals and p-values refer to one metric, computed in one
@@ -110,7 +110,7 @@ def compare(
 
     Returns
     -------
-    Comparison or PooledComparison
+    Comparison
         Estimates and paired differences; a pair for which the test has no value has
         NaN, and the reason in the column ``caveat``.
 
@@ -163,23 +163,24 @@ def compare(
         made = iter(_fitted(formulas, first, scope))
         results = tuple(next(made) for _ in results)
         given = {name: next(made) for name in given}
-    singles = [one.results[0] if isinstance(one, Pooled) else one for one in results]
-    joined = {**dict(zip(name_results(singles), results, strict=True)), **given}
+    plain = [one.imputations[0] if isinstance(one, Pooled) else one for one in results]
+    joined = {**dict(zip(name_results(plain), results, strict=True)), **given}
     if len(joined) < len(results) + len(given):
         raise ArgumentError(f"a result is named twice among {', '.join(joined)}.")
-    options: dict[str, Any] = {
-        "metric": metric,
-        "level": level,
-        "how": how,
-        "test": test,
-        "adjust": adjust,
-        "reference": reference,
-        "seed": whole,
-        "n_permutations": n_permutations,
-    }
-    if any(isinstance(one, Pooled) for one in joined.values()):
-        return compare_pooled(joined, **options)
-    return make_comparison(joined, **options, left_out=left_out, fitted=fitted)
+    over = any(isinstance(one, Pooled) for one in joined.values())
+    return (compare_pooled if over else make_comparison)(
+        joined,
+        metric,
+        level,
+        how=how,
+        test=test,
+        adjust=adjust,
+        reference=reference,
+        seed=whole,
+        n_permutations=n_permutations,
+        left_out=left_out,
+        fitted=fitted,
+    )
 
 
 # ---- what is compared ----

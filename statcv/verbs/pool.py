@@ -12,7 +12,10 @@ from statcv.results.pooling import Pooled
 from statcv.results.result import CVResult
 from statcv.words import plural
 
-FRESH = "cross-validate every imputed data set by the same call, with the same seed"
+FRESH = (
+    "cross-validate every imputed data set by the same call, with the same seed, and "
+    "impute no outcomes"
+)
 
 
 def pool(*results: CVResult | Iterable[CVResult]) -> Pooled:
@@ -70,7 +73,7 @@ def pool(*results: CVResult | Iterable[CVResult]) -> Pooled:
     for k, one in enumerate(given, start=1):
         if not is_result(one):
             raise ComparisonError(
-                f"item {k} of {len(given)} is {_kind(one)}, not a result of cv(); "
+                f"item {k} of {len(given)} is {described(one)}, not a result of cv(); "
                 f"{FRESH}."
             )
     if len(given) < 2:
@@ -83,55 +86,33 @@ def pool(*results: CVResult | Iterable[CVResult]) -> Pooled:
     return Pooled(tuple(given))
 
 
-def _kind(one: Any) -> str:
-    text = described(one)
-    return text if text.startswith("a ") else f"{type(one).__name__} {text}"
-
-
 def _check_alike(first: CVResult, other: CVResult, k: int) -> None:
     """Raise if result ``k`` cannot be pooled with the first."""
+    both = first, other
     a, b = first.design, other.design
-    if a.n != b.n:
+    if a.n != b.n or not a.labels.equals(b.labels):
+        what = "other row labels than the first"
+        if a.n != b.n:
+            what = f"{plural(b.n, 'record')}, and the first {a.n}"
         raise ComparisonError(
-            f"result {k} has {plural(b.n, 'record')}, and the first {a.n}; impute all "
-            "missing values, so that no record is omitted as incomplete."
+            f"result {k} has {what}; impute all missing values, so that no record is "
+            "omitted as incomplete, and keep the order of the records."
         )
-    if not a.labels.equals(b.labels):
-        raise ComparisonError(
-            f"result {k} has other records than the first, or in another order: the "
-            "row labels differ."
-        )
-    names = [f"{one.outcome.name} ({one.outcome.describe()})" for one in (a, b)]
-    changed = 0 if a.y.shape != b.y.shape else int((a.y != b.y).sum())
-    if a.outcome.kind != b.outcome.kind or a.outcome.name != b.outcome.name or changed:
-        said = f", in {plural(changed, 'record')}" * bool(changed)
-        raise ComparisonError(
-            f"result {k} has another outcome than the first: {names[1]}, not {names[0]}"
-            f"{said}. Leave out records without an outcome; imputed outcomes are not "
-            "evidence of performance."
-        )
-    for what, values in _models(first, other):
-        if values[0] != values[1]:
+    fits = first.learner.capabilities.refits
+    aspects: dict[str, list[object]] = {
+        "outcome": [f"{d.outcome.name}, {d.outcome.describe()}" for d in (a, b)],
+        "model": [one.learner.label for one in both],
+        "formula": [one.design.formula.text if fits else "" for one in both],
+        "choice of weights": [one.weights is not None for one in both],
+        "threshold": [one.threshold for one in both],
+        "fold plan": [f"fingerprint {one.plan.fingerprint}" for one in both],
+    }
+    changed = int((a.y != b.y).sum())
+    for what, (here, there) in aspects.items():
+        differs = what == "outcome" and changed
+        if here != there or differs:
+            where = f", different in {plural(changed, 'record')}" * bool(differs)
             raise ComparisonError(
-                f"result {k} has another {what} than the first: {values[1]}, not "
-                f"{values[0]}; {FRESH}."
+                f"result {k} has another {what} than the first: {there}, not {here}"
+                f"{where}; {FRESH}."
             )
-    plans = [one.plan.fingerprint for one in (first, other)]
-    if plans[0] != plans[1]:
-        raise ComparisonError(
-            f"result {k} has other folds than the first (fingerprints {plans[1]} and "
-            f"{plans[0]}); {FRESH}, or give scheme=plan, one plan for all."
-        )
-
-
-def _models(*results: CVResult) -> list[tuple[str, list[str]]]:
-    """Return what the model is, in each result."""
-    fitted = results[0].learner.capabilities.refits
-    formulas = [one.design.formula.text if fitted else "" for one in results]
-    weighted = ["no" if one.weights is None else "yes" for one in results]
-    return [
-        ("model", [one.learner.label for one in results]),
-        ("formula", formulas),
-        ("choice of weights", weighted),
-        ("threshold", [str(one.threshold) for one in results]),
-    ]

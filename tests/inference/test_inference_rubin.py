@@ -20,11 +20,11 @@ def test_scalars_agree_with_mice(case):
     own = CASES.get_group(case)
     found, there = rubin(own["value"], own["se"], own["df"]), R.loc[case]
     assert found.estimate == pytest.approx(there["qbar"], rel=1e-12)
-    assert found.within**2 == pytest.approx(there["ubar"], rel=1e-12)
-    assert found.between**2 == pytest.approx(there["b"], rel=1e-12)
+    assert found.within_se**2 == pytest.approx(there["ubar"], rel=1e-12)
+    assert found.between_sd**2 == pytest.approx(there["b"], rel=1e-12)
     assert found.se**2 == pytest.approx(there["t"], rel=1e-12)
     assert found.df == pytest.approx(there["df"], rel=1e-10)
-    assert found.fraction_missing == pytest.approx(there["fmi"], rel=1e-10)
+    assert found.fmi == pytest.approx(there["fmi"], rel=1e-10)
 
 
 def test_the_rules_by_hand():
@@ -35,21 +35,20 @@ def test_the_rules_by_hand():
     old, observed = 2 / share**2, 21 / 23 * 20 * (1 - share)
     assert found.se == pytest.approx(np.sqrt(total))
     assert found.df == pytest.approx(old * observed / (old + observed))
-    assert found.n == 3
 
 
 def test_without_variation_between_imputations_nothing_is_missing():
     found = rubin([0.3] * 5, [0.1, 0.2, 0.1, 0.2, 0.1], df=[10, 20, 10, 20, 10])
-    assert found.between == found.fraction_missing == 0
+    assert found.between_sd == found.fmi == 0
     assert found.df == pytest.approx(1 / np.mean([0.1, 0.05, 0.1, 0.05, 0.1]))
 
 
 def test_without_variation_within_all_is_missing():
     found = rubin([0.3, 0.4], [0.0, 0.0], df=30)
-    assert (found.fraction_missing, found.df) == (1, 1)
+    assert (found.fmi, found.df) == (1, 1)
 
 
 @pytest.mark.parametrize("values", [[0.1, np.nan], [0.1, np.inf]])
 def test_what_is_undefined_has_no_error(values):
     found = rubin(values, [0.1, 0.1])
-    assert np.isnan([found.se, found.df, found.fraction_missing]).all()
+    assert np.isnan([found.se, found.df, found.fmi]).all()

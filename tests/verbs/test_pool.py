@@ -15,6 +15,7 @@ import statcv as scv
 from statcv.errors import (
     CoefficientError,
     ComparisonError,
+    StatcvError,
     StatcvWarning,
     UndefinedMetricWarning,
 )
@@ -68,7 +69,7 @@ def test_the_auroc_is_pooled_on_the_logit_scale(each, pooled):
     assert found.se == pytest.approx(np.sqrt(total) * float(found) * (1 - float(found)))
     assert found.interval.df == pytest.approx(nu)
     row = pooled.metrics().set_index("metric").loc["auroc"]
-    assert row["fraction_missing"] == pytest.approx(missing)
+    assert row["fmi"] == pytest.approx(missing)
     assert row["scale"] == "logit"
 
 
@@ -114,7 +115,7 @@ def test_equal_results_have_the_interval_of_one(change):
     together = pooled.metrics()
     np.testing.assert_allclose(together[ends], single[ends], rtol=1e-12)
     assert together["how"].equals(single["how"])
-    assert not together["fraction_missing"].any()
+    assert not together["fmi"].any()
     assert str(pooled.estimate()) == str(one.estimate())
     assert "what was missing changes nothing" in str(pooled.summary())
 
@@ -204,7 +205,7 @@ def test_coefficients_agree_with_mice(filled, name, formula):
         assert row._3**2 == pytest.approx(own["t"], rel=1e-7)
         if name == "linear":  # R counts residual degrees of freedom for glm, too
             assert row.df == pytest.approx(own["df"], rel=1e-8)
-            assert row._9 == pytest.approx(own["fmi"], rel=1e-8)
+            assert row.fmi == pytest.approx(own["fmi"], rel=1e-8)
 
 
 def test_coefficients_that_differ_are_refused(filled):
@@ -245,7 +246,7 @@ def test_differences_are_pooled_after_each_imputation(each, pooled):
     ends = [float(single), single.lower, single.upper]
     shown = found.table.loc["more", ["estimate", "lower", "upper"]]
     assert shown.tolist() == pytest.approx(ends)
-    assert "5 imputations" in str(found.summary())
+    assert "pooled over 5 imputations" in " ".join(str(found.summary()).split())
     assert found.plot().get_xlabel() == "difference in Brier score"
 
 
@@ -260,6 +261,32 @@ def test_a_pooled_result_without_missing_values_compares_as_one(each):
 def test_skill_is_compared_with_the_model_without_predictors(pooled):
     found = scv.compare(pooled, metric="brier", reference="null")
     assert found.differences["first"].tolist() == ["null"]
+
+
+def test_a_pooled_comparison_is_a_comparison(each, pooled):
+    less = scv.pool(one.update(". ~ . - PSI") for one in each)
+    found = scv.compare(less=less, more=pooled)
+    text = scv.table(found, digits=3).to_markdown()
+    assert f"{float(pooled.estimate()):.3f}" in text
+    combined = scv.meta_analysis(a=found, b=found).table
+    assert combined.loc["a", "p"] == found.differences.loc[0, "p"]
+    assert found.likelihood_ratios == []
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda both, one: both.plot("roc"), "kind must be 'forest'"),
+        (lambda both, one: both.report("x.html"), "has no report"),
+        (lambda both, one: scv.plots.plot_roc(both), "not a Pooled"),
+        (lambda both, one: scv.plots.plot_roc(one), "not a Pooled"),
+        (lambda both, one: scv.table(one), "takes results of cv"),
+        (lambda both, one: scv.pool(one, one), "not a result of cv"),
+    ],
+)
+def test_what_needs_a_result_of_one_data_set_says_so(pooled, call, says):
+    with pytest.raises(StatcvError, match=says):
+        call(scv.compare(pooled, pooled), pooled)
 
 
 def test_what_cannot_be_compared(each, pooled):
@@ -300,8 +327,8 @@ def test_it_can_be_pickled(pooled):
     [
         ({"formula": "GRADE ~ GPA"}, "another formula"),
         ({"model": "neighbors"}, "another model"),
-        ({"seed": 2}, "other folds than the first"),
-        ({"k": 5}, "other folds than the first"),
+        ({"seed": 2}, "another fold plan than the first"),
+        ({"k": 5}, "another fold plan than the first"),
         ({"formula": "PSI ~ GPA"}, "another outcome than the first: PSI"),
         ({"threshold": 0.3}, "another threshold"),
     ],
@@ -318,10 +345,10 @@ def test_records_that_differ(each, filled):
     with pytest.raises(ComparisonError, match="result 2 has 30 records, and the first"):
         scv.pool(each[0], fewer)
     other = each[0].update(data=filled[1].set_axis(range(1, 33)))
-    with pytest.raises(ComparisonError, match="row labels differ"):
+    with pytest.raises(ComparisonError, match="other row labels"):
         scv.pool(each[0], other)
     changed = filled[1].assign(GRADE=filled[1]["GRADE"].where(np.arange(32) != 4, 0))
-    with pytest.raises(ComparisonError, match=r"in 1 record\. Leave out"):
+    with pytest.raises(ComparisonError, match="different in 1 record; cross-validate"):
         scv.pool(each[0], each[0].update(data=changed))
 
 
@@ -329,9 +356,9 @@ def test_records_that_differ(each, filled):
     ("given", "says"),
     [
         ([], "at least two imputed data sets, not 0"),
-        (["a", "b"], "item 1 of 2 is str 'a', not a result"),
+        (["a", "b"], "item 1 of 2 is 'a', not a result"),
         ([pd.DataFrame({"a": [1]})], "item 1 of 1 is a value of type DataFrame"),
-        ([1.5, None], "item 1 of 2 is float 1.5"),
+        ([1.5, None], "item 1 of 2 is 1.5"),
     ],
 )
 def test_what_is_not_a_result(given, says):

@@ -13,10 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.intervals.interval import Interval
 from statcv.inference.intervals.scales import SCALES, wilson_limits
+from statcv.inference.paired.paired_test import PairedTest
 from statcv.metrics.areas.placements import symmetric_limits
 from statcv.tables import Printed
 from statcv.words import listed
 
+COLUMNS = ("within_se", "between_sd", "df", "fmi")  # beside an estimate in a table
 ALIKE = 1e-12  # relative: values over imputations that differ by rounding alone
 
 
@@ -29,32 +31,24 @@ class Rubin(Printed):
     estimate, se, df : float
         The mean over imputations, its standard error, and the degrees of freedom of
         Barnard and Rubin.
-    within, between : float
+    within_se, between_sd : float
         The standard error within an imputed data set (root mean square), and the
         standard deviation of the estimates between them.
-    fraction_missing : float
+    fmi : float
         The fraction of information that is missing.
-    n : int
-        The number of imputations.
     """
 
     estimate: float
     se: float
     df: float
-    within: float
-    between: float
-    fraction_missing: float
-    n: int
+    within_se: float
+    between_sd: float
+    fmi: float
 
-    @property
-    def columns(self) -> dict[str, float]:
-        """The numbers that stand beside an estimate in a table."""
-        return {
-            "within_se": self.within,
-            "between_sd": self.between,
-            "df": self.df,
-            "fraction_missing": self.fraction_missing,
-        }
+    def tested(self, level: float, most: float = math.inf) -> PairedTest:
+        """Return Wald's test and interval, which ends at plus or minus ``most``."""
+        df = math.nan if math.isinf(self.df) else self.df
+        return PairedTest.of(self.estimate, self.se, level, df, most=most)
 
 
 def rubin(values: ArrayLike, ses: ArrayLike, df: ArrayLike = math.inf) -> Rubin:
@@ -78,7 +72,7 @@ def rubin(values: ArrayLike, ses: ArrayLike, df: ArrayLike = math.inf) -> Rubin:
     Examples
     --------
     >>> found = rubin([1.0, 1.2, 1.1], [0.3, 0.3, 0.3], df=50)
-    >>> round(found.se, 3), round(found.df, 1), round(found.fraction_missing, 3)
+    >>> round(found.se, 3), round(found.df, 1), round(found.fmi, 2)
     (0.321, 31.1, 0.18)
     """
     q, u = np.asarray(values, dtype=float), np.asarray(ses, dtype=float) ** 2
@@ -86,7 +80,7 @@ def rubin(values: ArrayLike, ses: ArrayLike, df: ArrayLike = math.inf) -> Rubin:
     with np.errstate(invalid="ignore"):
         mean, between = float(q.mean()), float(q.var(ddof=1))
     if not (np.isfinite(q).all() and np.isfinite(u).all()):
-        return Rubin(mean, nan, nan, nan, math.sqrt(between), nan, m)
+        return Rubin(mean, nan, nan, nan, math.sqrt(between), nan)
     if np.ptp(q) <= ALIKE * np.abs(q).max():
         between = 0.0
     added = (1 + 1 / m) * between  # for a finite number of imputations
@@ -102,15 +96,8 @@ def rubin(values: ArrayLike, ses: ArrayLike, df: ArrayLike = math.inf) -> Rubin:
         fraction += (1 - share) * 2 / (complete + 3)
     elif share:
         complete = m - 1.0
-    return Rubin(
-        estimate=mean,
-        se=math.sqrt(within + added),
-        df=complete,
-        within=math.sqrt(within),
-        between=math.sqrt(between),
-        fraction_missing=fraction,
-        n=m,
-    )
+    se, inner, outer = np.sqrt([within + added, within, between]).tolist()
+    return Rubin(mean, se, complete, inner, outer, fraction)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -148,14 +135,10 @@ class Imputed(Printed):
         return scale if finite else "identity"
 
     def _pooled(self, ses: Sequence[float]) -> Rubin:
-        scale = SCALES[self.scale]
+        scale, df = SCALES[self.scale], np.array([i.interval.df for i in self.each])
         slopes = [scale.slope(value) for value in self.values]
-        df = [one.interval.df for one in self.each]
-        return rubin(
-            scale.to(self.values),
-            np.divide(ses, slopes),
-            np.where(np.isnan(df), math.inf, df),
-        )
+        df[np.isnan(df)] = math.inf  # the normal distribution
+        return rubin(scale.to(self.values), np.divide(ses, slopes), df)
 
     @cached_property
     def pooled(self) -> Rubin:
@@ -183,40 +166,35 @@ class Imputed(Printed):
         method = f"{methods}, pooled by Rubin's rules over {m} imputations"
         if (np.ptp(ends, axis=0) <= ALIKE * np.abs(ends).max(axis=0)).all():
             return replace(made[0], method=method)  # nothing is missing
-        if self.n_undefined:
-            return Interval.none(
-                f"it has no value in {self.n_undefined} of {m} imputations"
-            )
-        if lacking:
-            return Interval.none(
-                f"{len(lacking)} of {m} imputations have no standard error, since "
-                f"{lacking[0]}"
-            )
+        if self.n_undefined or lacking:
+            why = f"{len(lacking)} of {m} imputations have no standard error, since "
+            why += lacking[0]
+            if self.n_undefined:
+                why = f"it has no value in {self.n_undefined} of {m} imputations"
+            return Interval.none(why)
         level, df = self.each[0].level, self.pooled.df
-        slope = SCALES[self.scale].slope(value)
-        wilson = self.scale == "logit" and all(one.scale == "wilson" for one in made)
-        shape = "wilson" if wilson else self.scale
+        slope, spread = SCALES[self.scale].slope(value), math.nan
+        shape = self.scale
+        if shape == "logit" and all(one.scale == "wilson" for one in made):
+            shape, spread = "wilson", slope
 
         def limits(side: int) -> tuple[float, float, float]:
             # errors above and below may differ, also when they are pooled
-            own = [one.se_towards(1 - 2 * side) for one in made]
-            se = self._pooled(own).se * slope
+            se = self._pooled([one.se_towards(1 - 2 * side) for one in made]).se * slope
             if shape == "wilson":
-                rate = se**2 / (value * (1 - value))
-                return *wilson_limits(value, rate, level, df), se
+                return *wilson_limits(value, se**2 / spread, level, df), se
             t = math.nan if math.isinf(df) else df
             return *symmetric_limits(value, se, level, df=t, scale=shape), se
 
         (lower, _, below), (_, upper, above) = limits(0), limits(1)
-        return Interval(
-            lower,
-            upper,
-            self.pooled.se * slope,
-            method,
-            f"{made[0].assumes}; imputations are proper",
-            df,
-            shape,
-            made[0].name,
-            spread=value * (1 - value) if shape == "wilson" else math.nan,
+        return replace(
+            made[0],
+            lower=lower,
+            upper=upper,
+            se=self.pooled.se * slope,
+            method=method,
+            df=df,
+            scale=shape,
+            spread=spread,
             sides=(below, above),
         )

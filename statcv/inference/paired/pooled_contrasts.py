@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from statcv.inference.estimates.estimate import Estimate
-from statcv.inference.meta.rubin import Imputed, Rubin, rubin
+from statcv.inference.meta.rubin import COLUMNS, Imputed, Rubin, rubin
 from statcv.inference.paired.contrasts import Contrasts
 from statcv.inference.paired.paired_test import PairedTest
 
@@ -72,15 +72,9 @@ class PooledContrasts(Contrasts):
         if not found.se:  # nothing varies
             return tests[0]
         lowest, highest = self.metric.bounds_with(self.records.first.scores.n_classes)
-        return PairedTest.of(
-            found.estimate,
-            found.se,
-            self.level,
-            math.nan if math.isinf(found.df) else found.df,
-            most=highest - lowest,
-        )
+        return found.tested(self.level, highest - lowest)
 
     def _row(self, number: int, first: str, second: str) -> dict[str, Any]:
         row, found = super()._row(number, first, second), self._pooled(first, second)
         last = {"caveat": row.pop("caveat")}
-        return row | found.columns | last
+        return row | {name: getattr(found, name) for name in COLUMNS} | last

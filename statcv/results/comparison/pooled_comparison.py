@@ -3,36 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
-from statcv.arguments import check_types
+from statcv.arguments import one_of
 from statcv.errors import ComparisonError
 from statcv.inference.paired.pooled_contrasts import PooledContrasts
-from statcv.results.comparison.comparison import make_comparison
-from statcv.results.comparison.text import short_comparison, summarise_comparison
+from statcv.metrics import Metric
+from statcv.results.comparison.comparison import Comparison, make_comparison
+from statcv.results.comparison.likelihood_ratio import LikelihoodRatio
 from statcv.results.pooling import Pooled
-from statcv.results.summary import Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@dataclass(frozen=True, eq=False)
-class PooledComparison:
+class PooledComparison(Comparison):
     """Pairwise comparisons of results over the same imputed data sets.
 
     It is returned by :func:`statcv.compare` for pooled results. Each imputation is
     compared by itself, and the differences are pooled by Rubin's rules.
-
-    Attributes
-    ----------
-    contrasts : PooledContrasts
-        The pooled estimates and differences.
-    adjust : {"holm", "bh", "none"}
-        The adjusted p-values that the summary shows.
 
     Examples
     --------
@@ -47,75 +38,45 @@ class PooledComparison:
     [0.88]
     """
 
-    contrasts: PooledContrasts
-    adjust: str = "holm"
-
     @property
-    def level(self) -> float:
-        """The confidence level of the intervals."""
-        return self.contrasts.level
+    def likelihood_ratios(self) -> list[LikelihoodRatio]:
+        """No tests: likelihood ratios are not pooled."""
+        return []
 
-    @property
-    def table(self) -> pd.DataFrame:
-        """One row per pooled result: estimate with interval."""
-        return self.contrasts.table
-
-    @property
-    def differences(self) -> pd.DataFrame:
-        """One row per pair, as in a comparison of results.
-
-        The further columns are those of the pooled difference: ``within_se``,
-        ``between_sd``, ``df`` and ``fraction_missing``.
-        """
-        return self.contrasts.differences
-
-    def summary(self, digits: int | None = None, notes: bool = False) -> Summary:
-        """Return the comparison as tables with notes, as that of single results.
-
-        Parameters
-        ----------
-        digits, notes
-            As in the summary of a comparison.
-        """
-        check_types(PooledComparison.summary, locals())
-        return summarise_comparison(
-            self.contrasts, self.adjust, "", digits, notes=notes, further=[self._over]
+    def report(self, path: str | Path, *, style: str | None = None) -> Path:
+        """Refuse to write a report, which is of results of one data set."""
+        raise ComparisonError(
+            "a comparison over imputations has no report; summary() has its tables."
         )
 
-    @property
-    def _over(self) -> str:
-        m = len(self.contrasts.each)
-        return f"Differences are pooled over {m} imputations by Rubin's rules."
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw all differences with their intervals.
+    def plot(
+        self, kind: str | None = None, ax: Axes | None = None, **options: Any
+    ) -> Axes:
+        """Draw all differences with their intervals: ``kind="forest"``.
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes, optional
-            Axes to draw on; new axes unless given.
+        kind, ax, **options
+            As in the plot of a comparison.
         """
-        from statcv.plots import plot_forest
-
-        compared: Any = self
-        return plot_forest(compared, ax=ax)
-
-    def __repr__(self) -> str:
-        return short_comparison(self.contrasts, self.adjust)
-
-    def _repr_html_(self) -> str:
-        return self.summary()._repr_html_()
+        one_of(kind or "forest", ("forest",), "kind")
+        return super().plot("forest", ax, **options)
 
 
 def compare_pooled(
-    pools: Mapping[str, Any], adjust: str, test: str | None, **options: Any
-) -> PooledComparison:
+    pools: Mapping[str, Any],
+    metric: str | Metric | None,
+    level: float,
+    *,
+    test: str | None,
+    **options: Any,
+) -> Comparison:
     """Compare pooled results within each imputation, and pool the differences.
 
     Parameters
     ----------
     pools : dict of str to Pooled
-    adjust, test, **options
+    metric, level, test, **options
         Arguments of :func:`statcv.compare`.
 
     Raises
@@ -124,13 +85,13 @@ def compare_pooled(
         If a result is not pooled, the numbers of imputations differ, or the test has no
         standard error.
     """
-    for name, one in pools.items():
-        if not isinstance(one, Pooled):
-            raise ComparisonError(
-                f"{name!r} is a {type(one).__name__}, and others are pooled; give "
-                "pool() its results in all imputed data sets."
-            )
-    counts = {name: len(one.results) for name, one in pools.items()}
+    odd = [name for name, one in pools.items() if not isinstance(one, Pooled)]
+    if odd:
+        raise ComparisonError(
+            f"{odd[0]!r} is a {type(pools[odd[0]]).__name__}, and others are pooled; "
+            "give pool() its results in all imputed data sets."
+        )
+    counts = {name: len(one.imputations) for name, one in pools.items()}
     if len(set(counts.values())) > 1:
         said = ", ".join(f"{name} {m}" for name, m in counts.items())
         raise ComparisonError(
@@ -142,13 +103,17 @@ def compare_pooled(
             "test='permutation' has no standard error, which Rubin's rules need; omit "
             "test= for the default."
         )
+    every = zip(*(one.imputations for one in pools.values()), strict=True)
     each = [
         make_comparison(
-            {name: one.results[k] for name, one in pools.items()},
-            adjust=adjust,
-            test=test,
-            **options,
-        ).contrasts
-        for k in range(max(counts.values()))
+            dict(zip(pools, one, strict=True)), metric, level, test=test, **options
+        )
+        for one in every
     ]
-    return PooledComparison(PooledContrasts.of(each), adjust)
+    return PooledComparison(
+        pools,
+        PooledContrasts.of([one.contrasts for one in each]),
+        replace(each[0].asked, names=tuple(pools)),
+        each[0].adjust,
+        f"pooled over {len(each)} imputations",
+    )

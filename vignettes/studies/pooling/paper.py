@@ -112,7 +112,7 @@ def _measured(rng: np.random.Generator, n: int) -> pd.DataFrame:
     single = [_cross_validated(data) for data in (full, lacking)]
     each = [_cross_validated(data) for data in imputed]
     pooled = scv.pool(each)
-    missing = pooled.metrics().set_index("metric")["fraction_missing"]
+    missing = pooled.metrics().set_index("metric")["fmi"]
     y, rows = new["y"].to_numpy(), []
     for data, shown, fitted in (
         ("complete", single[0], single[:1]),
