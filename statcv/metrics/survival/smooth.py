@@ -39,19 +39,19 @@ class Distance:
         """Return the distance."""
         sets = max(len(x), len(known.own))
         if len(x) == 1:
-            return self._of_curves(_Loess.of(known, x[0]), known.own, known.weights)
+            return self._of_curves(Loess.of(known, x[0]), known.own, known.weights)
         own, weights = (
             np.broadcast_to(one, (sets, x.shape[1]))
             for one in (known.own, known.weights)
         )
         rows = zip(x, own, weights, strict=True)
         found = [
-            self._of_curves(_Loess.of(known, row), mine[None], each[None])
+            self._of_curves(Loess.of(known, row), mine[None], each[None])
             for row, mine, each in rows
         ]
         return np.concatenate(found)
 
-    def _of_curves(self, loess: _Loess, own: Floats, weights: Floats) -> Floats:
+    def _of_curves(self, loess: Loess, own: Floats, weights: Floats) -> Floats:
         distance = np.abs(loess.at_records(loess.fitted(own)[0]) - loess.x)
         odd = np.isnan(distance).any(axis=1)
         if self.name == "ici":
@@ -68,7 +68,7 @@ class Distance:
 
     def gradient(self, known: Known, x: Floats, value: float, cut: Cut) -> Gradient:
         """Return the derivatives, with the neighbourhoods of the loess as they are."""
-        loess = _Loess.of(known, x)
+        loess = Loess.of(known, x)
         curve, inside = loess.fitted(known.own)
         gap = loess.at_records(curve)[0] - x
         distance, n = np.abs(gap), len(x)
@@ -115,7 +115,7 @@ def _quantile(
 
 
 @dataclass(frozen=True, eq=False)
-class _Loess:
+class Loess:
     """Local regressions at some risks.
 
     Attributes
@@ -133,7 +133,7 @@ class _Loess:
     at: Floats
 
     @classmethod
-    def of(cls, known: Known, x: Floats) -> _Loess:
+    def of(cls, known: Known, x: Floats) -> Loess:
         """Return the regressions at up to 51 quantiles of the risk."""
         some = np.flatnonzero(known.case | known.control)
         at = np.unique(x[some])
