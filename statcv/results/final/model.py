@@ -141,7 +141,20 @@ class FullModel(HandedOver):
                 "a logistic regression, a multinomial one or a linear one has."
             )
         coefficients = {str(name): b for name, b in self.coefficients.items()}
-        return equation_of(self._design, coefficients, digits, self._learner)
+        made = self._design, coefficients, digits, self._learner
+        return equation_of(*made, self._baseline(coefficients))
+
+    def _baseline(self, coefficients: Mapping[str, float]) -> list[float]:
+        """Return the constant of a linear predictor of times, and what is beside it."""
+        design = self._design
+        if design.outcome.kind != "survival":
+            return []
+        mean = design.matrix.mean(axis=0)
+        slopes = [coefficients.get(name, 0.0) for name in design.names]
+        linear, *risks = self._fit.predict(mean[None])[0].tolist()
+        # 1 - risk is the probability at 0 to the power of the hazard ratio
+        start = [(1 - risk) ** float(np.exp(-linear)) for risk in risks]
+        return [linear - float(mean @ slopes), *start]
 
     def points(self, unit: Mapping[str, float]) -> PointScore:
         """Return the model as integer points (Sullivan et al. 2004).
@@ -281,9 +294,9 @@ class FullModel(HandedOver):
 
     @property
     def share(self) -> float | None:
-        """The mean outcome, or share of events; None for more than two classes."""
-        several = self._design.outcome.kind == "multiclass"
-        return None if several else float(self._design.y.mean())
+        """The mean outcome, or share of events of two classes; None for others."""
+        has_mean = self._design.outcome.kind in ("binary", "continuous")
+        return float(self._design.y.mean()) if has_mean else None
 
     def labelled(
         self, predicted: NDArray[np.float64], labels: pd.Index[Any], name: str
