@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
@@ -24,11 +24,13 @@ from statcv.results.final.expressions import (
     Call,
     Column,
     Expression,
-    Levels,
     Number,
     Spline,
     evaluate,
+    limited,
     parts_of,
+    risk_of,
+    rounded,
 )
 from statcv.words import plural
 
@@ -36,7 +38,6 @@ NEGLIGIBLE = 1e-6  # the change of a prediction by rounding that is negligible
 ROUNDING = 1e-13  # a change of predictions that is rounding
 AGREEMENT = 1e-9  # the difference from the design matrix that rounding may make
 MAX_DIGITS = 17
-LARGEST = 700.0  # the largest number whose exponential all databases compute
 Floats = NDArray[np.float64]
 
 
@@ -147,22 +148,20 @@ class Equation:
         if self.kind == "continuous":
             return [*linear]
         if self.kind == "survival":
-            return [*linear, *(_risk(linear[0], start) for _, start in self.baseline)]
+            return [*linear, *(risk_of(linear[0], start) for _, start in self.baseline)]
         made: list[Expression] = []
         for own in linear:
             others = [one for one in linear if one != own]
             gaps: list[Expression] = [Call("subtract", (own, one)) for one in others]
             total: Expression = Number(1.0)
             for gap in gaps or [own]:
-                odds = Call("exp", (Call("negative", (_limited(gap),)),))
+                odds = Call("exp", (Call("negative", (limited(gap),)),))
                 total = Call("add", (total, odds))
             made.append(Call("divide", (Number(1.0), total)))
         return made
 
     def predict(self, data: pd.DataFrame) -> Floats:
-        """Return predictions, shape (n,), or (n, classes) for more than two.
-
-        Those of a Cox regression are the linear predictor and the risk at each horizon.
+        """Return predictions, (n,), or (n, columns) of more than two classes or times.
 
         Parameters
         ----------
@@ -191,7 +190,7 @@ class Equation:
             return float(f"{value:.{digits}g}")
 
         def part(one: Part) -> Part:
-            factors = tuple(_rounded(factor, few) for factor in one.factors)
+            factors = tuple(rounded(factor, few) for factor in one.factors)
             return Part(one.name, few(one.coefficient), factors)
 
         parts = tuple(tuple(map(part, parts)) for parts in self.parts)
@@ -205,41 +204,6 @@ class Equation:
     to_latex, to_markdown = prose.to_latex, prose.to_markdown
     to_python, to_r = languages.to_python, languages.to_r
     to_sql, to_excel = languages.to_sql, languages.to_excel
-
-
-def _limited(one: Expression, most: float = LARGEST) -> Expression:
-    """Return an expression within limits between which its exponential is computed."""
-    made = one
-    for sign, limit in (("greater", most), ("less", -LARGEST)):
-        beyond = Call(sign, (one, Number(limit)))
-        made = Call("where", (beyond, Number(limit), made))
-    return made
-
-
-def _risk(linear: Expression, start: float) -> Expression:
-    """Return the risk by a horizon, given the probability of no event at 0."""
-    hazard = -float(np.log(max(start, np.exp(-LARGEST))))
-    # beyond this the probability of no event is next to 0, and databases refuse it
-    most = float(np.log(LARGEST / hazard)) if hazard else LARGEST
-    ratio = Call("exp", (_limited(linear, most),))
-    return Call("subtract", (Number(1.0), Call("power", (Number(start), ratio))))
-
-
-def _rounded(one: Expression, few: Callable[[float], float]) -> Expression:
-    """Round the splines of an expression."""
-    match one:
-        case Call(operation, arguments):
-            return Call(operation, tuple(_rounded(a, few) for a in arguments))
-        case Levels(of, values, otherwise):
-            return Levels(_rounded(of, few), values, otherwise)
-        case Spline(of, origin, coefficients, jumps):
-            return Spline(
-                _rounded(of, few),
-                few(origin),
-                tuple(map(few, coefficients)),
-                tuple((few(knot), k, few(d)) for knot, k, d in jumps),
-            )
-    return one
 
 
 def equation_of(
@@ -304,15 +268,12 @@ def equation_of(
         else (Part("Intercept", 0.0),)  # the class with which others are compared
         for parts in predictors
     )
-    made = Equation(outcome.name, outcome.kind, tuple(outcome.levels), parts)
     if baseline:
-        constant, *start = baseline
-        terms = [part for part in parts[0] if part.factors]
-        made = replace(
-            made,
-            parts=((Part("Intercept", constant), *terms),),
-            baseline=tuple(zip(outcome.horizons, start, strict=True)),
-        )
+        terms = (part for part in parts[0] if part.factors)
+        parts = ((Part("Intercept", baseline[0]), *terms),)
+    start = tuple(zip(outcome.horizons, baseline[1:], strict=True))
+    levels = tuple(outcome.levels)
+    made = Equation(outcome.name, outcome.kind, levels, parts, baseline=start)
     return replace(made, digits=digits or _enough(made, design))
 
 
@@ -342,11 +303,10 @@ def _warn_of_few_events(design: Design, model: Model | None) -> None:
 def _enough(equation: Equation, design: Design) -> int:
     """Return the fewest digits that change predictions by little."""
     frame = design.terms.frame
-    size = _unit(design)
     exact = equation.predict(frame)
     for digits in range(3, MAX_DIGITS):
         few = equation.rounded(digits).predict(frame)
-        if np.nanmax(np.abs(few - exact)) < NEGLIGIBLE * size:
+        if np.nanmax(np.abs(few - exact)) < NEGLIGIBLE * _unit(design):
             return digits
     return MAX_DIGITS
 

@@ -61,6 +61,12 @@ class HandedOver:
         """Return the outcome, and its positive class if it has two."""
         raise NotImplementedError
 
+    def _horizons(self) -> list[float]:
+        """Return the horizons of its risks, if it predicts times to an event."""
+        if self._design is not None:
+            return [*self._design.outcome.horizons]
+        return [horizon for horizon, _ in self.equation().baseline]
+
     def _terms(self) -> tuple[Equation, Callable[[Sequence[float]], Equation]]:
         """Return the equation with a part for each coefficient that can be refitted.
 

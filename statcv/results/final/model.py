@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, EquationError
 from statcv.formula import Design
-from statcv.models import Fit, Logit, Model, Updating, intercept_beside
+from statcv.models import (
+    Fit,
+    Logit,
+    Model,
+    Updating,
+    baseline_beside,
+    intercept_beside,
+)
+from statcv.models.likelihood import Hazards
 from statcv.models.selection import Selection
 from statcv.results.final.columns import column_factors
 from statcv.results.final.equation import Equation, Part, equation_of
@@ -196,12 +204,14 @@ class FullModel(HandedOver):
 
         A model that was fitted to few records predicts too extreme values for others.
         Its linear predictor is multiplied by the calibration slope, corrected for
-        optimism, that is to be expected there (van Houwelingen & le Cessie 1990).
+        optimism, that is to be expected there (van Houwelingen & le Cessie 1990). Of a
+        Cox regression, the baseline is refitted.
 
         Parameters
         ----------
         slope : float, optional
-            The slope; unless given, that of ``optimism_corrected()`` of the result.
+            The slope; unless given, that of ``optimism_corrected()`` of the result. A
+            Cox regression needs it.
         n_boot : int, default 200
             Number of bootstrap samples.
         seed : int, optional
@@ -231,6 +241,12 @@ class FullModel(HandedOver):
             + 1.87 PSI
         """
         equation = self.equation()
+        times = equation.kind == "survival"
+        if slope is None and times:
+            raise ArgumentError(
+                "shrunk() of a Cox regression needs a slope, such as the calibration "
+                "slope at a horizon: shrunk(0.9)."
+            )
         if slope is None:
             found = self._result.optimism_corrected(
                 "calibration_slope", n_boot=n_boot, seed=seed
@@ -249,8 +265,15 @@ class FullModel(HandedOver):
         made = with_coefficients(equation, [0.0, *shrunk])
         eta = made.linear(design.terms.frame)[:, 0]
         each = np.ones(len(eta)) if weights is None else weights
-        intercept = intercept_beside(equation.kind, design.y, eta, each)
-        made = with_coefficients(equation, [intercept, *shrunk])
+        if times:
+            intercept, known = -float(eta.mean()), self._learner.capabilities.likelihood
+            efron = not isinstance(known, Hazards) or known.efron
+            at = design.outcome.horizons
+            start = baseline_beside(eta + intercept, design.y, at, efron, each)
+            made = replace(made, baseline=tuple(zip(at, start.tolist(), strict=True)))
+        else:
+            intercept = intercept_beside(equation.kind, design.y, eta, each)
+        made = with_coefficients(made, [intercept, *shrunk])
         label = f"{self.described}, times {slope:.3g}"
         return WrittenModel(made, label, self._seen(), self.share)
 

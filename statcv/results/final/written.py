@@ -139,6 +139,11 @@ def labelled(
 
 def check_one_predictor(equation: Equation, verb: str) -> None:
     """Check that an equation has one linear predictor, which the verb changes."""
+    if equation.kind == "survival" and verb != "shrunk()":
+        raise ArgumentError(
+            f"{verb} is not for times to an event; validate(new) tells how well the "
+            "model is calibrated there, and cv() on the new data fits it again."
+        )
     if len(equation.parts) != 1:
         raise ArgumentError(f"{verb} is for two classes, or a continuous outcome.")
 
@@ -281,8 +286,8 @@ def load_model(path: str | Path) -> WrittenModel:
     ``baseline``), whose parts are a list for each linear predictor; a ``part``
     (``name``, ``coefficient``, ``factors``, by which the coefficient is multiplied); a
     ``number`` (``value``), a ``column`` (``name``, ``kind``), a ``call``
-    (``operation``, ``arguments``), ``levels`` (``of``, ``values``, ``otherwise``), or a ``spline`` (``of``, ``origin``,
-    ``coefficients``, ``jumps``).
+    (``operation``, ``arguments``), ``levels`` (``of``, ``values``, ``otherwise``), or a
+    ``spline`` (``of``, ``origin``, ``coefficients``, ``jumps``).
 
     Parameters
     ----------
