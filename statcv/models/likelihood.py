@@ -24,6 +24,7 @@ __all__ = [
     "Hazards",
     "Likelihood",
     "LinearFits",
+    "OfRecords",
     "joined_fits",
 ]
 
@@ -191,7 +192,7 @@ def _numbers(part: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Hazards:
-    """The partial likelihood of a Cox regression, which is no sum over records.
+    """The partial likelihood of a Cox regression, which is not a sum over records.
 
     Attributes
     ----------

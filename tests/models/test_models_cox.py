@@ -8,7 +8,10 @@ import pandas as pd
 import pytest
 from scipy.optimize import minimize
 
+from statcv.engine import Setup
 from statcv.errors import ModelError
+from statcv.folds import make_plan
+from statcv.formula import make_design
 from statcv.models import Cox, Linear, Logit, Mean, NegMean, TrainingSet
 from statcv.models.batched import Folds, fit_all_folds, permuted_folds
 from statcv.numeric.survival import signed_times
@@ -138,6 +141,18 @@ def test_permuted_outcomes_are_fitted_as_each_by_itself(model):
     plan = Folds.leaving_out(np.arange(40).reshape(5, 8))
     records = replace(records_of(X, y), y=outcomes)
     together_and_alone(model, records, permuted_folds(plan, 5))
+
+
+@pytest.mark.parametrize("model", [Cox(), Cox(C=0.5, standardize=True)])
+def test_terms_that_are_learnt_in_each_training_set(model):
+    X, y = sample(15)
+    data = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "z": y})
+    design = make_design("z ~ bs(a, df=4) + scale(b)", data, scope={})
+    plan = make_plan("kfold", design.y, "continuous", k=6, seed=1)
+    setup = Setup(design, plan, Linear(), 1)
+    assert setup.folds.matrices is not None
+    records = replace(setup.records, y=y, kind="survival", horizons=HORIZONS)
+    assert together_and_alone(model, records, setup.folds).converged.all()
 
 
 @pytest.mark.parametrize("standardize", [False, True])

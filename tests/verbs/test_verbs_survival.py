@@ -222,7 +222,7 @@ def test_two_results_are_compared_at_a_horizon():
     full = cv(FORMULA, data(), horizon=3, k=5, seed=1)
     less = full.update("Surv(time, status) ~ z")
     for name in ("harrell_c", "auroc@3", "brier@3"):
-        found = compare(less=less, full=full, metric=name).table.iloc[0]
+        found = compare(less=less, full=full, metric=name).differences.iloc[0]
         away = float(full.estimate(name)) - float(less.estimate(name))
         assert found["difference"] == pytest.approx(away)
         assert found["lower"] < away < found["upper"]
@@ -247,7 +247,7 @@ def test_a_rare_status_is_counted():
 
 def test_permuted_times_have_no_skill():
     result = cv(FORMULA, data(50), horizon=3, scheme="rloocv", repeats=2, seed=1)
-    found = result.null_distribution("auroc", 60)
+    found = result.null_distribution("auroc", times=60)
     error = np.std(found) / np.sqrt(len(found))
     assert abs(np.mean(found) - 0.5) < 4 * error
 

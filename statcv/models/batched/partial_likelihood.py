@@ -239,8 +239,8 @@ class PartialLikelihoods:
             left = np.linalg.eigvalsh(free.T @ one.hessian(eta[[fit]])[0] @ free)
             made[fit] = left.min(initial=1.0) < VANISHED
         # farther off, hazards are cut; with a ridge there is an optimum
-        far = (self.furthest(eta) > SMALL) & (self.ridge == 0).all(axis=1)
-        return np.asarray(made | far)
+        away = (self.furthest(eta) > SMALL) & (self.ridge == 0).all(axis=1)
+        return np.asarray(made | away)
 
     def cautious(self, eta: Matrix, gradient: Matrix) -> Matrix:
         """Return each gradient times the inverse of a matrix above the Hessian.
