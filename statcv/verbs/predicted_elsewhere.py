@@ -27,7 +27,6 @@ from statcv.formula import (
     Design,
     Outcome,
     make_design,
-    outcome_columns,
     quoted,
     read_horizons,
     shown_label,
@@ -101,8 +100,7 @@ def design_of(
     for column in columns:
         check_column(records, column, "predicted")
     right = " + ".join(map(quoted, columns))
-    (first, *more) = outcome_columns(observed, records.columns.tolist())
-    left = observed if more or first != observed else quoted(observed)
+    left = quoted(observed) if observed in records else observed
     design = make_design(f"{left} ~ {right}", records, scope={}, positive=positive)
     if (outcome := design.outcome).kind == "survival":
         at = _horizons(predicted)

@@ -149,6 +149,19 @@ def test_incomplete_rows_and_horizons_beyond_follow_up_are_named(final):
     assert float(again.estimate()) == float(final.validate(NEW).estimate())
 
 
+def test_times_in_one_column_are_validated():
+    pairs = [*zip(DATA.status.tolist(), DATA.time, strict=True)]
+    data = DATA.assign(outcome=pairs)
+    final = scv.cv("outcome ~ age", data, horizon=3, k=3, seed=1).final
+    both = scv.cv(f"{OUTCOME} ~ age", data, horizon=3, k=3, seed=1).final
+    ours, theirs = (one.validate(data).metrics()["estimate"] for one in (final, both))
+    np.testing.assert_array_equal(ours, theirs)
+    made = data.assign(risk=final.predict(data)["risk_3"])
+    given = {"observed": "outcome", "predicted": {3: "risk"}}
+    found = scv.from_predictions(made, **given).metrics()["estimate"]
+    np.testing.assert_allclose(found, theirs)
+
+
 def test_a_model_in_a_file_is_validated_as_before(final, tmp_path):
     final.save(tmp_path / "model.json")
     read = scv.load_model(tmp_path / "model.json")

@@ -26,6 +26,7 @@ from statcv.formula import (
     is_number,
     make_design,
     outcome_columns,
+    quoted,
     read_horizons,
     shown_label,
 )
@@ -82,7 +83,8 @@ class ValidationCall(Printed):
         observed = outcome_columns(outcome, frame.columns.tolist())
         own = [*observed, *([self.stratify] if self.stratify else [])]
         check_there(frame, [*own, *([self.by] if isinstance(self.by, str) else [])])
-        if outcome in frame:
+        horizons = model._horizons()
+        if horizons is None:
             _check_coding(model, frame[outcome])
         predicted = model.predict(frame)
         _warn_of_units(model, frame)
@@ -93,8 +95,8 @@ class ValidationCall(Printed):
         columns: Any = dict(zip(made.columns, names, strict=True))
         made.columns = pd.Index(names)
         complete = complete_rows(frame[[*observed]], made)
-        if outcome not in frame:
-            columns = _at_horizons(model, names, outcome, frame[complete])
+        if horizons is not None:
+            columns = _at_horizons(horizons, names, outcome, frame[complete])
         result = from_predictions(
             frame[list(dict.fromkeys(own))].join(made)[complete],
             observed=outcome,
@@ -127,12 +129,13 @@ class ValidationCall(Printed):
 
 
 def _at_horizons(
-    model: HandedOver, names: Sequence[str], outcome: str, frame: pd.DataFrame
+    horizons: list[float], names: Sequence[str], outcome: str, frame: pd.DataFrame
 ) -> dict[Any, str]:
     """Return the columns of risks by horizon, of those that the data can validate."""
-    y = make_design(f"{outcome} ~ 1", frame, scope={}).outcome.y
+    left = quoted(outcome) if outcome in frame else outcome
+    y = make_design(f"{left} ~ 1", frame, scope={}).outcome.y
     made: dict[Any, str] = {"linear": names[0]}
-    for horizon, name in zip(model._horizons(), names[1:], strict=True):
+    for horizon, name in zip(horizons, names[1:], strict=True):
         try:
             read_horizons(horizon, y, outcome)
         except ArgumentError as error:
