@@ -149,6 +149,13 @@ def test_incomplete_rows_and_horizons_beyond_follow_up_are_named(final):
     assert float(again.estimate()) == float(final.validate(NEW).estimate())
 
 
+def test_a_model_that_ranks_the_wrong_way_round_is_named(final):
+    wrong = NEW.assign(x=-3 * NEW.x, age=120 - NEW.age)
+    with pytest.warns(StatcvWarning, match="slope is below 0.*Surv"):
+        found = final.validate(wrong)
+    assert float(found.estimate()) < 0.5
+
+
 def test_times_in_one_column_are_validated():
     pairs = [*zip(DATA.status.tolist(), DATA.time, strict=True)]
     data = DATA.assign(outcome=pairs)

@@ -31,6 +31,7 @@ from statcv.formula import (
     shown_label,
 )
 from statcv.inference.estimates.groups import groups_of
+from statcv.models import partial_likelihood
 from statcv.results.call import with_warnings
 from statcv.tables import Printed, number
 from statcv.words import joined, plural
@@ -149,12 +150,18 @@ def _at_horizons(
 def _warn_of_order(result: CVResult) -> None:
     """Say that the calibration slope is below 0, if it is."""
     y, name = result.scores.outcome, result.design.outcome.name
-    if result.design.outcome.kind != "binary" or not 0 < y.mean() < 1:
-        return
-    p = np.clip(result.scores.predicted, 1e-15, 1 - 1e-15)
-    odds = np.log(p) - np.log1p(-p)
     # the likelihood is concave: its derivative at a slope of 0 has the slope's sign
-    if odds[y == 1].mean() < odds[y == 0].mean() - 1e-12:
+    slope = 0.0
+    if result.design.outcome.kind == "survival":
+        observed = result.design.y[result.held.row]
+        linear, none = result.held.predicted[:, :1], np.zeros((1, 1))
+        problem = partial_likelihood(linear, observed, efron=False)
+        slope = problem.gradient(problem.linear(none), none)[0, 0] / len(y)
+    elif result.design.outcome.kind == "binary" and 0 < y.mean() < 1:
+        p = np.clip(result.scores.predicted, 1e-15, 1 - 1e-15)
+        odds = np.log(p) - np.log1p(-p)
+        slope = odds[y == 1].mean() - odds[y == 0].mean()
+    if slope < -1e-12:
         warn(
             "the calibration slope is below 0: the model ranks the records the wrong "
             f"way round in these data. Is {name!r} coded as where it was fitted?",
