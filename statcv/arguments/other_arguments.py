@@ -267,8 +267,13 @@ OF_PREDICTIONS = _table(
         "predicted",
         "the column of the predictions",
     ),
+    (
+        "horizon horizons times at",
+        "predicted",
+        "with the column of the risk by each horizon, such as {365: 'risk'}",
+    ),
     ("folds foldid split scheme cv index", "fold", "the column of the folds"),
-    ("repeats times resample", "repeat", "the column of the repeats"),
+    ("repeats resample", "repeat", "the column of the repeats"),
     ("id ids record records rows", "row", "the column that identifies records"),
     (
         "group groups groupby clusters stratify strata subject subjects patient block",

@@ -13,11 +13,11 @@ from statcv.formula.learnt import Learnt
 from statcv.formula.new_levels import Factors
 from statcv.formula.numeric_columns import is_finite
 from statcv.formula.outcome import Outcome
-from statcv.formula.parse import Formula, parse_formula
+from statcv.formula.parse import Formula, outcome_columns, parse_formula
 from statcv.formula.quoting import quoted, without_signs_of_r
 from statcv.formula.row_values import row_values, row_weights
 from statcv.formula.scope import caller_scope, of_r
-from statcv.formula.survival import status_by
+from statcv.formula.survival import read_horizons, status_by
 from statcv.formula.terms import Terms
 from statcv.formula.text_numbers import why_text
 from statcv.formula.training_sets import TrainingSets
@@ -41,9 +41,11 @@ __all__ = [
     "is_number",
     "make_design",
     "of_r",
+    "outcome_columns",
     "parse_formula",
     "plain_column",
     "quoted",
+    "read_horizons",
     "row_values",
     "row_weights",
     "shown_label",

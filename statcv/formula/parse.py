@@ -188,6 +188,13 @@ def parse_formula(
     )
 
 
+def outcome_columns(outcome: str, columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns of ``Surv(time, status)``; any other outcome is a column."""
+    if outcome in columns or not outcome.startswith("Surv("):
+        return (outcome,)
+    return parse_formula(f"{outcome} ~ 1", columns, {}).outcome_columns
+
+
 def _refuse_both_sides(outcome: Collection[str], used: Sequence[str]) -> None:
     both = [column for column in used if column in outcome]
     if both:

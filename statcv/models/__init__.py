@@ -11,7 +11,7 @@ from statcv.models.base import (
 )
 from statcv.models.boosted_fit import BoostedFit
 from statcv.models.boosting import XGBoost
-from statcv.models.cox import Cox
+from statcv.models.cox import Cox, baseline_beside, partial_likelihood
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit
 from statcv.models.neighbors import Neighbors
@@ -60,9 +60,11 @@ __all__ = [
     "Updating",
     "WrappedFit",
     "XGBoost",
+    "baseline_beside",
     "decisions_of",
     "fitted_to_constant",
     "intercept_beside",
+    "partial_likelihood",
     "predicted_without",
     "resolve_model",
     "unwrap_result",

@@ -28,7 +28,9 @@ from statcv.models.batched.cox import fit_cox_folds
 from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.own_matrices import predicted_by
+from statcv.models.batched.partial_likelihood import PartialLikelihoods
 from statcv.models.batched.predictions import by_linear_predictor
+from statcv.models.batched.risk_sets import RiskSets, Tied
 from statcv.models.likelihood import Hazards, LinearFits
 from statcv.models.spread import fold_variances
 from statcv.tables import Constructed
@@ -171,6 +173,46 @@ class Cox(Constructed):
         if records.intercept is not None:
             made[:, records.intercept] = np.inf
         return made
+
+
+def partial_likelihood(
+    X: Matrix, y: Matrix, efron: bool, weights: Matrix | None = None
+) -> PartialLikelihoods:
+    """Return minus the log partial likelihood of all records, without a penalty.
+
+    Parameters
+    ----------
+    X : numpy.ndarray, shape (n, q)
+        Covariates without an intercept, about their mean.
+    y : numpy.ndarray, shape (n,)
+        Signed times.
+    efron : bool
+        Whether ties are treated as Efron does, or as Breslow.
+    weights : numpy.ndarray, shape (n,), optional
+        Weights of the records.
+    """
+    sets = RiskSets.of(y)
+    given = np.ones(len(y)) if weights is None else weights.astype(float)
+    once = given[None, sets.order]
+    tied = Tied.of(sets, np.ones_like(once), once) if efron else None
+    ridge = np.zeros((1, X.shape[1]))
+    return PartialLikelihoods(X[sets.order], sets, once, tied, ridge)
+
+
+def baseline_beside(
+    eta: Matrix,
+    y: Matrix,
+    horizons: tuple[float, ...],
+    efron: bool,
+    weights: Matrix | None = None,
+) -> Matrix:
+    """Return the probability of no event by each horizon at a linear predictor of 0.
+
+    The linear predictors, (n,), are given, and their mean is about 0.
+    """
+    problem = partial_likelihood(eta[:, None], y, efron, weights)
+    linear = problem.linear(np.ones((1, 1)))
+    return np.asarray(np.exp(-np.exp(problem.log_baseline(linear, horizons)[0])))
 
 
 def with_risks(fitted: FittedFolds, linear: LinearFits) -> FittedFolds:

@@ -89,7 +89,8 @@ def _label(result: Readable) -> list[str]:
     """Return the name of the model with its parameters, ever more briefly."""
     name = _sentence_case(result.learner.label.removesuffix("()"))
     if (model := result.validated) is not None:
-        names = [joined(model.predictors), plural(len(model.predictors), "predictor")]
+        known = model.predictors or ["no predictors"]
+        names = [joined(known), plural(len(model.predictors), "predictor")]
         head = re.split(r"[,(]", name)[0]
         return [name] * ("~" in name) + [f"{head} with {columns}" for columns in names]
     head, _, rest = name.partition(", ")

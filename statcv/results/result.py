@@ -388,8 +388,8 @@ class CVResult(Exports):
         There is one row per coefficient. The columns are ``term``, ``estimate``,
         ``std.error``, ``statistic``, ``p.value``, ``conf.low`` and ``conf.high``, and
         ``fold.min`` and ``fold.max``, the range of the estimate over folds. Standard
-        errors are those of R's ``glm`` and ``lm``, and the intervals are Wald's. They
-        are not cross-validated.
+        errors are those of R's ``glm``, ``lm`` and ``coxph``, and the intervals are
+        Wald's. They are not cross-validated.
 
         Parameters
         ----------

@@ -13,7 +13,8 @@ from statcv.errors import CoefficientError, StatcvWarning, warn
 from statcv.formula import as_frame
 from statcv.inference.tests.no_skill import ratio, tail
 from statcv.metrics.areas.placements import symmetric_limits
-from statcv.models.likelihood import Gaussian, Generalized
+from statcv.models import partial_likelihood
+from statcv.models.likelihood import Gaussian, Generalized, Hazards
 from statcv.results.comparison.likelihood_ratio import why_no_likelihood
 from statcv.results.refittable import Refittable
 from statcv.tables import Table, labels_of
@@ -29,7 +30,7 @@ def tidy(result: Refittable, level: float) -> pd.DataFrame:
     """Return one row per coefficient of the fit to all rows."""
     check_level(level)
     estimates = result.model.coefficients
-    if estimates is None:
+    if estimates is None or not len(estimates):
         raise CoefficientError(f"{result.learner.label} has no coefficients.")
     values = np.asarray(estimates, dtype=float)
     ses, df, why = standard_errors(result, values)
@@ -70,7 +71,8 @@ def tidy(result: Refittable, level: float) -> pd.DataFrame:
 def standard_errors(result: Refittable, values: Floats) -> tuple[Floats, float, str]:
     """Return the standard errors, their degrees of freedom, and why they are missing.
 
-    They are those of R's ``glm`` and ``lm``, from the expected information. The degrees
+    They are those of R's ``glm`` and ``lm``, from the expected information, and of its
+    ``coxph``, from the observed one. The degrees
     of freedom are NaN where the variance of the outcome is a function of its mean.
     """
     none = np.full(len(values), np.nan)
@@ -78,11 +80,14 @@ def standard_errors(result: Refittable, values: Floats) -> tuple[Floats, float, 
     X, y = result.design.matrix, result.design.y
     fitted = result.refits.fitted if not why else none
     classes = 1 if fitted.ndim == 1 else fitted.shape[1] - 1
+    if isinstance(result.learner.capabilities.likelihood, Hazards):
+        classes, place = 1, result.design.intercept
+        X = np.delete(X, [] if place is None else place, axis=1)
     if not why and len(values) != classes * X.shape[1]:
         why = "the model has other coefficients than the columns of the formula"
     if why:
         return none, np.nan, why
-    information, residual = _information(result, X, y, fitted)
+    information, residual = _information(result, X, y, fitted, values)
     size = np.sqrt(np.diag(information))
     with np.errstate(invalid="ignore"):
         scaled = information / np.outer(size, size)
@@ -97,9 +102,9 @@ def standard_errors(result: Refittable, values: Floats) -> tuple[Floats, float, 
 
 
 def _information(
-    result: Refittable, X: Floats, y: NDArray[Any], fitted: Floats
+    result: Refittable, X: Floats, y: NDArray[Any], fitted: Floats, values: Floats
 ) -> tuple[Floats, float]:
-    """Return the expected information, and the sum of squared Pearson residuals.
+    """Return the information, and the sum of squared Pearson residuals.
 
     The latter is NaN for a family without a scale parameter.
     """
@@ -112,6 +117,9 @@ def _information(
         known = type(family).__name__ in ("Poisson", "Binomial", "NegativeBinomial")
         squares = np.nan if known else float(((y - fitted) ** 2 / variance).sum())
         return (X.T / (variance * steep**2)) @ X, squares
+    if isinstance(likelihood, Hazards):
+        problem = partial_likelihood(X - X.mean(axis=0), y, likelihood.efron)
+        return problem.hessian(problem.linear(values[None]))[0], np.nan
     if fitted.ndim == 1:
         return (X.T * (fitted * (1 - fitted))) @ X, np.nan
     p = fitted[:, 1:]  # the first class is the reference; coefficients class by class

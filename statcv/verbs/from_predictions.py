@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from statcv.arguments import OF_PREDICTIONS, check_types, refuse_unknown, resolve_seed
 from statcv.errors import ArgumentError, ArgumentTypeError, DataError
 from statcv.folds import Strata
-from statcv.formula import Formula, as_frame
+from statcv.formula import Formula, as_frame, outcome_columns
 from statcv.results.call import choose_metrics
 from statcv.results.result import CVResult
 from statcv.tables import Printed
@@ -56,12 +56,15 @@ def from_predictions(
     data : data frame
         Data frame with one row per prediction, as in :func:`statcv.cv`.
     observed : str
-        Column of the outcome.
+        Column of the outcome, or ``"Surv(time, status)"``.
     predicted : str, or list or mapping of them
         Column of the predictions: the probability (or score) of the positive class, or
         the predicted value of a continuous outcome. With more than two classes there is
         one column per class, given as a list in the order of the classes, or as a
-        mapping from class to column.
+        mapping from class to column. Of times to an event it is the linear predictor,
+        or a mapping from each horizon to the column of the risk by then,
+        ``{365: "risk"}``, in which ``"linear"`` may have the linear predictor;
+        unless given, records are ranked by the risk at the last horizon.
     fold : str, optional
         Column of the fold in which each record was held out, after training on all
         others. If records occur in several folds of a repeat, it is leave-pair-out:
@@ -172,7 +175,10 @@ class PredictionsCall(Printed):
                 )
         check_types(PredictionsCall, vars(self))
         frame = _frame(self.data, self.row)
-        for name in ("observed", "fold", "repeat", "row", "cluster"):
+        observed = outcome_columns(self.observed, frame.columns.tolist())
+        for column in observed:
+            check_column(frame, column, "observed")
+        for name in ("fold", "repeat", "row", "cluster"):
             if getattr(self, name) is not None:
                 check_column(frame, getattr(self, name), name)
         if self.repeat is not None and self.row is None:
@@ -187,7 +193,8 @@ class PredictionsCall(Printed):
             repeats = numbered(frame[self.repeat])[0]
         first = np.unique(places, return_index=True)[1]
         records = frame.iloc[first].set_axis(labels)
-        _check_constant(frame, records, places, self.observed)
+        for column in observed:
+            _check_constant(frame, records, places, column)
         design = design_of(records, self.observed, self.predicted, self.positive)
         folds = FoldsElsewhere.of(frame, self.fold, places, repeats)
         plan = plan_of(folds, self.fold, design)

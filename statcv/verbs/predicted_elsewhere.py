@@ -23,7 +23,15 @@ from statcv.errors import (
     warn,
 )
 from statcv.folds import FoldPlan
-from statcv.formula import Design, Outcome, make_design, quoted, shown_label, why_text
+from statcv.formula import (
+    Design,
+    Outcome,
+    make_design,
+    quoted,
+    read_horizons,
+    shown_label,
+    why_text,
+)
 from statcv.metrics.classification.classwise import MAX_OUTSIDE, without_noise
 from statcv.models import Capabilities, Fit, TrainingSet
 from statcv.models.thresholds import with_threshold
@@ -33,6 +41,8 @@ Floats = NDArray[np.float64]
 MAX_PERCENT = 100 + MAX_OUTSIDE
 # largest share of values beyond 0 to 1 that are errors among probabilities, not scores
 MAX_ODD = 0.1
+LINEAR = "linear"  # the key of the linear predictor beside horizons
+EDGE = 1e-15  # distance of a risk from 0 and 1, for a finite hazard
 
 
 @dataclass(frozen=True)
@@ -90,8 +100,12 @@ def design_of(
     for column in columns:
         check_column(records, column, "predicted")
     right = " + ".join(map(quoted, columns))
-    formula = f"{quoted(observed)} ~ {right}"
-    design = make_design(formula, records, scope={}, positive=positive)
+    left = quoted(observed) if observed in records else observed
+    design = make_design(f"{left} ~ {right}", records, scope={}, positive=positive)
+    if (outcome := design.outcome).kind == "survival":
+        at = _horizons(predicted)
+        horizons = read_horizons(at or None, outcome.y, outcome.name)
+        return replace(design, outcome=replace(outcome, horizons=horizons))
     if not isinstance(predicted, Mapping) or len(predicted) <= 2:
         return design
     levels = list(predicted)  # levels of all classes, also of those without a record
@@ -119,7 +133,9 @@ def held_out(
     for column in columns:
         check_column(frame, column, "predicted")
     values = frame[columns].to_numpy(dtype=float)
-    if outcome.kind != "multiclass":
+    if outcome.kind == "survival":
+        values = _with_linear(frame[columns], len(outcome.horizons))
+    elif outcome.kind != "multiclass":
         values = values[:, 0]
     if outcome.levels and probabilities is not False:
         kept, noisy, bad = without_noise(values)
@@ -164,6 +180,41 @@ def held_out(
     )
 
 
+def _horizons(predicted: Any) -> list[Any]:
+    """Return the horizons that predictions of times to an event are for."""
+    if isinstance(predicted, str):
+        return []
+    if not isinstance(predicted, Mapping) or not predicted:
+        raise ArgumentError(
+            f"predicted={predicted!r} does not say which risks these are: write the "
+            "horizon of each, predicted={365: 'column'}, or the column of the linear "
+            "predictor alone."
+        )
+    return [horizon for horizon in predicted if horizon != LINEAR]
+
+
+def _with_linear(frame: pd.DataFrame, horizons: int) -> Floats:
+    """Return the linear predictor, and the risk of an event by each horizon.
+
+    Without it, records are ranked by the hazard up to the last horizon.
+    """
+    values = frame.to_numpy(dtype=float)
+    risks = values[:, values.shape[1] - horizons :]
+    kept = np.clip(risks, 0, 1)
+    off = np.abs(risks - kept) > MAX_OUTSIDE
+    if off.any():
+        row, place = np.argwhere(off)[0]
+        column = frame.columns[place - horizons]
+        raise DataError(
+            f"predicted={column!r} is {risks[row, place]:g} in row "
+            f"{shown_label(frame.index[row])}, and a risk lies between 0 and 1."
+        )
+    if values.shape[1] > horizons:
+        return np.column_stack([values[:, 0], kept])
+    last = np.clip(kept[:, -1], EDGE, 1 - EDGE)
+    return np.column_stack([np.log(-np.log1p(-last)), kept])
+
+
 def threshold_of(given: Any, design: Design, held: Held) -> float | None:
     """Return the threshold, which nothing chooses where nothing is fitted."""
     if isinstance(given, str):
@@ -181,6 +232,9 @@ def threshold_of(given: Any, design: Design, held: Held) -> float | None:
 
 
 def _predicted_columns(predicted: Any, levels: tuple[Any, ...], kind: str) -> list[str]:
+    if kind == "survival" and isinstance(predicted, Mapping):
+        own = [predicted[LINEAR]] if LINEAR in predicted else []
+        return [*own, *(predicted[at] for at in sorted(_horizons(predicted)))]
     if isinstance(predicted, Mapping):
         lacking = [level for level in levels if level not in predicted]
         if lacking:

@@ -213,6 +213,59 @@ one_number <- function(data) {
   linear_1
 }
 
+# The linear predictor of Surv(time, status) and the risk by each horizon, for each row of a data frame.
+times <- function(data) {
+  linear_1 <- rep(0, nrow(data)) + (
+    -0.8943190613261363
+    + 0.016779932057252814 * data[["age"]]
+    + 0.10425617473273238 * ifelse(data[["sex"]] == "f", 0.0, ifelse(data[["sex"]] == "m", 1.0, NA))
+  )
+  cbind(
+    "linear" = linear_1,
+    "risk_3" = (1.0 - (0.6002840412682175 ^ exp(ifelse(linear_1 < (-700.0), (-700.0), ifelse(linear_1 > 7.223734276497701, 7.223734276497701, linear_1)))))
+  )
+}
+
+# The linear predictor of Surv(time, status) and the risk by each horizon, for each row of a data frame.
+times_in_splines <- function(data) {
+  linear_1 <- rep(0, nrow(data)) + (
+    -0.7297464872826915
+    + (((0.24851770523059435 + ((0.033687995810250185 + (((-0.0013375586055544221) + ((-0.00012441928410760513) * (data[["age"]] - 39.599999999999994))) * (data[["age"]] - 39.599999999999994))) * (data[["age"]] - 39.599999999999994))) + ifelse(data[["age"]] < 39.599999999999994, 0.0, (((0.0001450123325502771 * (data[["age"]] - 39.599999999999994)) * (data[["age"]] - 39.599999999999994)) * (data[["age"]] - 39.599999999999994)))) + ifelse(data[["age"]] < 60.499999999999986, 0.0, ((((-5.324011047050606e-05) * (data[["age"]] - 60.499999999999986)) * (data[["age"]] - 60.499999999999986)) * (data[["age"]] - 60.499999999999986))))
+    + -0.1987069714429047 * ifelse(data[["sex"]] == "f", 0.0, ifelse(data[["sex"]] == "m", 1.0, NA))
+    + 0.2692713342281492 * log(data[["crp"]])
+    + 0.2315966653546922 * ifelse(data[["race"]] == "black", 0.0, ifelse(data[["race"]] == "other 'x' & \"y\"", 1.0, ifelse(data[["race"]] == "white", 0.0, NA)))
+    + 0.09062661410830712 * ifelse(data[["race"]] == "black", 0.0, ifelse(data[["race"]] == "other 'x' & \"y\"", 0.0, ifelse(data[["race"]] == "white", 1.0, NA)))
+    + (((0.31458761819965814 + (((-0.0027298347889946582) + (((-0.0012848931830581973) + ((-1.5892327436774712e-05) * (data[["age"]] - 39.599999999999994))) * (data[["age"]] - 39.599999999999994))) * (data[["age"]] - 39.599999999999994))) + ifelse(data[["age"]] < 39.599999999999994, 0.0, (((6.714848962505617e-05 * (data[["age"]] - 39.599999999999994)) * (data[["age"]] - 39.599999999999994)) * (data[["age"]] - 39.599999999999994)))) + ifelse(data[["age"]] < 60.499999999999986, 0.0, ((((-0.00010331505187584632) * (data[["age"]] - 60.499999999999986)) * (data[["age"]] - 60.499999999999986)) * (data[["age"]] - 60.499999999999986)))) * ifelse(data[["sex"]] == "f", 0.0, ifelse(data[["sex"]] == "m", 1.0, NA))
+  )
+  cbind(
+    "linear" = linear_1,
+    "risk_0.5" = (1.0 - (0.9193943036075597 ^ exp(ifelse(linear_1 < (-700.0), (-700.0), ifelse(linear_1 > 9.027540460554462, 9.027540460554462, linear_1))))),
+    "risk_2" = (1.0 - (0.7072091945971217 ^ exp(ifelse(linear_1 < (-700.0), (-700.0), ifelse(linear_1 > 7.611158397097946, 7.611158397097946, linear_1))))),
+    "risk_6.5" = (1.0 - (0.3733730547692514 ^ exp(ifelse(linear_1 < (-700.0), (-700.0), ifelse(linear_1 > 6.566014078053278, 6.566014078053278, linear_1)))))
+  )
+}
+
+# The linear predictor of Surv(time, status), for each row of a data frame.
+times_alone <- function(data) {
+  linear_1 <- rep(0, nrow(data)) + (
+    0.17725735262654327
+    + -0.006659053782130933 * data[["bmi"]]
+  )
+  linear_1
+}
+
+# The linear predictor of Surv(time, status) and the risk by each horizon, for each row of a data frame.
+times_without_covariates <- function(data) {
+  linear_1 <- rep(0, nrow(data)) + (
+    0.0
+  )
+  cbind(
+    "linear" = linear_1,
+    "risk_1" = (1.0 - (0.8343752228496903 ^ exp(ifelse(linear_1 < (-700.0), (-700.0), ifelse(linear_1 > 8.259940483515674, 8.259940483515674, linear_1))))),
+    "risk_2" = (1.0 - (0.6938275424678101 ^ exp(ifelse(linear_1 < (-700.0), (-700.0), ifelse(linear_1 > 7.557482205277159, 7.557482205277159, linear_1)))))
+  )
+}
+
 
 people <- read.csv("tests/reference/equations_cases.csv", check.names = FALSE)
 people$flag <- people$flag == "True"
@@ -237,6 +290,10 @@ table <- rbind(
   tidy("wave number", wave_number(people)),
   tidy("shares", shares(people)),
   tidy("learnt shares", learnt_shares(people)),
-  tidy("one number", one_number(people))
+  tidy("one number", one_number(people)),
+  tidy("times", times(people)),
+  tidy("times in splines", times_in_splines(people)),
+  tidy("times alone", times_alone(people)),
+  tidy("times without covariates", times_without_covariates(people))
 )
 write.csv(table, "tests/reference/equations_r.csv", row.names = FALSE, quote = 1)

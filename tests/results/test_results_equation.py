@@ -19,7 +19,7 @@ import pytest
 
 import statcv as scv
 from statcv.errors import EquationError
-from statcv.models import Linear, Logit
+from statcv.models import Cox, Linear, Logit
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 CASES = {
@@ -48,8 +48,19 @@ CASES = {
         Logit(C=1.0),
     ),
     "one number": ("cost ~ bs(bmi, knots=[25, 30], degree=2) + log1p(crp)", Linear()),
+    "times": ("Surv(time, status) ~ age + sex", Cox()),
+    "times in splines": (
+        "Surv(time, status) ~ bs(age, df=5) * sex + log(crp) + race",
+        Cox(C=1.0, ties="breslow"),
+    ),
+    "times alone": ("Surv(time, status) ~ 0 + bmi", Cox()),
+    "times without covariates": ("Surv(time, status) ~ 1", Cox()),
 }
-ARGUMENTS = {"odd": {"np": np}}
+HORIZONS = {
+    "times": 3,
+    "times in splines": [0.5, 2, 6.5],
+    "times without covariates": [1, 2],
+}
 
 
 def people(n=400, seed=7):
@@ -71,6 +82,8 @@ def people(n=400, seed=7):
     noisy = eta + rng.logistic(size=n)
     made["stage"] = np.select([noisy > 1, noisy > 0], ["late", "middle"], "early")
     made["cost"] = (eta + rng.normal(size=n)).round(4)
+    made["time"] = np.ceil(10 * rng.exponential(np.exp(2 - eta / 2))) / 10  # ties
+    made["status"] = rng.random(n) < 0.7
     return made
 
 
@@ -90,22 +103,24 @@ def fitted(name):
         formula, model = CASES[name]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            FITTED[name] = scv.cv(formula, people(), model=model, k=5, seed=1).final
+            more = {"k": 5, "seed": 1, "horizon": HORIZONS.get(name)}
+            FITTED[name] = scv.cv(formula, people(), model=model, **more).final
     return FITTED[name]
 
 
 def expected(name):
-    return fitted(name).predict(new_people()).to_numpy()
+    return fitted(name).predict(new_people()).to_numpy().squeeze()
 
 
 def named(equation):
-    several = equation.kind == "multiclass"
-    return [f"predicted_{one}" for one in equation.levels] if several else ["predicted"]
+    several = len(equation.predicted) > 1
+    ends = equation.predicted if several else ()
+    return [f"predicted_{one}" for one in ends] or ["predicted"]
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_an_equation_predicts_as_the_model(name):
-    found = fitted(name).equation().predict(new_people())
+    found = fitted(name).equation().predict(new_people()).squeeze()
     np.testing.assert_allclose(found, expected(name), atol=1e-11, rtol=1e-11)
 
 
@@ -242,7 +257,7 @@ def test_a_saved_model_predicts_as_before(tmp_path):
         final.save(path)
         read = scv.load_model(path)
         assert read.equation() == final.equation()
-        found = read.predict(new_people()).to_numpy()
+        found = read.predict(new_people()).to_numpy().squeeze()
         np.testing.assert_allclose(found, expected(name), atol=1e-11, rtol=1e-11)
         read.save(tmp_path / "again.json")
         assert (tmp_path / "again.json").read_bytes() == path.read_bytes()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
@@ -15,19 +15,22 @@ from numpy.typing import NDArray
 from statcv.arguments import is_whole
 from statcv.errors import ArgumentError, EquationError, PrecisionWarning, warn
 from statcv.formula import Design
-from statcv.models import Logit, Model
+from statcv.models import Cox, Logit, Model
 from statcv.numeric.logistic import expit, softmax
+from statcv.numeric.survival import events_of
 from statcv.results.final import languages, prose
 from statcv.results.final.columns import Factors, column_factors
 from statcv.results.final.expressions import (
     Call,
     Column,
     Expression,
-    Levels,
     Number,
     Spline,
     evaluate,
+    limited,
     parts_of,
+    risk_of,
+    rounded,
 )
 from statcv.words import plural
 
@@ -35,7 +38,6 @@ NEGLIGIBLE = 1e-6  # the change of a prediction by rounding that is negligible
 ROUNDING = 1e-13  # a change of predictions that is rounding
 AGREEMENT = 1e-9  # the difference from the design matrix that rounding may make
 MAX_DIGITS = 17
-LARGEST = 700.0  # the largest number whose exponential all databases compute
 Floats = NDArray[np.float64]
 
 
@@ -75,7 +77,7 @@ class Equation:
     ----------
     outcome : str
         The outcome.
-    kind : {"binary", "multiclass", "continuous"}
+    kind : {"binary", "multiclass", "continuous", "survival"}
     levels : tuple
         The classes, the positive one second if there are two.
     parts : tuple of tuple of Part
@@ -83,6 +85,9 @@ class Equation:
         class.
     digits : int
         Significant digits of what is printed.
+    baseline : tuple of (float, float)
+        The horizons of a Cox regression, and the probability of no event by each at a
+        linear predictor of 0.
 
     Examples
     --------
@@ -100,6 +105,7 @@ class Equation:
     levels: tuple[Any, ...]
     parts: tuple[tuple[Part, ...], ...]
     digits: int = MAX_DIGITS
+    baseline: tuple[tuple[float, float], ...] = ()
 
     @cached_property
     def expressions(self) -> tuple[Expression, ...]:
@@ -119,6 +125,13 @@ class Equation:
         """The names of these columns."""
         return [one.name for one in self.columns]
 
+    @property
+    def predicted(self) -> tuple[Any, ...]:
+        """What the predictions are called, if they have several columns."""
+        if self.kind == "survival":
+            return "linear", *(f"risk_{horizon:g}" for horizon, _ in self.baseline)
+        return self.levels if self.kind == "multiclass" else ()
+
     def linear(self, frame: pd.DataFrame) -> Floats:
         """Return the linear predictors, shape (n, predictors)."""
         known: dict[Column, Any] = {}
@@ -134,23 +147,21 @@ class Equation:
         linear = [Column(name, "linear") for name in names]
         if self.kind == "continuous":
             return [*linear]
+        if self.kind == "survival":
+            return [*linear, *(risk_of(linear[0], start) for _, start in self.baseline)]
         made: list[Expression] = []
         for own in linear:
             others = [one for one in linear if one != own]
             gaps: list[Expression] = [Call("subtract", (own, one)) for one in others]
             total: Expression = Number(1.0)
             for gap in gaps or [own]:
-                one: Expression = gap
-                for sign, limit in (("greater", LARGEST), ("less", -LARGEST)):
-                    beyond = Call(sign, (gap, Number(limit)))
-                    one = Call("where", (beyond, Number(limit), one))
-                odds = Call("exp", (Call("negative", (one,)),))
+                odds = Call("exp", (Call("negative", (limited(gap),)),))
                 total = Call("add", (total, odds))
             made.append(Call("divide", (Number(1.0), total)))
         return made
 
     def predict(self, data: pd.DataFrame) -> Floats:
-        """Return predictions, shape (n,), or (n, classes) for more than two.
+        """Return predictions, (n,), or (n, columns) of more than two classes or times.
 
         Parameters
         ----------
@@ -166,6 +177,10 @@ class Equation:
         eta = self.linear(data)
         if self.kind == "multiclass":
             return softmax(eta)
+        if self.kind == "survival":
+            with np.errstate(over="ignore"):
+                ratio = np.exp(eta)
+            return np.hstack([eta, *(1 - start**ratio for _, start in self.baseline)])
         return expit(eta[:, 0]) if self.kind == "binary" else eta[:, 0]
 
     def rounded(self, digits: int) -> Equation:
@@ -175,11 +190,12 @@ class Equation:
             return float(f"{value:.{digits}g}")
 
         def part(one: Part) -> Part:
-            factors = tuple(_rounded(factor, few) for factor in one.factors)
+            factors = tuple(rounded(factor, few) for factor in one.factors)
             return Part(one.name, few(one.coefficient), factors)
 
         parts = tuple(tuple(map(part, parts)) for parts in self.parts)
-        return replace(self, digits=digits, parts=parts)
+        baseline = tuple((horizon, few(start)) for horizon, start in self.baseline)
+        return replace(self, digits=digits, parts=parts, baseline=baseline)
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
@@ -190,28 +206,12 @@ class Equation:
     to_sql, to_excel = languages.to_sql, languages.to_excel
 
 
-def _rounded(one: Expression, few: Callable[[float], float]) -> Expression:
-    """Round the splines of an expression."""
-    match one:
-        case Call(operation, arguments):
-            return Call(operation, tuple(_rounded(a, few) for a in arguments))
-        case Levels(of, values, otherwise):
-            return Levels(_rounded(of, few), values, otherwise)
-        case Spline(of, origin, coefficients, jumps):
-            return Spline(
-                _rounded(of, few),
-                few(origin),
-                tuple(map(few, coefficients)),
-                tuple((few(knot), k, few(d)) for knot, k, d in jumps),
-            )
-    return one
-
-
 def equation_of(
     design: Design,
     coefficients: Mapping[str, float],
     digits: int | None = None,
     model: Model | None = None,
+    baseline: Sequence[float] = (),
 ) -> Equation:
     """Return the equation of a regression that was fitted to a design.
 
@@ -226,6 +226,9 @@ def equation_of(
         prediction for the rows by 1e-6, or by 1e-6 standard deviations of a number.
     model : Model, optional
         The regression, of which too many coefficients are counted.
+    baseline : sequence of float, optional
+        The linear predictor of a Cox regression at covariates of 0, and the probability
+        of no event by each horizon at a linear predictor of 0.
 
     Raises
     ------
@@ -245,7 +248,7 @@ def equation_of(
     several = outcome.kind == "multiclass"
     # a coefficient that moves no prediction is the rounding of 0
     reach = np.abs(design.matrix).max(axis=0, initial=0.0)
-    reach = reach / (1.0 if outcome.levels else float(np.std(design.y)) or 1.0)
+    reach = reach / _unit(design)
 
     def value(name: str, size: float) -> float:
         found = float(coefficients.get(name, 0.0))
@@ -265,19 +268,34 @@ def equation_of(
         else (Part("Intercept", 0.0),)  # the class with which others are compared
         for parts in predictors
     )
-    made = Equation(outcome.name, outcome.kind, tuple(outcome.levels), parts)
+    if baseline:
+        terms = (part for part in parts[0] if part.factors)
+        parts = ((Part("Intercept", baseline[0]), *terms),)
+    start = tuple(zip(outcome.horizons, baseline[1:], strict=True))
+    levels = tuple(outcome.levels)
+    made = Equation(outcome.name, outcome.kind, levels, parts, baseline=start)
     return replace(made, digits=digits or _enough(made, design))
+
+
+def _unit(design: Design) -> float:
+    """Return the standard deviation of a continuous outcome; 1 for others."""
+    continuous = design.outcome.kind == "continuous"
+    return (float(np.std(design.y)) if continuous else 1.0) or 1.0
 
 
 def _warn_of_few_events(design: Design, model: Model | None) -> None:
     terms = len(design.names) - (design.intercept is not None)
     events = min(design.outcome.counts.values(), default=terms)
     plain = isinstance(model, Logit) and not (model.penalised or model.has_firth)
+    of, others = "records of the rarer class", "Logit(firth=True), Logit(C=1.0)"
+    if isinstance(model, Cox):
+        events, plain = int(events_of(design.y).sum()), not model.penalised
+        of, others = "events", "Cox(C=1.0)"
     if plain and events < terms:
         warn(
-            f"the equation has {plural(terms, 'coefficient')} from {events} records of "
-            "the rarer class, so that its predictions are too extreme for other "
-            "records; Logit(firth=True), Logit(C=1.0) or shrunk() still work.",
+            f"the equation has {plural(terms, 'coefficient')} from {events} {of}, so "
+            "that its predictions are too extreme for other records; "
+            f"{others} or shrunk() still work.",
             PrecisionWarning,
         )
 
@@ -285,11 +303,10 @@ def _warn_of_few_events(design: Design, model: Model | None) -> None:
 def _enough(equation: Equation, design: Design) -> int:
     """Return the fewest digits that change predictions by little."""
     frame = design.terms.frame
-    size = 1.0 if equation.levels else float(np.std(design.y))
     exact = equation.predict(frame)
     for digits in range(3, MAX_DIGITS):
         few = equation.rounded(digits).predict(frame)
-        if np.nanmax(np.abs(few - exact)) < NEGLIGIBLE * size:
+        if np.nanmax(np.abs(few - exact)) < NEGLIGIBLE * _unit(design):
             return digits
     return MAX_DIGITS
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,8 @@ OPERATIONS = (
     *("logical_and", "logical_or", "logical_not", "minimum", "maximum", "absolute"),
     *("log", "exp", "sqrt", "sin", "cos", "tan", "floor", "ceil"),
 )
+
+LARGEST = 700.0  # the largest number whose exponential all databases compute
 
 
 @dataclass(frozen=True)
@@ -140,6 +142,41 @@ def _polynomial(of: Expression, origin: float, given: Sequence[float]) -> Expres
         if coefficient:
             made = Call("add", (Number(coefficient), made))
     return made
+
+
+def limited(one: Expression, most: float = LARGEST) -> Expression:
+    """Return an expression within limits between which its exponential is computed."""
+    made = one
+    for sign, limit in (("greater", most), ("less", -LARGEST)):
+        beyond = Call(sign, (one, Number(limit)))
+        made = Call("where", (beyond, Number(limit), made))
+    return made
+
+
+def risk_of(linear: Expression, start: float) -> Expression:
+    """Return the risk by a horizon, given the probability of no event at 0."""
+    hazard = -math.log(max(start, math.exp(-LARGEST)))
+    # beyond this the probability of no event is next to 0, and databases refuse it
+    most = math.log(LARGEST / hazard) if hazard else LARGEST
+    ratio = Call("exp", (limited(linear, most),))
+    return Call("subtract", (Number(1.0), Call("power", (Number(start), ratio))))
+
+
+def rounded(one: Expression, few: Callable[[float], float]) -> Expression:
+    """Round the splines of an expression."""
+    match one:
+        case Call(operation, arguments):
+            return Call(operation, tuple(rounded(a, few) for a in arguments))
+        case Levels(of, values, otherwise):
+            return Levels(rounded(of, few), values, otherwise)
+        case Spline(of, origin, coefficients, jumps):
+            return Spline(
+                rounded(of, few),
+                few(origin),
+                tuple(map(few, coefficients)),
+                tuple((few(knot), k, few(d)) for knot, k, d in jumps),
+            )
+    return one
 
 
 def is_level(of: Expression, level: Level) -> Call:

@@ -61,6 +61,14 @@ class HandedOver:
         """Return the outcome, and its positive class if it has two."""
         raise NotImplementedError
 
+    def _horizons(self) -> list[float] | None:
+        """Return the horizons of its risks; None if it does not predict times."""
+        if self._design is not None:
+            outcome = self._design.outcome
+            return [*outcome.horizons] if outcome.kind == "survival" else None
+        known = self.equation()
+        return [at for at, _ in known.baseline] if known.kind == "survival" else None
+
     def _terms(self) -> tuple[Equation, Callable[[Sequence[float]], Equation]]:
         """Return the equation with a part for each coefficient that can be refitted.
 

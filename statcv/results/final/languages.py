@@ -197,7 +197,7 @@ def _pieces(
     names = [f"linear_{k + 1}" for k in range(len(equation.parts))]
     sums = [language.sum(parts, start) for parts in equation.parts]
     results = [*map(language.written, equation.results(names))]
-    levels = map(plain, equation.levels if len(results) > 1 else [""])
+    levels = map(plain, equation.predicted if len(results) > 1 else [""])
     linear = [*zip(names, sums, strict=True)]
     return linear, [*zip(levels, results, strict=True)]
 
@@ -207,6 +207,8 @@ def _described(equation: Equation) -> str:
         "continuous": "The expected {0}",
         "binary": "The probability that {0} is {1}",
         "multiclass": "The probability of each class of {0}",
+        "survival": "The linear predictor of {0}"
+        + " and the risk by each horizon" * bool(equation.baseline),
     }[equation.kind]
     return " ".join(what.format(equation.outcome, *equation.levels[1:2]).split())
 
@@ -319,6 +321,8 @@ def to_excel(equation: Equation, path: Any, data: object = None) -> None:
     classes = [f"P({equation.outcome} = {level})" for level in equation.levels]
     classes = classes[1:] if equation.kind == "binary" else classes
     heads += classes or [f"predicted {equation.outcome}"]
+    survival = equation.kind == "survival"  # whose linear predictor is a prediction
+    heads = list(equation.predicted) if survival else heads
     rows = []
     for number in range(2, len(frame) + 2):
         letters = map(get_column_letter, range(1, wide + len(equation.parts) + 1))
@@ -329,7 +333,7 @@ def to_excel(equation: Equation, path: Any, data: object = None) -> None:
         if names:
             blank = f"COUNTBLANK({cells[0]}:{cells[wide - 1]})>0"
             sums = [f"IF({blank},NA(),{one})" for one in sums]
-        sums += map(language.written, equation.results(cells[wide:]))
+        sums += map(language.written, equation.results(cells[wide:])[int(survival) :])
         rows.append([f"={one}" for one in sums])
     made = pd.DataFrame(rows, frame.index, heads)
     made = pd.concat([frame[names], made], axis=1)

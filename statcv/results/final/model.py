@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, EquationError
 from statcv.formula import Design
-from statcv.models import Fit, Logit, Model, Updating, intercept_beside
+from statcv.models import (
+    Fit,
+    Logit,
+    Model,
+    Updating,
+    baseline_beside,
+    intercept_beside,
+)
+from statcv.models.likelihood import Hazards
 from statcv.models.selection import Selection
 from statcv.results.final.columns import column_factors
 from statcv.results.final.equation import Equation, Part, equation_of
@@ -141,7 +149,20 @@ class FullModel(HandedOver):
                 "a logistic regression, a multinomial one or a linear one has."
             )
         coefficients = {str(name): b for name, b in self.coefficients.items()}
-        return equation_of(self._design, coefficients, digits, self._learner)
+        made = self._design, coefficients, digits, self._learner
+        return equation_of(*made, self._baseline(coefficients))
+
+    def _baseline(self, coefficients: Mapping[str, float]) -> list[float]:
+        """Return the constant of a linear predictor of times, and what is beside it."""
+        design = self._design
+        if design.outcome.kind != "survival":
+            return []
+        mean = design.matrix.mean(axis=0)
+        slopes = [coefficients.get(name, 0.0) for name in design.names]
+        linear, *risks = self._fit.predict(mean[None])[0].tolist()
+        # 1 - risk is the probability at 0 to the power of the hazard ratio
+        start = [(1 - risk) ** float(np.exp(-linear)) for risk in risks]
+        return [linear - float(mean @ slopes), *start]
 
     def points(self, unit: Mapping[str, float]) -> PointScore:
         """Return the model as integer points (Sullivan et al. 2004).
@@ -183,12 +204,14 @@ class FullModel(HandedOver):
 
         A model that was fitted to few records predicts too extreme values for others.
         Its linear predictor is multiplied by the calibration slope, corrected for
-        optimism, that is to be expected there (van Houwelingen & le Cessie 1990).
+        optimism, that is to be expected there (van Houwelingen & le Cessie 1990). Of a
+        Cox regression, the baseline is refitted.
 
         Parameters
         ----------
         slope : float, optional
-            The slope; unless given, that of ``optimism_corrected()`` of the result.
+            The slope; unless given, that of ``optimism_corrected()`` of the result. A
+            Cox regression needs it.
         n_boot : int, default 200
             Number of bootstrap samples.
         seed : int, optional
@@ -218,6 +241,12 @@ class FullModel(HandedOver):
             + 1.87 PSI
         """
         equation = self.equation()
+        times = equation.kind == "survival"
+        if slope is None and times:
+            raise ArgumentError(
+                "shrunk() of a Cox regression needs a slope, such as the calibration "
+                "slope at a horizon: shrunk(0.9)."
+            )
         if slope is None:
             found = self._result.optimism_corrected(
                 "calibration_slope", n_boot=n_boot, seed=seed
@@ -236,8 +265,15 @@ class FullModel(HandedOver):
         made = with_coefficients(equation, [0.0, *shrunk])
         eta = made.linear(design.terms.frame)[:, 0]
         each = np.ones(len(eta)) if weights is None else weights
-        intercept = intercept_beside(equation.kind, design.y, eta, each)
-        made = with_coefficients(equation, [intercept, *shrunk])
+        if times:
+            intercept, known = -float(eta.mean()), self._learner.capabilities.likelihood
+            efron = not isinstance(known, Hazards) or known.efron
+            at = design.outcome.horizons
+            start = baseline_beside(eta + intercept, design.y, at, efron, each)
+            made = replace(made, baseline=tuple(zip(at, start.tolist(), strict=True)))
+        else:
+            intercept = intercept_beside(equation.kind, design.y, eta, each)
+        made = with_coefficients(made, [intercept, *shrunk])
         label = f"{self.described}, times {slope:.3g}"
         return WrittenModel(made, label, self._seen(), self.share)
 
@@ -281,9 +317,9 @@ class FullModel(HandedOver):
 
     @property
     def share(self) -> float | None:
-        """The mean outcome, or share of events; None for more than two classes."""
-        several = self._design.outcome.kind == "multiclass"
-        return None if several else float(self._design.y.mean())
+        """The mean outcome, or share of events of two classes; None for others."""
+        has_mean = self._design.outcome.kind in ("binary", "continuous")
+        return float(self._design.y.mean()) if has_mean else None
 
     def labelled(
         self, predicted: NDArray[np.float64], labels: pd.Index[Any], name: str

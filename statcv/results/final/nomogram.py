@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -25,6 +25,7 @@ ONE_TWO_FIVE = [float(f"{m}e{k}") for k in range(-9, 10) for m in (1, 2, 5)]
 ROUNDING = 1e-9  # points beyond the end of an axis that are due to rounding
 TOTAL, LINEAR = "Total points", "Linear predictor"
 Values = Mapping[str, Sequence[Any]]
+Scale = Callable[[Any], Any]
 
 
 def values_seen(frame: pd.DataFrame) -> dict[str, list[float]]:
@@ -59,10 +60,9 @@ def nomogram_of(
     equation: Equation, known: Values, values: Values | None, at: Any
 ) -> Table:
     """Return the points of the values of each predictor, and what totals mean."""
-    binary = equation.kind == "binary"
     if equation.kind == "multiclass":
         raise EquationError("a nomogram is of two classes, or a continuous outcome.")
-    if at is not None and not binary:
+    if at is not None and equation.kind == "continuous":
         raise ArgumentError("at= has risks, of which a continuous outcome has none.")
     rows = list(_rows(equation, known, {} if values is None else values))
     table = pd.DataFrame([row[:3] for row in rows], columns=["of", "axis", "value"])
@@ -83,12 +83,13 @@ def nomogram_of(
     # in each row, the other predictors have the values of the last
     start = float(eta[-1] + (low - eta[-1]).sum())
     end = start + point * totals[-1]
-    label = LINEAR if binary else f"Expected {equation.outcome}"
+    scales = _scales(equation)
+    linear = scales or equation.kind == "survival"
+    label = LINEAR if linear else f"Expected {equation.outcome}"
     more += [(label, x, (x - start) / point) for x in round_values(start, end)]
-    if binary:
-        label = f"Risk of {equation.outcome} = {equation.levels[1]}"
-        risks = sorted(_risks(at, start, end))
-        more += [(label, p, (np.log(p / (1 - p)) - start) / point) for p in risks]
+    for label, risk, linear_of in scales:
+        risks = sorted(_risks(at, *risk(np.array([start, end])).tolist()))
+        more += [(label, p, (linear_of(p) - start) / point) for p in risks]
     made = [row for row in more if -ROUNDING <= row[2] <= totals[-1] + ROUNDING]
     below = pd.DataFrame(made, columns=["axis", "value", "points"])
     table = pd.concat([table.drop(columns="of"), below.astype({"value": object})])
@@ -96,9 +97,25 @@ def nomogram_of(
     return Table(table.reset_index(drop=True), caption)
 
 
-def _risks(at: Any, start: float, end: float) -> list[float]:
+def _scales(equation: Equation) -> list[tuple[str, Scale, Scale]]:
+    """Return each risk: its name, it by the linear predictor, and the inverse."""
+    if equation.kind == "binary":
+        label = f"Risk of {equation.outcome} = {equation.levels[1]}"
+        return [(label, expit, lambda p: np.log(p / (1 - p)))]
+
+    def by(horizon: float, start: float) -> tuple[str, Scale, Scale]:
+        hazard = -np.log(start)
+        return (
+            f"Risk of the event by {horizon:g}",
+            lambda eta: -np.expm1(-hazard * np.exp(eta)),
+            lambda p: np.log(-np.log1p(-p) / hazard),
+        )
+
+    return [by(*one) for one in equation.baseline]
+
+
+def _risks(at: Any, low: float, high: float) -> list[float]:
     """Return the risks that are shown: those asked for, the usual, or round ones."""
-    low, high = expit(np.array([start, end]))
     if at is None:
         usual = [p for p in RISKS if low <= p <= high]
         return usual if len(usual) > 2 else round_values(low, high)[1:-1]

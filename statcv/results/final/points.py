@@ -142,7 +142,8 @@ def points_of(
     """
     if not isinstance(model, Logit):
         raise ModelError(
-            f"points are made of a logistic regression, not {model.label}."
+            f"points are made of a logistic regression, not {model.label}; nomogram() "
+            "has points of other regressions, which are not rounded."
         )
     rounding = Points(unit, model)
     rounding.check(design.outcome.kind)

@@ -54,6 +54,9 @@ from a knot  A+                  A_+
 continuous  E(A)                 \mathrm{E}(A)
 binary      logit P(A = B)       \operatorname{logit} P(A = B)
 multiclass  score of A = B       s_{B}
+survival    linear predictor of A  \eta
+risk        risk of the event by A  P(T \le A)
+baseline    1 - A^exp(linear predictor)  1 - A^{\exp(\eta)}
 """
 SOFTMAX = "P(class) is exp(its score) / the sum of exp(score) over all classes."
 BEYOND = "(u)+ is u where u is above 0, and 0 elsewhere."
@@ -106,6 +109,12 @@ class _Writer:
         for name, one in self.functions.items():
             found = self._coding(one) if isinstance(one, Levels) else self._spline(one)
             yield name, [term for term in found if term[0]] or [(0.0, "")]
+
+    def risks(self, equation: Equation) -> Iterator[tuple[str, str]]:
+        """Yield the risk by each horizon, and what it is."""
+        spell, number = self.language.spell, self.language.number
+        for horizon, start in equation.rounded(equation.digits).baseline:
+            yield spell("risk", number(horizon)), spell("baseline", number(start))
 
     def _term(self, part: Part, digits: int) -> Term:
         number, products = part.coefficient, list[str]()
@@ -172,7 +181,8 @@ class _Writer:
         """Return what a reader has to know besides."""
         splines = [one for one in self.functions.values() if isinstance(one, Spline)]
         beyond = any(k and d for one in splines for _, k, d in one.jumps)
-        notes = [SOFTMAX] if equation.kind == "multiclass" else []
+        notes = [f"{risk} = {value}" for risk, value in self.risks(equation)]
+        notes += [SOFTMAX] if equation.kind == "multiclass" else []
         return [*notes, BEYOND] if beyond else notes
 
 
@@ -198,6 +208,7 @@ def to_latex(equation: Equation) -> str:
         rows += [f"{head} ={{}}& {first}", *(f"& {one}" for one in rest)]
     if equation.kind == "multiclass":
         rows.append(r"P(\text{class}) ={}& \exp(s_{\text{class}}) / \sum \exp(s)")
+    rows += [f"{risk} ={{}}& {value}" for risk, value in writer.risks(equation)]
     body = " \\\\\n".join(rows)
     return f"\\begin{{align*}}\n{body}\n\\end{{align*}}"
 
@@ -210,4 +221,4 @@ def to_markdown(equation: Equation) -> str:
         made += ["| coefficient | times |", "| --: | :-- |"]
         made += [f"| {_number(number)} | {plain(one)} |" for number, one in terms]
         made.append("")
-    return "\n".join([*made, *writer.notes(equation)])
+    return "\n".join([*made, "\n\n".join(writer.notes(equation))])

@@ -27,6 +27,7 @@ def published_model(
     kind: str = "binary",
     levels: tuple[Any, Any] = (0, 1),
     reference: Mapping[str, str] | None = None,
+    baseline: Mapping[float, float] | None = None,
 ) -> WrittenModel:
     """Return a model by the coefficients that a publication gives.
 
@@ -37,7 +38,7 @@ def published_model(
         ``sex[m]``, a product as ``age:sex[m]``, or an expression as ``log(crp)`` or
         ``I((age - 50)^2)``. Columns have the units of the publication.
     outcome : str, default "outcome"
-        The name of the outcome.
+        The name of the outcome, or ``"Surv(time, status)"`` for a Cox regression.
     kind : {"binary", "continuous"}
         Whether the linear predictor is the log-odds of the positive class, or the
         expected value.
@@ -47,6 +48,10 @@ def published_model(
         The reference level of each column with levels. A level that is neither it nor
         has a coefficient is then an error; unless given, all levels without a
         coefficient count as the reference.
+    baseline : mapping of float to float, optional
+        The probability of no event by each horizon where the linear predictor of a Cox
+        regression is 0, ``{365: 0.83}``. If the publication centres covariates, minus
+        the sum of coefficients times centres is the ``(Intercept)``.
 
     Returns
     -------
@@ -101,8 +106,19 @@ def published_model(
             )
         own = tuple(_with_reference(one, columns, references) for one in factors[name])
         parts.append(Part(str(name), float(value), own))
+    if outcome.startswith("Surv("):
+        kind = "survival"
     classes = tuple(levels) if kind == "binary" else ()
-    equation = Equation(outcome, kind, classes, (tuple(parts),), digits=6)
+    start = tuple(sorted((baseline or {}).items()))
+    if start and kind != "survival":
+        raise ArgumentError('baseline= needs outcome="Surv(time, status)".')
+    for horizon, share in start:
+        if not (0 < horizon < np.inf and 0 < share < 1):
+            raise ArgumentError(
+                f"baseline= has {share!r} at {horizon!r}; it needs probabilities of no "
+                "event, between 0 and 1, by times above 0."
+            )
+    equation = Equation(outcome, kind, classes, (tuple(parts),), 6, start)
     return WrittenModel(equation, "a published model")
 
 

@@ -71,10 +71,11 @@ def stack(
     equations = {str(name): model.equation() for name, model in models.items()}
     first = next(iter(equations.values()))
     for name, one in equations.items():
-        if one.kind != first.kind or one.kind == "multiclass":
+        if one.kind != first.kind or one.kind not in ("binary", "continuous"):
             raise ArgumentError(
                 f"{name!r} predicts a {one.kind} outcome; stack() needs models of two "
-                "classes each, or of a continuous outcome each."
+                "classes each, or of a continuous outcome each. Linear predictors of "
+                "others can be columns of the data for cv()."
             )
 
     def columns(frame: pd.DataFrame) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from statcv.arguments import OF_PREDICTIONS, refuse_unknown
 from statcv.errors import (
+    ArgumentError,
     ColumnError,
     DataError,
     MissingDataWarning,
@@ -20,8 +21,17 @@ from statcv.errors import (
     suggestion,
     warn,
 )
-from statcv.formula import as_frame, is_number, shown_label
+from statcv.formula import (
+    as_frame,
+    is_number,
+    make_design,
+    outcome_columns,
+    quoted,
+    read_horizons,
+    shown_label,
+)
 from statcv.inference.estimates.groups import groups_of
+from statcv.models import partial_likelihood
 from statcv.results.call import with_warnings
 from statcv.tables import Printed, number
 from statcv.words import joined, plural
@@ -71,9 +81,12 @@ class ValidationCall(Printed):
         from statcv.verbs.from_predictions import from_predictions
 
         model, frame, outcome = self.validated, as_frame(self.data), self.outcome
-        own = [outcome, *([self.stratify] if self.stratify else [])]
+        observed = outcome_columns(outcome, frame.columns.tolist())
+        own = [*observed, *([self.stratify] if self.stratify else [])]
         check_there(frame, [*own, *([self.by] if isinstance(self.by, str) else [])])
-        _check_coding(model, frame[outcome])
+        horizons = model._horizons()
+        if horizons is None:
+            _check_coding(model, frame[outcome])
         predicted = model.predict(frame)
         _warn_of_units(model, frame)
         made = pd.DataFrame(predicted)
@@ -82,7 +95,9 @@ class ValidationCall(Printed):
         names = [unused(f"predicted{end}", frame[own]) for end in ends]
         columns: Any = dict(zip(made.columns, names, strict=True))
         made.columns = pd.Index(names)
-        complete = complete_rows(frame[outcome], made)
+        complete = complete_rows(frame[[*observed]], made)
+        if horizons is not None:
+            columns = _at_horizons(horizons, names, outcome, frame[complete])
         result = from_predictions(
             frame[list(dict.fromkeys(own))].join(made)[complete],
             observed=outcome,
@@ -93,7 +108,7 @@ class ValidationCall(Printed):
             metrics=self.metrics,
             seed=self.seed,
         )
-        used = [] if complete.all() else [outcome, *model.predictors]
+        used = [] if complete.all() else [*observed, *model.predictors]
         absent = frame[used].isna().sum()
         design = replace(
             result.design,
@@ -114,15 +129,39 @@ class ValidationCall(Printed):
         return result
 
 
+def _at_horizons(
+    horizons: list[float], names: Sequence[str], outcome: str, frame: pd.DataFrame
+) -> dict[Any, str]:
+    """Return the columns of risks by horizon, of those that the data can validate."""
+    left = quoted(outcome) if outcome in frame else outcome
+    y = make_design(f"{left} ~ 1", frame, scope={}).outcome.y
+    made: dict[Any, str] = {"linear": names[0]}
+    for horizon, name in zip(horizons, names[1:], strict=True):
+        try:
+            read_horizons(horizon, y, outcome)
+        except ArgumentError as error:
+            why = f"the risk by {horizon:g} is not validated: {error}"
+            warn(why, StatcvWarning)
+        else:
+            made[horizon] = name
+    return made
+
+
 def _warn_of_order(result: CVResult) -> None:
     """Say that the calibration slope is below 0, if it is."""
     y, name = result.scores.outcome, result.design.outcome.name
-    if result.design.outcome.kind != "binary" or not 0 < y.mean() < 1:
-        return
-    p = np.clip(result.scores.predicted, 1e-15, 1 - 1e-15)
-    odds = np.log(p) - np.log1p(-p)
     # the likelihood is concave: its derivative at a slope of 0 has the slope's sign
-    if odds[y == 1].mean() < odds[y == 0].mean() - 1e-12:
+    slope = 0.0
+    if result.design.outcome.kind == "survival":
+        observed = result.design.y[result.held.row]
+        linear, none = result.held.predicted[:, :1], np.zeros((1, 1))
+        problem = partial_likelihood(linear, observed, efron=False)
+        slope = problem.gradient(problem.linear(none), none)[0, 0] / len(y)
+    elif result.design.outcome.kind == "binary" and 0 < y.mean() < 1:
+        p = np.clip(result.scores.predicted, 1e-15, 1 - 1e-15)
+        odds = np.log(p) - np.log1p(-p)
+        slope = odds[y == 1].mean() - odds[y == 0].mean()
+    if slope < -1e-12:
         warn(
             "the calibration slope is below 0: the model ranks the records the wrong "
             f"way round in these data. Is {name!r} coded as where it was fitted?",
@@ -149,7 +188,9 @@ def check_there(frame: pd.DataFrame, columns: Iterable[str]) -> None:
             raise ColumnError(f"the new data lack the column {column!r}.{hint}")
 
 
-def complete_rows(outcome: pd.Series[Any], made: pd.DataFrame) -> NDArray[np.bool_]:
+def complete_rows(
+    outcome: pd.Series[Any] | pd.DataFrame, made: pd.DataFrame
+) -> NDArray[np.bool_]:
     """Return which rows have the outcome and what a model makes of the others.
 
     Raises
@@ -157,7 +198,8 @@ def complete_rows(outcome: pd.Series[Any], made: pd.DataFrame) -> NDArray[np.boo
     DataError
         If no row is complete.
     """
-    complete = (made.notna().all(axis=1) & outcome.notna()).to_numpy()
+    known = outcome.to_frame() if isinstance(outcome, pd.Series) else outcome
+    complete = (made.notna().all(axis=1) & known.notna().all(axis=1)).to_numpy()
     if not complete.any():
         raise DataError(
             "no row of the new data has the outcome and all columns of the model."

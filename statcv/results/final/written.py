@@ -44,7 +44,7 @@ from statcv.words import joined, listed, plural
 
 OF_EQUATION = "Predictions by the equation of a model"
 FORMAT = "statcv equation, version 1"
-KINDS = ("binary", "continuous", "multiclass")
+KINDS = ("binary", "continuous", "multiclass", "survival")
 CLASSES: Mapping[str, type] = {
     kind.__name__.lower(): kind
     for kind in (Equation, Part, Number, Column, Call, Levels, Spline)
@@ -99,8 +99,8 @@ class WrittenModel(HandedOver):
         """
         frame = as_frame(new)
         check_columns(self.written, frame)
-        predicted, levels = self.written.predict(frame), self.written.levels
-        return labelled(predicted, frame.index, levels, OF_EQUATION)
+        made = self.written.predict(frame)
+        return labelled(made, frame.index, self.written.predicted, OF_EQUATION)
 
     def _terms(self) -> tuple[Equation, Callable[[Sequence[float]], Equation]]:
         check_one_predictor(self.written, "update()")
@@ -139,6 +139,11 @@ def labelled(
 
 def check_one_predictor(equation: Equation, verb: str) -> None:
     """Check that an equation has one linear predictor, which the verb changes."""
+    if equation.kind == "survival" and verb != "shrunk()":
+        raise ArgumentError(
+            f"{verb} is not for times to an event; validate(new) tells how well the "
+            "model is calibrated there, and cv() on the new data fits it again."
+        )
     if len(equation.parts) != 1:
         raise ArgumentError(f"{verb} is for two classes, or a continuous outcome.")
 
@@ -277,12 +282,12 @@ def load_model(path: str | Path) -> WrittenModel:
     The file is JSON, of which nothing is executed: ``format``, ``equation``, ``seen``
     (values of numeric columns where it was fitted), ``mean`` (of the outcome there) and
     ``fingerprint``. Each object in it ``is`` one of these, with its fields: an
-    ``equation`` (``outcome``, ``kind``, ``levels``, ``parts``, ``digits``), whose parts
-    are a list for each linear predictor; a ``part`` (``name``, ``coefficient``,
-    ``factors``, by which the coefficient is multiplied); a ``number`` (``value``), a
-    ``column`` (``name``, ``kind``), a ``call`` (``operation``, ``arguments``),
-    ``levels`` (``of``, ``values``, ``otherwise``), or a ``spline`` (``of``, ``origin``,
-    ``coefficients``, ``jumps``).
+    ``equation`` (``outcome``, ``kind``, ``levels``, ``parts``, ``digits``,
+    ``baseline``), whose parts are a list for each linear predictor; a ``part``
+    (``name``, ``coefficient``, ``factors``, by which the coefficient is multiplied); a
+    ``number`` (``value``), a ``column`` (``name``, ``kind``), a ``call``
+    (``operation``, ``arguments``), ``levels`` (``of``, ``values``, ``otherwise``), or a
+    ``spline`` (``of``, ``origin``, ``coefficients``, ``jumps``).
 
     Parameters
     ----------
