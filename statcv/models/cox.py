@@ -31,6 +31,7 @@ from statcv.models.batched.own_matrices import predicted_by
 from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.likelihood import Hazards, LinearFits
 from statcv.models.spread import fold_variances
+from statcv.models.times import ProportionalHazards
 from statcv.tables import Constructed
 
 TIES = ("efron", "breslow")
@@ -190,10 +191,8 @@ def with_risks(fitted: FittedFolds, linear: LinearFits) -> FittedFolds:
 def _predicted(linear: LinearFits, products: Matrix, fits: Numbers) -> Matrix:
     """Return linear predictors and risks, (…, 1 + horizons), by products (…,)."""
     assert linear.constant is not None and linear.baseline is not None
-    eta = (products + linear.constant[fits])[..., None]
-    with np.errstate(over="ignore"):
-        risks = -np.expm1(-np.exp(eta + linear.baseline[fits]))
-    return np.concatenate([eta, risks], axis=-1)
+    hazards = ProportionalHazards(linear.baseline[fits])
+    return hazards(products + linear.constant[fits])
 
 
 def _predicted_alone(linear: LinearFits, X: Matrix) -> Matrix:
