@@ -23,7 +23,7 @@ from statcv.errors import (
 from statcv.folds import FoldPlan, omit_held_out
 from statcv.formula import Design, shown_label
 from statcv.models import Model
-from statcv.models.likelihood import Bernoulli
+from statcv.models.likelihood import Bernoulli, Hazards
 from statcv.numeric.survival import events_of
 from statcv.words import listed as in_short
 from statcv.words import plural
@@ -86,12 +86,20 @@ def warn_of_fits(held: Held, plan: FoldPlan, model: Model) -> None:
         )
     apart = np.flatnonzero(held.separated)
     if len(apart):
-        warn(
-            f"fitted probabilities of 0 or 1 in {len(apart)} {fits_of} "
-            f"({_listed(plan, apart)}): the classes are separated there and "
-            f"coefficients have no finite value; consider {_remedy(plan)}.",
-            SeparationWarning,
-        )
+        found = f"in {len(apart)} {fits_of} ({_listed(plan, apart)})"
+        if isinstance(model.capabilities.likelihood, Hazards):
+            told = (
+                f"the partial likelihood is monotone {found}: coefficients have no "
+                "finite value there; consider Firth's penalty, Cox(firth=True), or a "
+                "ridge, Cox(C=1.0)."
+            )
+        else:
+            told = (
+                f"fitted probabilities of 0 or 1 {found}: the classes are separated "
+                f"there and coefficients have no finite value; consider "
+                f"{_remedy(plan)}."
+            )
+        warn(told, SeparationWarning)
     corrected = np.flatnonzero([] if held.corrected is None else held.corrected)
     if len(corrected):
         warn(
