@@ -33,6 +33,7 @@ from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.batched.risk_sets import RiskSets, Tied
 from statcv.models.likelihood import Hazards, LinearFits
 from statcv.models.spread import fold_variances
+from statcv.models.times import ProportionalHazards
 from statcv.tables import Constructed
 
 TIES = ("efron", "breslow")
@@ -58,6 +59,9 @@ class Cox(Constructed):
     standardize : bool, default False
         Whether the penalty acts on columns divided by their standard deviation in the
         training set of each fit. Coefficients are those of the columns as they are.
+    firth : bool, default False
+        Whether to use Firth's penalty, half the log determinant of the information, by
+        which coefficients are finite under monotone likelihood, as R's ``coxphf``.
 
     Examples
     --------
@@ -75,12 +79,14 @@ class Cox(Constructed):
     References
     ----------
     Cox (1972), Journal of the Royal Statistical Society B 34:187; Efron (1977), Journal
-    of the American Statistical Association 72:557.
+    of the American Statistical Association 72:557; Heinze & Schemper (2001), Biometrics
+    57:114 (Firth's penalty).
     """
 
     C: float | None = None
     ties: str = "efron"
     standardize: bool = False
+    firth: bool = False
 
     def __post_init__(self) -> None:
         if self.C is not None and not (is_number(self.C) and self.C > 0):
@@ -88,15 +94,22 @@ class Cox(Constructed):
             raise ModelError(f"C must be a positive number or None, not {shown}.")
         if self.ties not in TIES:
             raise ModelError(f"ties must be 'efron' or 'breslow', not {self.ties!r}.")
-        if not isinstance(self.standardize, (bool, np.bool_)):
+        for name in ("standardize", "firth"):
+            given = getattr(self, name)
+            if not isinstance(given, (bool, np.bool_)):
+                raise ModelError(f"{name} must be True or False, not {given!r}.")
+        if self.firth and self.C is not None:
             raise ModelError(
-                f"standardize must be True or False, not {self.standardize!r}."
+                f"Cox(C={self.C!r}, firth=True) asks for two penalties: a ridge, and "
+                "Firth's, which has no strength to choose; give one of them."
             )
 
     @property
     def label(self) -> str:
         """How print and summary call it."""
         ties = ", Breslow's ties" if self.ties == "breslow" else ""
+        if self.firth:
+            return f"Cox regression, Firth's penalty{ties}"
         if not self.penalised:
             return f"Cox regression, unpenalised{ties}"
         columns = ", standardized columns" if self.standardize else ""
@@ -114,7 +127,7 @@ class Cox(Constructed):
             fits_together=True,
             own_matrices=True,
             needs_full_rank=not self.penalised,
-            likelihood=Hazards(efron=self.ties == "efron"),
+            likelihood=None if self.firth else Hazards(efron=self.ties == "efron"),
         )
 
     def check(self, kind: str) -> None:
@@ -144,7 +157,7 @@ class Cox(Constructed):
             return None
         refuse_missing(records, "Cox regression")
         ridge = self._ridges(records, folds)
-        made = fit_cox_folds(records, folds, ridge, self.ties == "efron")
+        made = fit_cox_folds(records, folds, ridge, self.ties == "efron", self.firth)
         if learnt is not None:
             fitted = predicted_by(np.asarray, ridge, records, made.fits, learnt)
         else:
@@ -232,10 +245,8 @@ def with_risks(fitted: FittedFolds, linear: LinearFits) -> FittedFolds:
 def _predicted(linear: LinearFits, products: Matrix, fits: Numbers) -> Matrix:
     """Return linear predictors and risks, (…, 1 + horizons), by products (…,)."""
     assert linear.constant is not None and linear.baseline is not None
-    eta = (products + linear.constant[fits])[..., None]
-    with np.errstate(over="ignore"):
-        risks = -np.expm1(-np.exp(eta + linear.baseline[fits]))
-    return np.concatenate([eta, risks], axis=-1)
+    hazards = ProportionalHazards(linear.baseline[fits])
+    return hazards(products + linear.constant[fits])
 
 
 def _predicted_alone(linear: LinearFits, X: Matrix) -> Matrix:
