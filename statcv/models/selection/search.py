@@ -70,7 +70,7 @@ def fitted_sets(sets: Sets) -> Iterator[tuple[Numbers, Numbers, FoldFits]]:
     chosen, start = chosen_sets(sets)
     pairs, sure = list(enumerate(chosen)), np.full(len(chosen), np.nan)
     # the second time, steps begin so near that they end at the optimum
-    for _ in range(2 if sets.free == 1 else 0):
+    for _ in range(2 if sets.free == 1 and not sets.is_survival else 0):
         sure[:] = np.nan
         betas = [np.zeros(len(sets.columns(one))) for one in chosen]
         _side_by_side(sets, pairs, start, sure, betas)
@@ -114,7 +114,7 @@ def _criteria(sets: Sets, pairs: Pairs, start: Matrix) -> tuple[Matrix, list[Mat
     """Return the criterion, and coefficients to start from, of each pair."""
     deviance = np.full(len(pairs), np.nan)
     betas = [np.zeros(len(sets.columns(one))) for _, one in pairs]
-    if sets.free == 1:
+    if sets.free == 1 and not sets.is_survival:
         _side_by_side(sets, pairs, start, deviance, betas)
     alone = defaultdict[int, list[int]](list)
     for number in np.flatnonzero(np.isnan(deviance)).tolist():
