@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from statcv.models.selection.training import Sets
 
 Numbers = NDArray[np.intp]
+STEPS = 8  # largest number of Newton's steps from a fit to one term more or less
 
 
 def partial_likelihoods(
@@ -52,6 +54,44 @@ def partial_deviance(sets: Sets, eta: Matrix, some: Numbers) -> Matrix:
         one = np.ones((len(own), 1))
         made[own] = 2 * problem.loss(problem.linear(one), one)
     return made
+
+
+def partial_newton(
+    sets: Sets,
+    rows: Matrix,
+    beta: Matrix,
+    folds: Numbers,
+    idle: NDArray[np.bool_],
+    settled: float,
+) -> tuple[Matrix, NDArray[np.bool_]]:
+    """Move coefficients in place until a step gains less than ``settled``.
+
+    Returns
+    -------
+    deviance : numpy.ndarray, shape (m,)
+    done : numpy.ndarray of bool, shape (m,)
+        Which have settled where hazards do not differ by orders of magnitude.
+    """
+    deviance, done = np.full(len(rows), np.nan), np.zeros(len(rows), dtype=bool)
+    for own, every in partial_likelihoods(sets, folds, rows.swapaxes(1, 2)):
+        live, problem = own, replace(every, ridge=idle[own].astype(float))
+        for _ in range(STEPS):
+            eta = problem.linear(beta[live])
+            gradient = problem.gradient(eta, beta[live])
+            try:
+                move = np.linalg.solve(problem.hessian(eta), gradient[:, :, None])
+            except np.linalg.LinAlgError:  # hazards are monotone
+                break
+            beta[live] += move[:, :, 0]
+            near = (move[:, :, 0] * gradient).sum(axis=1) < settled
+            done[live[near]] = True
+            live, problem = live[~near], problem.part(~near)
+            if not len(live):
+                break
+        eta = every.linear(beta[own])
+        done[own] &= ~every.extreme(eta)
+        deviance[own] = 2 * every.loss(eta, beta[own])
+    return deviance, done
 
 
 def partial_information(

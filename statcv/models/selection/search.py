@@ -17,6 +17,7 @@ from statcv.models.base import Matrix
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.fits import FoldFits
 from statcv.models.selection.bounds import ROUNDING, Pairs, least_criteria
+from statcv.models.selection.hazards import partial_newton
 from statcv.models.selection.training import Numbers, Sets
 from statcv.models.selection.wald import eliminated
 from statcv.numeric.logistic import expit
@@ -70,7 +71,7 @@ def fitted_sets(sets: Sets) -> Iterator[tuple[Numbers, Numbers, FoldFits]]:
     chosen, start = chosen_sets(sets)
     pairs, sure = list(enumerate(chosen)), np.full(len(chosen), np.nan)
     # the second time, steps begin so near that they end at the optimum
-    for _ in range(2 if sets.free == 1 and not sets.is_survival else 0):
+    for _ in range(2 if sets.free == 1 else 0):
         sure[:] = np.nan
         betas = [np.zeros(len(sets.columns(one))) for one in chosen]
         _side_by_side(sets, pairs, start, sure, betas)
@@ -114,7 +115,7 @@ def _criteria(sets: Sets, pairs: Pairs, start: Matrix) -> tuple[Matrix, list[Mat
     """Return the criterion, and coefficients to start from, of each pair."""
     deviance = np.full(len(pairs), np.nan)
     betas = [np.zeros(len(sets.columns(one))) for _, one in pairs]
-    if sets.free == 1 and not sets.is_survival:
+    if sets.free == 1:
         _side_by_side(sets, pairs, start, deviance, betas)
     alone = defaultdict[int, list[int]](list)
     for number in np.flatnonzero(np.isnan(deviance)).tolist():
@@ -147,10 +148,14 @@ def _side_by_side(
         columns = [sets.columns(pairs[i][1]) for i in some]
         rows, begun, idle = sets.side_by_side(folds, columns, start)
         with np.errstate(over="ignore", invalid="ignore"):
-            eta, done = _newton(sets, rows, begun, folds, idle)
-            found = sets.deviance(eta[..., None], folds)
-        # fits of separated classes settle as well, where all records are as predicted
-        done &= sets.is_gaussian | (np.abs(eta).max(axis=1) < FARTHEST)
+            if sets.is_survival:
+                found, done = partial_newton(sets, rows, begun, folds, idle, SETTLED)
+            else:
+                eta, done = _newton(sets, rows, begun, folds, idle)
+                found = sets.deviance(eta[..., None], folds)
+                # fits of separated classes settle as well, where all records are as
+                # predicted
+                done &= sets.is_gaussian | (np.abs(eta).max(axis=1) < FARTHEST)
         for row in np.flatnonzero(done).tolist():
             deviance[some[row]] = found[row]
             betas[some[row]] = begun[row, : len(betas[some[row]])]

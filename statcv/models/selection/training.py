@@ -249,6 +249,8 @@ class Sets:
         every = self.records.X[None] if self.matrices is None else self.matrices
         columns = np.zeros((len(every), every.shape[2] + 1, every.shape[1]))
         columns[:, :-1] = every.swapaxes(1, 2)
+        if self.is_survival:  # about their means, without an intercept
+            columns -= columns.mean(axis=2, keepdims=True)
         return columns
 
     def side_by_side(
@@ -263,6 +265,8 @@ class Sets:
             place[row, : len(own)] = own
         at = np.zeros_like(folds) if self.matrices is None else folds
         idle = place == start.shape[1] - 1
+        if self.is_survival:
+            idle |= place == self.records.intercept
         return self.padded[at[:, None], place], start[folds[:, None], place], idle
 
 
