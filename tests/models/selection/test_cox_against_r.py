@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import statcv as scv
+from statcv.arguments import RESAMPLE
 from statcv.models import Backward, Both, Forward
 
 REFERENCE = Path(__file__).parents[2] / "reference"
@@ -102,3 +103,20 @@ def test_r_tests_single_terms_alike(outcome, records, outcomes):
     assert made["df"].tolist() == table["df"].tolist()
     np.testing.assert_allclose(made["lr"], table["lr"], rtol=1e-7, atol=1e-8)
     np.testing.assert_allclose(made["lr_p"], table["p"], rtol=1e-7)
+
+
+def test_rms_corrects_the_concordance_for_the_same_optimism(records, outcomes):
+    data = with_times(records, outcomes["y5"])
+    table = pd.read_csv(REFERENCE / "cox_validate_r.csv")
+    rows = np.loadtxt(REFERENCE / "cox_validate_samples.csv", dtype=int, delimiter=",")
+    for number, given in enumerate(rows):
+        key = np.random.SeedSequence(7, spawn_key=(RESAMPLE, number))
+        drawn = np.random.default_rng(key).integers(150, size=150)
+        assert np.array_equal(drawn, given)
+    for row, select in zip(table.itertuples(), (None, Backward(by="p")), strict=True):
+        formula = f"Surv(time, status) ~ {PLAIN}"
+        res = scv.cv(formula, data, select=select, k=2, seed=1)
+        made = res.optimism_corrected("harrell_c", n_boot=row.n, seed=7)
+        # Dxy is 2 C - 1
+        assert made.apparent == pytest.approx((row.apparent + 1) / 2, abs=1e-8)
+        assert made.optimism == pytest.approx(row.optimism / 2, abs=1e-8)
