@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 ARGUMENTS = ("time", "time2", "event", "type", "origin")  # those of R's Surv
 WRITE = "write Surv(time, status), with status 1 for an event and 0 for censoring"
-# what other types of R's Surv are, and the nearest outcome that can be had
+# what the other types of R's Surv are called
 OTHER_TYPES = {
     "left": "left censoring",
     "interval": "interval censoring",

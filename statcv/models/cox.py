@@ -24,7 +24,7 @@ from statcv.models.base import (
     without_column,
 )
 from statcv.models.batched.blocks import Numbers
-from statcv.models.batched.cox import fit_cox_folds
+from statcv.models.batched.cox import CoxFits, fit_cox_folds
 from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.own_matrices import predicted_by
@@ -138,38 +138,17 @@ class Cox(Constructed):
         """Fit the training set."""
         self.check(training.kind)
         fitted = self.fit_folds(training, Folds.leaving_out([[]]))
-        assert fitted is not None and fitted.linear is not None
-        beta = without_column(fitted.linear.coefficients, training.intercept)[
-            0
-        ].tolist()
-        return PlainFit(
-            partial(_predicted_alone, fitted.linear),
-            dict(zip(fitted.names, beta, strict=True)),
-            bool(fitted.converged[0]),
-            bool(fitted.separated[0]),
-            linear=fitted.linear,
-        )
+        assert fitted is not None
+        return alone(fitted, training.intercept)
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
-        learnt, place = folds.matrices, records.intercept
-        if learnt is not None and not isinstance(learnt, Learnt):
+        if folds.matrices is not None and not isinstance(folds.matrices, Learnt):
             return None
         refuse_missing(records, "Cox regression")
         ridge = self._ridges(records, folds)
         made = fit_cox_folds(records, folds, ridge, self.ties == "efron", self.firth)
-        if learnt is not None:
-            fitted = predicted_by(np.asarray, ridge, records, made.fits, learnt)
-        else:
-            fitted = by_linear_predictor(made.fits, records, folds, np.asarray, ridge)
-        assert fitted.linear is not None
-        linear = replace(fitted.linear, constant=made.constant, baseline=made.baseline)
-        coefficients = np.asarray(fitted.coefficients)
-        return replace(
-            with_risks(fitted, linear),
-            coefficients=without_column(coefficients, place),
-            names=tuple(name for j, name in enumerate(fitted.names) if j != place),
-        )
+        return fitted_hazards(made, records, folds, ridge)
 
     def ridge(self, training: TrainingSet) -> Matrix:
         """Return the strength of the penalty on each column, shape (p,)."""
@@ -226,6 +205,48 @@ def baseline_beside(
     problem = partial_likelihood(eta[:, None], y, efron, weights)
     linear = problem.linear(np.ones((1, 1)))
     return np.asarray(np.exp(-np.exp(problem.log_baseline(linear, horizons)[0])))
+
+
+def fitted_hazards(
+    made: CoxFits, records: TrainingSet, folds: Folds, ridge: Matrix
+) -> FittedFolds:
+    """Return what predicts by coefficients and baseline hazards, (fits, p) ridges."""
+    learnt, place = folds.matrices, records.intercept
+    if isinstance(learnt, Learnt):
+        fitted = predicted_by(np.asarray, ridge, records, made.fits, learnt)
+    else:
+        fitted = by_linear_predictor(made.fits, records, folds, np.asarray, ridge)
+    assert fitted.linear is not None
+    linear = replace(fitted.linear, constant=made.constant, baseline=made.baseline)
+    coefficients = np.asarray(fitted.coefficients)
+    return replace(
+        with_risks(fitted, linear),
+        coefficients=without_column(coefficients, place),
+        names=tuple(name for j, name in enumerate(fitted.names) if j != place),
+    )
+
+
+def alone(fitted: FittedFolds, intercept: int | None) -> PlainFit:
+    """Return the only fit of a plan."""
+    assert fitted.linear is not None
+    beta = without_column(fitted.linear.coefficients, intercept)[0].tolist()
+    return PlainFit(
+        partial(_predicted_alone, fitted.linear),
+        dict(zip(fitted.names, beta, strict=True)),
+        bool(fitted.converged[0]),
+        bool(fitted.separated[0]),
+        linear=fitted.linear,
+    )
+
+
+def log_partial_likelihood(y: Matrix, eta: Matrix, efron: bool) -> float:
+    """Return that of linear predictors, as R's ``logLik`` of a ``coxph``.
+
+    >>> log_partial_likelihood(np.array([1.0, 2, -3]), np.zeros(3), True)  # -log(3 * 2)
+    -1.791759469228055
+    """
+    problem, one = partial_likelihood(eta[:, None], y, efron), np.ones((1, 1))
+    return -float(problem.loss(problem.linear(one), one)[0])
 
 
 def with_risks(fitted: FittedFolds, linear: LinearFits) -> FittedFolds:

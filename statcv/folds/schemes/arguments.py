@@ -167,8 +167,8 @@ def check_classes(
     if folds and scheme.spreads and rebalance is None and counts[rarest] < folds:
         few = counts[rarest]
         warn(
-            f"{noun} {name!r} has fewer records ({few}) than there are folds ({folds}): "
-            f"in {folds - few} of them it is not held out.",
+            f"{noun} {name!r} has fewer records ({few}) than there are folds "
+            f"({folds}): in {folds - few} of them it is not held out.",
             FoldWarning,
         )
 
