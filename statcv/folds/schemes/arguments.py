@@ -166,8 +166,8 @@ def check_classes(
         name = str(response.levels[rarest])
     if folds and scheme.spreads and rebalance is None and counts[rarest] < folds:
         warn(
-            f"{noun} {name!r} has fewer records ({counts[rarest]}) than there are folds "
-            f"({folds}): in {folds - counts[rarest]} of them it is not held out.",
+            f"{noun} {name!r} has fewer records ({counts[rarest]}) than there are "
+            f"folds ({folds}): in {folds - counts[rarest]} of them it is not held out.",
             FoldWarning,
         )
 
