@@ -161,15 +161,17 @@ def _of_two_classes(named: dict[str, Readable], level: float) -> list[Draw]:
     if len(named) > 1:
         risk = partial(plot_forest, named, level=level)
     if not all(one.scores.probabilities for one in named.values()):
-        return [roc, partial(plot_pr, named), _no_probabilities, risk]
+        why = "these need probabilities, and the predictions are scores"
+        return [roc, partial(plot_pr, named), partial(_say_why, why), risk]
     several: dict[str, Any] = {"level": level}
     decision = partial(plot_decision, named, **several)
     return [roc, partial(plot_calibration, named, **several), decision, risk]
 
 
-def _no_probabilities(ax: Axes) -> None:
+def _say_why(why: str, ax: Axes) -> None:
+    """Say why there is neither calibration nor a decision curve."""
     ax.set_title("Calibration and decision curve")
-    say(ax, "these need probabilities, and the predictions are scores")
+    say(ax, why)
 
 
 def _of_numbers(named: dict[str, Readable], level: float) -> list[Draw]:
@@ -197,18 +199,14 @@ def _of_times(named: dict[str, Readable], level: float) -> list[Draw]:
     if not first.design.outcome.horizons:
         areas: Draw = partial(draw_areas, first, level=level)
         estimates: Draw = partial(plot_forest, named, level=level)
-        return [areas, _no_horizon, estimates, survival]
+        why = "these need the risk by some time: give cv() horizon="
+        return [areas, partial(_say_why, why), estimates, survival]
     more: dict[str, Any] = {"level": level, "at": first.design.outcome.horizons[-1]}
     roc = partial(plot_roc, named, band=not others, **more)
     calibration: Draw = partial(plot_calibration, named, **more)
     decision: Draw = partial(plot_decision, named, **more)
     last = partial(plot_forest, named, level=level) if others else survival
     return [roc, calibration, decision, last]
-
-
-def _no_horizon(ax: Axes) -> None:
-    ax.set_title("Calibration and decision curve")
-    say(ax, "these need the risk by some time: give cv() horizon=")
 
 
 PANELS: dict[str, Callable[[dict[str, Readable], float], list[Draw]]] = {

@@ -67,9 +67,13 @@ def plot_survival(
     check_whole(groups, "groups", least=1, most=MOST_GROUPS)
     instead = "plot_roc(a, b) and plot_calibration(a, b) compare several results"
     result = one_result(results, "plot_survival", instead)
-    _require_times(result, "plot_survival()")
-    records = timed_records(result)
-    ax, outcome = base.new_axes(ax), result.design.outcome
+    outcome = result.design.outcome
+    if outcome.kind != "survival":
+        raise OutcomeError(
+            "plot_survival() needs times to an event, Surv(time, status) ~ …, and "
+            f"{outcome.name!r} is {outcome.kind}."
+        )
+    records, ax = timed_records(result), base.new_axes(ax)
     assert records.risks is not None
     codes = records.risks.codes(groups)
     count, means = int(codes.max()) + 1, result.scores.mean_prediction()[1]
@@ -102,15 +106,6 @@ def plot_survival(
     ax.set_title(base.titled("Survival by risk group", records.how))
     base.draw_legend(ax)
     return ax
-
-
-def _require_times(result: Readable, picture: str) -> None:
-    outcome = result.design.outcome
-    if outcome.kind != "survival":
-        raise OutcomeError(
-            f"{picture} needs times to an event, Surv(time, status) ~ …, and "
-            f"{outcome.name!r} is {outcome.kind}."
-        )
 
 
 def _time(result: Readable) -> str:
@@ -147,7 +142,6 @@ def draw_areas(result: Readable, ax: Axes, level: float) -> None:
 
     The limits are symmetric on the logit scale, and take the fits as given.
     """
-    check_level(level)
     records = timed_records(result)
     assert records.risks is not None
     band = records.risks.areas(level)

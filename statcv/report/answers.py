@@ -148,7 +148,7 @@ def _known(res: Cited, level: float, clusters: Clusters | None) -> dict[str, Any
         known["equation"] = (
             "coefficients of the model, in the table of the fit to all records"
         )
-    elif result.held.coefficients is not None:
+    elif result.held.coefficients is not None and len(result.held.coefficients.T):
         known["equation"] = "coefficients are many: `model` of the result has them"
     if clusters is not None:
         group = clusters.group

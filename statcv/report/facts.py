@@ -38,7 +38,7 @@ def is_given(result: Refittable) -> bool:
 def lists_coefficients(result: Refittable) -> bool:
     """Return whether the report lists the coefficients of the fit to all records."""
     held = result.held.coefficients
-    return held is not None and held.shape[1] <= MANY
+    return held is not None and 0 < held.shape[1] <= MANY
 
 
 def estimate_of(res: Cited, level: float) -> Cited:

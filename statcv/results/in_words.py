@@ -161,7 +161,8 @@ def events_in_words(result: Readable) -> list[str]:
     outcome = result.design.outcome
     counts = outcome.counts if outcome.levels else {}
     if outcome.kind == "survival":
-        return [f", {plural(int(events_of(outcome.y).sum()), 'event')}"]
+        count = int(events_of(outcome.y).sum())
+        return [f", {count:,} event{'s' * (count != 1)}"]
     if outcome.kind == "binary":
         events = f"{counts[outcome.positive]:,}"
         return [f", {events} with {outcome.name} = {outcome.positive}"]

@@ -167,3 +167,13 @@ def test_table_1_names_what_to_group_by(result: CVResult) -> None:
     with pytest.raises(ArgumentError, match="is a time to an event; name the column"):
         scv.table1(result, by="outcome")
     assert "0" in f"{scv.table1(result, by='died')}"
+
+
+@pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
+def test_a_model_without_covariates_is_drawn_and_reported(
+    result: CVResult, quiet: Write
+) -> None:
+    bare = result.update("Surv(days, died) ~ 1", horizon=300)
+    assert "Coefficients" not in bare.summary().tables
+    check_numbers(quiet(bare, style="tripod+ai"), bare)
+    assert bare.plot()[1, 1].get_title().startswith("Survival by risk group")

@@ -165,7 +165,12 @@ class RisksBy:
     def calibration(self, level: float | None = None) -> CurveBand:
         """Return the local regression of which ICI is the distance, perhaps banded."""
         loess = Loess.of(self.known, self.predicted)
-        return self._band(loess.at, lambda known: loess.fitted(known.own)[0], level)
+
+        def heights(known: Known) -> Floats:
+            with np.errstate(all="ignore"):  # NaN where neighbours do not determine it
+                return loess.fitted(known.own)[0]
+
+        return self._band(loess.at, heights, level)
 
     def heights(self, kind: str, at: Floats) -> Floats:
         """Return the decision or the calibration curve, NaN outside the predictions."""
