@@ -14,13 +14,16 @@ import pandas as pd
 from peers import (
     EXACT,
     boosted_curves,
+    cv_coxph,
     cv_glm,
     cv_glmnet,
+    lifelines_cox,
     permuted,
     probabilities,
     r_versions,
     rebalanced_splitter,
     ridge,
+    sksurv_cox,
     statsmodels_glm,
     tuned,
     tuned_exactly,
@@ -34,6 +37,9 @@ import statcv as scv
 from statcv.arguments import RESAMPLE
 from statcv.engine import Setup
 from statcv.inference.tests.permutation import permuted_places
+from statcv.models import Cox, TrainingSet
+from statcv.models.batched import Folds
+from statcv.numeric.survival import signed_times
 from statcv.results.result import CVResult
 from statcv.results.stability import Stability
 
@@ -197,6 +203,75 @@ def unpenalised_logit_r(n: int, p: int) -> Case:
         ours=problem.cv,
         gap=gap,
         peers=(Peer("R, boot::cv.glm", lambda: peer()[0], own_clock=True),),
+    )
+
+
+def survival(n: int, p: int, ties: bool) -> TrainingSet:
+    """Return records with times to an event, a third of them censored."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n, p))
+    time, censored = rng.exponential(10 * np.exp(-X[:, 0])), rng.exponential(20, n)
+    seen = np.minimum(time, censored)
+    y = signed_times(np.ceil(seen) if ties else seen, time <= censored)
+    names = tuple(f"x{j}" for j in range(p))
+    return TrainingSet(X, y, "survival", 0, names, None, None, 0)
+
+
+def cox_loocv(n: int, p: int, theirs: int) -> Case:
+    """Return the case of LOOCV of a Cox regression with tied times."""
+    r_versions("survival")
+    records, folder = survival(n, p, ties=True), tempfile.TemporaryDirectory()
+    folds, X, y = Folds.leaving_out([[row] for row in range(n)]), records.X, records.y
+    some = np.arange(theirs)
+
+    def ours() -> Floats:
+        made = Cox().fit_folds(records, folds)
+        assert made is not None
+        return np.asarray(made.coefficients)
+
+    def peer(eps: float = 1e-9) -> tuple[float, Floats]:
+        frame = pd.DataFrame(X, columns=records.names).assign(
+            time=np.abs(y), status=(y > 0).astype(int)
+        )
+        return cv_coxph(frame, Path(folder.name), eps)
+
+    return Case(
+        work="LOOCV, Cox regression",
+        size=f"{n} × {p}",
+        ours=ours,
+        gap=lambda: largest(ours(), peer(eps=1e-13)[1]),
+        peers=(
+            Peer(
+                "scikit-survival",
+                lambda: sksurv_cox(X, y, some),
+                target=30,
+                share=theirs / n,
+            ),
+            Peer("R, survival::coxph", lambda: peer()[0], target=15, own_clock=True),
+        ),
+    )
+
+
+def cox_folds(n: int, p: int) -> Case:
+    """Return the case of five folds of a Cox regression of many records."""
+    records = survival(n, p, ties=False)
+    out = [np.arange(fold, n, 5) for fold in range(5)]
+    folds = Folds.leaving_out(out)
+
+    def ours() -> Floats:
+        made = Cox().fit_folds(records, folds)
+        assert made is not None
+        return np.asarray(made.coefficients)
+
+    def peer() -> Floats:
+        return np.asarray(lifelines_cox(records.X, records.y, out))
+
+    return Case(
+        work="5-fold, Cox regression",
+        size=f"{n} × {p}",
+        ours=ours,
+        gap=lambda: largest(ours(), peer()),
+        peers=(Peer("lifelines", peer, target=10, runs=2),),
     )
 
 
@@ -560,6 +635,8 @@ def all_cases(quick: bool) -> dict[str, Callable[[], Case]]:
         },
         "glm-statsmodels": of(unpenalised_logit, 250, 10),
         "glm-r": of(unpenalised_logit_r, 250, 10),
+        "cox-loocv": of(cox_loocv, 300, 10, theirs=few),
+        "cox-folds": of(cox_folds, 100_000, 10),
         "glmnet-r": of(ridge_path_r, 1000, 20, penalties=5 if quick else 100),
         "rloocv": of(rebalanced, 135, 42, repeats=few),
         "permutations": of(

@@ -23,6 +23,7 @@ from sklearn.model_selection import (
 
 EXACT = {"solver": "newton-cholesky", "tol": 1e-12}
 R_SCRIPT = Path(__file__).with_name("cv_glm.R")
+COX_SCRIPT = Path(__file__).with_name("cv_coxph.R")
 GLMNET_SCRIPT = Path(__file__).with_name("cv_glmnet.R")
 
 
@@ -173,6 +174,43 @@ def cv_glmnet(
     made = subprocess.run(command, capture_output=True, text=True, check=True)
     seconds, *losses = map(float, made.stdout.split())
     return seconds, np.array(losses)
+
+
+def cv_coxph(data: pd.DataFrame, folder: Path, eps: float) -> tuple[float, Any]:
+    """Return the time of a loop over `coxph` by R's clock, and all coefficients."""
+    r_versions("survival")
+    file = folder / "times.csv"
+    data.to_csv(file, index=False)
+    command = ["Rscript", str(COX_SCRIPT), str(file), str(eps)]
+    made = subprocess.run(command, capture_output=True, text=True, check=True)
+    seconds, *fits = map(float, made.stdout.split())
+    return seconds, np.reshape(fits, (len(data), -1))
+
+
+def sksurv_cox(X: Any, y: Any, rows: Any) -> Any:
+    """Fit scikit-survival's Cox regression without each of some records."""
+    try:
+        from sksurv.linear_model import CoxPHSurvivalAnalysis
+        from sksurv.util import Surv
+    except ImportError as error:
+        raise NotInstalledError("pip install scikit-survival") from error
+    outcome, made = Surv.from_arrays(y > 0, np.abs(y)), []
+    for row in rows:
+        train = np.arange(len(y)) != row
+        model = CoxPHSurvivalAnalysis(ties="efron", tol=1e-12)
+        made.append(model.fit(X[train], outcome[train]).coef_)
+    return np.array(made)
+
+
+def lifelines_cox(X: Any, y: Any, folds: Any) -> Any:
+    """Fit lifelines' Cox regression without each of some lists of records."""
+    try:
+        from lifelines import CoxPHFitter
+    except ImportError as error:
+        raise NotInstalledError("pip install lifelines") from error
+    data = pd.DataFrame(X).assign(time=np.abs(y), event=y > 0)
+    fits = [CoxPHFitter().fit(data.drop(index=out), "time", "event") for out in folds]
+    return np.array([fit.params_ for fit in fits])
 
 
 def boosted_curves(parameters: dict[str, Any], X: Any, y: Any, folds: Any) -> Any:

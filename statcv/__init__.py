@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from statcv.verbs.fold_plan import fold_plan
     from statcv.verbs.from_predictions import from_predictions
     from statcv.verbs.meta_analysis import meta_analysis
+    from statcv.verbs.pool import pool
     from statcv.verbs.stratifier_bias import stratifier_bias
     from statcv.verbs.table import table
 
@@ -78,6 +79,7 @@ _HOME_OF = {
     "load_irae": "statcv.datasets",
     "load_model": "statcv.results.final",
     "meta_analysis": "statcv.verbs.meta_analysis",
+    "pool": "statcv.verbs.pool",
     "published_model": "statcv.results.final",
     "read_table": "statcv.datasets",
     "simulate_ehr": "statcv.datasets",
@@ -113,6 +115,7 @@ __all__ = [
     "metrics",
     "models",
     "plots",
+    "pool",
     "published_model",
     "read_table",
     "simulate_ehr",

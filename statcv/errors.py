@@ -88,7 +88,7 @@ class CheckpointError(StatcvError, ValueError):
 
 
 class ComparisonError(StatcvError, ValueError):
-    """Results that cannot be compared with each other."""
+    """Results that cannot be compared, or pooled, with each other."""
 
 
 class DownloadError(StatcvError, OSError):

@@ -59,6 +59,7 @@ def table():
     stable = res.stability(n_boot=100, threshold=0.5)
     bias = scv.stratifier_bias("y ~ x + z", data, ["g"], k=3, repeats=2, seed=1)
     forest = scv.meta_analysis(a=both, b=both)
+    pooled = scv.pool(res, res)
     agreed = sites.agree("y ~ x", levels={"y": [0, 1]}, k=2, permutations=9)
     many = pd.concat([data] * 3, ignore_index=True)
     held = {"north": many, "south": many, "west": many}
@@ -111,6 +112,8 @@ def table():
                         "plans": {"a": plan, "b": plan}}),
         "comparison": (both, {"path": "missing/x.html"}),
         "bias": (bias, {"path": "missing/x.html"}),
+        "pooled": (pooled, {}),
+        "pooled comparison": (scv.compare(a=pooled, b=pooled), {"path": "x.html"}),
         "combination": (forest, {"path": "missing/x.html"}),
         "sites": (joint, {"path": "missing/x.html", "new": data}),
         "estimate": (res.estimate(), {}),

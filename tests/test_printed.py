@@ -67,12 +67,17 @@ def made() -> SimpleNamespace:
         bias=scv.stratifier_bias("y ~ x3 + x10", ehr[:400], ["x3", "x10"], seed=1),
         over=scv.compare_settings(loocv=[0.7, 0.6, 0.8], rloocv=[0.74, 0.66, 0.79]),
         meta=scv.meta_analysis(a=0.04, b=0.10, c=0.30),
+        pooled=scv.pool(res, res.update(data=moved(data))),
         at=at,
         agreed=plan,
         transport=transport,
         run=sites.run(plan, at, transport),
         audit=res.plan.audit(data["GRADE"], data=data, duplicates=["TUCE"]),
     )
+
+
+def moved(data) -> pd.DataFrame:
+    return data.assign(GPA=data["GPA"].where(data.index % 5 > 0, 3.0))
 
 
 def several() -> pd.DataFrame:
@@ -123,6 +128,8 @@ FRAMES = {
     "Drop1.table": lambda m: m.res.drop1("brier").table,
     "FoldPlan.assign": lambda m: hashed().assign(scv.load_data("ehr")),
     "FoldPlan.to_frame": lambda m: m.res.plan.to_frame(),
+    "Pooled.metrics": lambda m: m.pooled.metrics(),
+    "Pooled.tidy": lambda m: m.pooled.tidy(),
     "PointScore.cost": lambda m: points(m).cost(),
     "PointScore.predict": lambda m: points(m).predict(m.data),
     "PointScore.risks": lambda m: points(m).risks,
@@ -247,6 +254,9 @@ OBJECTS = {
     "Optimum": lambda m: scv.datasets.optimal_accuracy(n=100, seed=1),
     "PaperTable": lambda m: scv.table(m.res),
     "PointScore": lambda m: points(m),
+    "Pooled": lambda m: m.pooled,
+    "PooledComparison": lambda m: pooled_comparison(m),
+    "PooledContrasts": lambda m: pooled_comparison(m).contrasts,
     "PairedMethod": lambda m: m.both.method,
     "PairedRoc": lambda m: metrics.paired_roc([1, 1, 2, 2], [3, 4, 3, 4], [1, 1, 0, 1]),
     "PrCurve": lambda m: metrics.pr_curve(CASES, RISKS),
@@ -273,6 +283,11 @@ OBJECTS = {
     "UpdatedModel": lambda m: updated(m),
     "WrittenModel": lambda m: m.res.final.shrunk(0.9),
 }
+
+
+def pooled_comparison(m):
+    less = scv.pool(one.update(". ~ . - PSI") for one in m.pooled.imputations)
+    return scv.compare(full=m.pooled, less=less)
 
 
 def updated(m):
@@ -491,6 +506,7 @@ WORKING = {
         "Strata",
         "Thresholds",
         "Contrasts",
+        "PooledContrasts",
         "Setting",
         "Duplicates",
     ),

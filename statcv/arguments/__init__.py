@@ -28,8 +28,12 @@ from statcv.arguments.other_arguments import (
     refuse_unknown,
     refuse_words_of_compare,
 )
-from statcv.arguments.other_functions import attribute_error, function_answer
-from statcv.arguments.other_metrics import METRICS, metric_answer
+from statcv.arguments.other_functions import (
+    METRICS,
+    attribute_error,
+    function_answer,
+    metric_answer,
+)
 from statcv.arguments.seeds import (
     FIT,
     FULL_FIT,

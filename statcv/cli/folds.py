@@ -34,7 +34,7 @@ REGISTER = """\
 """
 
 
-PLAN = ["scheme", "k", "p", "pairs", "repeats", "rebalance", "positive"]
+PLAN = ["scheme", "k", "p", "pairs", "repeats", "rebalance", "positive", "horizon"]
 
 
 PLAN += ["na_action", "seed"]

@@ -68,6 +68,7 @@ leave_pair_out, montecarlo, bootstrap, or a column of fold numbers
 --rebalance HOW: even out training sets: subsample, weight, upsample, all or bag
 --repeats N: number of draws of the folds, or of dropped records (1; 20 for rloocv)
 --positive LEVEL: the positive class (the second)
+--horizon TIMES: by which the risk is predicted, for "Surv(time, status) ~ x"
 --na-action (drop|raise|pass)=drop: treatment of rows with missing values (drop)
 --seed N: seed of the random numbers
 """
@@ -77,6 +78,7 @@ formula FORMULA: such as "y ~ age * sex"; quote it
 data DATA: name of a data set (statcv data), or a file
 {READING}
 --model NAME: logit, linear, cox, neighbors, xgboost, mean, negmean
+--select (backward|forward|both): choose terms by AIC in every training set
 --tune NAME=A,B: values to choose from in every training set; may be repeated
 {FOLDS}
 --new-levels (mean|omit|error)=mean: levels that a training set lacks (mean)

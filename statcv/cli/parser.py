@@ -123,6 +123,11 @@ def _number(text: str) -> float:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
 
 
+def _times(text: str) -> list[float]:
+    """Return numbers that are separated by commas."""
+    return [_number(value) for value in _names(text)]
+
+
 def _threshold(text: str) -> float | str:
     try:
         return float(text)
@@ -147,6 +152,7 @@ KINDS: dict[str, Callable[[str], Any]] = {
     **dict.fromkeys(("EXCHANGE", "HOME", "CENTER", "REQUEST"), Path),
     **dict.fromkeys(("A,B", "A,B,C"), _names),
     **dict.fromkeys(("NAME=A,B", "NAME=1,2,5"), _values),
+    "TIMES": _times,
     "P": _number,
     "T": _threshold,
 }

@@ -21,8 +21,7 @@ from statcv.cli.files import (
     read_site_data,
     refuse,
 )
-from statcv.cli.sites_nvflare import NVFLARE
-from statcv.cli.sites_trees import grower, need_trees, serve_trees, trees_of
+from statcv.cli.sites_servers import NVFLARE, grower, need_trees, serve_trees, trees_of
 from statcv.errors import ArgumentError, DataError, SiteError
 from statcv.words import listed
 

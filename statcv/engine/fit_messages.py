@@ -23,7 +23,7 @@ from statcv.errors import (
 from statcv.folds import FoldPlan, omit_held_out
 from statcv.formula import Design, shown_label
 from statcv.models import Model
-from statcv.models.likelihood import Bernoulli
+from statcv.models.likelihood import Bernoulli, Hazards
 from statcv.numeric.survival import events_of
 from statcv.words import listed as in_short
 from statcv.words import plural
@@ -86,10 +86,12 @@ def warn_of_fits(held: Held, plan: FoldPlan, model: Model) -> None:
         )
     apart = np.flatnonzero(held.separated)
     if len(apart):
+        what, why = "fitted probabilities of 0 or 1", "the classes are separated there"
+        if isinstance(model.capabilities.likelihood, Hazards):
+            what, why = "a monotone likelihood", "covariates order the events there"
         warn(
-            f"fitted probabilities of 0 or 1 in {len(apart)} {fits_of} "
-            f"({_listed(plan, apart)}): the classes are separated there and "
-            f"coefficients have no finite value; consider {_remedy(plan)}.",
+            f"{what} in {len(apart)} {fits_of} ({_listed(plan, apart)}): {why} and "
+            f"coefficients have no finite value; consider {_remedy(plan, model)}.",
             SeparationWarning,
         )
     corrected = np.flatnonzero([] if held.corrected is None else held.corrected)
@@ -145,8 +147,10 @@ def _unknown_curves(held: Held) -> dict[str, int]:
     return unknown
 
 
-def _remedy(plan: FoldPlan) -> str:
+def _remedy(plan: FoldPlan, model: Model) -> str:
     """Name what stays finite where classes are separated."""
+    if isinstance(model.capabilities.likelihood, Hazards):
+        return "a ridge, Cox(C=1.0)"
     binary = plan.response is not None and plan.response.kind == "binary"
     firth = "Firth's penalty, Logit(firth=True), or " if binary else ""
     return f"{firth}a ridge, Logit(C=1.0)"

@@ -16,16 +16,11 @@ from statcv.folds.schemes.build import make_plan
 from statcv.folds.schemes.holdout import Records
 from statcv.folds.schemes.pairs import count_unlike
 from statcv.folds.schemes.table import SCHEMES, Scheme
+from statcv.folds.strata.by_hash import ByHash, by_hash
+from statcv.folds.strata.by_quantile import ByQuantile, by_quantile
 from statcv.folds.strata.clusters import Strata
-from statcv.folds.strata.resolve import (
-    ByHash,
-    ByQuantile,
-    ByValue,
-    Stratifier,
-    by_hash,
-    by_quantile,
-    by_value,
-)
+from statcv.folds.strata.resolve import ByValue, by_value
+from statcv.folds.strata.stratifier import Stratifier
 
 __all__ = [
     "DEFAULT_K",

@@ -16,9 +16,10 @@ from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.response import Response
 from statcv.folds.schemes.table import SCHEMES
+from statcv.folds.strata.by_hash import HashCut
+from statcv.folds.strata.by_quantile import QuantileCut
 from statcv.folds.strata.clusters import Strata
-from statcv.folds.strata.joined import joined_strata
-from statcv.folds.strata.resolve import HashCut, QuantileCut
+from statcv.folds.strata.read_back import joined_strata
 from statcv.words import plural
 
 ALONE = ("units", "groups", "pairs")  # splits that sites do not share

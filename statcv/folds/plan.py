@@ -23,7 +23,7 @@ from statcv.words import plural
 
 if TYPE_CHECKING:
     from statcv.folds.audit.audit import Audit
-    from statcv.folds.strata.resolve import ByQuantile
+    from statcv.folds.strata.by_quantile import ByQuantile
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from statcv.tables import Printed
-
-FEW = 2**14  # values whose owners are kept
 
 
 def stable_order(codes: NDArray[Any], classes: int) -> NDArray[np.intp]:
@@ -82,10 +79,6 @@ class Ragged(Printed):
         """Make that many empty lists."""
         return cls(np.empty(0, np.int32), np.zeros(lists + 1, np.int64))
 
-    def __getstate__(self) -> dict[str, NDArray[Any]]:
-        """Keep the lists alone."""
-        return {"values": self.values, "starts": self.starts}
-
     def __len__(self) -> int:
         return len(self.starts) - 1
 
@@ -123,15 +116,6 @@ class Ragged(Printed):
     @property
     def owners(self) -> NDArray[np.intp]:
         """The list to which each value belongs."""
-        return self._few_owners if len(self.values) <= FEW else self._owners()
-
-    @cached_property
-    def _few_owners(self) -> NDArray[np.intp]:
-        owners = self._owners()
-        owners.setflags(write=False)
-        return owners
-
-    def _owners(self) -> NDArray[np.intp]:
         return np.repeat(np.arange(len(self)), self.sizes)
 
     def rising(self) -> Ragged:

@@ -19,7 +19,8 @@ from statcv.folds.schemes.arguments import FoldArguments
 from statcv.folds.schemes.build import build_plan
 from statcv.folds.schemes.table import SCHEMES
 from statcv.folds.strata.clusters import Strata
-from statcv.folds.strata.resolve import ByValue, Stratifier, resolve_stratifier
+from statcv.folds.strata.resolve import ByValue, resolve_stratifier
+from statcv.folds.strata.stratifier import Stratifier
 from statcv.folds.user_folds import GivenSplits, plan_from_column, plan_from_splitter
 from statcv.formula import Outcome, row_values
 from statcv.words import plural

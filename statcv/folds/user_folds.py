@@ -99,9 +99,10 @@ def plan_from_splitter(splitter: Any, y: NDArray[Any], seed: int) -> FoldPlan:
     tests = [test for _, test in splits]
     by_chance = _is_a(splitter, "ShuffleSplit")  # disjoint ones would be so by chance
     held_out = _alone(tests, len(y)) if by_chance else _repeats(tests, len(y))
-    dropped = [_neither(train, test, len(y)) for train, test in splits]
+    every = np.arange(len(y))
+    kept_out = [np.setdiff1d(every, np.concatenate(split)) for split in splits]
     copied = [_again(train, len(y)) for train, _ in splits]
-    unused = int((np.bincount(np.concatenate(dropped)) == len(splits)).sum())
+    unused = int((np.bincount(np.concatenate(kept_out)) == len(splits)).sum())
     if unused:
         warn(
             f"{unused} of {len(y)} records are in no split of {name}, neither held "
@@ -111,7 +112,7 @@ def plan_from_splitter(splitter: Any, y: NDArray[Any], seed: int) -> FoldPlan:
     given = isinstance(splitter, GivenSplits)
     sentence = f"{plural(len(splits), 'split')} {'as given' if given else f'by {name}'}"
     name = "given" if given else name
-    plan = assemble(name, sentence, held_out, dropped, seed=seed if random else None)
+    plan = assemble(name, sentence, held_out, kept_out, seed=seed if random else None)
     return replace(plan, copied=Ragged.of(copied))
 
 
@@ -192,12 +193,6 @@ def _alone(tests: list[Rows], n: int) -> list[NDArray[np.intp]]:
     return repeats
 
 
-def _neither(train: Rows, test: Rows, n: int) -> Rows:
-    used = np.zeros(n, dtype=bool)
-    used[train] = used[test] = True
-    return np.flatnonzero(~used)
-
-
 def _again(train: Rows, n: int) -> Rows:
     """Return each repeated training record, once for every repetition."""
     times = np.bincount(train, minlength=n)
@@ -219,13 +214,12 @@ def assemble(
     scheme: str,
     sentence: str,
     held_out: Sequence[NDArray[Any]],
-    dropped: Sequence[Rows] = (),
+    kept_out: Sequence[Rows] = (),
     *,
     labels: Sequence[Sequence[Any]] | None = None,
-    rebalance: str | None = None,
     seed: int | None = None,
 ) -> FoldPlan:
-    """Make a plan from one fold array per repeat and one array of drops per split."""
+    """Make a plan from a fold array per repeat, and who is kept out of each fit."""
     folds = [np.asarray(fold) for fold in held_out]
     if labels is None:
         labels = [range(1, int(fold.max()) + 2) for fold in folds]
@@ -234,7 +228,6 @@ def assemble(
         for fold, names in zip(folds, labels, strict=True)
     )
     none = Ragged.empty(len(tests))
-    absent = Ragged.of(dropped).rising() if len(dropped) else none
     return FoldPlan(
         scheme=scheme,
         sentence=sentence,
@@ -243,10 +236,9 @@ def assemble(
         labels=tuple(
             names if isinstance(names, range) else tuple(names) for names in labels
         ),
-        dropped=absent if rebalance else none,
-        kept_out=none if rebalance else absent,
+        dropped=none,
+        kept_out=Ragged.of(kept_out).rising() if len(kept_out) else none,
         copied=none,
         first_fit=np.arange(len(tests) + 1),
-        rebalance=rebalance,
         seed=seed,
     )

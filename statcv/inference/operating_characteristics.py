@@ -16,6 +16,8 @@ import numpy as np
 
 from statcv.folds import FoldPlan, is_sample
 from statcv.metrics import METRICS
+from statcv.models import Model
+from statcv.models.selection import chooses_terms, selection_in
 from statcv.words import joined, plural
 
 if TYPE_CHECKING:
@@ -31,12 +33,18 @@ FAR = 2.0  # ratio of two numbers of records from which they are not near each o
 CLUSTERS = 0.6  # least number of clusters per record; the study with duplicates has 0.8
 CLUSTERED = "clusters"  # the population whose records come in clusters
 # The models of the study of defaults for which an interval is the default
-MODELS = {
+MODELS: dict[str, tuple[str, ...]] = {
     "infinitesimal_jackknife": ("ridge", "unpenalised", "linear"),
     "corrected_influence": ("boosted", "forest", "neighbors"),
 }
 # Those that are named, since other models with the same interval may differ from them
-NAMED = {"boosted": "boosted trees", "forest": "forests", "neighbors": "neighbours"}
+NAMED = {
+    "boosted": "boosted trees",
+    "forest": "forests",
+    "neighbors": "neighbours",
+    "backward": "backward selection by AIC",
+    "lasso": "tuned lassos",
+}
 # The schemes of that study, by name and whether they are repeated
 OF_DEFAULTS = {
     ("kfold", False): "stratified_kfold",
@@ -57,7 +65,12 @@ SCHEMES = {
 
 
 def measured_coverage(
-    plan: FoldPlan, how: str, interval: str, share: float, metric: str = "auroc"
+    plan: FoldPlan,
+    how: str,
+    interval: str,
+    share: float,
+    metric: str = "auroc",
+    learner: Model | None = None,
 ) -> str | None:
     """Say how often 95 % intervals contained the true value in the nearest cells.
 
@@ -73,6 +86,8 @@ def measured_coverage(
         Share of positive records.
     metric : str
         Name of the metric.
+    learner : Model, optional
+        The model, since those that choose terms are studied by themselves.
 
     Returns
     -------
@@ -80,7 +95,7 @@ def measured_coverage(
         The sentence, or None if the study has no such cell.
     """
     if interval in MODELS:
-        return _of_defaults(plan, how, interval, metric)
+        return _of_defaults(plan, how, interval, metric, learner)
     question = "no_skill" if metric == "auroc" else "losses"
     rows = _nearest((question, metric), plan, how, interval, share)
     if rows is None:
@@ -98,9 +113,11 @@ def measured_coverage(
     )
 
 
-def _of_defaults(plan: FoldPlan, how: str, interval: str, metric: str) -> str | None:
+def _of_defaults(
+    plan: FoldPlan, how: str, interval: str, metric: str, learner: Model | None
+) -> str | None:
     """Say how often default intervals had the truth in populations of other shapes."""
-    rows = _default_rows("interval", plan, how, interval, metric)
+    rows = _default_rows("interval", plan, how, interval, metric, learner)
     if not len(rows):
         return None
     low, high = rows["ratio"].min(), rows["ratio"].max()
@@ -114,7 +131,9 @@ def _of_defaults(plan: FoldPlan, how: str, interval: str, metric: str) -> str | 
 
 
 def measured_coverages(
-    plan: FoldPlan, asked: Sequence[tuple[str, str, str]]
+    plan: FoldPlan,
+    asked: Sequence[tuple[str, str, str]],
+    learner: Model | None = None,
 ) -> str | None:
     """Say how often the default intervals of several metrics contained the truth.
 
@@ -124,6 +143,8 @@ def measured_coverages(
         The folds of the result.
     asked : sequence of tuple of str
         The name of each metric, how it is computed, and the name of its interval.
+    learner : Model, optional
+        As :func:`measured_coverage` takes it.
 
     Returns
     -------
@@ -135,7 +156,7 @@ def measured_coverages(
         label = METRICS[metric].label if metric in METRICS else metric
         rows = None
         if interval in MODELS:
-            rows = _default_rows("interval", plan, how, interval, metric)
+            rows = _default_rows("interval", plan, how, interval, metric, learner)
         if rows is None or not len(rows):
             lacking.append(label)
             continue
@@ -152,13 +173,15 @@ def measured_coverages(
 
 
 def low_coverages(
-    plan: FoldPlan, asked: Sequence[tuple[str, str, str]]
+    plan: FoldPlan,
+    asked: Sequence[tuple[str, str, str]],
+    learner: Model | None = None,
 ) -> dict[str, float]:
     """Return the lowest coverage of the metrics for which it is clearly below LOW."""
     found = {}
     for metric, how, interval in asked:
         if interval in MODELS and metric in METRICS:
-            rows = _default_rows("interval", plan, how, interval, metric)
+            rows = _default_rows("interval", plan, how, interval, metric, learner)
             if (rows["covers"] + 2 * rows["covers_se"] < LOW).any():
                 found[METRICS[metric].label] = float(rows["covers"].min())
     return found
@@ -177,10 +200,18 @@ def _of_default_test(plan: FoldPlan, how: str, test: str, metric: str) -> str | 
 
 
 def _default_rows(
-    question: str, plan: FoldPlan, how: str, name: str, metric: str
+    question: str,
+    plan: FoldPlan,
+    how: str,
+    name: str,
+    metric: str,
+    learner: Model | None = None,
 ) -> pd.DataFrame:
     """Return the rows of the study of defaults with such folds and a similar size."""
     clustered, table = _has_duplicates(plan), defaults()
+    models = MODELS[name]
+    if learner is not None and chooses_terms(learner):
+        models = ("backward",) if selection_in(learner) else ("lasso",)
     # numbers of records within a factor of two are near
     size = np.abs(np.log(table["n"] / plan.n))
     rows: pd.DataFrame = table[
@@ -189,7 +220,7 @@ def _default_rows(
         & (table["scheme"] == OF_DEFAULTS.get((plan.scheme, plan.repeats > 1)))
         & (table["metric"] == metric)
         & (table["how"] == how)
-        & table["model"].isin(MODELS[name])
+        & table["model"].isin(models)
         & (size <= math.log(FAR))
         & (table["data_sets"] >= LEAST / 2)
         & ((table["population"] == CLUSTERED) == bool(clustered))

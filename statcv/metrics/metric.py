@@ -246,7 +246,8 @@ class Metric(Printed):
     @property
     def of_numbers(self) -> bool:
         """Whether the metric reads numbers that are not probabilities."""
-        return "continuous" in self.outcomes or self.column == 0
+        linear = "survival" in self.outcomes and self.horizon is None
+        return linear or "continuous" in self.outcomes
 
     @property
     def ranks_classes(self) -> bool:

@@ -24,6 +24,7 @@ __all__ = [
     "Hazards",
     "Likelihood",
     "LinearFits",
+    "OfRecords",
     "joined_fits",
 ]
 
@@ -191,7 +192,7 @@ def _numbers(part: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Hazards:
-    """The partial likelihood of a Cox regression, which is no sum over records.
+    """The partial likelihood of a Cox regression, which is not a sum over records.
 
     Attributes
     ----------
@@ -218,7 +219,7 @@ class Hazards:
 
 ARRAYS = (
     *("coefficients", "penalty", "constant", "filled"),
-    *("class_weights", "balanced", "uncorrected", "baseline"),
+    *("class_weights", "balanced", "uncorrected", "baseline", "basis"),
 )
 
 
@@ -245,6 +246,9 @@ class LinearFits:
         The coefficients before the intercept was corrected, where it was (FLIC).
     baseline : numpy.ndarray, shape (fits, horizons), or None
         The logarithm of the cumulative hazard at a linear predictor of 0.
+    basis : numpy.ndarray, shape (fits, p, r), or None
+        What the rows of the design matrix are multiplied by before the r coefficients
+        of a fit, if that changes them.
     rows : numpy.ndarray, shape (n, p), or None
         The rows that the coefficients multiply, if not those of the design matrix.
     smaller : callable or None
@@ -260,6 +264,7 @@ class LinearFits:
     balanced: NDArray[np.bool_] | None = None
     uncorrected: Floats | None = None
     baseline: Floats | None = None
+    basis: Floats | None = None
     rows: Floats | None = None
     smaller: Callable[[], LinearFits] | None = None
 

@@ -258,7 +258,7 @@ class Logit(Constructed):
         elif fits is None:
             fits = fit_class_folds(self, records, folds, own)
         penalty = ridge if own is None else own
-        return by_linear_predictor(fits, records, folds, _mean(records), penalty)
+        return by_linear_predictor(fits, records, folds, mean_of(records.kind), penalty)
 
     def _fit_elastic(self, training: TrainingSet) -> PlainFit:
         (fits,) = fit_elastic_folds(
@@ -315,9 +315,9 @@ class Logit(Constructed):
         return space.original(fit_alone(space.rotated, space.rotated_ridge(ridge)))
 
 
-def _mean(records: TrainingSet) -> Callable[[Matrix], Matrix]:
+def mean_of(kind: str) -> Callable[[Matrix], Matrix]:
     """Return the function from linear predictors to probabilities."""
-    return softmax if records.kind == "multiclass" else expit
+    return softmax if kind == "multiclass" else expit
 
 
 @lru_cache
@@ -348,7 +348,7 @@ def _regression(model: Logit, records: TrainingSet, own: Matrix | None) -> Regre
         centre=centre,
         in_basis=in_basis,
         ridge=ridge if own is None else own,
-        mean=_mean(records),
+        mean=mean_of(records.kind),
     )
 
 

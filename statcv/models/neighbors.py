@@ -12,6 +12,7 @@ from statcv.models.base import (
     Capabilities,
     Matrix,
     TrainingSet,
+    refuse_kind,
     refuse_missing,
     without_column,
 )
@@ -81,7 +82,10 @@ class Neighbors(Constructed):
         return ", ".join(parts)
 
     def check(self, kind: str) -> None:
-        """Every outcome can be averaged."""
+        """Raise ModelError for an outcome that cannot be averaged."""
+        refuse_kind(
+            "a model of neighbours", kind, ("binary", "multiclass", "continuous")
+        )
 
     def fit(self, training: TrainingSet) -> NeighborsFit:
         """Fit the training set."""

@@ -15,6 +15,7 @@ from statcv.models.base import (
     Matrix,
     PlainFit,
     TrainingSet,
+    refuse_kind,
     refuse_missing,
 )
 from statcv.models.batched.fits import FittedFolds
@@ -167,6 +168,7 @@ class Statsmodels:
     def check(self, kind: str) -> None:
         """Raise ModelError if the model clearly does not fit the outcome."""
         name = self.family.__name__
+        refuse_kind(f"statsmodels {name}", kind, ("binary", "multiclass", "continuous"))
         if name in ("Logit", "Probit") and kind != "binary":
             raise ModelError(f"statsmodels {name} needs an outcome of two classes.")
         if name == "MNLogit" and kind == "continuous":

@@ -20,6 +20,7 @@ from statcv.models.base import (
     refuse_kind,
     refuse_missing,
 )
+from statcv.models.likelihood import Bernoulli, Gaussian, Likelihood, LinearFits
 from statcv.models.one_predictor import (
     fit_with,
     fitted_values,
@@ -40,9 +41,13 @@ UPDATE_METHODS = {
     "closed_test": "updated by closed testing",
 }
 # strengths to choose from, as multiples of the information of a standardised column
+LIKELIHOODS: Mapping[str, Likelihood] = {
+    "binary": Bernoulli(),
+    "continuous": Gaussian(),
+}
 STRENGTHS = np.logspace(3, -3, 25)
 MAX_STEPS = 100
-KINDS = ("binary", "continuous")
+KINDS = tuple(LIKELIHOODS)
 
 
 class RefitTest(NamedTuple):
@@ -73,6 +78,9 @@ class Updating:
         least AIC, with effective degrees of freedom.
     level : float, default 0.05
         The significance level of closed testing.
+    kind : {"binary", "continuous"}, optional
+        The kind of outcome. Intervals take account of the variation of the fits, with
+        the chosen method or strength as given, only if it is given.
 
     Examples
     --------
@@ -93,11 +101,21 @@ class Updating:
     method: str = "closed_test"
     strength: float | None = None
     level: float = 0.05
+    kind: str | None = None
 
-    capabilities = Capabilities()
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it can do, and what it needs."""
+        tried = {"closed_test": 4, "shrink": len(STRENGTHS)}
+        return Capabilities(
+            likelihood=None if self.kind is None else LIKELIHOODS[self.kind],
+            fits_per_training_set=1 if self.strength else tried.get(self.method, 1),
+        )
 
     def __post_init__(self) -> None:
         one_of(self.method, UPDATE_METHODS, "method")
+        if self.kind is not None:
+            one_of(self.kind, KINDS, "kind", ModelError)
         if self.strength is not None and self.method != "shrink":
             raise ModelError(f"strength= is for method='shrink', not {self.method!r}.")
         if not (
@@ -114,7 +132,7 @@ class Updating:
 
     def check(self, kind: str) -> None:
         """Raise ModelError for more than two classes."""
-        refuse_kind("updating", kind, KINDS)
+        refuse_kind("updating", kind, (self.kind,) if self.kind else KINDS)
 
     def fit(self, training: TrainingSet) -> PlainFit:
         """Fit the training set."""
@@ -236,7 +254,33 @@ class Updates:
         self, method: str, beta: Matrix, separated: bool = False, **more: float
     ) -> PlainFit:
         """Return coefficients as a fit."""
-        return fit_with(self.training, beta, separated, {"method": method, **more})
+        fit = fit_with(self.training, beta, separated, {"method": method, **more})
+        return replace(fit, linear=self._linear_fit(method, beta, **more))
+
+    def _linear_fit(
+        self, method: str, beta: Matrix, strength: float = 0.0
+    ) -> LinearFits:
+        """Return coefficients of the columns and of the old linear predictor.
+
+        Those that the method does not change have an infinite penalty.
+        """
+        place, change = self.training.intercept, beta - self.old
+        slope = np.array([1.0])
+        penalty = np.full(len(beta) + 1, np.inf)
+        if method in ("intercept", "slope"):
+            penalty[place] = 0.0
+        if method == "slope" and self.is_varying:
+            penalty[-1] = 0.0
+            slope = self._recalibrated[1:]
+            change = beta - slope * self.old
+        if method in ("refit", "shrink"):
+            ridge = strength * self._spread
+            penalty[:-1] = np.where(self.varying, ridge, np.inf)
+        return LinearFits(
+            np.append(change, slope)[None],
+            penalty[None],
+            basis=np.column_stack([np.eye(len(beta)), self.old])[None],
+        )
 
     @property
     def _weights(self) -> Matrix:
@@ -271,14 +315,19 @@ class Updates:
         made[self.training.intercept] -= X[0, ~some] @ self.old[~some]
         return self.fit_of("refit", made, separated)
 
+    @cached_property
+    def _spread(self) -> Matrix:
+        """The variance of each column; 0 for the intercept, which is not shrunk."""
+        made = variances(self.training.X, self.training.weights)
+        made[self.training.intercept] = 0.0
+        return made
+
     def _shrunk(self, strength: float | None) -> PlainFit:
         """Return the ridge on differences.
 
         Effective degrees of freedom are those of le Cessie & van Houwelingen (1992).
         """
         training, w = self.training, self._weights
-        spread = variances(training.X, training.weights)
-        spread[training.intercept] = 0.0
         start = np.zeros(len(self.old))
         start[training.intercept] = self._intercept
         if strength is None:
@@ -289,7 +338,7 @@ class Updates:
             tried = np.array([strength])
         best = np.inf
         for one in tried:
-            start, df = self._towards(start, one * spread)
+            start, df = self._towards(start, one * self._spread)
             loss = loss_of(training, self.linear + training.X @ start, w)
             if training.kind == "continuous":
                 loss = np.sum(w) / 2 * np.log(max(loss, 1e-300))

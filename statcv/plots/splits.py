@@ -33,10 +33,7 @@ def plan_and_response(source: FoldPlan | Readable) -> tuple[FoldPlan, Response |
             "plots of folds draw a FoldPlan or a CVResult, not "
             f"{type(source).__name__}; make one with fold_plan() or cv()."
         )
-    outcome = source.design.outcome
-    return source.plan, Response.of(
-        outcome.y, outcome.kind, outcome.levels, outcome.name
-    )
+    return source.plan, Response.of_outcome(source.design.outcome)
 
 
 def require_response(

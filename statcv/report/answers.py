@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from statcv.report.clusters import Clusters
-from statcv.report.external import OF_VALIDATION, of_others, of_validated
+from statcv.report.checklists import GUIDELINES
+from statcv.report.estimates import Clusters
 from statcv.report.facts import (
+    OF_VALIDATION,
     headline,
     is_given,
     lists_coefficients,
     missing,
+    of_others,
+    of_validated,
     positives,
     resampling,
     sentence_parts,
@@ -53,14 +56,17 @@ def answers_of(
     """
     known = _known(res, level, clusters) | more
     own = OF_VALIDATION if res.thing.validated and style == "tripod+ai" else {}
-    return tuple(
-        {
-            item: prose(words, **known)
-            for item, words in {**items, **own}.items()
-            if fields(words) <= known.keys()
-        }
-        for items in ANSWERS[style]
-    )
+    found = []
+    for _, items in GUIDELINES[style].lists:
+        said = {one.name: own.get(one.name, one.words) for one in items}
+        found.append(
+            {
+                item: prose(words, **known)
+                for item, words in said.items()
+                if words and fields(words) <= known.keys()
+            }
+        )
+    return tuple(found)
 
 
 def same_or_each(answers: Mapping[str, tuple[Answers, ...]]) -> tuple[Answers, ...]:
@@ -97,98 +103,7 @@ def _clause(words: Prose) -> Prose:
     return (*first, last.rstrip(".")) if isinstance(last, str) else words
 
 
-# ---- the items ----
-
-# Fields stand for facts; an item without one of them is for the author. ``res`` is the
-# result, and ``own`` the same result if it has fits of its own.
-SUBJECT = "outcome {res.design.outcome.name}; {res.learner.label}"
-SIZE = "{size}; the justification is for the author"
-OUTCOME = "{res.design.outcome.name}: {outcome}; the definition is for the author"
-FORMULA = "{own.design.formula.text}; the measurement is for the author"
-COLUMNS = "columns of the design matrix: {columns}"
-MODEL = "{own.learner.label}; {resampling}, with {own.plan.n_fits:d} fits"
-METRICS = "{metrics}; see the pictures"
-SPREAD = "I² {i2}, tau² {tau2}; see the table of heterogeneity"
-REPLAY = "the code at the end of this report repeats the analysis"
-CONCERN = "{concern}; other limitations are for the author"
 HELD = "held-out predictions of {own.plan.n_fits:d} fits"
-
-OF_TRIPOD = {
-    "1": SUBJECT,
-    "2": "{sentence}",
-    "4": "{objective}",
-    "7": "{learnt}; quality checks are for the author",
-    "8a": OUTCOME,
-    "9b": FORMULA,
-    "10": SIZE,
-    "11": "{missing}",
-    "12a": "{res.plan.sentence}",
-    "12b": COLUMNS,
-    "12c": MODEL,
-    "12d": "random effects over {grouping}",
-    "12e": METRICS,
-    "12f": "{updating}",
-    "12g": "{predictions}",
-    "13": "{imbalance}",
-    "15": "{output}",
-    "16": "{training}",
-    "18f": REPLAY,
-    "20a": "see the table of the data flow",
-    "20b": "{described}; dates, treatments and follow-up are for the author",
-    "21": "{analysed}",
-    "22": "{equation}",
-    "23a": "{performance}",
-    "23b": SPREAD,
-    "24": "{updating}",
-    "26": CONCERN,
-}
-OF_CLUSTER = {
-    "1": SUBJECT,
-    "2": "{sentence}",
-    "3b": "{objective}",
-    "5": SIZE,
-    "6a": OUTCOME,
-    "6b": FORMULA,
-    "7a": "{learnt}; cleaning and harmonisation are for the author",
-    "7d": "{missing}",
-    "8a": COLUMNS,
-    "8b": MODEL,
-    "8d": "{predictions}",
-    "8e": METRICS,
-    "8f": "random effects over {grouping}, by REML",
-    "8g": "{updating}",
-    "10a": "{clusters}; see the table of the data flow",
-    "10b": "{described}; others are for the author",
-    "12b": "{equation}",
-    "13a": "{headline}; see the table of clusters",
-    "13b": SPREAD,
-    "14": "{updating}",
-    "16c": CONCERN,
-    "18": REPLAY,
-}
-OF_DEVELOPMENT = {
-    "2.2": "{learnt}",
-    "4.1": "{per_column}",
-    "4.2": COLUMNS,
-    "4.3": "{missing}",
-    "4.4": "{recalibration}",
-    "4.5": HELD,
-}
-OF_EVALUATION = {
-    "2.2": "{learnt}",
-    "4.1": "{not_apparent}",
-    "4.2": "{size}",
-    "4.3": "{missing}",
-    "4.4": "{evaluated}",
-    "4.5": "{concern}; {kept_together}",
-    "4.6": "{repeated}",
-    "4.7": "{metrics}",
-}
-ANSWERS = {
-    "tripod+ai": (OF_TRIPOD,),
-    "probast+ai": (OF_DEVELOPMENT, OF_EVALUATION),
-    "tripod-cluster": (OF_CLUSTER,),
-}
 
 
 # ---- the facts ----

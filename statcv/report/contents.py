@@ -8,8 +8,8 @@ from typing import Any
 from statcv.errors import ArgumentError
 from statcv.report.answers import answers_of, same_or_each
 from statcv.report.checklists import GUIDELINES, checklist
-from statcv.report.clusters import Clusters
 from statcv.report.estimates import (
+    Clusters,
     characteristics,
     coefficient_tables,
     comparison_tables,
@@ -19,7 +19,6 @@ from statcv.report.estimates import (
     stability_section,
 )
 from statcv.report.facts import (
-    Reported,
     data_flow,
     headline,
     sentence_parts,
@@ -40,6 +39,7 @@ from statcv.report.parts import (
 )
 from statcv.report.pictures import pictures_of_comparison, pictures_section
 from statcv.report.replay import comparison_draws, replay, replay_comparison
+from statcv.results.comparison.comparison import Comparison
 from statcv.results.refittable import Refittable
 from statcv.results.styles import check_style
 from statcv.results.summary import Summary
@@ -161,7 +161,7 @@ def result_report(
 # ---- a comparison ----
 
 
-def comparison_report(comparison: Reported, style: str | None = None) -> Report:
+def comparison_report(comparison: Comparison, style: str | None = None) -> Report:
     """Return the report of a comparison.
 
     Parameters

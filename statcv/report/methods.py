@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from statcv.report.facts import (
-    Reported,
     estimate_of,
     is_given,
     resampling,
 )
 from statcv.report.parts import Cited, Prose, Said, Section, count, prose
+from statcv.results.comparison.comparison import Comparison
 from statcv.results.refittable import Refittable
 
 WORKS = {
@@ -68,7 +68,7 @@ def cited_works(result: Refittable, level: float) -> tuple[str, ...]:
 
 
 def methods_section(
-    results: Mapping[str, Cited], level: float, comparison: Reported | None = None
+    results: Mapping[str, Cited], level: float, comparison: Comparison | None = None
 ) -> Section:
     """Return the paragraphs on methods and the works that they cite.
 

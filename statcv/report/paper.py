@@ -201,7 +201,7 @@ def comparison_table(
     text = caption
     if text is None:
         text = f"{comparison.metric.label} and its paired differences "
-        text += _evaluated(comparison.results)
+        text += _evaluated(comparison.contrasts.results)
     told = comparison.summary(notes=True).notes if notes else ()
     return PaperTable(frame, text, label, told)
 

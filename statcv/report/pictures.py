@@ -9,8 +9,8 @@ from typing import Any
 from statcv.plots.classes import MAX_CLASSES
 from statcv.plots.protocol import named_results
 from statcv.plots.referee import PANELS
-from statcv.report.facts import Reported
 from statcv.report.parts import Picture, Section
+from statcv.results.comparison.comparison import Comparison
 from statcv.results.refittable import Refittable
 
 ROC = (
@@ -156,7 +156,7 @@ def pictures_section(result: Refittable, level: float) -> Section:
     return Section("Pictures", prose=(said,) * bool(said), pictures=tuple(pictures))
 
 
-def pictures_of_comparison(comparison: Reported) -> tuple[Picture, ...]:
+def pictures_of_comparison(comparison: Comparison) -> tuple[Picture, ...]:
     """Return the pictures of a comparison.
 
     Parameters

@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 
 from statcv.metrics import Metric, is_listed
-from statcv.report.facts import Reported, is_given
+from statcv.report.facts import is_given
+from statcv.results.comparison.comparison import Comparison
 from statcv.results.refittable import Refittable
 from statcv.results.stability import Stability
 
@@ -85,7 +86,7 @@ def stability_call(found: Stability) -> str:
 
 
 def replay_comparison(
-    comparison: Reported, options: Mapping[str, Any]
+    comparison: Comparison, options: Mapping[str, Any]
 ) -> tuple[str, ...]:
     """Return the calls that make a comparison, in Python.
 
@@ -146,7 +147,7 @@ def argument(name: str, value: Any) -> str:
     )
 
 
-def comparison_draws(comparison: Reported) -> bool:
+def comparison_draws(comparison: Comparison) -> bool:
     """Return whether folds or a test of a comparison depend on a seed."""
     external = all(one.scores.external for one in comparison.results.values())
     return not external or comparison.method.name == "permutation"

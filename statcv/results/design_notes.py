@@ -120,6 +120,7 @@ def few_events(result: Readable) -> list[str]:
         return []
     penalty = sensitivity.fits.penalty
     free = result.learner.capabilities.likelihood == Bernoulli()
+    free &= sensitivity.fits.basis is None  # not the update of another model
     terms = table.shape[1] - (result.design.intercept is not None)
     level, events = min(outcome.counts.items(), key=lambda item: item[1])
     if not free or penalty[np.isfinite(penalty)].any() or events >= FEW_EVENTS * terms:

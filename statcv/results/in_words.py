@@ -10,6 +10,7 @@ import numpy as np
 from statcv.folds import FoldPlan
 from statcv.formula import counted
 from statcv.inference import Estimate, Readable
+from statcv.models.selection import selection_in
 from statcv.numeric.survival import events_of
 from statcv.results.refittable import Refittable
 from statcv.tables import WIDTH
@@ -96,6 +97,8 @@ def _label(result: Readable) -> list[str]:
     labels = [f"{head} ({rest})" if rest and "(" not in head else name]
     if chosen is not None and set(chosen) - {"threshold", "score"}:
         labels.append(f"{bare} (tuned in every training set)")
+    elif selection_in(result.learner):
+        labels.append(f"{bare} (terms chosen in every fold)")
     return [*labels, bare]
 
 

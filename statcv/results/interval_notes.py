@@ -46,7 +46,7 @@ def poorly_covered(
     result: Readable, table: pd.DataFrame, headline: Estimate
 ) -> list[str]:
     """Name the metrics whose intervals were found too narrow in simulations."""
-    low = low_coverages(result.plan, _asked(result, table))
+    low = low_coverages(result.plan, _asked(result, table), result.learner)
     if not low or headline.level != 0.95:
         return []
     shares = joined([f"{100 * share:.0f}%" for share in low.values()])
@@ -65,7 +65,8 @@ def measured(result: Readable, headline: Estimate) -> list[str]:
         return []
     share = float(result.design.y.mean())
     name = headline.interval.name
-    said = measured_coverage(result.plan, headline.how, name, share, headline.metric)
+    about = headline.how, name, share, headline.metric, result.learner
+    said = measured_coverage(result.plan, *about)
     return [sentence(said)] if said else []
 
 
@@ -76,7 +77,7 @@ def others_measured(
     if headline.level != 0.95:
         return []
     asked = [one for one in _asked(result, table) if one[0] != headline.metric]
-    said = measured_coverages(result.plan, asked)
+    said = measured_coverages(result.plan, asked, result.learner)
     return [sentence(said)] if said else []
 
 

@@ -11,6 +11,7 @@ from statcv.metrics import Metric
 from statcv.results.call import Call
 from statcv.results.final import FullModel
 from statcv.results.refits import Refits
+from statcv.results.selection import SelectionTable
 from statcv.results.summary import Summary
 
 
@@ -44,6 +45,10 @@ class Refittable(Readable, Protocol):
     @property
     def model(self) -> FullModel:
         """The model fitted to all rows."""
+
+    @property
+    def selection(self) -> SelectionTable:
+        """How often each term was chosen in the training sets."""
 
     def metrics(self, level: float = 0.95, *, by: Any = None) -> pd.DataFrame:
         """Return every metric, or those of groups of records."""

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from statcv.errors import NotTunedError
 from statcv.inference import Readable
-from statcv.models import Fit, Logit
-from statcv.models.selection import Term, selection_in, terms_of
+from statcv.models import Fit
+from statcv.models.selection import Term, chooses_terms, selection_in, terms_of
 from statcv.tables import Table
 from statcv.words import plural
 
@@ -123,13 +123,11 @@ def choice_of(result: Readable) -> tuple[tuple[Term, ...], Flags] | None:
 
     None if it does not choose terms. An elastic net chooses by coefficients of 0.
     """
-    rule, model = selection_in(result.learner), result.learner
+    rule = selection_in(result.learner)
     if rule is not None:
         forced = [bool(rule.forced >> i & 1) for i in range(len(rule.terms))]
         return rule.terms, np.array(forced, dtype=bool)
-    while hasattr(model, "model"):  # such as one that is tuned
-        model = model.model
-    if not (isinstance(model, Logit) and model.selects):
+    if not chooses_terms(result.learner):
         return None
     terms = terms_of(result.design)
     return terms, np.zeros(len(terms), dtype=bool)

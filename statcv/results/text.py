@@ -19,7 +19,7 @@ from statcv.results.groups import summary_by_group
 from statcv.results.in_words import methods_in_words
 from statcv.results.notes import notes_of, shown_notes
 from statcv.results.refittable import Refittable
-from statcv.results.selection import choice_of, selected
+from statcv.results.selection import choice_of
 from statcv.results.summary import Summary, first_of
 from statcv.tables import check_digits, column, row_digits
 from statcv.words import percent, plural, with_interval, with_limits
@@ -104,7 +104,7 @@ def _selection(result: Refittable) -> str:
     """Say how many different sets of terms were chosen, if terms were."""
     if choice_of(result) is None or result.held.coefficients is None:
         return ""
-    said = selected(result, result.refits.all_rows).sentence
+    said = result.selection.sentence
     lost = result.design.n_given - result.design.n
     before = "; rows that lack any term were left out before the choice" * bool(lost)
     return f"{said}{before}. "

@@ -32,7 +32,7 @@ def tidy(result: Refittable, level: float) -> pd.DataFrame:
     if estimates is None:
         raise CoefficientError(f"{result.learner.label} has no coefficients.")
     values = np.asarray(estimates, dtype=float)
-    ses, df, why = _standard_errors(result, values)
+    ses, df, why = standard_errors(result, values)
     if why:
         warn(
             f"{plural(len(values), 'standard error')} of tidy() have no value: {why}.",
@@ -67,7 +67,7 @@ def tidy(result: Refittable, level: float) -> pd.DataFrame:
     )
 
 
-def _standard_errors(result: Refittable, values: Floats) -> tuple[Floats, float, str]:
+def standard_errors(result: Refittable, values: Floats) -> tuple[Floats, float, str]:
     """Return the standard errors, their degrees of freedom, and why they are missing.
 
     They are those of R's ``glm`` and ``lm``, from the expected information. The degrees

@@ -71,7 +71,7 @@ class Sensitivity:
         found = np.zeros(len(fit))
         given = self.setup.records.weights
         new, fits = self.setup.folds.new_levels(self.setup.records), self.fits
-        if not (fits.rows is fits.constant is fits.filled is None):
+        if not (fits.rows is fits.basis is fits.constant is fits.filled is None):
             new = None  # the rows are others
         for numbers, some in self._blocks(fit):
             eta = self._rows(numbers, row[some]).along(self._coefficients(numbers))
@@ -95,7 +95,9 @@ class Sensitivity:
     @cached_property
     def reference(self) -> Reference:
         """The fit to all records, and how it changes with each of them."""
-        setup, first = self.setup, np.zeros(1, dtype=np.intp)
+        setup = self.setup
+        # the fit with the most free coefficients, as a fit that fixes some varies less
+        first = np.isinf(self.fits.penalty).sum(axis=1).argmin(keepdims=True)
         records, plan = setup.records, setup.plan
         n = len(records.y)
         given = np.ones(n) if records.weights is None else records.weights.astype(float)
@@ -204,6 +206,8 @@ class Sensitivity:
         X, fit, learnt = self.setup.records.X, int(numbers[0]), self._learnt
         if self.fits.rows is not None:
             return BasisRows(self.fits.rows)
+        if self.fits.basis is not None:
+            return BasisRows(X, self.fits.basis[numbers])
         if learnt is not None:
             basis = learnt.basis(int(learnt.group[fit]))
             return BasisRows(basis, learnt.coefficients(numbers))

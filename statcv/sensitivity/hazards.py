@@ -13,16 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
-from statcv.models.base import Matrix
-from statcv.models.batched import Folds
-from statcv.models.batched.blocks import Numbers
-from statcv.models.batched.partial_likelihood import (
-    SMALL,
-    Jumps,
-    PartialLikelihoods,
-)
-from statcv.models.batched.risk_sets import RiskSets, Tied
+from statcv.models.batched import Folds, Jumps, PartialLikelihoods, RiskSets, Tied
 from statcv.models.likelihood import Hazards
 from statcv.numeric.inverses import inverted
 from statcv.numeric.newton import minimise
@@ -35,12 +28,15 @@ from statcv.sensitivity.reference import (
     within_classes,
 )
 
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.intp]
+
 
 def cox_reference(
-    X: Matrix,
-    y: Matrix,
-    penalty: Matrix,
-    given: Matrix,
+    X: Floats,
+    y: Floats,
+    penalty: Floats,
+    given: Floats,
     folds: Folds,
     likelihood: Hazards,
     horizons: Sequence[float],
@@ -103,14 +99,14 @@ class _Fit:
     Attributes
     ----------
     problem : PartialLikelihoods
-        Of a single fit.
+        The likelihood of a single fit.
     eta, given : numpy.ndarray, shape (n,)
         The linear predictors and the weights of the records.
     """
 
     problem: PartialLikelihoods
-    eta: Matrix
-    given: Matrix
+    eta: Floats
+    given: Floats
 
     @cached_property
     def jumps(self) -> Jumps:
@@ -118,7 +114,7 @@ class _Fit:
         return self.problem.jumps(self.eta[None])
 
     @cached_property
-    def inverse(self) -> Matrix:
+    def inverse(self) -> Floats:
         """The inverse information, 0 for what is not determined, (q, q)."""
         free = self.problem.determined()
         information = self.problem.hessian(self.eta[None, None])[0]
@@ -126,13 +122,16 @@ class _Fit:
         return np.asarray(free @ inner @ free.T)
 
     @cached_property
-    def rate(self) -> Matrix:
+    def rate(self) -> Floats:
         """The hazard of each record, relative to the baseline, times its weight."""
-        eta = np.minimum(self.eta - self.jumps.shift, SMALL)
-        return np.asarray(self.given * np.exp(eta))
+        weights = self.problem.weights[0]
+        rate = np.divide(
+            self.given, weights, out=np.zeros_like(weights), where=weights > 0
+        )
+        return np.asarray(rate * self.jumps.rate[0])
 
     @cached_property
-    def moments(self) -> tuple[Matrix, Matrix, Matrix, Matrix]:
+    def moments(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Sums of weight / part² at each time, and the slopes of its jumps.
 
         The second sum and slope are those times the share that has left before, which
@@ -149,26 +148,26 @@ class _Fit:
             once[0] * sums[0] - twice[0] * tied[0],
         )
 
-    def _met(self, jumps: Matrix, own: Matrix) -> Matrix:
+    def _met(self, jumps: Floats, own: Floats) -> Floats:
         """Return sums over the times at which each record is at risk, (…, n)."""
         sets, made = self.problem.sets, self.problem.sets.earlier(jumps)
         made[..., sets.dead] -= own[..., sets.since[sets.dead]]
         return np.asarray(made)
 
     @cached_property
-    def hazard(self) -> Matrix:
+    def hazard(self) -> Floats:
         """The cumulative baseline hazard that each record meets, (n,)."""
         own = self.jumps.own
         size = self.jumps.size[0]
         return self._met(size, np.zeros_like(size) if own is None else own[0])
 
     @property
-    def exposure(self) -> Matrix:
+    def exposure(self) -> Floats:
         """The expected number of events of each record, times its weight."""
         return self.rate * self.hazard
 
     @cached_property
-    def residuals(self) -> Matrix:
+    def residuals(self) -> Floats:
         """The derivative of the score by the training weight of each record, (n, q)."""
         problem, sets = self.problem, self.problem.sets
         met = self._met(self.moments[2], self.moments[3])
@@ -183,11 +182,11 @@ class _Fit:
         return np.asarray(made)
 
     @cached_property
-    def events(self) -> Matrix:
+    def events(self) -> Floats:
         """The weight of the events at each time, (k,)."""
         return np.asarray(self.problem.sets.of_dead(self.problem.weights)[0])
 
-    def leverage(self, inverse: Matrix) -> Matrix:
+    def leverage(self, inverse: Floats) -> Floats:
         """Return the share of each record in the information, about its risk sets."""
         met = self._met(self.moments[2], self.moments[3])
         mean = np.divide(
@@ -198,7 +197,7 @@ class _Fit:
         squares = np.einsum("np,pq,nq->n", away, inverse, away)
         return np.asarray(squares * self.exposure * weight)
 
-    def baseline(self, horizon: float, influence: Matrix) -> tuple[float, Matrix]:
+    def baseline(self, horizon: float, influence: Floats) -> tuple[float, Floats]:
         """Return the log cumulative hazard at a horizon, and how weights change it.
 
         Parameters

@@ -2,7 +2,6 @@
 
 from statcv.sites.agreement import agree
 from statcv.sites.audit import audit_logs, verify
-from statcv.sites.bucket_counts import count_buckets
 from statcv.sites.by_query import probability_edges, sql_sums
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.disclosure import disclosure_sheet
@@ -17,16 +16,16 @@ from statcv.sites.quantiles import (
     thresholds,
     thresholds_of,
 )
+from statcv.sites.record_folds import test_vectors
 from statcv.sites.records import site_folds
 from statcv.sites.result import SitesResult
 from statcv.sites.running import run
 from statcv.sites.shared import SharedPatients, ask_buckets, shared_of, shared_patients
 from statcv.sites.site import Site
+from statcv.sites.site_counts import count_buckets, count_values
 from statcv.sites.tables import from_sums
 from statcv.sites.transports import Directory, InProcess, NVFlare
 from statcv.sites.trees import Trees
-from statcv.sites.value_counts import count_values
-from statcv.sites.vectors import test_vectors
 
 __all__ = [
     "AgreedThresholds",

@@ -12,17 +12,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from statcv.sites.fits import SummedFits
 from statcv.sites.plan import SitesPlan
 from statcv.sites.records import SiteRecords
-from statcv.sites.scores import Predictor, RecalibrationFit, loss_names
+from statcv.sites.scores import loss_names
 from statcv.sites.variances import bucket_sums
+
+if TYPE_CHECKING:
+    from statcv.sites.progress import Progress
 
 Floats = NDArray[np.float64]
 
@@ -37,106 +39,87 @@ N_MOMENTS: Final = 10  # second moments of two class sums and two counts of a cl
 
 @dataclass(frozen=True, eq=False)
 class Published:
-    """Sums over all sites that were published before variances are asked for.
+    """What follows from the sums that were published before variances are asked for.
 
     Attributes
     ----------
-    plan : SitesPlan
-    fits : SummedFits
-        The fits at the end.
-    predictor : Predictor
-        What predicts held-out records: the same, or trees.
-    by_class : numpy.ndarray, shape (k, 2)
-        Numbers of held-out records of each fold and class; without classes they are in
-        the first column.
-    trained : numpy.ndarray, shape (k + 1,)
-        Numbers of training records.
-    losses : numpy.ndarray, shape (k, names)
-        Sums of losses in each fold.
-    moments : numpy.ndarray, shape (k, 2, q)
-        Sums over training records of columns and of their products with the predictor;
-        those of trees are 0, whose predictors are taken as they are.
-    edges : numpy.ndarray
-        Edges between bins.
-    counts : numpy.ndarray, shape (k, 2, bins)
-        Records of each fold and class by bin.
-    recalibrated : RecalibrationFit
-        Calibration intercept and slope.
-    n_sites : int
-        Number of sites.
+    progress : Progress
+        The progress after the round of scores, with their sums over all sites.
     """
 
-    plan: SitesPlan
-    fits: SummedFits
-    predictor: Predictor
-    by_class: Floats
-    trained: Floats
-    losses: Floats
-    moments: Floats
-    edges: Floats
-    counts: Floats
-    recalibrated: RecalibrationFit
-    n_sites: int
+    progress: Progress
+
+    @property
+    def plan(self) -> SitesPlan:
+        """The plan that all sites signed."""
+        return self.progress.plan
 
     @property
     def n(self) -> float:
         """Number of records."""
-        return float(self.by_class.sum())
+        return float(self.progress.by_class.sum())
 
     @cached_property
     def means(self) -> dict[str, float]:
         """Mean over all held-out records of each loss."""
-        total = self.losses.sum(axis=0) / self.n
+        total = self.progress.scored["losses"].sum(axis=0) / self.n
         return dict(zip(loss_names(self.plan), total.tolist(), strict=True))
 
     @cached_property
-    def centre(self) -> Floats:
-        """Mean of each column in each training set, shape (k, q)."""
-        return np.asarray(self.moments[:, 0] / self.trained[: self.plan.k, None])
+    def moments(self) -> Floats:
+        """Training means of columns, and of products with the predictor, (k, 2, q)."""
+        trained = self.progress.trained[: self.plan.k, None, None]
+        return np.asarray(self.progress.scored["moments"] / trained)
 
     @cached_property
     def along(self) -> Floats:
         """Covariance of each column with the predictor, shape (k, q)."""
-        products = self.moments[:, 1] / self.trained[: self.plan.k, None]
-        return np.asarray(products - self.mean[:, None] * self.centre)
+        centre, products = self.moments[:, 0], self.moments[:, 1]
+        return np.asarray(products - self.mean[:, None] * centre)
 
     @cached_property
     def mean(self) -> Floats:
-        """Mean of the predictor in each training set."""
-        beta = self.fits.beta[: self.plan.k]
-        return np.asarray(np.einsum("kq,kq->k", beta, self.centre))
+        """Mean of the predictor in each training set; trees are taken as they are."""
+        if self.plan.grown:
+            return np.zeros(self.plan.k)
+        beta = self.progress.fits.beta[: self.plan.k]
+        return np.asarray(np.einsum("kq,kq->k", beta, self.moments[:, 0]))
 
     @cached_property
     def rate(self) -> Floats:
         """One over the standard deviation of the predictor in each training set."""
         if self.plan.grown:
             return np.ones(self.plan.k)
-        beta = self.fits.beta[: self.plan.k]
+        beta = self.progress.fits.beta[: self.plan.k]
         variance = np.einsum("kq,kq->k", beta, self.along)
         return np.asarray(1 / np.sqrt(np.maximum(variance, 1e-300)))
 
     @cached_property
     def inverse(self) -> Floats:
         """Inverse information of each fold's fit, shape (k, q, q)."""
-        return np.asarray(np.linalg.inv(self.fits.information[: self.plan.k]), float)
+        return np.asarray(
+            np.linalg.inv(self.progress.fits.information[: self.plan.k]), float
+        )
 
     # ---- the distribution of standardised predictors ----
 
     @cached_property
     def knots(self) -> Floats:
         """The edges, with those that are taken to be the outermost."""
-        width = float(np.diff(self.edges).max(initial=0.0)) or 1.0
-        first, last = self.edges[0] - width, self.edges[-1] + width
-        return np.concatenate([[first], self.edges, [last]])
+        width = float(np.diff(self.progress.edges).max(initial=0.0)) or 1.0
+        first, last = self.progress.edges[0] - width, self.progress.edges[-1] + width
+        return np.concatenate([[first], self.progress.edges, [last]])
 
     def below(self, z: Floats, code: int) -> Floats:
         """Return the share of a class whose standardised predictor is below z."""
         share = np.zeros_like(z)
         for fold in range(self.plan.k):
             at = self.mean[fold] + z / self.rate[fold]
-            total = np.append(0.0, np.cumsum(self.counts[fold, code]))
+            total = np.append(
+                0.0, np.cumsum(self.progress.scored["counts"][fold, code])
+            )
             share += np.interp(at, self.knots, total)
-        return np.asarray(share / self.by_class[:, code].sum())
+        return np.asarray(share / self.progress.by_class[:, code].sum())
 
     def density(self, z: Floats, code: int) -> Floats:
         """Return the density of a class at z, smoothed by a parabolic kernel."""
@@ -151,7 +134,7 @@ class Published:
         """Half-width of the kernel."""
         middle = (self.knots[1:] + self.knots[:-1]) / 2
         z = (middle - self.mean[:, None]) * self.rate[:, None]
-        number = self.counts.sum(axis=1)
+        number = self.progress.scored["counts"].sum(axis=1)
         mean = (number * z).sum() / number.sum()
         variance = (number * (z - mean) ** 2).sum() / number.sum()
         return float(
@@ -183,7 +166,7 @@ class Influence:
 
 def moved(records: SiteRecords, published: Published, metric: str) -> Influence:
     """Return how the records of a site move a metric."""
-    eta, y, n = published.predictor.held_out(records), records.y, published.n
+    eta, y, n = published.progress.predictor.held_out(records), records.y, published.n
     if metric == "auroc":
         return _of_area(records, published, eta)
     if not published.plan.binary:
@@ -197,9 +180,9 @@ def moved(records: SiteRecords, published: Published, metric: str) -> Influence:
         return Influence((loss - published.means[metric]) / n, (p - y) / n)
     if metric == "oe_ratio":
         expected = published.means["predicted"] * n
-        ratio = float(published.by_class[:, 1].sum()) / expected
+        ratio = float(published.progress.by_class[:, 1].sum()) / expected
         return Influence((y - ratio * p) / expected, -ratio * p * (1 - p) / expected)
-    fit = published.recalibrated
+    fit = published.progress.recalibrated
     if math.isnan(fit.slope):
         return Influence(np.zeros(len(y)), np.zeros(len(y)))
     if metric == "calibration_intercept":
@@ -220,7 +203,7 @@ def _of_area(records: SiteRecords, published: Published, eta: Floats) -> Influen
     high, fold = records.y == 1, records.fold
     z = (eta - published.mean[fold]) * published.rate[fold]
     share = np.where(high, published.below(z, 0), 1 - published.below(z, 1))
-    sizes = published.by_class.sum(axis=0)
+    sizes = published.progress.by_class.sum(axis=0)
     size = np.where(high, sizes[1], sizes[0])
     slope = np.where(high, published.density(z, 0), -published.density(z, 1)) / size
     return Influence(share / size, slope, z, share)
@@ -261,7 +244,7 @@ def slope_sums(records: SiteRecords, published: Published) -> NDArray[np.float32
             rate = published.rate[:, None]
             sums = (held @ one.slope)[:, None]
             products = (held @ (one.slope * one.standardised))[:, None]
-            target = (target - sums * published.centre) * rate
+            target = (target - sums * published.moments[:, 0]) * rate
             target -= products * published.along * rate**2
         made.append(target)
     return np.stack(made).astype("<f4")
@@ -323,13 +306,16 @@ def variation_sums(
         "units": np.array([every, *some], dtype=float),
     }
     if records.digest is not None:
-        made["buckets"] = bucket_sums(records, middle, published.n, published.n_sites)
+        made["buckets"] = bucket_sums(
+            records, middle, published.n, published.progress.n_sites
+        )
     return made
 
 
 def _reach(records: SiteRecords, published: Published) -> Floats:
     """Return residuals as long as a step without the record, shape (k, n)."""
-    k, eta = records.plan.k, published.fits.beta[: records.plan.k] @ records.X.T
+    k, fits = records.plan.k, published.progress.fits
+    eta = fits.beta[:k] @ records.X.T
     mean, weight = eta, np.ones_like(eta)
     if records.plan.binary:
         mean = expit(eta)

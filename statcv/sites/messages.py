@@ -157,11 +157,8 @@ def canonical(value: Any) -> bytes:
 def counts(values: Any) -> NDArray[Any]:
     """Return integers from 0 in the shortest type that holds them."""
     array = np.asarray(values)
-    top = int(array.max(initial=0))
-    for name in ("|u1", "<u2", "<u4"):
-        if top <= np.iinfo(name).max:
-            return array.astype(name)
-    return array.astype("<u8")
+    shortest = np.min_scalar_type(int(array.max(initial=0)))
+    return array.astype(shortest.newbyteorder("<"))
 
 
 def _stored(array: NDArray[Any]) -> NDArray[Any]:

@@ -17,7 +17,7 @@ from statcv.errors import MessageError
 from statcv.sites.cells import score_edges
 from statcv.sites.fits import SummedFits
 from statcv.sites.forests import Forests
-from statcv.sites.influences import N_MOMENTS, Published
+from statcv.sites.influences import N_MOMENTS
 from statcv.sites.messages import Message
 from statcv.sites.plan import SitesPlan
 from statcv.sites.scores import (
@@ -194,22 +194,3 @@ class Progress:
     def predictor(self) -> Predictor:
         """What predicts held-out records."""
         return self.forests or self.fits
-
-    @property
-    def published(self) -> Published:
-        """What variances are computed from."""
-        none = np.zeros((self.plan.k, 2, 1))
-        no_moments = np.zeros((self.plan.k, 2, self.plan.n_columns))
-        return Published(
-            plan=self.plan,
-            fits=self.fits,
-            predictor=self.predictor,
-            by_class=self.by_class,
-            trained=self.trained,
-            losses=self.scored["losses"],
-            moments=self.scored.get("moments", no_moments),
-            edges=self.edges,
-            counts=self.scored.get("counts", none),
-            recalibrated=self.recalibrated,
-            n_sites=self.n_sites,
-        )

@@ -24,7 +24,7 @@ from statcv.sites.cells import Cells, class_mass, shares_below
 from statcv.sites.messages import Message
 from statcv.sites.plan import CELL
 from statcv.sites.scores import unpacked
-from statcv.sites.value_counts import (
+from statcv.sites.site_counts import (
     THRESHOLDS,
     bin_edges,
     count_values,

@@ -16,18 +16,20 @@ from statcv.errors import MetricError
 from statcv.inference import Estimate, HTest, RandomEffects
 from statcv.results.summary import Summary
 from statcv.sites.coordinator import Coordinator
-from statcv.sites.curves import calibration_of, net_benefit_of, roc_of
 from statcv.sites.estimates import HOWS, Source, ended_run, make_estimate
 from statcv.sites.plan import SitesPlan
 from statcv.sites.progress import JOIN, SCORE
 from statcv.sites.records import new_matrix
 from statcv.sites.result_tables import (
     by_site_of,
+    calibration_of,
     coefficients_of,
     folds_of,
     heterogeneity_of,
     metrics_of,
     model_of,
+    net_benefit_of,
+    roc_of,
     sites_of,
 )
 from statcv.sites.summary import heading_of, plot_sites, summary_of, write_report_of

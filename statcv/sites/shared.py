@@ -20,16 +20,16 @@ from scipy.special import ndtr, ndtri
 from statcv.arguments import check_level, check_whole
 from statcv.errors import ArgumentError, ArgumentTypeError, MessageError
 from statcv.folds import ByHash
-from statcv.sites.bucket_counts import (
+from statcv.sites.messages import Message
+from statcv.sites.plan import CELL
+from statcv.sites.site_counts import (
     MIN_BUCKETS,
     SHARED,
-    Numbers,
+    Counts,
     count_buckets,
     halved,
     keyed,
 )
-from statcv.sites.messages import Message
-from statcv.sites.plan import CELL
 from statcv.tables import Table
 
 MAX_TABLES: Final = 64  # largest number of independent hashes
@@ -222,7 +222,7 @@ def shared_of(replies: Sequence[bytes], level: float = 0.95) -> SharedPatients:
     Further columns: se.
     """
     check_level(level)
-    found: dict[str, Numbers] = {}
+    found: dict[str, Counts] = {}
     for reply in replies:
         one = Message.of(reply)
         site = str(one.header.get("site", "?"))
@@ -264,7 +264,7 @@ def shared_of(replies: Sequence[bytes], level: float = 0.95) -> SharedPatients:
     return SharedPatients(table, Table(sites, "Patients of each site"), level)
 
 
-def estimate_shared(one: Numbers, other: Numbers, level: float) -> dict[str, float]:
+def estimate_shared(one: Counts, other: Counts, level: float) -> dict[str, float]:
     """Return the estimate from the counts of two sites, with its interval.
 
     Parameters

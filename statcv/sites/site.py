@@ -27,7 +27,7 @@ from statcv.sites.forests import (
     check_trees,
     version_of_xgboost,
 )
-from statcv.sites.influences import slope_sums, variation_sums
+from statcv.sites.influences import Published, slope_sums, variation_sums
 from statcv.sites.ledger import Entry, Ledger
 from statcv.sites.messages import MINIMUM_SITES, Message, refusal, too_few
 from statcv.sites.plan import SitesPlan
@@ -252,9 +252,9 @@ class Site(Printed):
             CALIBRATE: lambda: {
                 "recalibration": progress.recalibrated.sums(records, progress.predictor)
             },
-            SLOPE: lambda: {"targets": slope_sums(records, progress.published)},
+            SLOPE: lambda: {"targets": slope_sums(records, Published(progress))},
             VARY: lambda: dict(
-                variation_sums(records, progress.published, progress.targets)
+                variation_sums(records, Published(progress), progress.targets)
             ),
             END: dict,
         }

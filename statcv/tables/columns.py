@@ -40,6 +40,8 @@ class View:
         Number of decimals of these columns, whatever the standard errors.
     p : tuple of str
         The columns of p-values.
+    decimals : mapping of str to int
+        Columns of other numbers that have this number of decimals.
     exact : tuple of str
         The columns of numbers that were chosen, which are not rounded.
     words : mapping of str to str
@@ -58,6 +60,7 @@ class View:
     se: str = ""
     digits: int | None = None
     p: tuple[str, ...] = ()
+    decimals: Mapping[str, int] = field(default_factory=dict)
     exact: tuple[str, ...] = ()
     words: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
@@ -107,6 +110,9 @@ def columns_of(frame: pd.DataFrame, view: View) -> list[Column]:
         elif limits or name in view.alike or name == view.se:
             cells = column(values.astype(float).tolist(), ses, digits)
             made.append(Column((name, *limits), heading, cells, False))
+        elif name in view.decimals:
+            cells = column(values.tolist(), [], view.decimals[name])
+            made.append(Column((name,), heading, cells, False))
         elif name in view.exact:
             cells = [f"{v:.6g}" if isinstance(v, float) else str(v) for v in values]
             made.append(Column((name,), heading, cells, False))

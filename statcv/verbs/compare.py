@@ -31,6 +31,8 @@ from statcv.formula import (
 from statcv.inference.paired.records import name_results
 from statcv.metrics import Metric
 from statcv.results.comparison.comparison import Comparison, make_comparison
+from statcv.results.comparison.pooled_comparison import compare_pooled
+from statcv.results.pooling import Pooled
 from statcv.results.result import CVResult
 from statcv.verbs.cv_call import CV_NAMES, CVCall
 
@@ -41,7 +43,7 @@ MISTAKABLE = ("metric", "how", "test", "adjust", "reference", "level", "seed")
 
 
 def compare(
-    *results: CVResult | str | Sequence[CVResult | str] | Mapping[str, Any],
+    *results: CVResult | Pooled | str | Sequence[CVResult | str] | Mapping[str, Any],
     metric: str | Metric | None = None,
     level: float = 0.95,
     how: str | None = None,
@@ -60,13 +62,13 @@ def compare(
 
     Parameters
     ----------
-    *results, **named : CVResult or str
-        Two or more results. ``compare(a, b)`` and ``compare([a, b])`` name them by what
-        differs; ``compare(old=a, new=b)`` and ``compare({"old": a, "new": b})`` use the
-        given names. Differences are the later minus the earlier result. Formulas can be
-        given instead, with ``data=`` and other arguments of :func:`statcv.cv`: they are
-        fitted on the rows that are complete for all of them, and on the same folds.
-        ``". ~ . + x"`` changes the first one.
+    *results, **named : CVResult, Pooled or str
+        Two or more results, or pooled ones. ``compare(a, b)`` and ``compare([a, b])``
+        name them by what differs; ``compare(old=a, new=b)`` and ``compare({"old": a,
+        "new": b})`` use the given names. Differences are the later minus the earlier
+        result. Formulas can be given instead, with ``data=`` and other arguments of
+        :func:`statcv.cv`: they are fitted on the rows that are complete for all of
+        them, and on the same folds. ``". ~ . + x"`` changes the first one.
     metric : str, optional
         The metric by which results are compared; by default ``"auroc"`` for two
         classes, ``"accuracy"`` for more, ``"mse"`` for a continuous outcome.
@@ -161,10 +163,12 @@ def compare(
         made = iter(_fitted(formulas, first, scope))
         results = tuple(next(made) for _ in results)
         given = {name: next(made) for name in given}
-    joined = {**name_results(results), **given}
+    plain = [one.imputations[0] if isinstance(one, Pooled) else one for one in results]
+    joined = {**dict(zip(name_results(plain), results, strict=True)), **given}
     if len(joined) < len(results) + len(given):
         raise ArgumentError(f"a result is named twice among {', '.join(joined)}.")
-    return make_comparison(
+    over = any(isinstance(one, Pooled) for one in joined.values())
+    return (compare_pooled if over else make_comparison)(
         joined,
         metric,
         level,

@@ -316,9 +316,10 @@ def _warn_of_dependence(design: Design, model: Model) -> None:
         )
     clauses = dependent_columns(design)
     if clauses:
+        of_times = design.outcome.kind == "survival"
         warn(
             f"{model.label} cannot determine all coefficients: {in_words(clauses)}. "
             "Those given are one of many equivalent solutions; omit such columns, or "
-            "penalise, as Logit(C=1.0) does.",
+            f"penalise, as {'Cox' if of_times else 'Logit'}(C=1.0) does.",
             CollinearityWarning,
         )

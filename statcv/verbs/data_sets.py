@@ -110,7 +110,7 @@ def _of_comparison(
     row = table.iloc[0]
     label = f"Differences of {item.stated}, {row['second']} − {row['first']}"
     numbers = {key: row[key] for key in NUMBERS if key in row}
-    n = float(len(held_out(next(iter(item.results.values())))))
+    n = float(len(held_out(next(iter(item.contrasts.results.values())))))
     return {**numbers, "n": n, "label": label, "side": "two-sided"}
 
 
@@ -143,5 +143,5 @@ def shared_records(sets: dict[str, Any]) -> list[str]:
 
 
 def _same(a: Comparison, b: Comparison) -> bool:
-    x, y = (next(iter(one.results.values())) for one in (a, b))
+    x, y = (next(iter(one.contrasts.results.values())) for one in (a, b))
     return held_out(x).equals(held_out(y)) and np.array_equal(x.design.y, y.design.y)

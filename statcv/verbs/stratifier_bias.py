@@ -46,7 +46,12 @@ from statcv.results.stratifier_bias.setting import (
 )
 from statcv.tables import Table
 
-USUAL = {"binary": "accuracy", "multiclass": "accuracy", "continuous": "rmse"}
+USUAL = {
+    "binary": "accuracy",
+    "multiclass": "accuracy",
+    "continuous": "rmse",
+    "survival": "harrell_c",
+}
 WAYS = ("pooled", "per_fold")
 
 

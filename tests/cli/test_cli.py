@@ -98,6 +98,14 @@ def test_cv_prints_the_summary(run: Run, spector: pd.DataFrame) -> None:
     assert ran == Ran(0, f"{expected}\n", "")
 
 
+def test_cv_chooses_terms_in_every_fold(run: Run, spector: pd.DataFrame) -> None:
+    given = ["-k", "4", "--seed", "1", "--select"]
+    ran = run("cv", FORMULA, "spector", *given, "backward")
+    expected = scv.cv(FORMULA, spector, k=4, seed=1, select="backward").summary()
+    assert ran == Ran(0, f"{expected}\n", "")
+    assert run("cv", FORMULA, "spector", *given, "sideways").code == 2
+
+
 def test_cv_hands_every_option_on(run: Run, spector: pd.DataFrame) -> None:
     options = "--model logit --scheme kfold -k 4 --repeats 3 --positive 0 --level 0.8"
     more = "--metrics brier,auroc --weights TUCE --seed 5 --jobs 1 --quiet"

@@ -25,7 +25,6 @@ from statcv.folds.audit.repeats import (
     repeats_across_sites,
     repeats_within_site,
     split_repeats,
-    straddling,
 )
 from statcv.folds.strata.hashing import keyed_fold
 
@@ -371,9 +370,6 @@ def test_the_duplicates_of_simulated_hospitals_are_found():
     folds = pd.Series(plan.held_out[0]).groupby(frame["patient_id"]).nunique()
     assert set(split["patient_id"]) == set(folds.index[folds > 1])
     assert (split["fold"] == plan.held_out[0][split.index]).all()
-    count, groups = straddling(equal_records(frame, list(record)), plan.held_out)
-    assert count.tolist() == [len(split)]
-    assert groups.sum() == split["group"].nunique()
 
     by_person = keyed_fold(frame["patient_id"], 5, key="statcv")
     assert split_repeats(frame, by_person, record).empty
@@ -418,41 +414,6 @@ def test_a_site_given_separately_is_matched_and_shown():
     twice = pd.DataFrame({"x": [1, 1]}, index=["a", "a"])
     same = pd.Series(["A", "B"], index=["a", "a"])
     assert repeats_across_sites(twice, same)["site"].tolist() == ["A", "B"]
-
-
-# -- straddling -----------------------------------------------------------------------
-
-
-@given(st.integers(0, 15), st.integers(1, 4), st.data())
-def test_straddling_against_all_pairs(n, repeats, data):
-    codes = data.draw(hnp.arrays(int, n, elements=st.integers(0, 6)))
-    held_out = data.draw(hnp.arrays(int, (repeats, n), elements=st.integers(-1, 2)))
-    records, split = straddling(codes, held_out)
-    assert split.shape == (repeats, max(codes, default=-1) + 1)
-    for r, fold in enumerate(held_out):
-        leaks, groups = 0, set()
-        for i in range(n):
-            others = [j for j in range(n) if codes[j] == codes[i]]
-            copies = [j for j in others if fold[j] != fold[i]]
-            leaks += bool(copies) and fold[i] >= 0
-            groups |= {codes[i]} if copies else set()
-        assert records[r] == leaks
-        assert set(np.flatnonzero(split[r])) == groups
-
-
-@pytest.mark.parametrize(
-    ("codes", "held_out", "message"),
-    [
-        ([0, 1], [0, 1], "shapes"),
-        ([0, 1], [[0, 1, 2]], "shapes"),
-        ([[0, 1]], [[0, 1]], "shapes"),
-        ([0, -1], [[0, 1]], "integers from 0"),
-        ([0.0, 1.0], [[0, 1]], "integers from 0"),
-    ],
-)
-def test_straddling_raises_for_invalid_arguments(codes, held_out, message):
-    with pytest.raises(ArgumentError, match=message):
-        straddling(np.array(codes), np.array(held_out))
 
 
 # -- what is refused ------------------------------------------------------------------

@@ -16,7 +16,7 @@ from statcv.folds import SCHEMES, Bags, FoldPlan, make_plan
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.balance import balance
 from statcv.folds.response import Response
-from statcv.folds.strata.resolve import by_quantile
+from statcv.folds.strata.by_quantile import by_quantile
 from statcv.folds.user_folds import plan_from_column, plan_from_splitter
 
 pytestmark = pytest.mark.filterwarnings("ignore::statcv.errors.FoldWarning")

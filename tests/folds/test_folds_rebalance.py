@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 
 from statcv.errors import SchemeError
 from statcv.folds.ragged import Ragged
-from statcv.folds.rebalance import bagging
-from statcv.folds.rebalance.bagging import bags
+from statcv.folds.rebalance import subsample as drawing
 from statcv.folds.rebalance.clusters import _kind_by_kind, _one_by_one
 from statcv.folds.rebalance.draw_evenly import draw_evenly
 from statcv.folds.rebalance.nearest_mean import nearest_mean
 from statcv.folds.rebalance.subsample import (
+    UnequalSets,
     all_subsamples,
+    bags,
     subsample,
-    training_counts,
     upsample,
 )
 from statcv.folds.schemes.allocation import allocate
@@ -69,7 +69,7 @@ def test_training_counts_are_counted(case):
     _, codes, classes, _, tests, out = case
     rows = [training(s, len(codes), tests, out) for s in range(len(tests))]
     expected = counts_of(codes, classes, rows)
-    found = training_counts(codes, classes, tests, out)
+    found = UnequalSets(codes, classes, tests, out).counts
     np.testing.assert_array_equal(found, expected)
 
 
@@ -77,13 +77,13 @@ def test_training_counts_are_counted(case):
 def test_subsamples_have_equal_totals_and_drop_as_few_as_possible(case, stratify):
     rng, codes, classes, strata, tests, out = case
     n = len(codes)
-    counts = training_counts(codes, classes, tests, out)
+    counts = UnequalSets(codes, classes, tests, out).counts
     strata = strata if stratify else None
     if lacks_a_class(counts, codes):
         with pytest.raises(SchemeError, match="without any"):
-            subsample(codes, classes, tests, out, rng, strata)
+            subsample(UnequalSets(codes, classes, tests, out), rng, strata)
         return
-    drops = subsample(codes, classes, tests, out, rng, strata)
+    drops = subsample(UnequalSets(codes, classes, tests, out), rng, strata)
     assert is_rising(drops)
     for split in range(len(tests)):
         assert np.isin(drops[split], training(split, n, tests, out)).all()
@@ -116,9 +116,9 @@ def fewest_drops(codes, classes, tests):
 def test_no_choice_of_drops_is_smaller(case):
     rng, codes, classes, _, tests, _ = case
     out = Ragged.empty(len(tests))
-    if lacks_a_class(training_counts(codes, classes, tests, out), codes):
+    if lacks_a_class(UnequalSets(codes, classes, tests, out).counts, codes):
         return
-    drops = subsample(codes, classes, tests, out, rng)
+    drops = subsample(UnequalSets(codes, classes, tests, out), rng)
     assert len(drops.values) == fewest_drops(codes, classes, tests)
 
 
@@ -132,9 +132,9 @@ def test_no_allocation_to_groups_of_these_sizes_loses_fewer(counts, k):
     def lost(fold):
         tests, rng = Ragged.grouped(fold, k), np.random.default_rng(0)
         out = Ragged.empty(k)
-        if lacks_a_class(training_counts(codes, classes, tests, out), codes):
+        if lacks_a_class(UnequalSets(codes, classes, tests, out).counts, codes):
             return np.inf
-        return len(subsample(codes, classes, tests, out, rng).values)
+        return len(subsample(UnequalSets(codes, classes, tests, out), rng).values)
 
     table = np.eye(classes, dtype=int)[codes]
     ours = lost(allocate(table, k, np.random.default_rng(1), by_class=True))
@@ -156,9 +156,9 @@ def test_worked_examples(positives, negatives, p, expected):
         rng = np.random.default_rng(seed)
         fold = allocate(np.eye(2, dtype=int)[codes], k, rng, by_class=True)
         tests, out = Ragged.grouped(fold, k), Ragged.empty(k)
-        drops = subsample(codes, 2, tests, out, rng)
+        drops = subsample(UnequalSets(codes, 2, tests, out), rng)
         joined = Ragged.of(np.r_[tests[s], drops[s]] for s in range(k))
-        left = training_counts(codes, 2, joined, out)
+        left = UnequalSets(codes, 2, joined, out).counts
         assert {tuple(row) for row in left[:, ::-1].tolist()} == {expected}
 
 
@@ -167,7 +167,7 @@ def test_leave_one_out_drops_partners_evenly(counts, seed):
     codes = np.repeat(np.arange(len(counts)), counts)
     n, rng = len(codes), np.random.default_rng(seed)
     tests = Ragged.grouped(np.arange(n), n)
-    drops = subsample(codes, len(counts), tests, Ragged.empty(n), rng)
+    drops = subsample(UnequalSets(codes, len(counts), tests, Ragged.empty(n)), rng)
     for row in range(n):  # one of each other class
         others = np.setdiff1d(np.arange(len(counts)), codes[row])
         np.testing.assert_array_equal(np.sort(codes[drops[row]]), others)
@@ -181,7 +181,7 @@ def test_all_partners_are_equally_likely():
     rng = np.random.default_rng(6)
     times = np.zeros((5, 5))
     for _ in range(1500):
-        drops = subsample(codes, 2, tests, out, rng)
+        drops = subsample(UnequalSets(codes, 2, tests, out), rng)
         np.add.at(times, (drops.owners, drops.values), 1)
     share = np.where(codes[:, None] == codes, 0, 1 / np.bincount(codes)[codes])
     np.testing.assert_allclose(times / 1500, share, atol=4 * 0.5 / np.sqrt(1500))
@@ -230,7 +230,7 @@ def test_draws_are_even(lists, need):
 @given(case=cases(most=60, largest=5))
 def test_whole_strata_are_dropped_while_one_fits(choose, case):
     rng, codes, classes, strata, tests, out = case
-    counts = training_counts(codes, classes, tests, out)
+    counts = UnequalSets(codes, classes, tests, out).counts
     need = counts - counts.min(axis=0)
     number = strata.max() + 1
     table = np.zeros((number, classes), dtype=int)
@@ -256,7 +256,7 @@ def test_twins_are_dropped_together():
     strata = np.r_[np.arange(40), 40 + np.repeat(np.arange(20), 2), 60 + np.arange(40)]
     tests = Ragged.grouped(strata, 100)
     rng = np.random.default_rng(5)
-    drops = subsample(codes, 2, tests, Ragged.empty(100), rng, strata)
+    drops = subsample(UnequalSets(codes, 2, tests, Ragged.empty(100)), rng, strata)
     parts = 0
     for split in range(100):
         inside, sizes = np.unique(strata[drops[split]], return_counts=True)
@@ -269,12 +269,12 @@ def test_twins_are_dropped_together():
 def test_upsampled_training_sets_have_equal_totals(case):
     rng, codes, classes, _, tests, out = case
     n = len(codes)
-    counts = training_counts(codes, classes, tests, out)
+    counts = UnequalSets(codes, classes, tests, out).counts
     if lacks_a_class(counts, codes):
         with pytest.raises(SchemeError, match="without any"):
-            upsample(codes, classes, tests, out, rng)
+            upsample(UnequalSets(codes, classes, tests, out), rng)
         return
-    copies = upsample(codes, classes, tests, out, rng)
+    copies = upsample(UnequalSets(codes, classes, tests, out), rng)
     assert is_rising(copies, strictly=False)
     for split in range(len(tests)):
         rows = training(split, n, tests, out)
@@ -289,10 +289,10 @@ def test_upsampled_training_sets_have_equal_totals(case):
 @given(cases(most=9, classes=3))
 def test_all_subsamples_are_listed(case):
     _, codes, classes, _, tests, out = case
-    counts = training_counts(codes, classes, tests, out)
+    counts = UnequalSets(codes, classes, tests, out).counts
     if lacks_a_class(counts, codes):
         return
-    drops, fits = all_subsamples(codes, classes, tests, out)
+    drops, fits = all_subsamples(UnequalSets(codes, classes, tests, out))
     need = counts - counts.min(axis=0)
     assert fits.sum() == len(drops)
     assert is_rising(drops)
@@ -320,21 +320,22 @@ def test_too_many_subsamples_are_counted_not_made():
     tests = Ragged.of([np.arange(30), np.arange(30, 60), np.arange(60, 150, 2)])
     number = 2 * comb(90, 45) + comb(60, 30)
     with pytest.raises(SchemeError, match=rf"about 10\^{len(str(number)) - 1} fits"):
-        all_subsamples(codes, 2, tests, Ragged.empty(3))
+        all_subsamples(UnequalSets(codes, 2, tests, Ragged.empty(3)))
     loo = Ragged.grouped(np.arange(150), 150)
+    of_all = UnequalSets(codes, 2, loo, Ragged.empty(150))
     with pytest.raises(SchemeError, match="makes 10800 fits, and the limit is 10799"):
-        all_subsamples(codes, 2, loo, Ragged.empty(150), limit=10_799)
-    assert all_subsamples(codes, 2, loo, Ragged.empty(150), 10_800)[1].sum() == 10_800
+        all_subsamples(of_all, limit=10_799)
+    assert all_subsamples(of_all, 10_800)[1].sum() == 10_800
 
 
 @given(cases(), st.integers(1, 4))
 def test_bags_hold_equal_totals_of_training_records(case, n_bags):
     rng, codes, classes, _, tests, out = case
     n = len(codes)
-    counts = training_counts(codes, classes, tests, out)
+    counts = UnequalSets(codes, classes, tests, out).counts
     if lacks_a_class(counts, codes):
         return
-    drops, copies, fits = bags(codes, classes, tests, out, rng, n_bags)
+    drops, copies, fits = bags(UnequalSets(codes, classes, tests, out), rng, n_bags)
     assert fits.tolist() == [n_bags] * len(tests)
     assert is_rising(drops)
     assert is_rising(copies, strictly=False)
@@ -349,7 +350,9 @@ def test_bags_hold_equal_totals_of_training_records(case, n_bags):
 
 def test_bags_omit_as_many_records_as_a_bootstrap():
     codes, tests = np.zeros(300, dtype=int), Ragged.grouped(np.arange(300) // 100, 3)
-    drops, _, _ = bags(codes, 1, tests, Ragged.empty(3), np.random.default_rng(1), 100)
+    drops, _, _ = bags(
+        UnequalSets(codes, 1, tests, Ragged.empty(3)), np.random.default_rng(1), 100
+    )
     assert abs(drops.sizes.mean() / 200 - (1 - 1 / 200) ** 200) < 0.01
 
 
@@ -358,36 +361,35 @@ def test_bags_that_exceed_the_memory_raise_before_they_are_drawn(monkeypatch):
     tests, rng = Ragged.grouped(np.arange(2000), k), np.random.default_rng(1)
     # a bag misses 1/e of 1999 records, and has as many others twice
     with pytest.raises(SchemeError, match=r"1000 bags of each of 2000 splits .* 2\.9e"):
-        bags(codes, 2, tests, Ragged.empty(k), rng, n_bags=1000)
+        bags(UnequalSets(codes, 2, tests, Ragged.empty(k)), rng, n_bags=1000)
     codes, tests = np.arange(400) % 4 > 0, Ragged.grouped(np.arange(400) // 100, 4)
     given = codes.astype(int), 2, tests, Ragged.empty(4)
-    drops, copies, _ = bags(*given, rng, n_bags=50)
+    drops, copies, _ = bags(UnequalSets(*given), rng, n_bags=50)
     listed = len(drops.values) + len(copies.values)
-    monkeypatch.setattr(bagging, "MOST", 1.3 * listed)
-    assert len(bags(*given, rng, n_bags=50)[0]) == 200
-    monkeypatch.setattr(bagging, "MOST", listed / 1.3)
+    monkeypatch.setattr(drawing, "MOST", 1.3 * listed)
+    assert len(bags(UnequalSets(*given), rng, n_bags=50)[0]) == 200
+    monkeypatch.setattr(drawing, "MOST", listed / 1.3)
     with pytest.raises(SchemeError, match="use fewer folds or bags"):
-        bags(*given, rng, n_bags=50)
+        bags(UnequalSets(*given), rng, n_bags=50)
 
 
 @pytest.mark.parametrize("make", [subsample, upsample, bags])
 def test_a_class_held_out_whole_is_named(make):
-    codes, tests = np.array([0, 0, 0, 1]), Ragged.of([[0, 1], [2, 3]])
-    rng = np.random.default_rng(0)
+    tests, out = Ragged.of([[0, 1], [2, 3]]), Ragged.empty(2)
+    given, rng = (np.array([0, 0, 0, 1]), 2, tests, out), np.random.default_rng(0)
     with pytest.raises(SchemeError, match="class 'ill' has 1 record, and a split"):
-        make(codes, 2, tests, Ragged.empty(2), rng, levels=["well", "ill"])
+        make(UnequalSets(*given, ["well", "ill"]), rng)
     with pytest.raises(SchemeError, match="class 1 has"):
-        make(codes, 2, tests, Ragged.empty(2), rng)
+        make(UnequalSets(*given), rng)
 
 
 def test_lists_that_exceed_the_memory_raise_an_error():
     n, k = 70_000, 30_001
     fold = np.maximum(np.arange(n) - 40_000, -1) + 1  # one huge stratum, many single
     codes = np.arange(n) % 2
+    sets = UnequalSets(codes, 2, Ragged.grouped(fold, k), Ragged.empty(k))
     with pytest.raises(SchemeError, match=r"drop 1\.2e\+09 records"):
-        subsample(
-            codes, 2, Ragged.grouped(fold, k), Ragged.empty(k), np.random.default_rng(0)
-        )
+        subsample(sets, np.random.default_rng(0))
 
 
 @given(

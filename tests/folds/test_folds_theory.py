@@ -1,3 +1,4 @@
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
 from math import comb, inf, nan
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from statcv.errors import ArgumentError
 from statcv.folds import make_plan, theory
 from statcv.folds.audit import mean_model_auroc, training_means
+from statcv.folds.ragged import Ragged
 from statcv.folds.user_folds import assemble
 
 pytestmark = pytest.mark.filterwarnings("ignore::statcv.errors.FoldWarning")
@@ -513,7 +515,7 @@ def test_training_sets_of_those_counts_reveal_nothing(ones, zeros, data):
         )
         for rows in map(plan.train, range(plan.n_splits))
     ]
-    rebalanced = assemble("rlpocv", "", plan.held_out, drops, rebalance="subsample")
+    rebalanced = replace(plan, dropped=Ragged.of(drops).rising(), rebalance="subsample")
     assert (rebalanced.counts(y, 2)[0] == counts[::-1]).all()
     assert mean_model_auroc(rebalanced, y) == 0.5
     assert theory.negative_mean_auroc(n, ones, p, "rlpocv") == 0.5

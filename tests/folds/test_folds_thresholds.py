@@ -20,7 +20,9 @@ from statcv.errors import (
     SchemeError,
 )
 from statcv.folds import SCHEMES, FoldPlan, make_plan
-from statcv.folds.strata.resolve import by_hash, by_quantile, by_value
+from statcv.folds.strata.by_hash import by_hash
+from statcv.folds.strata.by_quantile import by_quantile
+from statcv.folds.strata.resolve import by_value
 from statcv.folds.strata.thresholds import Thresholds
 
 SITES = "ABC"

@@ -257,3 +257,17 @@ def test_nothing_is_quoted_for_other_comparisons(stored):
 
 def test_a_table_without_questions_is_about_no_skill():
     assert set(study()["question"]) == {"no_skill"}
+
+
+def test_models_that_choose_terms_are_quoted_by_themselves():
+    data = pd.DataFrame(np.random.default_rng(1).normal(size=(90, 3)), columns=[*"abc"])
+    data["y"] = np.arange(90) % 2
+    lasso = scv.models.Logit(C=0.1, l1_ratio=1.0)
+    for given, named in (
+        ({"select": "backward"}, "by backward selection by AIC"),
+        ({"model": lasso}, "by tuned lassos"),
+    ):
+        res = scv.cv("y ~ a + b + c", data, k=5, seed=1, **given)
+        about = "per_fold", "corrected_influence", 0.5, "auroc"
+        assert named in str(measured_coverage(res.plan, *about, res.learner))
+        assert "forests" in str(measured_coverage(res.plan, *about))

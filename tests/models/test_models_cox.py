@@ -8,7 +8,10 @@ import pandas as pd
 import pytest
 from scipy.optimize import minimize
 
+from statcv.engine import Setup
 from statcv.errors import ModelError
+from statcv.folds import make_plan
+from statcv.formula import make_design
 from statcv.models import Cox, Linear, Logit, Mean, NegMean, TrainingSet
 from statcv.models.batched import Folds, fit_all_folds, permuted_folds
 from statcv.numeric.survival import signed_times
@@ -138,6 +141,18 @@ def test_permuted_outcomes_are_fitted_as_each_by_itself(model):
     plan = Folds.leaving_out(np.arange(40).reshape(5, 8))
     records = replace(records_of(X, y), y=outcomes)
     together_and_alone(model, records, permuted_folds(plan, 5))
+
+
+@pytest.mark.parametrize("model", [Cox(), Cox(C=0.5, standardize=True)])
+def test_terms_that_are_learnt_in_each_training_set(model):
+    X, y = sample(15)
+    data = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "z": y})
+    design = make_design("z ~ bs(a, df=4) + scale(b)", data, scope={})
+    plan = make_plan("kfold", design.y, "continuous", k=6, seed=1)
+    setup = Setup(design, plan, Linear(), 1)
+    assert setup.folds.matrices is not None
+    records = replace(setup.records, y=y, kind="survival", horizons=HORIZONS)
+    assert together_and_alone(model, records, setup.folds).converged.all()
 
 
 @pytest.mark.parametrize("standardize", [False, True])
@@ -294,3 +309,22 @@ def test_a_model_without_predictors_predicts_the_baseline_for_all(model, sign):
     np.testing.assert_allclose(found.predict_all(30), sign * baseline)
     alone = model.fit(folds.training_set(records, 1))
     np.testing.assert_allclose(alone.predict(records.X), sign * baseline[1])
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_few_records_of_any_kind_have_fits_or_flags(seed):
+    rng = np.random.default_rng(seed)
+    n, p = int(rng.integers(3, 20)), int(rng.choice([0, 1, 3, 25]))
+    X = rng.normal(size=(n, p))
+    X[:, :1] = X[:, :1] > 0
+    time = np.ceil(3 * rng.exponential(size=n))
+    y = signed_times(time, rng.uniform(size=n) < rng.choice([0.1, 0.5, 1.0]))
+    model = Cox(C=rng.choice([None, 1.0]), ties=str(rng.choice(["efron", "breslow"])))
+    folds = Folds.of_times(samples_of(n, 10, seed))
+    fitted = model.fit_folds(records_of(X, y), folds)
+    predicted = fitted.predict_all(n)
+    assert np.isfinite(predicted).all()
+    assert (predicted[..., 1:] >= 0).all()
+    assert (predicted[..., 1:] <= 1).all()
+    events = [(y[folds.train(fit, n)] > 0).any() for fit in range(10)]
+    assert fitted.converged.tolist() == events

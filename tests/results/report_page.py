@@ -202,14 +202,16 @@ def _check_lists(read: Page) -> set[str]:
             continue
         guideline = next(g for g in GUIDELINES.values() if g.name in caption)
         items = next(own for what, own in guideline.lists if caption.endswith(what))
-        assert [tuple(row[:2]) for row in rows[1:]] == list(items)
+        assert [tuple(row[:2]) for row in rows[1:]] == [
+            (one.name, one.topic) for one in items
+        ]
         total = len(items)
         assert caption.startswith(f"{guideline.name}: {total} ")
         filled = [row[2] for row in rows[1:] if row[2] != "for the author"]
         in_part = sum("for the author" in text for text in filled)
         part = f" ({in_part} of them in part)" if in_part else ""
         counts.append(f"{len(filled)} of {caption.partition(': ')[2]}{part}")
-        listed |= {caption, *(name for name, _ in items)}
+        listed |= {caption, *(one.name for one in items)}
     if counts:
         said = [one.strip() for tag, one in read.free if "filled from" in one]
         assert said == [f"{' and '.join(counts)} are filled from the result."]

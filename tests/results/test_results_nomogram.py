@@ -1,5 +1,6 @@
 """Nomograms, against those of rms (tests/reference/nomogram.R)."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -150,9 +151,19 @@ def test_what_has_no_nomogram_is_said(people, formula, asked, error, message):
         final(formula, people).nomogram(**asked)
 
 
-def test_a_model_without_its_data_needs_values(people, tmp_path):
-    final("died ~ age + sex", people).save(tmp_path / "model.json")
+def test_a_loaded_model_knows_the_values_and_the_share_of_events(people, tmp_path):
+    full = final("died ~ age + grade + sex", people)
+    full.save(tmp_path / "model.json")
     model = scv.load_model(tmp_path / "model.json")
+    assert model.nomogram().equals(full.nomogram())
+    assert model.seen["grade"] == [1, 2, 3]
+    assert model.share == people["died"].mean()
+    whole = json.loads((tmp_path / "model.json").read_text())
+    assert whole["mean"] == model.share
+
+
+def test_a_published_model_needs_values():
+    model = scv.published_model({"1": -1, "age": 0.03, "sex[m]": 0.3})
     with pytest.raises(EquationError, match=r"values=\{'age': \[...\]\}"):
         model.nomogram()
 

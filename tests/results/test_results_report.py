@@ -16,7 +16,8 @@ from report_page import Page
 import statcv as scv
 from statcv.errors import ArgumentError, ArgumentTypeError
 from statcv.report import page, parts
-from statcv.report.drawing import draw, inline_svg
+from statcv.report.checklists import GUIDELINES
+from statcv.report.page import draw, inline_svg
 from statcv.results.result import CVResult
 
 ROOT = Path(__file__).parents[2]
@@ -288,4 +289,5 @@ def test_templates_are_package_data() -> None:
     assert config["options.package_data"]["statcv.report"] == "templates/*"
     assert "jinja2" in config["options"]["install_requires"]
     folder = ROOT / "statcv" / "report" / "templates"
-    assert {p.name for p in folder.iterdir()} == {"report.html", "report.md"}
+    lists = {file for one in GUIDELINES.values() for file in one.tables.values()}
+    assert {p.name for p in folder.iterdir()} == {"report.html", "report.md", *lists}

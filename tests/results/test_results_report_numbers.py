@@ -21,13 +21,7 @@ import statcv as scv
 from statcv.errors import ArgumentError, StatcvWarning
 from statcv.plots.classes import against_others
 from statcv.report import result_report
-from statcv.report.checklists import (
-    CLUSTER,
-    DEVELOPMENT,
-    EVALUATION,
-    TRIPOD,
-    Items,
-)
+from statcv.report.checklists import GUIDELINES, Item
 from statcv.report.contents import comparison_report
 from statcv.report.pictures import pictures_section
 from statcv.results.comparison import Comparison
@@ -307,14 +301,20 @@ def filled(text: str) -> list[set[str]]:
     ]
 
 
-def numbers_of(items: Items) -> set[str]:
+def items_of(style: str) -> list[tuple[Item, ...]]:
+    """Return the lists of items of a guideline."""
+    return [items for _, items in GUIDELINES[style].lists]
+
+
+def numbers_of(items: tuple[Item, ...]) -> set[str]:
     """Return the numbers of items, without the letters of parts."""
-    return {name.rstrip("abcdefg") for name, _ in items}
+    return {one.name.rstrip("abcdefg") for one in items}
 
 
 def test_tripod_has_52_items_of_which_at_least_24_are_filled(html: str) -> None:
-    assert numbers_of(TRIPOD) == set(map(str, range(1, 28)))
-    assert len(TRIPOD) == 52
+    (items,) = items_of("tripod+ai")
+    assert numbers_of(items) == set(map(str, range(1, 28)))
+    assert len(items) == 52
     (own,) = filled(html)
     assert len(own) >= 24
     assert f"{len(own)} of 52 items and sub-items" in html
@@ -323,8 +323,9 @@ def test_tripod_has_52_items_of_which_at_least_24_are_filled(html: str) -> None:
 def test_tripod_cluster_has_37_items_of_which_most_are_filled(
     clustered: Report,
 ) -> None:
-    assert numbers_of(CLUSTER) == set(map(str, range(1, 20)))
-    assert len(CLUSTER) == 37
+    (items,) = items_of("tripod-cluster")
+    assert numbers_of(items) == set(map(str, range(1, 20)))
+    assert len(items) == 37
     (own,) = filled(clustered[1])
     assert len(own) >= 20
     assert f"{len(own)} of 37 items and sub-items" in clustered[1]
@@ -332,7 +333,7 @@ def test_tripod_cluster_has_37_items_of_which_most_are_filled(
 
 
 def test_probast_has_16_and_18_questions(res: CVResult, quiet: Write) -> None:
-    assert (len(DEVELOPMENT), len(EVALUATION)) == (16, 18)
+    assert [*map(len, items_of("probast+ai"))] == [16, 18]
     text = quiet(res, style="probast+ai")
     of_development, of_evaluation = filled(text)
     assert len(of_development) >= 6

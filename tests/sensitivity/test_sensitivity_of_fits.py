@@ -19,7 +19,7 @@ from statcv.engine.checkpoint import from_bytes, to_bytes
 from statcv.engine.tasks import fit_one_by_one
 from statcv.folds import Bags, make_plan
 from statcv.formula import make_design
-from statcv.models import Linear, Logit, Statsmodels, resolve_model
+from statcv.models import Linear, Logit, Statsmodels, Updating, resolve_model
 from statcv.models.likelihood import ARRAYS, Bernoulli, joined_fits
 from statcv.numeric.inverses import inverted
 from statcv.sensitivity import Sensitivity
@@ -116,9 +116,19 @@ def logistic(**more):
 SCALED = make_pipeline(StandardScaler(), logistic(C=0.3))
 FILLED = make_pipeline(SimpleImputer(), StandardScaler(), logistic(C=0.3))
 TWICE = make_pipeline(make_pipeline(MinMaxScaler(), RobustScaler()), Ridge(alpha=2.0))
+OLD = {"Intercept": -2.0, "a": 0.4, "b": -0.2}
 GLM, FAMILIES, LINKS = sm.GLM, sm.families, sm.families.links
 MODELS = {
     "unpenalised": (Logit(), "two ~ a + b + c"),
+    **{
+        f"updated: {method}, {kind}": (Updating(OLD, method, kind=kind), f"{y} ~ a + b")
+        for method in ("intercept", "slope", "refit")
+        for kind, y in [("binary", "two"), ("continuous", "number")]
+    },
+    "updated: shrink": (
+        Updating(OLD, "shrink", strength=3.0, kind="binary"),
+        "two ~ a + b",
+    ),
     "ridge": (Logit(C=0.2), "two ~ a + b + group"),
     "Firth": (Logit(firth=True), "two ~ a + b"),
     "FLIC": (Logit(flic=True), "two ~ a + b"),

@@ -7,7 +7,7 @@ import pytest
 from statcv.errors import ArgumentError
 from statcv.metrics import auroc
 from studies.inference import run_defaults, stored
-from studies.inference.cells import Cell, cells
+from studies.inference.cells import CHOOSING, Cell, cells
 from studies.inference.shapes import COMPARED, SHAPES, large_sample
 
 
@@ -57,9 +57,10 @@ def test_a_data_set_is_the_same_for_all_models_and_schemes():
 # ---- the stored table ----
 
 
-def defaults(question, metric="auroc", method="default"):
+def defaults(question, metric="auroc", method="default", choosing=False):
     table = stored("defaults")
     asked = (table["question"] == question) & (table["metric"] == metric)
+    asked &= table["model"].isin(CHOOSING) == choosing
     enough = table["data_sets"] >= 50
     return table[asked & enough & (table["method"] == method)]
 
@@ -72,6 +73,19 @@ def test_the_default_interval_is_as_narrow_as_an_oracle_and_covers():
     assert rows["covers"].mean() >= 0.94
     assert (rows["covers"] + 2 * rows["covers_se"] >= 0.94).all()
     assert (rows["missing"] == 0).all()
+
+
+def test_the_default_interval_covers_where_terms_are_chosen_in_every_training_set():
+    for metric in ("auroc", "brier", "log_loss"):
+        rows = defaults("interval", metric, choosing=True)
+        rows = rows[rows["how"] == ("per_fold" if metric == "auroc" else "pooled")]
+        assert len(rows) == 8
+        assert (rows["covers"] + 2 * rows["covers_se"] >= 0.95).all()
+        assert rows["ratio"].between(0.6, 1.8).all()
+    # where a fold may have no event, areas are pooled, and their intervals too narrow
+    pooled = defaults("interval", choosing=True).query("how == 'pooled'")
+    assert set(pooled["population"]) == {"rare"}
+    assert (pooled["covers"] < 0.92).all()
 
 
 def test_older_defaults_were_wide_or_did_not_cover():

@@ -19,6 +19,7 @@ PAPERS = (
     "bey2020",
     "geroldinger2023",
     "inference",
+    "pooling",
     "smith2014",
     "updating",
 )

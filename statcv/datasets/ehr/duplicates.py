@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.datasets.ehr.checks import FloatArray
+from statcv.datasets.ehr.population import FloatArray
 from statcv.errors import ArgumentError, ArgumentTypeError, reason
 
 IntArray = NDArray[np.int64]

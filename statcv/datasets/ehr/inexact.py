@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.datasets.ehr.checks import FloatArray, check_amount
-from statcv.datasets.ehr.population import COVARIATES
+from statcv.datasets.ehr.population import COVARIATES, FloatArray, check_amount
 from statcv.tables import Constructed
 
 FIRST_BIRTH, LAST_BIRTH = date(1930, 1, 1), date(2005, 12, 31)

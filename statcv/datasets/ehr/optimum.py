@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from statcv.arguments import check_whole, resolve_seed
-from statcv.datasets.ehr.checks import FloatArray
 from statcv.datasets.ehr.population import (
     COEFFICIENTS,
     EIGENVALUES,
     OPTIMUM,
     EhrPopulation,
+    FloatArray,
     ehr_population,
     stream,
 )

@@ -8,15 +8,16 @@ that the same seed gives the same people whatever else is asked for.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from statcv.arguments import check_whole, resolve_seed
-from statcv.datasets.ehr.checks import FloatArray, check_numbers
 from statcv.errors import ArgumentError, ArgumentTypeError
 from statcv.tables import Printed
 
@@ -301,3 +302,27 @@ def _orthogonal(rotation: ArrayLike) -> FloatArray:
 def stream(seed: int, who: int) -> np.random.Generator:
     """Return the generator of a stream."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_ROOM, who)))
+
+
+FloatArray = NDArray[np.float64]
+
+
+def check_amount(value: object, name: str, most: float = math.inf) -> None:
+    """Raise an error if a value is not a finite number from 0 to ``most``."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise ArgumentTypeError(f"{name} is a number, not {type(value).__name__}")
+    if not (math.isfinite(value) and 0 <= float(value) <= most):
+        span = "0 or more, and finite" if most == math.inf else f"from 0 to {most:g}"
+        raise ArgumentError(f"{name} is {span}, not {value}")
+
+
+def check_numbers(values: ArrayLike, name: str, shape: tuple[int, ...]) -> FloatArray:
+    """Return finite numbers of a shape, or say what is wrong with them."""
+    size = " by ".join(str(length) for length in shape)
+    try:
+        numbers = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(f"{name} are {size} numbers") from None
+    if numbers.shape != shape or not np.isfinite(numbers).all():
+        raise ArgumentError(f"{name} are {size} finite numbers")
+    return numbers

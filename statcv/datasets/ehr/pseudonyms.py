@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from statcv.arguments import check_whole
-from statcv.datasets.ehr.checks import FloatArray, check_amount
 from statcv.datasets.ehr.duplicates import IntArray
 from statcv.datasets.ehr.population import (
     COVARIATES,
@@ -19,6 +18,8 @@ from statcv.datasets.ehr.population import (
     SITE_KEY,
     SITE_NOISE,
     SITE_SHIFT,
+    FloatArray,
+    check_amount,
     stream,
 )
 from statcv.errors import ArgumentError, ArgumentTypeError

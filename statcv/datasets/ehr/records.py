@@ -10,7 +10,6 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from statcv.arguments import check_whole, resolve_seed
-from statcv.datasets.ehr.checks import FloatArray
 from statcv.datasets.ehr.duplicates import (
     Duplicated,
     held_alone,
@@ -28,6 +27,7 @@ from statcv.datasets.ehr.population import (
     DUPLICATED,
     EIGENVALUES,
     INEXACT,
+    FloatArray,
     population_of,
     stream,
 )

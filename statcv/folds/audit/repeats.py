@@ -151,65 +151,6 @@ def split_repeats(
     return _rows(frame, codes, _in_several(codes, places), fold, places)
 
 
-def straddling(
-    codes: NDArray[Any], held_out: NDArray[Any]
-) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Count the held-out records that have an equal one in another fold.
-
-    Such a duplicate trains the model that predicts the record, unless it was dropped
-    from training. So does a duplicate that is never held out; the duplicate itself is
-    not predicted, and not counted.
-
-    Parameters
-    ----------
-    codes : numpy.ndarray of int, shape (n,)
-        The group of equal records that each belongs to, from 0.
-    held_out : numpy.ndarray of int, shape (repeats, n)
-        The fold in which each record is held out; -1 for never.
-
-    Returns
-    -------
-    records : numpy.ndarray of int, shape (repeats,)
-        Number of such records in each repeat.
-    split : numpy.ndarray of bool, shape (repeats, groups)
-        Whether each group is split across folds.
-
-    Raises
-    ------
-    ArgumentError
-        If shapes do not match, or codes are not integers from 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> records, split = straddling(
-    ...     np.array([0, 0, 1, 1]), np.array([[0, 0, 0, 1], [0, 0, 1, 1]])
-    ... )
-    >>> records, split[0]
-    (array([2, 0]), array([False,  True]))
-    """
-    codes, held_out = np.asarray(codes), np.asarray(held_out)
-    if codes.ndim != 1 or held_out.ndim != 2 or held_out.shape[1] != len(codes):
-        raise ArgumentError(
-            f"codes and held_out must have shapes (n,) and (repeats, n), not "
-            f"{codes.shape} and {held_out.shape}."
-        )
-    if codes.size and (codes.dtype.kind not in "iu" or codes.min() < 0):
-        raise ArgumentError("codes must be integers from 0.")
-    sizes = np.bincount(codes)
-    split = np.zeros((len(held_out), len(sizes)), dtype=bool)
-    members = np.flatnonzero(sizes[codes] > 1)
-    if not len(members):
-        return np.zeros(len(held_out), np.intp), split
-    members = members[np.argsort(codes[members], kind="stable")]
-    groups, starts = np.unique(codes[members], return_index=True)
-    folds = held_out[:, members]
-    low = np.minimum.reduceat(folds, starts, axis=1)
-    split[:, groups] = low < np.maximum.reduceat(folds, starts, axis=1)
-    leaks = split[:, codes[members]] & (folds >= 0)
-    return leaks.sum(axis=1, dtype=np.intp), split
-
-
 def _placed(
     frame: pd.DataFrame, place: Any, argument: str, columns: Columns
 ) -> tuple[pd.Series[Any], list[Hashable]]:
@@ -240,9 +181,8 @@ def _placed(
 
 def _in_several(codes: Codes, places: pd.Series[Any]) -> NDArray[np.bool_]:
     """Return for each row whether its group is at more than one place."""
-    where, _ = value_codes(places)
-    split: NDArray[np.bool_] = straddling(codes, where[None])[1][0]
-    return split[codes]
+    where = pd.Series(value_codes(places)[0])
+    return np.asarray(where.groupby(codes).transform("nunique") > 1)
 
 
 def _rows(

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.folds.audit.findings import Finding
 from statcv.folds.plan import FoldPlan
+from statcv.folds.ragged import Ragged
 from statcv.words import listed, plural
 
 BY_CHANCE = 1e-3  # probability below which disagreement is not due to chance
-SHARP = 2.0**40  # steps that tell sums of predictors apart, which rounding does not
-MOST = 20  # records of equal predictors that are examined together
+MAX_EQUAL = 20  # records of equal predictors that are examined together
 FIRST_FITS = 2000  # fits that are examined
-FIRST_VALUES = 200  # values of a predictor that are compared first
-Rows = NDArray[np.intp]
 
 
 def opposite_twins(
@@ -51,25 +47,21 @@ def opposite_twins(
     >>> found[0].sentence[:57]
     '24 records have the same predictors as a training record '
     """
-    twins = _twins(X)
-    if twins is None:
+    code, groups = _equal(X)
+    if not 0 < groups.sizes.max(initial=0) <= MAX_EQUAL:
         return []
     held = plan.tests.owners[plan.tests.owners < FIRST_FITS]
     rows = plan.tests.values[: len(held)]
-    agree = np.zeros(plan.n, dtype=np.intp)
-    differ = np.zeros(plan.n, dtype=np.intp)
-    first = plan.first_fit
-    has_twins = np.zeros(plan.n, dtype=bool)
-    has_twins[twins.rows] = True
-    for split in np.unique(held[has_twins[rows]]):
+    agree, differ = np.zeros((2, plan.n), dtype=np.intp)
+    for split in np.unique(held[code[rows] >= 0]):
         trained = np.zeros(plan.n, dtype=bool)
-        trained[plan.train(int(first[split]))] = True
+        trained[plan.train(int(plan.first_fit[split]))] = True
         tests = plan.test(int(split))
-        for row in tests[has_twins[tests]]:
-            others = twins.members(int(row))
-            others = others[trained[others] & (X[others] == X[row]).all(axis=1)]
-            agree[row] += int((y[others] == y[row]).sum())
-            differ[row] += int((y[others] != y[row]).sum())
+        for row in tests[code[tests] >= 0]:
+            others = groups[code[row]]
+            same = y[others[trained[others]]] == y[row]
+            agree[row] += same.sum()
+            differ[row] += (~same).sum()
     wrong = np.flatnonzero((differ > 0) & (agree == 0))
     known = int(((agree + differ) > 0).sum())
     shares = np.bincount(y) / len(y)
@@ -88,74 +80,16 @@ def opposite_twins(
     return [Finding("opposite_twins", len(wrong) / known, said, True, table)]
 
 
-class _Twins:
-    """Groups of records with equal predictors.
+def _equal(X: NDArray[np.float64]) -> tuple[NDArray[np.intp], Ragged]:
+    """Return the group of each record that has equals, -1 for others, and the groups.
 
-    Parameters
-    ----------
-    rows : numpy.ndarray of int, shape (m,)
-        The records that have equals, in rising order.
-    code : numpy.ndarray of int, shape (m,)
-        The group of each of them, from 0.
+    There are none if the last predictor differs in all records, or one is missing.
     """
-
-    def __init__(self, rows: Rows, code: Rows) -> None:
-        self.rows, self._code = rows, code
-        sizes = np.bincount(code)
-        self.largest = int(sizes.max())
-        self._members = rows[np.argsort(code, kind="stable")]
-        self._stops = np.cumsum(sizes)
-
-    def members(self, row: int) -> Rows:
-        """Return the other records of the row's group."""
-        code = self._code[np.searchsorted(self.rows, row)]
-        start = self._stops[code - 1] if code else 0
-        own = self._members[start : self._stops[code]]
-        return np.asarray(own[own != row])
-
-
-def _twins(X: NDArray[np.float64]) -> _Twins | None:
-    """Return which records are equal; None if predictors do not distinguish any."""
-    if X.shape[1] == 0 or _all_differ(X[:, -1]):
-        return None
-    sums = X @ _direction(X.shape[1])
-    largest = float(np.abs(sums).max(initial=0.0))
-    if not 0 < largest < np.inf:  # a predictor is missing, or all are 0
-        return None
-    sums *= SHARP / largest
-    np.rint(sums, out=sums)
-    rising = np.sort(sums)
-    again = rising[1:] == rising[:-1]
-    if not again.any():
-        return None
-    shared = np.unique(rising[1:][again])
-    place = np.minimum(np.searchsorted(shared, sums), len(shared) - 1)
-    rows = np.flatnonzero(shared[place] == sums)
-    twins = _Twins(rows, place[rows])
-    if twins.largest > MOST:
-        return None
-    # sums of different records may be equal by chance
-    alike = np.ascontiguousarray(X[rows] + 0.0).view(f"V{X.itemsize * X.shape[1]}")
-    _, code, times = np.unique(alike, return_inverse=True, return_counts=True)
-    code = code.reshape(-1)
-    rows, code = rows[times[code] > 1], code[times[code] > 1]
-    if not len(rows):
-        return None
-    return _Twins(rows, np.unique(code, return_inverse=True)[1])
-
-
-def _all_differ(values: NDArray[np.float64]) -> bool:
-    """Return whether no two values are equal, judged by the first of them at first."""
-    for some in (values[:FIRST_VALUES], values):
-        rising = np.sort(some)
-        if (rising[1:] == rising[:-1]).any():
-            return False
-    return True
-
-
-@lru_cache(maxsize=1)
-def _direction(p: int) -> NDArray[np.float64]:
-    return np.random.default_rng(0).normal(size=p)
+    code, frame = np.full(len(X), -1), pd.DataFrame(X)
+    if X.shape[1] and len(np.unique(X[:, -1])) < len(X) and np.isfinite(X).all():
+        equal = frame.duplicated(keep=False).to_numpy()
+        code[equal] = frame[equal].groupby(list(frame), sort=False).ngroup()
+    return code, Ragged.grouped(code, int(code.max(initial=-1)) + 1)
 
 
 def _tail(n: int, at_least: int, share: float) -> float:

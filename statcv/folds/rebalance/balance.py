@@ -13,11 +13,9 @@ from statcv.errors import ArgumentError, SchemeError, suggestion
 from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance import subsample as draw
-from statcv.folds.rebalance.bagging import bags
 from statcv.folds.rebalance.nearest_mean import nearest_mean
 from statcv.folds.rebalance.weighting import (
     ClassWeights,
-    Weighting,
     class_weights,
     tilting,
 )
@@ -108,34 +106,31 @@ def balance(plan: FoldPlan, how: str | Bags, seed: int) -> FoldPlan:
     response = _admitted(plan, name)
     if not response.by_class:
         return _by_mean(plan, response, name)
-    codes, classes, levels = response.codes, response.classes, response.levels
     if how == "weight":
         return _weighted(plan, response)
+    every = draw.UnequalSets(
+        response.codes, response.classes, plan.tests, plan.kept_out, response.levels
+    )
     if how == "all":
-        dropped, fits = draw.all_subsamples(
-            codes, classes, plan.tests, plan.kept_out, levels=levels
-        )
+        dropped, fits = draw.all_subsamples(every)
         return _with_fits(plan, name, dropped, Ragged.empty(len(dropped)), fits)
-    training, _ = plan.counts(codes, classes)
-    least, most = training.min(axis=0), training.max(axis=0)
-    del training
+    least, most = every.counts.min(axis=0), every.counts.max(axis=0)
     parts: list[tuple[Ragged, Ragged, NDArray[np.int64]]] = []
     for repeat in range(plan.repeats):
         stream = np.random.SeedSequence(seed, spawn_key=(PLAN, repeat, 1))
         rng = np.random.default_rng(stream)
         first, last = plan.fits.first_split[repeat], plan.fits.first_split[repeat + 1]
-        lists = (plan.tests.part(first, last), plan.kept_out.part(first, last))
-        strata = None if plan.strata is None else plan.strata.codes
+        tests, out = plan.tests.part(first, last), plan.kept_out.part(first, last)
+        sets = replace(every, tests=tests, out=out)
         none = Ragged.empty(last - first)
         ones = np.ones(last - first, dtype=np.int64)
         if how == "subsample":
-            drops = draw.subsample(codes, classes, *lists, rng, strata, levels, least)
-            parts.append((drops, none, ones))
+            strata = None if plan.strata is None else plan.strata.codes
+            parts.append((draw.subsample(sets, rng, strata, least), none, ones))
         elif how == "upsample":
-            copies = draw.upsample(codes, classes, *lists, rng, levels, most)
-            parts.append((none, copies, ones))
+            parts.append((none, draw.upsample(sets, rng, most), ones))
         elif isinstance(how, Bags):
-            parts.append(bags(codes, classes, *lists, rng, how.count, levels, least))
+            parts.append(draw.bags(sets, rng, how.count, least))
     return _with_fits(
         plan,
         name,
@@ -175,29 +170,20 @@ def _admitted(plan: FoldPlan, how: str) -> Response:
 
 
 def _by_mean(plan: FoldPlan, response: Response, how: str) -> FoldPlan:
+    made: dict[str, Any]
     if how == "weight":
-        tilted: Weighting = tilting(response.values, plan.tests, plan.kept_out)
+        made = {"weighting": tilting(response.values, plan.tests, plan.kept_out)}
         said = (
             "training records weighted until each training mean is the mean of all "
             "(exponential tilting)"
         )
-        return replace(
-            plan,
-            weighting=tilted,
-            rebalance=how,
-            sentence=f"{plan.sentence}, {said}",
+    else:
+        made = {"dropped": nearest_mean(response.values, plan.tests, plan.kept_out)}
+        said = (
+            "and the record dropped whose removal brings the training mean closest to "
+            "the mean of all"
         )
-    dropped = nearest_mean(response.values, plan.tests, plan.kept_out)
-    said = (
-        "and the record dropped whose removal brings the training mean closest to "
-        "the mean of all"
-    )
-    return replace(
-        plan,
-        dropped=dropped,
-        rebalance=how,
-        sentence=f"{plan.sentence}, {said}",
-    )
+    return replace(plan, **made, rebalance=how, sentence=f"{plan.sentence}, {said}")
 
 
 def _weighted(plan: FoldPlan, response: Response) -> FoldPlan:
@@ -207,13 +193,7 @@ def _weighted(plan: FoldPlan, response: Response) -> FoldPlan:
         totals = np.bincount(response.codes, minlength=response.classes)
         weights = ClassWeights(response.codes, totals / training)
     else:
-        weights = class_weights(
-            response.codes,
-            response.classes,
-            plan.tests,
-            plan.kept_out,
-            response.levels,
-        )
+        weights = class_weights(response.codes, training, response.levels)
     return replace(
         plan,
         weighting=weights,

@@ -20,7 +20,7 @@ def nearest_mean(y: NDArray[np.floating], tests: Ragged, out: Ragged) -> Ragged:
     y : numpy.ndarray of float, shape (n,)
         A continuous outcome.
     tests, out : Ragged
-        As in :func:`statcv.folds.rebalance.subsample.training_counts`.
+        As in :func:`statcv.folds.rebalance.subsample.UnequalSets`.
 
     Returns
     -------

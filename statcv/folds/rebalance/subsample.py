@@ -8,6 +8,8 @@ to drop, or to repeat, so that the training sets of all splits are alike.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations, product
 from math import comb, prod
 
@@ -27,10 +29,11 @@ Table = NDArray[np.int64]
 MOST = 1_000_000_000  # record numbers that lists may hold in all
 
 
-def training_counts(codes: Codes, classes: int, tests: Ragged, out: Ragged) -> Table:
-    """Count the records of each class in every training set.
+@dataclass(frozen=True, eq=False)
+class UnequalSets:
+    """The training sets of all splits, which are to be made alike.
 
-    Parameters
+    Attributes
     ----------
     codes : numpy.ndarray of int, shape (n,)
         The class of each record, from 0.
@@ -38,33 +41,57 @@ def training_counts(codes: Codes, classes: int, tests: Ragged, out: Ragged) -> T
     tests, out : Ragged
         The records that each split holds out, and the others that it does not
         train on.
-
-    Returns
-    -------
-    numpy.ndarray of int64, shape (splits, classes)
+    levels : sequence
+        Names of the classes, for messages.
 
     Examples
     --------
     >>> import numpy as np
     >>> codes, tests = np.array([0, 0, 1, 1, 1]), Ragged.of([[0, 2], [1, 3, 4]])
-    >>> training_counts(codes, 2, tests, Ragged.empty(2)).tolist()
+    >>> UnequalSets(codes, 2, tests, Ragged.empty(2)).counts.tolist()
     [[1, 2], [1, 1]]
     """
-    counts = tests.counts(codes, classes)
-    if len(out.values):
-        counts += out.counts(codes, classes)
-    np.subtract(np.bincount(codes, minlength=classes), counts, out=counts)
-    return counts
+
+    codes: Codes
+    classes: int
+    tests: Ragged
+    out: Ragged
+    levels: Sequence[object] = ()
+
+    @cached_property
+    def counts(self) -> Table:
+        """The records of each class in every training set, shape (splits, classes)."""
+        absent = self.tests.counts(self.codes, self.classes)
+        absent += self.out.counts(self.codes, self.classes)
+        return np.asarray(np.bincount(self.codes, minlength=self.classes) - absent)
+
+    @property
+    def least(self) -> Table:
+        """The smallest training count of each class; none may be 0."""
+        return least_counts(self.counts, self.codes, self.levels)
+
+    @property
+    def absent(self) -> Table:
+        """The pairs (split, record not in its training set), as sorted numbers."""
+        parts = (keys_of(p.owners, p.values, len(self.codes)) for p in self._lists)
+        return np.sort(np.concatenate(list(parts)))
+
+    def rows(self, split: int, c: int | None = None) -> Rows:
+        """Return the records on which a split trains, all or those of one class."""
+        stays = np.ones(len(self.codes), dtype=bool) if c is None else self.codes == c
+        for lists in self._lists:
+            stays[lists[split]] = False
+        return np.flatnonzero(stays)
+
+    @property
+    def _lists(self) -> tuple[Ragged, Ragged]:
+        return self.tests, self.out
 
 
 def subsample(
-    codes: Codes,
-    classes: int,
-    tests: Ragged,
-    out: Ragged,
+    sets: UnequalSets,
     rng: np.random.Generator,
     strata: Codes | None = None,
-    levels: Sequence[object] = (),
     totals: Table | None = None,
 ) -> Ragged:
     """Choose the fewest records to drop so that all training sets have equal totals.
@@ -75,14 +102,11 @@ def subsample(
 
     Parameters
     ----------
-    codes, classes, tests, out
-        As for :func:`training_counts`.
+    sets : UnequalSets
     rng : numpy.random.Generator
     strata : numpy.ndarray of int, shape (n,), optional
         The stratum of each record, from 0. Whole strata are dropped while they fit,
         so that a dropped record leaves no duplicate in the training set.
-    levels : sequence, optional
-        Names of the classes, for messages.
     totals : numpy.ndarray of int, shape (classes,), optional
         Class totals to reach, if they also depend on other splits.
 
@@ -101,21 +125,20 @@ def subsample(
     --------
     >>> import numpy as np
     >>> codes, tests = np.array([0, 0, 1, 1]), Ragged.of([[0], [1], [2], [3]])
-    >>> drops = subsample(codes, 2, tests, Ragged.empty(4), np.random.default_rng(1))
+    >>> sets = UnequalSets(codes, 2, tests, Ragged.empty(4))
+    >>> drops = subsample(sets, np.random.default_rng(1))
     >>> sorted(drops.values.tolist()), codes[drops.values].tolist()
     ([0, 1, 2, 3], [1, 1, 0, 0])
     """
-    n = len(codes)
-    need = training_counts(codes, classes, tests, out)
-    least = least_counts(need, codes, levels)
-    need -= least if totals is None else totals
+    codes, n, absent = sets.codes, len(sets.codes), sets.absent
+    least = sets.least
+    need = sets.counts - (least if totals is None else totals)
     _check_size(int(need.sum()), "drop")
-    absent = _absent(tests, out, n)
     sizes = need.sum(axis=1)
     dropped = [np.empty(0, dtype=np.int64)]
     if strata is not None:
         whole = drop_whole_strata(need, codes, strata, absent, rng)
-        need -= whole.counts(codes, classes)
+        need -= whole.counts(codes, sets.classes)
         dropped.append(keys_of(whole.owners, whole.values, n))
         absent = np.sort(np.concatenate([absent, dropped[-1]]))
     dropped.extend(_draw_classes(need, codes, absent, rng))
@@ -123,13 +146,7 @@ def subsample(
 
 
 def upsample(
-    codes: Codes,
-    classes: int,
-    tests: Ragged,
-    out: Ragged,
-    rng: np.random.Generator,
-    levels: Sequence[object] = (),
-    totals: Table | None = None,
+    sets: UnequalSets, rng: np.random.Generator, totals: Table | None = None
 ) -> Ragged:
     """Choose training records to use again so that all training sets have equal totals.
 
@@ -138,7 +155,7 @@ def upsample(
 
     Parameters
     ----------
-    codes, classes, tests, out, rng, levels, totals
+    sets, rng, totals
         As for :func:`subsample`.
 
     Returns
@@ -156,39 +173,30 @@ def upsample(
     --------
     >>> import numpy as np
     >>> codes, tests = np.array([0, 0, 1, 1]), Ragged.of([[0], [1], [2], [3]])
-    >>> upsample(codes, 2, tests, Ragged.empty(4), np.random.default_rng(1)).values
+    >>> sets = UnequalSets(codes, 2, tests, Ragged.empty(4))
+    >>> upsample(sets, np.random.default_rng(1)).values
     array([1, 0, 3, 2], dtype=int32)
     """
-    n = len(codes)
-    counts = training_counts(codes, classes, tests, out)
-    least_counts(counts, codes, levels)
+    n, counts = len(sets.codes), sets.counts
+    least_counts(counts, sets.codes, sets.levels)
     need = (counts.max(axis=0) if totals is None else totals) - counts
     _check_size(int(need.sum()), "copy")
-    absent = _absent(tests, out, n)
     sizes = need.sum(axis=1)
     copied = [np.empty(0, dtype=np.int64)]
     for split, c in np.argwhere(need >= np.maximum(counts, 1)):
-        rows = training_rows(codes, tests, out, split, c)
+        rows = sets.rows(split, c)
         rounds, need[split, c] = divmod(need[split, c], len(rows))
         copied.append(split * n + np.repeat(rows, rounds))
-    copied.extend(_draw_classes(need, codes, absent, rng))
+    copied.extend(_draw_classes(need, sets.codes, sets.absent, rng))
     return _lists(np.concatenate(copied), sizes, n)
 
 
-def all_subsamples(
-    codes: Codes,
-    classes: int,
-    tests: Ragged,
-    out: Ragged,
-    limit: int = 1_000_000,
-    levels: Sequence[object] = (),
-) -> tuple[Ragged, Table]:
+def all_subsamples(sets: UnequalSets, limit: int = 1_000_000) -> tuple[Ragged, Table]:
     """List every choice of records that :func:`subsample` may drop.
 
     Parameters
     ----------
-    codes, classes, tests, out, levels
-        As for :func:`subsample`.
+    sets : UnequalSets
     limit : int
         Largest number of fits that is allowed.
 
@@ -209,12 +217,12 @@ def all_subsamples(
     --------
     >>> import numpy as np
     >>> codes, tests = np.array([0, 0, 1, 1]), Ragged.of([[0], [1], [2], [3]])
-    >>> drops, fits = all_subsamples(codes, 2, tests, Ragged.empty(4))
+    >>> sets = UnequalSets(codes, 2, tests, Ragged.empty(4))
+    >>> drops, fits = all_subsamples(sets)
     >>> fits, drops.values
     (array([2, 2, 2, 2]), array([2, 3, 2, 3, 0, 1, 0, 1], dtype=int32))
     """
-    counts = training_counts(codes, classes, tests, out)
-    need = counts - least_counts(counts, codes, levels)
+    counts, need = sets.counts, sets.counts - sets.least
     fits = [
         prod(map(comb, present, wanted))
         for present, wanted in zip(counts.tolist(), need.tolist(), strict=True)
@@ -228,7 +236,7 @@ def all_subsamples(
     lists: list[NDArray[np.integer]] = []
     for split, wanted in enumerate(need):
         choices = [
-            combinations(training_rows(codes, tests, out, split, c).tolist(), wanted[c])
+            combinations(sets.rows(split, c).tolist(), wanted[c])
             for c in np.flatnonzero(wanted).tolist()
         ]
         flat = [row for fit in product(*choices) for part in fit for row in part]
@@ -265,24 +273,6 @@ def _many(number: int) -> str:
     return str(number) if number < 10**9 else f"about 10^{len(str(number)) - 1}"
 
 
-def _absent(tests: Ragged, out: Ragged, n: int) -> Table:
-    """Return the pairs (split, record not in its training set), as sorted numbers."""
-    keys = keys_of(tests.owners, tests.values, n)
-    if len(out.values):
-        keys = np.sort(np.concatenate([keys, keys_of(out.owners, out.values, n)]))
-    return keys
-
-
-def training_rows(
-    codes: Codes, tests: Ragged, out: Ragged, split: int, c: int | None = None
-) -> Rows:
-    """Return the records on which a split trains, all or those of one class."""
-    stays = np.ones(len(codes), dtype=bool) if c is None else codes == c
-    stays[tests[split]] = False
-    stays[out[split]] = False
-    return np.flatnonzero(stays)
-
-
 def _draw_classes(
     need: Table, codes: Codes, absent: Table, rng: np.random.Generator
 ) -> Iterator[Table]:
@@ -301,3 +291,70 @@ def _lists(pairs: Table, sizes: Table, n: int) -> Ragged:
     pairs.sort()
     pairs %= n
     return Ragged.split(pairs, sizes)
+
+
+def bags(
+    sets: UnequalSets,
+    rng: np.random.Generator,
+    n_bags: int = 10,
+    totals: Table | None = None,
+) -> tuple[Ragged, Ragged, Table]:
+    """Draw bags of equal class totals from each training set (Breiman 1996).
+
+    A bag draws from each class of the training set, with replacement, as many
+    records as the smallest training set has of it.
+
+    Parameters
+    ----------
+    sets, rng, totals
+        As for :func:`subsample`.
+    n_bags : int
+        Number of bags of each split.
+
+    Returns
+    -------
+    drops : Ragged
+        The training records that each bag did not draw, rising.
+    copies : Ragged
+        The records that it drew again, rising, once for each further draw.
+    fits : numpy.ndarray of int64, shape (splits,)
+        ``n_bags`` for each split; its bags follow each other.
+
+    Raises
+    ------
+    SchemeError
+        If a training set lacks a class, or the bags would be too large to list.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> codes, tests = np.array([0, 0, 1, 1]), Ragged.of([[0, 2], [1, 3]])
+    >>> sets = UnequalSets(codes, 2, tests, Ragged.empty(2))
+    >>> drops, copies, fits = bags(sets, np.random.default_rng(1), n_bags=3)
+    >>> len(drops), len(copies), fits.tolist()
+    (6, 6, [3, 3])
+    """
+    counts, splits, least = sets.counts, len(sets.tests), sets.least
+    least = least if totals is None else totals
+    missed = (counts * np.exp(-least / np.maximum(counts, 1))).sum()
+    if 2 * n_bags * missed > MOST:
+        raise SchemeError(
+            f"{n_bags} bags of each of {plural(splits, 'split')} would list "
+            f"{2 * n_bags * missed:.2g} records; use fewer folds or bags."
+        )
+    drops, copies = [], []
+    for split in range(splits):
+        rows = sets.rows(split)
+        drawn = []
+        for c in np.flatnonzero(least):
+            pool = np.flatnonzero(sets.codes[rows] == c)
+            drawn.append(pool[rng.integers(len(pool), size=(n_bags, least[c]))])
+        cells = np.hstack(drawn) + np.arange(n_bags)[:, None] * len(rows)
+        times = np.bincount(cells.ravel(), minlength=n_bags * len(rows))
+        times = times.reshape(n_bags, len(rows))
+        again, every = np.maximum(times - 1, 0), np.broadcast_to(rows, times.shape)
+        drops.append(Ragged.split(every[times == 0], (times == 0).sum(axis=1)))
+        twice = np.repeat(every.ravel(), again.ravel())
+        copies.append(Ragged.split(twice, again.sum(axis=1)))
+    fits = np.full(splits, n_bags, dtype=np.int64)
+    return Ragged.joined(drops), Ragged.joined(copies), fits

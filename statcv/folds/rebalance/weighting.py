@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from statcv.errors import SchemeError
 from statcv.folds.ragged import Ragged
-from statcv.folds.rebalance.subsample import least_counts, training_counts
+from statcv.folds.rebalance.subsample import least_counts
 from statcv.words import plural
 
 Codes = NDArray[np.integer]
@@ -66,18 +66,18 @@ class ClassWeights:
 
 
 def class_weights(
-    codes: Codes,
-    classes: int,
-    tests: Ragged,
-    out: Ragged,
-    levels: Sequence[object] = (),
+    codes: Codes, counts: NDArray[np.int64], levels: Sequence[object] = ()
 ) -> ClassWeights:
     """Weight each class up to its largest count in any training set.
 
     Parameters
     ----------
-    codes, classes, tests, out, levels
-        As in :func:`statcv.folds.rebalance.subsample.subsample`.
+    codes : numpy.ndarray of int, shape (n,)
+        Class of each record, from 0.
+    counts : numpy.ndarray of int, shape (splits, classes)
+        Records of each class in every training set.
+    levels : sequence, optional
+        Names of the classes.
 
     Raises
     ------
@@ -87,12 +87,11 @@ def class_weights(
     Examples
     --------
     >>> import numpy as np
-    >>> codes, tests = np.array([0, 0, 1, 1]), Ragged.of([[0], [1], [2], [3]])
-    >>> weights = class_weights(codes, 2, tests, Ragged.empty(4))
+    >>> counts = np.array([[1, 2], [1, 2], [2, 1], [2, 1]])
+    >>> weights = class_weights(np.array([0, 0, 1, 1]), counts)
     >>> weights.of(0, np.array([1, 2, 3]))
     array([2., 1., 1.])
     """
-    counts = training_counts(codes, classes, tests, out)
     least_counts(counts, codes, levels)
     return ClassWeights(codes, counts.max(axis=0) / np.maximum(counts, 1))
 

@@ -27,7 +27,8 @@ from statcv.folds.schemes.holdout import Holding, Records
 from statcv.folds.schemes.pairs import check_sample
 from statcv.folds.schemes.table import Scheme, get_scheme
 from statcv.folds.strata.clusters import Strata
-from statcv.folds.strata.resolve import Cut, Stratifier, resolve_stratifier
+from statcv.folds.strata.resolve import resolve_stratifier
+from statcv.folds.strata.stratifier import Cut, Stratifier
 
 
 def make_plan(

@@ -61,11 +61,7 @@ class Records(Printed):
 
     def table(self) -> NDArray[np.int64]:
         """Count the classes in each unit: shape (units, classes)."""
-        unit = np.arange(self.n) if self.unit is None else self.unit
-        cells = np.bincount(
-            unit * self.classes + self.codes, minlength=self.units * self.classes
-        )
-        return cells.reshape(self.units, self.classes)
+        return self.by_unit.counts(self.codes, self.classes)
 
 
 @dataclass(frozen=True, eq=False)

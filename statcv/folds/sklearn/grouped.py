@@ -11,9 +11,11 @@ from statcv.folds.request import resolve_plan
 from statcv.folds.schemes.arguments import FoldArguments
 from statcv.folds.sklearn.arrays import frame_of, outcome_of, seed_of
 from statcv.folds.sklearn.splitter import GroupsSplitter, Pairs, whole_between
-from statcv.folds.strata.by_hash import HeldKey, KeyedBy
+from statcv.folds.strata.by_hash import HeldKey, KeyedBy, by_hash
+from statcv.folds.strata.by_quantile import by_quantile
 from statcv.folds.strata.hashing import FROM_ENVIRONMENT, Key
-from statcv.folds.strata.resolve import Stratifier, by_hash, by_quantile, by_value
+from statcv.folds.strata.resolve import by_value
+from statcv.folds.strata.stratifier import Stratifier
 
 
 class FoldStratifiedKFold(GroupsSplitter):

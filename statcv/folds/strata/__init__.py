@@ -1,6 +1,6 @@
 """Records that stay together: values, quantile bins, hashes."""
 
-from statcv.folds.strata.by_quantile import ALIKE
+from statcv.folds.strata.by_quantile import ALIKE, is_numeric
 from statcv.folds.strata.equal_counts import even_cuts
 from statcv.folds.strata.hashing import (
     TEST_VECTORS,
@@ -18,7 +18,6 @@ from statcv.folds.strata.hashing_sql import (
     sql_fold,
 )
 from statcv.folds.strata.identifiers import count_missing, written
-from statcv.folds.strata.numbers_and_dates import is_numeric
 from statcv.folds.strata.thresholds import as_number
 
 __all__ = [

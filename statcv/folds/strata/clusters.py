@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from statcv.arguments import check_whole
 from statcv.errors import FoldWarning, FrameError, SchemeError, warn
 from statcv.folds.ragged import Ragged
-from statcv.folds.strata.by_quantile import ALIKE
-from statcv.folds.strata.resolve import ByQuantile, Cut, QuantileCut
+from statcv.folds.strata.by_quantile import ALIKE, ByQuantile, QuantileCut
+from statcv.folds.strata.stratifier import Cut
 from statcv.tables import Printed
 from statcv.words import plural
 

@@ -11,8 +11,6 @@ import pandas as pd
 
 from statcv.arguments import check_types
 from statcv.errors import ArgumentTypeError
-from statcv.folds.strata.by_hash import ByHash, HashCut, HeldKey, by_hash
-from statcv.folds.strata.by_quantile import ByQuantile, QuantileCut, by_quantile
 from statcv.folds.strata.hashing import check_k
 from statcv.folds.strata.identifiers import INTEGERS, SEPARATOR
 from statcv.folds.strata.meant_otherwise import warn_of_near_values, warn_of_no_repeats
@@ -25,22 +23,6 @@ from statcv.folds.strata.stratifier import (
     names_of,
     written_of,
 )
-
-__all__ = [
-    "ByHash",
-    "ByQuantile",
-    "ByValue",
-    "Cut",
-    "HashCut",
-    "HeldKey",
-    "QuantileCut",
-    "Stratifier",
-    "ValueCut",
-    "by_hash",
-    "by_quantile",
-    "by_value",
-    "resolve_stratifier",
-]
 
 
 def by_value(columns: str | Sequence[str]) -> ByValue:

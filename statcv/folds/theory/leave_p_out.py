@@ -14,8 +14,13 @@ from numpy.typing import ArrayLike
 
 from statcv.arguments import one_of
 from statcv.errors import ArgumentError
-from statcv.folds.theory.composition import stratified_quotas
-from statcv.folds.theory.counts import choosing, likely, positive_counts, whole
+from statcv.folds.theory.composition import (
+    choosing,
+    likely,
+    positive_counts,
+    stratified_quotas,
+    whole,
+)
 
 LeavePOut = Literal["lpocv", "stratified_lpocv", "rlpocv"]
 

@@ -34,6 +34,7 @@ FEWEST_DRAWS = 50  # fewest draws, as fits of many records add little variance
 RECORDS = 10**6  # units times draws, where the number of draws is between its limits
 # largest distance of an error from the median, in sds of a normal distribution
 MAX_SDS = 4.0
+ROUNDING = 1e-12  # relative difference of two variances that is rounding
 QUARTILES = 1.349  # standard deviations of a normal distribution between its quartiles
 MAX_PAIRS = 2**18  # most listed pairs that are compared in every draw, or a sample
 
@@ -74,7 +75,8 @@ class Draws:
     @property
     def excess(self) -> float:
         """The variance that is due to the fits."""
-        return self.share * max(float(self.error.var() - self.held.var()), 0.0)
+        total, held = float(self.error.var()), float(self.held.var())
+        return self.share * (total - held) if total > (1 + ROUNDING) * held else 0.0
 
     @property
     def sides(self) -> tuple[float, float]:

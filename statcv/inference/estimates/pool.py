@@ -64,16 +64,16 @@ class Pool:
         return linear
 
     @cached_property
-    def predicted(self) -> list[Pooled]:
+    def predicted(self) -> list[PooledRepeat]:
         """The predictions of each repeat, or of all if each is one split."""
         return [self._part(*one) for one in self._repeats]
 
     @cached_property
-    def standardised(self) -> list[Pooled]:
+    def standardised(self) -> list[PooledRepeat]:
         """The same for the standardised linear predictors."""
         return [self._part(*one, self.linear) for one in self._repeats]
 
-    def parts(self, metric: Metric, how: str) -> list[Pooled]:
+    def parts(self, metric: Metric, how: str) -> list[PooledRepeat]:
         """Return the predictions that a metric compares, stated in some way.
 
         A mean over folds or pairs compares predictions of one fit only; their linear
@@ -106,7 +106,7 @@ class Pool:
         where: Numbers | slice,
         fitted: Numbers | slice,
         linear: Floats | None = None,
-    ) -> Pooled:
+    ) -> PooledRepeat:
         scores, row = self.scores, self.scores.row[where]
         values = scores.predicted[where] if linear is None else linear[fitted]
         of_fits = scores.left.row[fitted]
@@ -115,7 +115,7 @@ class Pool:
         if not alone:
             # a record that several fits predict has its mean prediction
             row, values = mean_by(row if linear is None else of_fits, values)
-        return Pooled(
+        return PooledRepeat(
             row=row,
             y=scores.outcome if whole and alone else scores.y[row],
             predicted=values,
@@ -128,7 +128,7 @@ class Pool:
 
 
 @dataclass(frozen=True, eq=False)
-class Pooled:
+class PooledRepeat:
     """The pooled predictions of a repeat, each record once.
 
     Attributes
@@ -156,12 +156,12 @@ class Pooled:
     standardised: bool
     order: Numbers | None = None
 
-    def read_by(self, metric: Metric) -> Pooled:
+    def read_by(self, metric: Metric) -> PooledRepeat:
         """Return the part in the order that a metric reads soonest."""
         return self.rising if metric.rank and self.predicted.ndim == 1 else self
 
     @cached_property
-    def rising(self) -> Pooled:
+    def rising(self) -> PooledRepeat:
         """The part in the order of its predictions, which is soon ranked."""
         order, predicted = in_rising_order(self.predicted)
 

@@ -26,6 +26,10 @@ DRAWS = 1000  # simulated curves
 FACTORS = np.concatenate([np.linspace(0, 2, 41), np.geomspace(2.2, 64, 20)])
 SMALL = 0.05  # quantile of errors alone, below which a distance counts as that
 ROUNDING = 1e-9
+FARTHEST = (
+    "the largest distance depends on the few records of the most extreme "
+    "probabilities; the band of the calibration curve shows how sure it is there"
+)
 METHOD = "distances of calibration curves that are compatible with the observed one"
 
 
@@ -54,6 +58,8 @@ def curve_interval(asked: IntervalRequest) -> Interval:
     tail = (1 - asked.level) / 2
     if np.isnan(value):
         return Interval.none("it has no value")
+    if metric.name == "emax":
+        return Interval.none(FARTHEST)
     every = [np.arange(len(scores.row))] if scores.apart else scores.by_repeat
     parts = [pooled_part(scores, metric, where) for where in every]
     part = min(parts, key=lambda one: abs(one.value(metric) - value))

@@ -153,10 +153,12 @@ def _of_unknown_variation(
     results: Mapping[str, Readable], metric: Metric, how: str, without: str | None
 ) -> tuple[str, ...]:
     """Return the results of whose fits it is not known how they vary with records."""
+    fitted = [name for name, one in results.items() if not one.scores.external]
     return tuple(
         name
-        for name, one in results.items()
-        if name != without and not infinitesimal_serves(one.scores, metric, how)
+        for name in fitted or results
+        if name != without
+        and not infinitesimal_serves(results[name].scores, metric, how)
     )
 
 
@@ -247,7 +249,8 @@ def _check_influences(contrasts: Contrasts) -> None:
     serves = INTERVALS[name].serves
     for label, result in contrasts.results.items():
         null = label == NULL and against_null(contrasts.results, contrasts.reference)
-        if not null and not serves(result.scores, metric, how):
+        fitted = not (null or result.scores.external)
+        if fitted and not serves(result.scores, metric, how):
             raise ComparisonError(
                 f"test={name!r} is not available for {label!r}: the influence of a "
                 f"record on {contrasts.stated} is not known for "

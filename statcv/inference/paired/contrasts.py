@@ -171,7 +171,7 @@ class Contrasts(Printed):
         )
 
     def _row(self, number: int, first: str, second: str) -> dict[str, Any]:
-        test = self._test(number, first, second)
+        test = self.test(number, first, second)
         return {
             "first": first,
             "second": second,
@@ -200,7 +200,7 @@ class Contrasts(Printed):
 
     # ---- tests ----
 
-    def _test(self, number: int, first: str, second: str) -> PairedTest:
+    def test(self, number: int, first: str, second: str) -> PairedTest:
         """Test the difference between the two estimates in the table."""
         before, after = (self.estimates[name].value for name in (first, second))
         with np.errstate(invalid="ignore"):

@@ -20,6 +20,8 @@ class PairedTest:
     statistic, p_value : float
     reason : str
         The reason why a number is missing or uninformative; otherwise empty.
+    df : float
+        Degrees of freedom of Student's t; NaN for the normal distribution.
     """
 
     difference: float
@@ -29,6 +31,7 @@ class PairedTest:
     statistic: float
     p_value: float
     reason: str = ""
+    df: float = math.nan
 
     @classmethod
     def unavailable(cls, difference: float, reason: str) -> PairedTest:
@@ -71,4 +74,5 @@ class PairedTest:
             statistic=statistic,
             p_value=tail(statistic, df, "two-sided"),
             reason=reason,
+            df=df,
         )

@@ -169,10 +169,11 @@ def _before(slot: Ints, ranks: Floats | None, values: Floats) -> Floats:
         size = int(place.max()) + 1
         sums = np.array([np.bincount(place, row, size) for row in values])
         return np.asarray((np.cumsum(sums, axis=1) - sums)[:, place])
-    found = _dominated(place, np.lexsort((place + 0 * ranks, ranks)), values)
+    own = np.broadcast_to(place, ranks.shape)
+    found = _dominated(place, np.lexsort((own, ranks)), values)
     rising = np.sort(ranks, axis=1)
-    if (rising[:, 1:] == rising[:, :-1]).any():
-        found += _dominated(place, np.lexsort((0 * ranks - place, ranks)), values)
+    if (rising[:, 1:] == rising[:, :-1]).any():  # once with and once without ties
+        found += _dominated(place, np.lexsort((-own, ranks)), values)
         found /= 2
     return found
 

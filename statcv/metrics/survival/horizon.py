@@ -38,13 +38,10 @@ class AtHorizon:
     ----------
     measure : Measure
     horizon : float
-    of_order : bool
-        Whether predictions need not be probabilities.
     """
 
     measure: Measure
     horizon: float
-    of_order: bool = False
 
     def __call__(
         self,
@@ -56,9 +53,10 @@ class AtHorizon:
     ) -> Floats:
         """Return the metric; NaN without cases, controls or proper predictions."""
         known = Known(y, self.horizon, weights, censoring)
-        proper = ~np.isnan(x) if self.of_order else (x >= 0) & (x <= 1)
+        order = isinstance(self.measure, Area)
+        proper = np.isfinite(x) if order else (x >= 0) & (x <= 1)
         with np.errstate(all="ignore"):
-            found = self.measure.value(known, x, threshold)
+            found = self.measure.value(known, np.where(proper, x, 0.0), threshold)
         usable = known.both & proper.all(axis=1) & np.isfinite(found)
         return np.where(usable, found, np.nan)
 
@@ -209,7 +207,6 @@ class Recalibration:
     def value(self, known: Known, x: Floats, cut: Cut) -> Floats:
         """Return the coefficient; NaN if the classes are separated."""
         found = self._fit(known, x)[int(self.slope)]
-        found = np.where(((x > 0) & (x < 1)).all(axis=1), found, np.nan)
         if not self.slope:
             return found
         ranks = with_ties(x)

@@ -37,18 +37,13 @@ class Distance:
 
     def value(self, known: Known, x: Floats, cut: Cut) -> Floats:
         """Return the distance."""
-        sets = max(len(x), len(known.own))
-        if len(x) == 1:
-            return self._of_curves(_Loess.of(known, x[0]), known.own, known.weights)
-        own, weights = (
-            np.broadcast_to(one, (sets, x.shape[1]))
-            for one in (known.own, known.weights)
-        )
-        rows = zip(x, own, weights, strict=True)
-        found = [
-            self._of_curves(_Loess.of(known, row), mine[None], each[None])
-            for row, mine, each in rows
-        ]
+        found = []
+        for k, row in enumerate(x):
+            own, weights = (
+                one[k : k + 1] if min(len(x), len(one)) > 1 else one
+                for one in (known.own, known.weights)
+            )
+            found.append(self._of_curves(_Loess.of(known, row), own, weights))
         return np.concatenate(found)
 
     def _of_curves(self, loess: _Loess, own: Floats, weights: Floats) -> Floats:
@@ -136,10 +131,10 @@ class _Loess:
     def of(cls, known: Known, x: Floats) -> _Loess:
         """Return the regressions at up to 51 quantiles of the risk."""
         some = np.flatnonzero(known.case | known.control)
-        at = np.unique(x[some])
+        at = np.unique(x)
         if len(at) > _POINTS:
-            at = np.unique(np.quantile(x[some], np.linspace(0, 1, _POINTS)))
-        return cls(x, known.case, some, at)
+            at = np.unique(np.quantile(x, np.linspace(0, 1, _POINTS)))
+        return cls(x, known.case, some[np.argsort(x[some], kind="stable")], at)
 
     def _kernels(self) -> Iterator[tuple[slice, Floats, Floats]]:
         """Return the weights of the known records at some points, and powers."""

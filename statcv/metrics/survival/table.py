@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from statcv.errors import MetricError
 from statcv.metrics.influence.derivative import Derivative
 from statcv.metrics.inputs import Floats
 from statcv.metrics.metric import Metric
+from statcv.metrics.registry import METRICS
 from statcv.metrics.survival.concordance import Concordance
 from statcv.metrics.survival.form import DerivativeOf, Form, ValueOf
 from statcv.metrics.survival.horizon import (
@@ -29,78 +30,39 @@ from statcv.metrics.survival.horizon import (
 )
 from statcv.metrics.survival.smooth import QUANTILES, Distance
 
-_REAL = (-math.inf, math.inf)
-_RANKS: dict[str, Any] = {
-    "greater_is_better": True,
-    "reads": "order",
-    "no_skill": 0.5,
-    "perfect": 1.0,
+_AT_HORIZON: dict[str, Measure] = {
+    "auroc": Area(),
+    "calibration_slope": Recalibration(slope=True),
+    "calibration_intercept": Recalibration(slope=False),
+    "oe_ratio": ObservedExpected(),
+    "brier": MeanOf(squared),
+    "brier_skill": ScaledBrier(),
+    **{name: Distance(name) for name in ("ici", *QUANTILES, "emax")},
+    "net_benefit": MeanOf(benefit),
 }
-_RISKS: dict[str, Any] = {"greater_is_better": False, "reads": "probabilities"}
-_DISTANCE = {**_RISKS, "target": 0.0, "limits": (0.0, math.inf)}
-_AT_HORIZON: tuple[tuple[str, str, Measure, dict[str, Any]], ...] = (
-    ("auroc", "AUC", Area(), _RANKS),
-    (
-        "calibration_slope",
-        "calibration slope",
-        Recalibration(slope=True),
-        {**_RISKS, "target": 1.0, "limits": _REAL},
-    ),
-    (
-        "calibration_intercept",
-        "calibration intercept",
-        Recalibration(slope=False),
-        {**_RISKS, "target": 0.0, "limits": _REAL},
-    ),
-    ("oe_ratio", "O:E", ObservedExpected(), {**_DISTANCE, "target": 1.0}),
-    (
-        "brier",
-        "Brier score",
-        MeanOf(squared),
-        {**_RISKS, "perfect": 0.0, "limits": (0.0, math.inf)},
-    ),
-    (
-        "brier_skill",
-        "scaled Brier score",
-        ScaledBrier(),
-        {
-            **_RISKS,
-            "greater_is_better": True,
-            "against_mean": True,
-            "no_skill": 0.0,
-            "perfect": 1.0,
-            "limits": (-math.inf, 1.0),
-        },
-    ),
-    ("ici", "ICI", Distance("ici"), _DISTANCE),
-    *((name, name.upper(), Distance(name), _DISTANCE) for name in QUANTILES),
-    ("emax", "Emax", Distance("emax"), _DISTANCE),
-    (
-        "net_benefit",
-        "net benefit",
-        MeanOf(benefit),
-        {
-            **_RISKS,
-            "greater_is_better": True,
-            "takes_threshold": True,
-            "limits": (-math.inf, 1.0),
-        },
-    ),
-)
+_LIMITS = {"brier": (0.0, math.inf), "brier_skill": (-math.inf, 1.0)}
 
 
 def _metric(
-    name: str, label: str, form: Form, horizon: float | None, more: dict[str, Any]
+    like: str, name: str, label: str, form: Form, horizon: float | None = None
 ) -> Metric:
-    return Metric(
-        name,
-        label,
-        ValueOf(form, len(form.horizons) if isinstance(form, IntegratedBrier) else 0),
+    """Return a metric with the properties of one of other outcomes."""
+    metric = METRICS[like]
+    columns = len(form.horizons) if isinstance(form, IntegratedBrier) else 0
+    return replace(
+        metric,
+        name=name,
+        label=label,
+        function=ValueOf(form, columns),
         outcomes=frozenset(("survival",)),
+        casewise=None,
+        uses_baseline=False,
+        limits=_LIMITS.get(like, metric.limits),
+        pairs=None,
+        by_group=None,
         derive=DerivativeOf(form),
         weighted=form,
         horizon=horizon,
-        **more,
     )
 
 
@@ -145,22 +107,15 @@ def survival_metrics(horizons: tuple[float, ...] = ()) -> dict[str, Metric]:
     >>> metrics["auroc@10"](y, risk), round(metrics["brier@10"](y, risk), 4)
     (1.0, 0.1413)
     """
-    times = _checked(horizons)
     found = [
-        _metric("harrell_c", "Harrell's C", Concordance(), None, _RANKS),
-        _metric("uno_c", "Uno's C", Concordance(uno=True), None, _RANKS),
+        _metric("concordance", "harrell_c", "Harrell's C", Concordance()),
+        _metric("concordance", "uno_c", "Uno's C", Concordance(uno=True)),
     ]
-    found += [
-        _metric(
-            f"{name}@{time:g}",
-            f"{label} at {time:g}",
-            AtHorizon(measure, time, more["reads"] == "order"),
-            time,
-            more,
-        )
-        for time in times
-        for name, label, measure, more in _AT_HORIZON
-    ]
+    for time in _checked(horizons):
+        for name, measure in _AT_HORIZON.items():
+            label = f"{METRICS[name].label} at {time:g}"
+            form = AtHorizon(measure, time)
+            found.append(_metric(name, f"{name}@{time:g}", label, form, time))
     return {metric.name: metric for metric in found}
 
 
@@ -228,10 +183,10 @@ def integrated_brier_metric(horizons: tuple[float, ...]) -> Metric:
     'integrated_brier@15'
     """
     times = _rising(horizons)
-    more = {**_RISKS, "perfect": 0.0, "limits": (0.0, math.inf)}
-    name, label = f"integrated_brier@{times[-1]:g}", "integrated Brier score"
-    label = f"{label} up to {times[-1]:g}"
-    return _metric(name, label, IntegratedBrier(times), times[-1], more)
+    name, label = f"integrated_brier@{times[-1]:g}", f"Brier score to {times[-1]:g}"
+    return _metric(
+        "brier", name, f"integrated {label}", IntegratedBrier(times), times[-1]
+    )
 
 
 def _rising(horizons: tuple[float, ...]) -> tuple[float, ...]:

@@ -39,9 +39,11 @@ from statcv.models.batched.fits import (
 )
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.near import fit_class_folds, sure_fits
+from statcv.models.batched.partial_likelihood import Jumps, PartialLikelihoods
 from statcv.models.batched.permuted import permuted_folds
 from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.batched.problem import Problem
+from statcv.models.batched.risk_sets import RiskSets, Tied
 from statcv.models.batched.row_space import Expanded
 from statcv.models.batched.separate import fit_alone, inverse_gram, refit
 from statcv.models.batched.separation import not_separated
@@ -57,8 +59,12 @@ __all__ = [
     "FittedFolds",
     "FoldFits",
     "Folds",
+    "Jumps",
+    "PartialLikelihoods",
     "Precision",
     "Problem",
+    "RiskSets",
+    "Tied",
     "Whole",
     "approach",
     "by_counts",

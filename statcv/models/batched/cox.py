@@ -17,7 +17,7 @@ from statcv.formula import Learnt
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.blocks import CELLS, Numbers
 from statcv.models.batched.chord import Precision, approach
-from statcv.models.batched.downdate import Whole, symmetric_inverse
+from statcv.models.batched.downdate import Inverse, OneInverse, Whole, symmetric_inverse
 from statcv.models.batched.fits import FoldFits
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.partial_likelihood import PartialLikelihoods
@@ -26,6 +26,8 @@ from statcv.numeric.gram import column_units
 from statcv.numeric.newton import Optimum, minimise
 
 BLOCK = 4 * CELLS  # values of an array of a block of fits
+# the share of the information up to which fits without it have its inverse in common
+FEW_LOST = 0.5
 NOISE = 1e-14  # the length of steps that rounding makes
 RANK = 1e-12  # the least singular value of the covariates, relative to the largest
 
@@ -158,15 +160,15 @@ def _problems(
     some: Numbers,
     ridge: Matrix,
     efron: bool,
-) -> Iterator[tuple[Numbers, PartialLikelihoods, Matrix | None]]:
+) -> Iterator[tuple[Numbers, PartialLikelihoods, _Whole | None]]:
     """Yield blocks of fits with their likelihoods, and where they start."""
     outcomes, (n, q) = np.atleast_2d(records.y), X.shape[-2:]
-    which = np.zeros(len(some), dtype=np.intp)
+    which = group = np.zeros(len(some), dtype=np.intp)
     if folds.outcome is not None:
         which = folds.outcome[some]
-    # permuted outcomes have the same times, and the same risk sets but for their order
-    sorted_times = np.unique(np.sort(outcomes, axis=1), axis=0, return_inverse=True)[1]
-    group = np.ravel(sorted_times)[which]
+        # permuted outcomes have the same times, and risk sets but for their order
+        times = np.unique(np.sort(outcomes, axis=1), axis=0, return_inverse=True)[1]
+        group = np.ravel(times)[which]
     for number in np.unique(group):
         members = np.flatnonzero(group == number)
         sets = RiskSets.of(outcomes[which[members[0]]])
@@ -179,8 +181,9 @@ def _problems(
         step = max(1, BLOCK // max(n * (q if several else 1), 1))
         for first in range(0, len(members), step):
             places = members[first : first + step]
-            orders = risk_order(outcomes[which[places]])
+            orders = np.broadcast_to(sets.order, (len(places), n))
             if several:
+                orders = risk_order(outcomes[which[places]])
                 rows = np.take_along_axis(
                     X[places] if X.ndim == 3 else X[None], orders[:, :, None], 1
                 )
@@ -196,34 +199,73 @@ def _problems(
             yield some[places], problem, start
 
 
+@dataclass(frozen=True, eq=False)
+class _Whole:
+    """The fit to all records, from which others start.
+
+    Attributes
+    ----------
+    beta : numpy.ndarray, shape (q,)
+    inverse : numpy.ndarray, shape (q, q)
+        The inverse information.
+    weights : numpy.ndarray, shape (n,)
+        The weights of the records.
+    share : numpy.ndarray, shape (n,)
+        A bound on what each adds to the information, relative to it.
+    """
+
+    beta: Matrix
+    inverse: Matrix
+    weights: Matrix
+    share: Matrix
+
+    def inverses(self, problem: PartialLikelihoods) -> Inverse:
+        """Return inverses of the information of fits at the coefficients."""
+        m = len(problem.weights)
+        away = problem.weights - self.weights
+        rate = np.divide(away, self.weights, out=away, where=self.weights > 0)
+        if (np.abs(rate) @ self.share).max(initial=0.0) < FEW_LOST:
+            return OneInverse(self.inverse, np.zeros(m))
+        eta = problem.linear(np.tile(self.beta, (m, 1)))
+        return Whole(symmetric_inverse(problem.hessian(eta)))
+
+
 def _whole(
     rows: Matrix, records: TrainingSet, sets: RiskSets, ridge: Matrix, efron: bool
-) -> Matrix | None:
-    """Return the coefficients of all records, (q,), if others may start from there."""
+) -> _Whole | None:
+    """Return the fit to all records, if others may start from there."""
     weights = np.ones((1, len(rows)))
     if records.weights is not None:
         weights = records.weights[None, sets.order].astype(float)
     tied = Tied.of(sets, np.ones_like(weights), weights) if efron else None
     problem = PartialLikelihoods(rows, sets, weights, tied, ridge[None])
     solved = minimise(problem)
-    if solved.separated[0] or problem.extreme(problem.linear(solved.beta))[0]:
+    eta = problem.linear(solved.beta)
+    inverse = Whole(symmetric_inverse(problem.hessian(eta)))
+    if problem.extreme(eta)[0] or not inverse.usable[0]:
         return None
-    return np.asarray(solved.beta[0])
+    # a record counts by its expected events, and by its own
+    events = problem.expected(problem.jumps(eta[:, 0]))[0]
+    events[sets.dead] += weights[0, sets.dead]
+    square = ((rows @ inverse.matrices[0]) * rows).sum(axis=1)
+    return _Whole(solved.beta[0], inverse.matrices[0], weights[0], events * square)
 
 
-def _optimum(problem: PartialLikelihoods, start: Matrix | None) -> Optimum:
+def _optimum(problem: PartialLikelihoods, start: _Whole | None) -> Optimum:
     """Return the optima; those that are separated by steps from 0, as fits alone."""
     if start is None or not problem.size[1]:
         return _from_zero(problem)
-    beta = np.tile(start, (len(problem.weights), 1))
-    eta, reach = problem.linear(beta), float(np.abs(problem.X).sum(axis=-1).max())
-    inverse = Whole(symmetric_inverse(problem.hessian(eta)))
+    beta = np.tile(start.beta, (len(problem.weights), 1))
+    eta, reach = (
+        problem.linear(beta),
+        float(np.abs(problem.X).sum(axis=-1).max()) or 1.0,
+    )
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         beta, sure, _ = approach(
             _Steps(problem),
             beta,
             problem.gradient(eta, beta),
-            inverse,
+            start.inverses(problem),
             Precision(reach, NOISE),
         )
     sure &= ~problem.extreme(problem.linear(np.where(sure[:, None], beta, 0.0)))

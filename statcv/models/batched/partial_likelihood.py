@@ -13,8 +13,9 @@ from statcv.models.batched.risk_sets import Matrix, RiskSets, Tied
 from statcv.numeric.gram import information_of
 from statcv.numeric.inverses import solve_well
 
-SMALL = 300.0  # linear predictors up to which exp needs no shift
+SMALL = 150.0  # linear predictors up to which exp needs no shift
 EXTREME = 10.0  # the spread of linear predictors above which separation is looked for
+MAX_STEP = 30.0  # the most by which a step moves two linear predictors apart
 DEPENDENT = 1e-11  # share of its information below which a direction is not determined
 VANISHED = 1e-7  # the share of information at coefficients of 0 that is next to none
 LEAST = 1e-14  # the least eigenvalue of an information matrix, relative to the largest
@@ -61,7 +62,7 @@ class PartialLikelihoods:
         The weights of the records in each fit, repeats included, in that order.
     tied : Tied or None
         Ties as Efron treats them; None for Breslow's, or without ties.
-    ridge : numpy.ndarray, shape (q,) or (m, q)
+    ridge : numpy.ndarray, shape (m, q)
         Strength of the penalty on each coefficient.
     """
 
@@ -88,7 +89,7 @@ class PartialLikelihoods:
             X=self.X if self.X.ndim == 2 else self.X[chosen],
             weights=self.weights[chosen],
             tied=None if self.tied is None else self.tied.part(chosen),
-            ridge=self.ridge if self.ridge.ndim == 1 else self.ridge[chosen],
+            ridge=self.ridge[chosen],
         )
 
     def linear(self, beta: Matrix) -> Matrix:
@@ -102,7 +103,8 @@ class PartialLikelihoods:
         sets, tied, shift = self.sets, self.tied, np.zeros(len(eta))
         if np.abs(eta).max(initial=0.0) > SMALL:
             shift = np.where(self.weights > 0, eta, -np.inf).max(axis=1, initial=-1e300)
-            eta = np.minimum(eta - shift[:, None], SMALL)
+            # squares of hazards must not overflow, nor their reciprocals
+            eta = np.clip(eta - shift[:, None], -2 * SMALL, SMALL)
         rate = self.weights * np.exp(eta)
         at_risk, total = sets.total(rate), sets.of_dead(self.weights)
         size = _ratio(total, at_risk)
@@ -209,7 +211,9 @@ class PartialLikelihoods:
             step[fit] = free @ _solved(
                 free.T @ hessian[fit] @ free, gradient[fit] @ free
             )
-        return step
+        # where information vanishes, rounding makes steps without bound
+        most = np.maximum(self.furthest(self.linear(step)), MAX_STEP)
+        return np.asarray(step * (MAX_STEP / most)[:, None])
 
     def determined(self) -> Matrix:
         """Return directions that a single fit determines, (q, directions).
@@ -234,7 +238,9 @@ class PartialLikelihoods:
             free = one.determined()
             left = np.linalg.eigvalsh(free.T @ one.hessian(eta[[fit]])[0] @ free)
             made[fit] = left.min(initial=1.0) < VANISHED
-        return made
+        # farther off, hazards are cut; with a ridge there is an optimum
+        away = (self.furthest(eta) > SMALL) & (self.ridge == 0).all(axis=1)
+        return np.asarray(made | away)
 
     def cautious(self, eta: Matrix, gradient: Matrix) -> Matrix:
         """Return each gradient times the inverse of a matrix above the Hessian.
@@ -289,5 +295,8 @@ def _solved(matrix: Matrix, vector: Matrix) -> Matrix:
     """Solve for a symmetric matrix that is singular but for rounding at worst."""
     root = np.sqrt(np.maximum(np.diag(matrix), 1e-300))
     values, vectors = np.linalg.eigh(matrix / root / root[:, None])
-    values = np.maximum(values, LEAST * values.max(initial=0.0))
+    most = values.max(initial=0.0)
+    if not most > 0:
+        return np.zeros_like(vector)
+    values = np.maximum(values, LEAST * most)
     return np.asarray(vectors @ (vectors.T @ (vector / root) / values) / root)

@@ -6,6 +6,7 @@ from statcv.models.selection.rules import (
     Forward,
     Screen,
     Selection,
+    chooses_terms,
     selecting,
     selection_in,
 )
@@ -18,6 +19,7 @@ __all__ = [
     "Screen",
     "Selection",
     "Term",
+    "chooses_terms",
     "selecting",
     "selection_in",
     "terms_of",

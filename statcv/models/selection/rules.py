@@ -29,7 +29,7 @@ from statcv.models.linear import Linear
 from statcv.models.logit import Logit
 from statcv.models.selection.search import fitted_sets
 from statcv.models.selection.terms import Term, forced_by, terms_of
-from statcv.models.selection.training import Sets, mean_of, predicted
+from statcv.models.selection.training import Sets, mean_by, predicted
 from statcv.numeric.gram import column_units
 from statcv.tables import Constructed
 
@@ -122,13 +122,11 @@ class Selection(Constructed):
         """Choose and fit in the training sets of all folds together."""
         if folds.matrices is not None and not isinstance(folds.matrices, Learnt):
             return None
-        fits, mean = self._fitted(records, folds), mean_of(self.model, records.kind)
+        fits, mean = self._fitted(records, folds), mean_by(self.model, records.kind)
         none = np.zeros(records.X.shape[1])
         if isinstance(folds.matrices, Learnt):
-            fitted = predicted_by(mean, none, records, fits, folds.matrices)
-        else:
-            fitted = by_linear_predictor(fits, records, folds, mean, none)
-        return replace(fitted, linear=None)
+            return predicted_by(mean, none, records, fits, folds.matrices)
+        return by_linear_predictor(fits, records, folds, mean, none)
 
     def _fitted(self, records: TrainingSet, folds: Folds) -> FoldFits:
         """Return the coefficients of each fold, 0 for terms that were not chosen."""
@@ -296,6 +294,15 @@ def selection_in(model: Any) -> Selection | None:
     while not isinstance(model, Selection) and hasattr(model, "model"):
         model = model.model
     return model if isinstance(model, Selection) else None
+
+
+def chooses_terms(model: Any) -> bool:
+    """Return whether a model chooses terms, or leaves out columns, also if tuned."""
+    if selection_in(model) is not None:
+        return True
+    while hasattr(model, "model"):
+        model = model.model
+    return isinstance(model, Logit) and model.selects
 
 
 def _check_model(learner: Model) -> None:

@@ -1,7 +1,8 @@
 """The choice of terms in all training sets together.
 
 In every round each training set asks for the criteria of the sets that differ from its
-own by one term. All of these fits are made side by side, from the fit without the step.
+own by one term. The fits of those that may be the best are made side by side, from the
+fit without the step.
 """
 
 from __future__ import annotations
@@ -15,44 +16,44 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.fits import FoldFits
-from statcv.models.selection.terms import addable, droppable
+from statcv.models.selection.bounds import ROUNDING, Pairs, least_criteria
 from statcv.models.selection.training import Numbers, Sets
 from statcv.models.selection.wald import eliminated
 from statcv.numeric.logistic import expit
 
 STEPS = 12  # largest number of Newton's steps from a fit to one term more or less
 SETTLED = 1e-7  # gain in log-likelihood of a step after which there is none to speak of
+FARTHEST = 15.0  # log-odds beyond which a step of a separated fit gains less than that
 
-Pairs = list[tuple[int, int]]  # a training set and a set of terms each
 
-
-def chosen_sets(sets: Sets) -> list[int]:
-    """Return the set of terms that each training set chooses."""
+def chosen_sets(sets: Sets) -> tuple[list[int], Matrix]:
+    """Return the set of terms that each training set chooses, and coefficients near."""
     sets.check_size()
     direction = sets.rule.direction
+    start = np.zeros((len(sets), sets.records.X.shape[1] + 1))
     if not direction:
-        return sets.upper
+        return sets.upper, start
     if sets.rule.by == "p":
-        return eliminated(sets)
+        return eliminated(sets), start
     forward = direction == "forward"
     found = [sets.forced] * len(sets) if forward else [*sets.upper]
     live = list(range(len(found)))
-    start = np.zeros((len(found), sets.records.X.shape[1] + 1))
-    values, betas = _criteria(sets, list(zip(live, found, strict=True)), start)
-    least = values.tolist()
+    least, betas = _criteria(sets, list(zip(live, found, strict=True)), start)
     for fold in live:
         start[fold, sets.columns(found[fold])] = betas[fold]
     while live:
-        pairs = [(f, to) for f in live for to in _moves(sets, f, found[f])]
-        values, betas = _criteria(sets, pairs, start)
+        pairs = [(f, to) for f in live for to in sets.moves(f, found[f])]
+        values, betas = _best(sets, pairs, found, start, least)
         moves = defaultdict[int, list[int]](list)
         for number, (fold, _) in enumerate(pairs):
             moves[fold].append(number)
         moved = []
         for fold, own in moves.items():
-            size = sets.size(found[fold], fold)
             # terms without a parameter, as of an empty level, go first
-            idle = [i for i in own if pairs[i][1] < found[fold]]
+            idle = [
+                i for i in own if fold in sets.lacking and pairs[i][1] < found[fold]
+            ]
+            size = sets.size(found[fold], fold)
             idle = [i for i in idle if sets.size(pairs[i][1], fold) == size]
             best = idle[-1] if idle else min(own, key=values.__getitem__)
             if idle or values[best] < least[fold]:
@@ -61,26 +62,52 @@ def chosen_sets(sets: Sets) -> list[int]:
                 start[fold, sets.columns(found[fold])] = betas[best]
                 moved.append(fold)
         live = moved
-    return found
+    return found, start
 
 
 def fitted_sets(sets: Sets) -> Iterator[tuple[Numbers, Numbers, FoldFits]]:
     """Yield the fits of what is chosen: the folds, their columns, and the fits."""
-    chosen = chosen_sets(sets)
+    chosen, start = chosen_sets(sets)
+    pairs, sure = list(enumerate(chosen)), np.full(len(chosen), np.nan)
+    # the second time, steps begin so near that they end at the optimum
+    for _ in range(2 if sets.free == 1 else 0):
+        sure[:] = np.nan
+        betas = [np.zeros(len(sets.columns(one))) for one in chosen]
+        _side_by_side(sets, pairs, start, sure, betas)
+        for fold, beta in enumerate(betas):
+            start[fold, sets.columns(chosen[fold])] = beta
     for one in dict.fromkeys(chosen):
         some = np.flatnonzero([other == one for other in chosen])
-        columns = sets.columns(one)
-        yield some, columns, sets.fit(columns, some)
+        columns, alone = sets.columns(one), some[np.isnan(sure[some])]
+        if len(alone):
+            yield alone, columns, sets.fit(columns, alone)
+        done = some[~np.isnan(sure[some])]
+        if len(done):
+            yes = np.ones(len(done), dtype=bool)
+            beta = start[np.ix_(done, columns)]
+            yield done, columns, FoldFits(beta, yes, ~yes, ~yes)
 
 
-def _moves(sets: Sets, fold: int, here: int) -> list[int]:
-    terms, direction = sets.rule.terms, sets.rule.direction
-    made = []
-    if direction != "forward":
-        made += [here ^ 1 << i for i in droppable(here, sets.forced, terms)]
-    if direction != "backward":
-        made += [here | 1 << i for i in addable(here, sets.upper[fold], terms)]
-    return made
+def _best(
+    sets: Sets, pairs: Pairs, found: list[int], start: Matrix, least: Matrix
+) -> tuple[Matrix, list[Matrix]]:
+    """Return criterion and coefficients of pairs, infinite for what is not the best."""
+    folds = np.array([fold for fold, _ in pairs], dtype=np.intp)
+    bounds = least_criteria(sets, pairs, found, start)
+    values, betas = np.full(len(pairs), np.inf), [np.zeros(0)] * len(pairs)
+    limit = least.copy()
+    likely = np.full(len(limit), np.inf)
+    np.minimum.at(likely, folds, bounds)
+    wanted = bounds <= likely[folds]
+    for _ in range(2):  # what is likely the best, and what may be better than that
+        below = np.isneginf(bounds) | (bounds < limit[folds])
+        some = np.flatnonzero(wanted & below)
+        values[some], made = _criteria(sets, [pairs[i] for i in some], start)
+        for i, beta in zip(some.tolist(), made, strict=True):
+            betas[i] = beta
+        np.minimum.at(limit, folds, values + ROUNDING)
+        wanted = np.isinf(values)
+    return values, betas
 
 
 def _criteria(sets: Sets, pairs: Pairs, start: Matrix) -> tuple[Matrix, list[Matrix]]:
@@ -96,6 +123,8 @@ def _criteria(sets: Sets, pairs: Pairs, start: Matrix) -> tuple[Matrix, list[Mat
         columns, some = sets.columns(one), np.array([pairs[i][0] for i in numbers])
         made = sets.fit(columns, some).coefficients
         deviance[numbers] = sets.deviance(sets.linear(columns, some, made), some)
+        for i, beta in zip(numbers, made, strict=True):
+            betas[i] = beta[: len(columns)]  # unused for several classes
     sizes = np.array([sets.size(one, fold) for fold, one in pairs])
     folds = np.array([fold for fold, _ in pairs], dtype=np.intp)
     return deviance + sets.price[folds] * sizes, betas
@@ -106,24 +135,22 @@ def _side_by_side(
 ) -> None:
     """Fit all pairs together, in place, by Newton's steps.
 
-    Each fit has rows of its own columns, and of zeros up to the largest number of them.
     Those that do not settle, as under separation, are left.
     """
     left = [i for i, (fold, _) in enumerate(pairs) if fold not in sets.lacking]
     left.sort(key=lambda i: len(betas[i]))
-    n, p = sets.records.X.shape
+    n = len(sets.records.X)
     step = max(1, CELLS // (n * max(map(len, betas), default=1)))
     for begin in range(0, len(left), step):
         some = left[begin : begin + step]
         folds = np.array([pairs[i][0] for i in some])
-        place = np.full((len(some), len(betas[some[-1]])), p)
-        for row, i in enumerate(some):
-            place[row, : len(betas[i])] = sets.columns(pairs[i][1])
-        at = np.zeros_like(folds) if sets.matrices is None else folds
-        rows, begun = sets.padded[at[:, None], place], start[folds[:, None], place]
+        columns = [sets.columns(pairs[i][1]) for i in some]
+        rows, begun, idle = sets.side_by_side(folds, columns, start)
         with np.errstate(over="ignore", invalid="ignore"):
-            eta, done = _newton(sets, rows, begun, folds, place == p)
+            eta, done = _newton(sets, rows, begun, folds, idle)
             found = sets.deviance(eta[..., None], folds)
+        # fits of separated classes settle as well, where all records are as predicted
+        done &= sets.is_gaussian | (np.abs(eta).max(axis=1) < FARTHEST)
         for row in np.flatnonzero(done).tolist():
             deviance[some[row]] = found[row]
             betas[some[row]] = begun[row, : len(betas[some[row]])]
@@ -152,7 +179,8 @@ def _newton(
         eta[live] += np.matmul(move[:, None], some)[:, 0]
         # Newton's steps square the error; least squares need one, and one for rounding
         gain = (move * gradient[:, :, 0]).sum(axis=1)
-        settled = np.full(len(gain), step > 0) if gaussian else gain < SETTLED
+        size = (own * (y[live] - mean) ** 2).sum(axis=1) * step if gaussian else 1.0
+        settled = gain < SETTLED * size
         done[live[settled]] = True
         if settled.all():
             break

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +18,8 @@ from statcv.models.batched.folds import Folds
 from statcv.models.families import width_of
 from statcv.models.likelihood import Gaussian
 from statcv.models.linear import Linear
-from statcv.models.selection.terms import members
-from statcv.numeric.logistic import expit, softmax
+from statcv.models.logit import mean_of
+from statcv.models.selection.terms import addable, droppable, members
 
 if TYPE_CHECKING:
     from statcv.models.selection.rules import Selection
@@ -45,6 +45,7 @@ class Sets:
     folds: Folds
     forced: int
     _places: dict[int, Numbers] = field(default_factory=dict)
+    _moves: dict[tuple[int, int], list[int]] = field(default_factory=dict)
     _ranks: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -143,6 +144,18 @@ class Sets:
         y, outcome = self.records.y, self.folds.outcome
         return y if outcome is None else np.asarray(y[outcome[some]])
 
+    def moves(self, fold: int, here: int) -> list[int]:
+        """Return the sets that a training set compares with one."""
+        upper, direction = self.upper[fold], self.rule.direction
+        if (here, upper) not in self._moves:
+            terms, made = self.rule.terms, []
+            if direction != "forward":
+                made += [here ^ 1 << i for i in droppable(here, self.forced, terms)]
+            if direction != "backward":
+                made += [here | 1 << i for i in addable(here, upper, terms)]
+            self._moves[here, upper] = made
+        return self._moves[here, upper]
+
     def size(self, chosen: int, fold: int) -> int:
         """Return the number of parameters of a set in a training set."""
         columns = self.columns(chosen)
@@ -219,12 +232,24 @@ class Sets:
         columns[:, :-1] = every.swapaxes(1, 2)
         return columns
 
+    def side_by_side(
+        self, folds: Numbers, columns: list[Numbers], start: Matrix
+    ) -> tuple[Matrix, Matrix, NDArray[np.bool_]]:
+        """Return columns of each fold as rows, and zeros up to their largest number.
 
-def mean_of(model: Model, kind: str) -> Callable[[Matrix], Matrix]:
+        With them are the coefficients in ``start``, and which rows are of no column.
+        """
+        place = np.full((len(folds), max(map(len, columns))), start.shape[1] - 1)
+        for row, own in enumerate(columns):
+            place[row, : len(own)] = own
+        at = np.zeros_like(folds) if self.matrices is None else folds
+        idle = place == start.shape[1] - 1
+        return self.padded[at[:, None], place], start[folds[:, None], place], idle
+
+
+def mean_by(model: Model, kind: str) -> Callable[[Matrix], Matrix]:
     """Return the function from linear predictors to predictions."""
-    if isinstance(model, Linear):
-        return np.asarray
-    return partial(softmax, axis=-1) if kind == "multiclass" else expit
+    return np.asarray if isinstance(model, Linear) else mean_of(kind)
 
 
 def predicted(model: Model, kind: str, beta: Matrix, X: Matrix) -> Matrix:
@@ -232,4 +257,4 @@ def predicted(model: Model, kind: str, beta: Matrix, X: Matrix) -> Matrix:
     eta = X @ beta.reshape(-1, X.shape[1]).T
     if kind == "multiclass":  # the first class is the reference
         eta = np.column_stack([np.zeros(len(X)), eta])
-    return mean_of(model, kind)(eta if kind == "multiclass" else eta[:, 0])
+    return mean_by(model, kind)(eta if kind == "multiclass" else eta[:, 0])

@@ -116,6 +116,8 @@ def why_no_likelihood(result: Refittable) -> str:
     if result.scores.clusters is not None:
         return "the records of a cluster are dependent"
     fits = sensitivity.fits
+    if fits.basis is not None:
+        return "coefficients of another model are updated"
     if fits.class_weights is not None:
         return "the model weights the classes"
     if fits.filled is not None and not result.design.is_finite:

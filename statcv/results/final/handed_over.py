@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from statcv.arguments import check_types
-from statcv.errors import (
-    EquationError,
-)
+from statcv.errors import EquationError
 from statcv.formula import Design
 from statcv.results.final.nomogram import nomogram_of
 from statcv.results.final.validation import ValidationCall
@@ -49,9 +47,7 @@ class HandedOver:
     @property
     def share(self) -> float | None:
         """The mean outcome, or share of events, where it was fitted, if known."""
-        if self._design is None or self._design.outcome.kind == "multiclass":
-            return None
-        return float(self._design.y.mean())
+        raise NotImplementedError
 
     @property
     def text(self) -> str:
@@ -137,7 +133,7 @@ class HandedOver:
 
     def _seen(self) -> Mapping[str, Sequence[float]]:
         """Return what values its numeric columns have, if that is known."""
-        return {}
+        raise NotImplementedError
 
     def nomogram(
         self,
@@ -155,8 +151,8 @@ class HandedOver:
         ----------
         values : mapping of str to sequence, optional
             Values of a column that are shown; unless given, its levels, its values if
-            they are at most ten, or round ones about its range. A model that was loaded
-            or published does not know the values of numeric columns.
+            they are at most ten, or round ones about its range. A published model does
+            not know the values of numeric columns.
         at : sequence of float, optional
             Risks that are shown, of those that can occur.
 

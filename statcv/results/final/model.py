@@ -11,22 +11,23 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import EquationError
+from statcv.errors import ArgumentError, EquationError
 from statcv.formula import Design
-from statcv.models import Fit, Logit, Model, Updating
+from statcv.models import Fit, Logit, Model, Updating, intercept_beside
 from statcv.models.selection import Selection
 from statcv.results.final.columns import column_factors
 from statcv.results.final.equation import Equation, Part, equation_of
 from statcv.results.final.handed_over import HandedOver
 from statcv.results.final.nomogram import values_seen
 from statcv.results.final.points import PointScore, points_of
-from statcv.results.final.shrinkage import shrunk_equation
 from statcv.results.final.written import (
     WrittenModel,
     check_one_predictor,
-    save_equation,
+    labelled,
+    save_model,
+    with_coefficients,
 )
-from statcv.tables import Table, Values, wrapped
+from statcv.tables import Values, wrapped
 
 if TYPE_CHECKING:
     from statcv.results.result import CVResult
@@ -222,10 +223,23 @@ class FullModel(HandedOver):
                 "calibration_slope", n_boot=n_boot, seed=seed
             )
             slope = float(found)
-        weights = self._result.weights
-        made = shrunk_equation(equation, slope, self._design, weights)
+        check_one_predictor(equation, "shrunk()")
+        if not (np.isfinite(slope) and slope > 0):
+            raise ArgumentError(
+                f"the slope must be a number above 0, not {slope:.3g}: a model with a "
+                "slope of 0 or less has no predictive value that could be shrunk."
+            )
+        design, weights = self._design, self._result.weights
+        shrunk = [
+            slope * part.coefficient for part in equation.parts[0] if part.factors
+        ]
+        made = with_coefficients(equation, [0.0, *shrunk])
+        eta = made.linear(design.terms.frame)[:, 0]
+        each = np.ones(len(eta)) if weights is None else weights
+        intercept = intercept_beside(equation.kind, design.y, eta, each)
+        made = with_coefficients(equation, [intercept, *shrunk])
         label = f"{self.described}, times {slope:.3g}"
-        return WrittenModel(made, label, self._seen())
+        return WrittenModel(made, label, self._seen(), self.share)
 
     def save(self, path: str | Path) -> None:
         """Write the equation to a file, as :func:`statcv.load_model` reads it.
@@ -240,11 +254,11 @@ class FullModel(HandedOver):
         EquationError
             As :meth:`equation` raises it.
         """
-        save_equation(self.equation(), path)
+        save_model(self, path)
 
     def _terms(self) -> tuple[Equation, Callable[[Sequence[float]], Equation]]:
         equation, design = self.equation(), self._design
-        check_one_predictor(equation)
+        check_one_predictor(equation, "update()")
         if design.intercept is None:
             return WrittenModel(equation)._terms()
         assert self.coefficients is not None
@@ -265,16 +279,19 @@ class FullModel(HandedOver):
     def _seen(self) -> Mapping[str, Sequence[float]]:
         return values_seen(self._design.terms.frame)
 
+    @property
+    def share(self) -> float | None:
+        """The mean outcome, or share of events; None for more than two classes."""
+        several = self._design.outcome.kind == "multiclass"
+        return None if several else float(self._design.y.mean())
+
     def labelled(
         self, predicted: NDArray[np.float64], labels: pd.Index[Any], name: str
     ) -> pd.Series[Any] | pd.DataFrame:
         """Label predictions, as a series or as a frame with one column per class."""
-        if predicted.ndim == 1:
-            return Values(pd.Series(predicted, index=labels, name=name), OF_FULL_FIT)
         outcome = self._design.outcome
-        columns = list(outcome.levels or outcome.columns)
-        table = pd.DataFrame(predicted, index=labels, columns=columns)
-        return Table(table, OF_FULL_FIT, indexed=True)
+        columns = outcome.levels or outcome.columns
+        return labelled(predicted, labels, columns, OF_FULL_FIT, name)
 
     def __repr__(self) -> str:
         lines = wrapped(f"{self.described} (not cross-validated)")

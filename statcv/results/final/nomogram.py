@@ -31,7 +31,10 @@ def values_seen(frame: pd.DataFrame) -> dict[str, list[float]]:
     """Return the values of each numeric column; if they are many, some of its range."""
     made = {}
     for name, values in frame.select_dtypes("number").items():
-        found = np.unique(values.dropna().to_numpy(dtype=float))
+        every = values.to_numpy(dtype=float, na_value=np.nan)
+        found = np.unique(every[np.isfinite(every)])
+        if not len(found):
+            continue
         some = np.linspace(found[0], found[-1], FEW + 1)
         made[str(name)] = (found if len(found) <= FEW else some).tolist()
     return made

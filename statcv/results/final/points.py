@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from statcv.arguments import is_number
 from statcv.errors import ArgumentError, EquationError, ModelError
 from statcv.formula import Design
-from statcv.models import Logit, Points, Score, TrainingSet
+from statcv.models import Logit, Points, Score
 from statcv.results.final.columns import column_factors
 from statcv.results.final.expressions import Column, Expression, Levels
 from statcv.tables import WIDTH, Table, Values
@@ -117,22 +117,8 @@ class PointScore:
         )
 
     def __str__(self) -> str:
-        blocks = [textwrap.fill(self.label, WIDTH), ""]
-        wide = max(map(len, self.table["value"]))
-        for predictor, rows in self.table.groupby("predictor", sort=False):
-            blocks.append(str(predictor))
-            blocks += [
-                f"  {value:<{wide}}  {points:>3}"
-                for value, points in zip(rows["value"], rows["points"], strict=True)
-            ]
-        blocks += ["", "total  risk"]
-        blocks += [
-            f"{points:>5}  {risk:.3f}"
-            for points, risk in zip(
-                self.risks["points"], self.risks["risk"], strict=True
-            )
-        ]
-        return "\n".join(blocks)
+        label = textwrap.fill(self.label, WIDTH)
+        return f"{label}\n\n{self.table}\n\n{self.risks}"
 
     __repr__ = __str__
 
@@ -164,17 +150,7 @@ def points_of(
         _predictor(name, own)
         for name, own in zip(design.names, column_factors(design.terms), strict=True)
     ]
-    training = TrainingSet(
-        X=design.matrix,
-        y=design.y,
-        kind="binary",
-        n_classes=2,
-        names=design.names,
-        intercept=design.intercept,
-        weights=result.weights,
-        seed=0,
-    )
-    score = rounding.rounded(training, coefficients)
+    score = rounding.rounded(result.refits.setup.records, coefficients)
     table = pd.DataFrame(
         _rows(design, factors, score), columns=["predictor", "value", "points"]
     )
@@ -212,40 +188,30 @@ def _predictor(name: str, own: tuple[Expression, ...]) -> Expression | None:
 
 def _rows(
     design: Design, factors: list[Expression | None], score: Score
-) -> list[tuple[str, str, int]]:
-    """Return predictor, value and points of each line of the table."""
-    rows: list[tuple[str, str, int]] = []
+) -> Iterator[tuple[str, str, int]]:
+    """Yield predictor, value and points of each line of the table."""
+    predictors: dict[Expression, list[int]] = {}
     for j, factor in enumerate(factors):
-        if factor is None or (
-            isinstance(factor, Levels) and factor.of in _of(factors[:j])
-        ):
-            continue
-        rest = score.rests.get(design.names[j].partition("[")[0], 0)
-        if isinstance(factor, Levels):
-            name = factor.of.name if isinstance(factor.of, Column) else design.names[j]
-            alike = [
-                (score.scales[k], dict(one.values))
-                for k, one in enumerate(factors)
-                if isinstance(one, Levels) and one.of == factor.of
-            ]
-            for level, _ in factor.values:
-                codes = [(scale, np.array([of[level]])) for scale, of in alike]
-                points = rest + sum(int(scale.of(code)[0]) for scale, code in codes)
-                shown = level if isinstance(level, str) else f"{level:g}"
-                rows.append((name, shown, points))
-            continue
-        assert isinstance(factor, Column)
-        scale = score.scales[j]
-        values = ["0", "1"] if factor.name in score.rests else _ranges(scale.limits)
-        rows += [
-            (factor.name, shown, rest + int(points))
-            for shown, points in zip(values, scale.points, strict=True)
+        if factor is not None:
+            of = factor.of if isinstance(factor, Levels) else factor
+            predictors.setdefault(of, []).append(j)
+    for of, places in predictors.items():
+        first, scale = design.names[places[0]], score.scales[places[0]]
+        rest = score.rests.get(first.partition("[")[0], 0)
+        name = of.name if isinstance(of, Column) else first
+        levels = [
+            (score.scales[j], dict(one.values))
+            for j, one in enumerate(factors)
+            if isinstance(one, Levels) and one.of == of
         ]
-    return rows
-
-
-def _of(factors: list[Expression | None]) -> list[Expression]:
-    return [one.of for one in factors if isinstance(one, Levels)]
+        if not levels:
+            values = ["0", "1"] if name in score.rests else _ranges(scale.limits)
+            for shown, points in zip(values, scale.points, strict=True):
+                yield name, shown, rest + int(points)
+        for level in levels[0][1] if levels else ():
+            each = (int(own.of(np.array([of[level]]))[0]) for own, of in levels)
+            shown = level if isinstance(level, str) else f"{level:g}"
+            yield name, shown, rest + sum(each)
 
 
 def _ranges(limits: Floats) -> list[str]:

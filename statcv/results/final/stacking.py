@@ -13,6 +13,7 @@ from statcv.errors import ArgumentError, StatcvWarning, warn
 from statcv.models import Stacking
 from statcv.results.final.equation import Part
 from statcv.results.final.handed_over import HandedOver
+from statcv.results.final.nomogram import values_seen
 from statcv.results.final.updating import Records, UpdatedModel
 from statcv.results.final.written import check_columns
 from statcv.tables import Table
@@ -96,9 +97,12 @@ def stack(
     table = pd.DataFrame(
         {"model": ["(Intercept)", *equations], "weight": [intercept, *weights]}
     )
+    stacked = replace(first, parts=(tuple(made.values()),))
     return UpdatedModel(
-        replace(first, parts=(tuple(made.values()),)),
+        stacked,
         f"{len(equations)} models, stacked in {records.described}",
+        values_seen(records.frame[list(stacked.names)]),
+        float(records.training.y.mean()),
         method="stack",
         weights=Table(table, "Weights of the models"),
         _records=records,

@@ -13,19 +13,17 @@ import pandas as pd
 from statcv.errors import (
     ArgumentError,
     CollinearityWarning,
-    ColumnError,
     DataError,
-    MissingDataWarning,
     SeparationWarning,
     StatcvWarning,
-    suggestion,
     warn,
 )
 from statcv.formula import as_frame, make_design, quoted
 from statcv.models import UPDATE_METHODS, Model, TrainingSet, Updating
 from statcv.results.final.equation import Equation
 from statcv.results.final.handed_over import HandedOver
-from statcv.results.final.validation import unused
+from statcv.results.final.nomogram import values_seen
+from statcv.results.final.validation import check_there, complete_rows, unused
 from statcv.results.final.written import WrittenModel, check_columns
 from statcv.tables import WIDTH, Table
 from statcv.words import listed, plural
@@ -143,27 +141,13 @@ class Records:
             row is complete.
         """
         frame = as_frame(new)
-        if outcome not in frame.columns:
-            hint = suggestion(outcome, frame.columns)
-            raise ColumnError(f"the new data lack the outcome {outcome!r}.{hint}")
+        check_there(frame, [outcome])
         made = columns(frame)
-        missing = frame[outcome].isna().to_numpy()
-        for values in made.values():
-            missing = missing | np.isnan(values)
-        if lost := int(missing.sum()):
-            warn(
-                f"{plural(lost, 'row')} of {len(frame)} lack the outcome or a column "
-                "that the model uses, and were left out.",
-                MissingDataWarning,
-            )
-        if missing.all():
-            raise DataError(
-                "no row of the new data has the outcome and all columns of the model."
-            )
-        frame = frame[~missing]
+        complete = complete_rows(frame[outcome], pd.DataFrame(made, frame.index))
+        frame = frame[complete]
         named: dict[str, Any] = {}
         for name, values in made.items():
-            own = values[~missing]
+            own = values[complete]
             if not (name in frame and _is_equal(frame[name], own)):
                 name = unused(name, [*frame.columns, *named])
             named[name] = own
@@ -236,7 +220,11 @@ def update_model(
     training = records.training
     old = [float(first), *(part.coefficient for part in terms)]
     procedure = Updating(
-        dict(zip(training.names, old, strict=True)), method, strength, level
+        dict(zip(training.names, old, strict=True)),
+        method,
+        strength,
+        level,
+        training.kind,
     )
     updates, fit = procedure.updates(training), procedure.fit(training)
     assert fit.chosen is not None and fit.coefficients is not None
@@ -255,6 +243,8 @@ def update_model(
     return UpdatedModel(
         written([*fit.coefficients.values()]),
         f"{model.described}; {said} in {records.described}",
+        values_seen(records.frame[known.names]),
+        float(training.y.mean()),
         method=chosen,
         tests=tests,
         _records=records,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from statcv.arguments import OF_PREDICTIONS, refuse_unknown
 from statcv.errors import (
@@ -71,10 +72,7 @@ class ValidationCall(Printed):
 
         model, frame, outcome = self.validated, as_frame(self.data), self.outcome
         own = [outcome, *([self.stratify] if self.stratify else [])]
-        for column in [*own, *([self.by] if isinstance(self.by, str) else [])]:
-            if column not in frame.columns:
-                hint = suggestion(column, frame.columns)
-                raise ColumnError(f"the new data lack the column {column!r}.{hint}")
+        check_there(frame, [*own, *([self.by] if isinstance(self.by, str) else [])])
         _check_coding(model, frame[outcome])
         predicted = model.predict(frame)
         _warn_of_units(model, frame)
@@ -84,17 +82,7 @@ class ValidationCall(Printed):
         names = [unused(f"predicted{end}", frame[own]) for end in ends]
         columns: Any = dict(zip(made.columns, names, strict=True))
         made.columns = pd.Index(names)
-        complete = (made.notna().all(axis=1) & frame[outcome].notna()).to_numpy()
-        if not complete.any():
-            raise DataError(
-                "no row of the new data has the outcome and all columns of the model."
-            )
-        if lost := int((~complete).sum()):
-            warn(
-                f"{plural(lost, 'row')} of {len(frame)} lack the outcome or a column "
-                "that the model uses, and were left out.",
-                MissingDataWarning,
-            )
+        complete = complete_rows(frame[outcome], made)
         result = from_predictions(
             frame[list(dict.fromkeys(own))].join(made)[complete],
             observed=outcome,
@@ -105,7 +93,8 @@ class ValidationCall(Printed):
             metrics=self.metrics,
             seed=self.seed,
         )
-        absent = frame[[outcome, *model.predictors] if lost else []].isna().sum()
+        used = [] if complete.all() else [outcome, *model.predictors]
+        absent = frame[used].isna().sum()
         design = replace(
             result.design,
             kept=np.flatnonzero(complete),
@@ -150,6 +139,36 @@ def unused(name: str, taken: Iterable[Any]) -> str:
 
 
 # ---- what may be wrong with the new data ----
+
+
+def check_there(frame: pd.DataFrame, columns: Iterable[str]) -> None:
+    """Check that the new data have columns."""
+    for column in columns:
+        if column not in frame.columns:
+            hint = suggestion(column, frame.columns)
+            raise ColumnError(f"the new data lack the column {column!r}.{hint}")
+
+
+def complete_rows(outcome: pd.Series[Any], made: pd.DataFrame) -> NDArray[np.bool_]:
+    """Return which rows have the outcome and what a model makes of the others.
+
+    Raises
+    ------
+    DataError
+        If no row is complete.
+    """
+    complete = (made.notna().all(axis=1) & outcome.notna()).to_numpy()
+    if not complete.any():
+        raise DataError(
+            "no row of the new data has the outcome and all columns of the model."
+        )
+    if lost := int((~complete).sum()):
+        warn(
+            f"{plural(lost, 'row')} of {len(outcome)} lack the outcome or a column "
+            "that the model uses, and were left out.",
+            MissingDataWarning,
+        )
+    return complete
 
 
 def _check_coding(model: HandedOver, values: pd.Series[Any]) -> None:

@@ -11,7 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from statcv.arguments import check_types, one_of
@@ -59,17 +61,26 @@ class WrittenModel(HandedOver):
     label : str
         How it is called in print.
     seen : mapping
-        The values of numeric columns, as far as they are known.
+        The values of numeric columns where it was fitted, as far as they are known; of
+        many, eleven that span them.
+    mean : float, optional
+        The mean outcome there, or share of events, if it is known.
     """
 
     written: Equation
     label: str = "a saved model"
     seen: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    mean: float | None = None
 
     @property
     def described(self) -> str:
         """How it is called in print."""
         return self.label
+
+    @property
+    def share(self) -> float | None:
+        """The mean outcome, or share of events, where it was fitted, if known."""
+        return self.mean
 
     def equation(self) -> Equation:
         """Return the equation."""
@@ -88,16 +99,11 @@ class WrittenModel(HandedOver):
         """
         frame = as_frame(new)
         check_columns(self.written, frame)
-        predicted = self.written.predict(frame)
-        if predicted.ndim == 1:
-            made = pd.Series(predicted, index=frame.index, name="predicted")
-            return Values(made, OF_EQUATION)
-        columns = list(self.written.levels)
-        table = pd.DataFrame(predicted, index=frame.index, columns=columns)
-        return Table(table, OF_EQUATION, indexed=True)
+        predicted, levels = self.written.predict(frame), self.written.levels
+        return labelled(predicted, frame.index, levels, OF_EQUATION)
 
     def _terms(self) -> tuple[Equation, Callable[[Sequence[float]], Equation]]:
-        check_one_predictor(self.written)
+        check_one_predictor(self.written, "update()")
         return self.written, partial(with_coefficients, self.written)
 
     def _validated(self) -> tuple[str, Any]:
@@ -109,7 +115,7 @@ class WrittenModel(HandedOver):
 
     def save(self, path: str | Path) -> None:
         """Write the equation to a file, as :func:`statcv.load_model` reads it."""
-        save_equation(self.written, path)
+        save_model(self, path)
 
     def __str__(self) -> str:
         return f"{textwrap.fill(self.label, WIDTH)}\n\n{self.written}"
@@ -117,10 +123,24 @@ class WrittenModel(HandedOver):
     __repr__ = __str__
 
 
-def check_one_predictor(equation: Equation) -> None:
-    """Check that an equation has one linear predictor, which can be updated."""
+def labelled(
+    predicted: NDArray[np.float64],
+    rows: pd.Index[Any],
+    levels: Sequence[Any],
+    caption: str,
+    name: str = "predicted",
+) -> pd.Series[Any] | pd.DataFrame:
+    """Label predictions, as a series or as a frame with one column per class."""
+    if predicted.ndim == 1:
+        return Values(pd.Series(predicted, index=rows, name=name), caption)
+    table = pd.DataFrame(predicted, index=rows, columns=list(levels))
+    return Table(table, caption, indexed=True)
+
+
+def check_one_predictor(equation: Equation, verb: str) -> None:
+    """Check that an equation has one linear predictor, which the verb changes."""
     if len(equation.parts) != 1:
-        raise ArgumentError("update() is for two classes, or a continuous outcome.")
+        raise ArgumentError(f"{verb} is for two classes, or a continuous outcome.")
 
 
 def with_coefficients(equation: Equation, values: Sequence[float]) -> Equation:
@@ -233,9 +253,14 @@ def from_plain(given: Any) -> Any:
     return tuple(map(from_plain, given)) if isinstance(given, list) else given
 
 
-def save_equation(equation: Equation, path: str | Path) -> None:
-    """Write an equation to a file of JSON, with a fingerprint of what it says."""
-    content = {"format": FORMAT, "equation": as_plain(equation)}
+def save_model(model: HandedOver, path: str | Path) -> None:
+    """Write a model to a file of JSON, with a fingerprint of what it says."""
+    content = {
+        "format": FORMAT,
+        "equation": as_plain(model.equation()),
+        "seen": model._seen(),
+        "mean": model.share,
+    }
     whole = {**content, "fingerprint": _fingerprint(content)}
     text = json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False)
     Path(path).write_text(text + "\n", encoding="utf-8")
@@ -249,7 +274,8 @@ def _fingerprint(content: Mapping[str, Any]) -> str:
 def load_model(path: str | Path) -> WrittenModel:
     """Read a model that ``res.final.save(path)`` wrote.
 
-    The file is JSON, of which nothing is executed: ``format``, ``equation`` and
+    The file is JSON, of which nothing is executed: ``format``, ``equation``, ``seen``
+    (values of numeric columns where it was fitted), ``mean`` (of the outcome there) and
     ``fingerprint``. Each object in it ``is`` one of these, with its fields: an
     ``equation`` (``outcome``, ``kind``, ``levels``, ``parts``, ``digits``), whose parts
     are a list for each linear predictor; a ``part`` (``name``, ``coefficient``,
@@ -295,6 +321,7 @@ def load_model(path: str | Path) -> WrittenModel:
                 f"{FORMAT!r}."
             )
         equation = from_plain(whole["equation"])
+        seen, mean = dict(whole.get("seen", {})), whole.get("mean")
         one_of(equation.kind, KINDS, "kind")
         str(equation)  # fails if something is not what it should be
     except EquationError:
@@ -314,4 +341,4 @@ def load_model(path: str | Path) -> WrittenModel:
             f"{path} was changed after it was saved: its fingerprint is {own!r}, and "
             f"its content has {_fingerprint(whole)!r}."
         )
-    return WrittenModel(equation)
+    return WrittenModel(equation, seen=seen, mean=mean)

@@ -1,7 +1,6 @@
 """What carries messages between sites and coordinator."""
 
 from statcv.sites.transports.coordinator_party import CoordinatorParty, coordinate
-from statcv.sites.transports.directory import Directory
 from statcv.sites.transports.exchange import (
     Exchange,
     Turn,
@@ -11,7 +10,7 @@ from statcv.sites.transports.exchange import (
     write,
 )
 from statcv.sites.transports.homes import TREES_FILE, Home, locked, read_log, read_trees
-from statcv.sites.transports.in_process import InProcess
+from statcv.sites.transports.in_process import Directory, InProcess
 from statcv.sites.transports.nvflare import NVFlare
 from statcv.sites.transports.signing import SigningKey, key_name, opened
 from statcv.sites.transports.site_party import SiteParty, join

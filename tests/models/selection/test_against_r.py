@@ -1,4 +1,4 @@
-"""The terms chosen in every training set, against R's step() and rms::fastbw."""
+"""The terms chosen in every training set, against step(), rms::fastbw and abe of R."""
 
 from pathlib import Path
 
@@ -70,3 +70,37 @@ def test_r_chooses_the_same_terms(outcome, records, from_r):
 def test_r_chooses_the_same_terms_of_every_outcome(outcome, records, from_r):
     for rule, sets in from_r[from_r["outcome"] == outcome][["rule", "sets"]].values:
         assert chosen(records, outcome, rule) == sets, rule
+
+
+@quiet
+def test_multinom_chooses_the_same_terms_of_three_classes(records):
+    for outcome, classes, sets in pd.read_csv(
+        REFERENCE / "selection_classes_r.csv", dtype=str
+    ).to_numpy():
+        data = records[list("abcdef")].assign(y=[f"k{one}" for one in classes])
+        res = scv.cv("y ~ .", data, select="backward", scheme=FOLD)
+        used = np.nan_to_num(res.held.coefficients.to_numpy()).reshape(5, 2, -1) != 0
+        inside = [
+            used[:, :, list(term.columns)].any(axis=(1, 2))
+            for term in res.learner.terms
+        ]
+        found = ["".join(map(str, one)) for one in np.transpose(inside).astype(int)]
+        assert " ".join(found) == sets, outcome
+
+
+@pytest.mark.parametrize("outcome", ["y2", "y40"])
+def test_abe_chooses_terms_as_often_in_given_subsamples(outcome, records):
+    table = pd.read_csv(REFERENCE / "selection_abe_r.csv", dtype=str)
+    table = table[table["outcome"] == outcome]
+    held = [np.array(rows.split(), dtype=int) for rows in table["held_out"]]
+    pairs = [(np.setdiff1d(np.arange(150), rows), rows) for rows in held]
+    res = scv.cv(
+        f"y ~ {PLAIN}",
+        records[list("abcdefgh")].assign(y=records[outcome]),
+        model="linear" if outcome == "y40" else "logit",
+        select="backward",
+        scheme=pairs,
+    )
+    often = res.selection.set_index("term")["fits"]
+    chosen = np.array([[*map(int, one)] for one in table["set"]])
+    assert often[list("abcdefgh")].tolist() == chosen.sum(axis=0).tolist()

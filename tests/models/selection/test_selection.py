@@ -1,12 +1,19 @@
 """Terms that are chosen in every training set, and what is said of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
+import statsmodels.api as sm
 
 import statcv as scv
 from statcv.errors import ArgumentError, ModelError, NotTunedError
-from statcv.models import Backward, Forward, Linear, Logit, Screen, XGBoost
+from statcv.models import Backward, Forward, Linear, Logit, Screen, TrainingSet, XGBoost
+from statcv.models.batched import Folds
+from statcv.models.selection import Term
+from statcv.models.selection.bounds import least_criteria
+from statcv.models.selection.training import Sets
 
 pytestmark = pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
 
@@ -232,3 +239,33 @@ def test_the_final_model_of_a_choice_is_updated_in_its_own_terms():
     kept = [part.name for part in upd.equation().parts[0]]
     assert kept == list(old.final.coefficients.index)
     assert len(kept) < 4
+
+
+def test_a_bound_without_a_term_is_below_the_criterion_and_near_it():
+    rng, n = np.random.default_rng(8), 80
+    X = np.column_stack([np.ones(n), rng.normal(size=(n, 4))])
+    y = (rng.random(n) < 1 / (1 + np.exp(-X[:, 1]))).astype(int)
+    parts = {"a": (1,), "b": (2, 3), "c": (4,)}
+    terms = tuple(Term(k, at, frozenset(k)) for k, at in parts.items())
+    rule = replace(scv.models.Backward(), terms=terms)
+    names = ("Intercept", "a", "b1", "b2", "c")
+    records = TrainingSet(X, y, "binary", 2, names, 0, None, seed=0)
+    folds = [[0, 1], [], [5, 6, 7]]
+    sets = Sets(rule, records, Folds.leaving_out(folds), 0)
+    start, trained = np.zeros((3, 6)), [np.delete(np.arange(n), one) for one in folds]
+    for fold, rows in enumerate(trained):
+        start[fold, :5] = sm.Logit(y[rows], X[rows]).fit(disp=0, tol=1e-12).params
+    pairs = [(fold, 0b111 ^ 1 << i) for fold in range(3) for i in range(3)]
+    bounds = least_criteria(sets, pairs, [0b111] * 3, start)
+    for (fold, chosen), bound in zip(pairs, bounds, strict=True):
+        rows, columns = trained[fold], sets.columns(chosen)
+        aic = sm.Logit(y[rows], X[np.ix_(rows, columns)]).fit(disp=0, tol=1e-12).aic
+        assert bound <= aic + 1e-6
+        if chosen & 1:  # a term of no effect is dropped
+            assert bound > aic - 0.5
+
+
+def test_the_default_interval_is_not_that_of_the_chosen_model(data):
+    res = scv.cv("y ~ a + b + c", data, select="backward", k=4, seed=1)
+    assert res.held.linear is not None  # by which predictions are made in batches
+    assert res.estimate().interval.name == "corrected_influence"

@@ -60,6 +60,10 @@ def _neighbors() -> Any:
     return Neighbors(15)
 
 
+def _lasso() -> Any:
+    return Logit(C=[0.05, 0.1, 0.2, 0.5, 1, 5], l1_ratio=1.0, standardize=True)
+
+
 MODELS: dict[str, Callable[[], Any]] = {
     "ridge": lambda: Logit(C=1.0),
     "unpenalised": Logit,
@@ -67,9 +71,13 @@ MODELS: dict[str, Callable[[], Any]] = {
     "forest": _forest,
     "neighbors": _neighbors,
     "linear": Linear,
+    "backward": Logit,
+    "lasso": _lasso,
 }
 WITH_CLASSES = ("ridge", "unpenalised", "boosted", "forest", "neighbors")
 SLOW = ("boosted", "forest")
+CHOOSING = ("backward", "lasso")  # columns, inside every training set
+OF_CHOICES = ("noise", "strong signal", "skewed", "rare")
 OF_TREES = ("binary", "mixture", "interaction", "skewed")
 
 
@@ -125,6 +133,8 @@ class Cell:
         if divided and held_out["scheme"] == "stratified_kfold":
             held_out["scheme"] = "kfold"
         formula = f"y ~ {' + '.join(names)}"
+        if self.model == "backward":
+            held_out["select"] = "backward"
         return cv(formula, data, model=MODELS[self.model](), seed=seed, **held_out)
 
 
@@ -138,6 +148,9 @@ def cells() -> list[Cell]:
                 fits = scheme != "rloocv" or shape.n <= LARGEST
                 if others if model in (*SLOW, "neighbors") else fits:
                     made.append(Cell("interval", population, model, scheme))
+    for population in OF_CHOICES:
+        for model in CHOOSING:
+            made.append(Cell("interval", population, model, "stratified_kfold"))
     for population in CONTINUOUS:
         for model in ("linear", "neighbors"):
             made.append(Cell("interval", population, model, "stratified_kfold"))

@@ -26,6 +26,7 @@ from statcv.errors import ArgumentError, StatcvError, StatcvWarning
 from statcv.metrics import METRICS
 from statcv.results import CVResult
 from studies.inference.cells import (
+    CHOOSING,
     FEWER,
     LARGEST,
     OF_NUMBERS,
@@ -69,7 +70,7 @@ def _intervals(cell: Cell, data: pd.DataFrame, number: int) -> list[dict[str, An
     result = cell.cross_validate(data, cell.shape.covariates, number)
     large = large_sample(cell.shape)
     predicted = np.asarray(result.predict(large), dtype=float)
-    slow = cell.shape.n <= LARGEST and cell.model not in SLOW
+    slow = cell.shape.n <= LARGEST and cell.model not in (*SLOW, *CHOOSING)
     metrics: tuple[str, ...] = ("auroc",)
     if cell.scheme == "stratified_kfold":
         metrics = ("auroc", *OTHERS)

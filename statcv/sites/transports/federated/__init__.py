@@ -1,10 +1,10 @@
 """Trees over XGBoost's federated server: processes, and mutual TLS between them."""
 
-from statcv.sites.transports.federated.certificates import make_certificates
 from statcv.sites.transports.federated.growing import Grower, growing_here
 from statcv.sites.transports.federated.server import (
     Server,
     free_port,
+    make_certificates,
     need_plugin,
     serving,
 )

@@ -16,12 +16,12 @@ from typing import Any, Final, NoReturn
 import numpy as np
 
 from statcv.sites.forests import DroppedOutError, Job, numbers_of_bins, parameters_of
-from statcv.sites.transports.federated.certificates import make_certificates
 from statcv.sites.transports.federated.processes import SilentError, TreeProcess
 from statcv.sites.transports.federated.server import (
     LOCAL,
     Server,
     free_port,
+    make_certificates,
     need_plugin,
     serving,
 )

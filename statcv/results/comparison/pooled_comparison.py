@@ -1,0 +1,119 @@
+"""Comparisons of results over the same imputed data sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from statcv.arguments import one_of
+from statcv.errors import ComparisonError
+from statcv.inference.paired.pooled_contrasts import PooledContrasts
+from statcv.metrics import Metric
+from statcv.results.comparison.comparison import Comparison, make_comparison
+from statcv.results.comparison.likelihood_ratio import LikelihoodRatio
+from statcv.results.pooling import Pooled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class PooledComparison(Comparison):
+    """Pairwise comparisons of results over the same imputed data sets.
+
+    It is returned by :func:`statcv.compare` for pooled results. Each imputation is
+    compared by itself, and the differences are pooled by Rubin's rules.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> df = scv.load_data("spector")
+    >>> filled = [df.assign(GPA=df["GPA"].where(df.index != 4, g)) for g in (2, 3, 4)]
+    >>> a, b = (
+    ...     scv.pool(scv.cv(f, data, seed=1) for data in filled)
+    ...     for f in ("GRADE ~ GPA", "GRADE ~ GPA + PSI")
+    ... )
+    >>> scv.compare(small=a, large=b, metric="brier").differences["p"].round(2).tolist()
+    [0.88]
+    """
+
+    @property
+    def likelihood_ratios(self) -> list[LikelihoodRatio]:
+        """No tests: likelihood ratios are not pooled."""
+        return []
+
+    def report(self, path: str | Path, *, style: str | None = None) -> Path:
+        """Refuse to write a report, which is of results of one data set."""
+        raise ComparisonError(
+            "a comparison over imputations has no report; summary() has its tables."
+        )
+
+    def plot(
+        self, kind: str | None = None, ax: Axes | None = None, **options: Any
+    ) -> Axes:
+        """Draw all differences with their intervals: ``kind="forest"``.
+
+        Parameters
+        ----------
+        kind, ax, **options
+            As in the plot of a comparison.
+        """
+        one_of(kind or "forest", ("forest",), "kind")
+        return super().plot("forest", ax, **options)
+
+
+def compare_pooled(
+    pools: Mapping[str, Any],
+    metric: str | Metric | None,
+    level: float,
+    *,
+    test: str | None,
+    **options: Any,
+) -> Comparison:
+    """Compare pooled results within each imputation, and pool the differences.
+
+    Parameters
+    ----------
+    pools : dict of str to Pooled
+    metric, level, test, **options
+        Arguments of :func:`statcv.compare`.
+
+    Raises
+    ------
+    ComparisonError
+        If a result is not pooled, the numbers of imputations differ, or the test has no
+        standard error.
+    """
+    odd = [name for name, one in pools.items() if not isinstance(one, Pooled)]
+    if odd:
+        raise ComparisonError(
+            f"{odd[0]!r} is a {type(pools[odd[0]]).__name__}, and others are pooled; "
+            "give pool() its results in all imputed data sets."
+        )
+    counts = {name: len(one.imputations) for name, one in pools.items()}
+    if len(set(counts.values())) > 1:
+        said = ", ".join(f"{name} {m}" for name, m in counts.items())
+        raise ComparisonError(
+            f"the numbers of imputations differ ({said}); pool results in the same "
+            "imputed data sets, in the same order."
+        )
+    if test == "permutation":
+        raise ComparisonError(
+            "test='permutation' has no standard error, which Rubin's rules need; omit "
+            "test= for the default."
+        )
+    every = zip(*(one.imputations for one in pools.values()), strict=True)
+    each = [
+        make_comparison(
+            dict(zip(pools, one, strict=True)), metric, level, test=test, **options
+        )
+        for one in every
+    ]
+    return PooledComparison(
+        pools,
+        PooledContrasts.of([one.contrasts for one in each]),
+        replace(each[0].asked, names=tuple(pools)),
+        each[0].adjust,
+        f"pooled over {len(each)} imputations",
+    )

@@ -1,0 +1,285 @@
+"""Results over imputed data sets, pooled by Rubin's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from statcv.arguments import check_level, check_types
+from statcv.errors import (
+    CoefficientError,
+    StatcvWarning,
+    UndefinedMetricWarning,
+    warn,
+)
+from statcv.inference import Estimate, make_estimates
+from statcv.inference.meta.rubin import COLUMNS, Imputed, rubin
+from statcv.metrics import Metric
+from statcv.results.comparison.likelihood_ratio import why_no_likelihood
+from statcv.results.in_words import first_that_fits
+from statcv.results.summary import Summary, first_of
+from statcv.results.tidy import standard_errors
+from statcv.tables import Table, labels_of, shown_frame
+from statcv.words import plural
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from statcv.results.result import CVResult
+
+RULES = (
+    "Estimates are pooled by Rubin's rules on the scale of their intervals, with the "
+    "degrees of freedom of Barnard and Rubin (1999). The standard error within "
+    "imputations and the standard deviation between them are on that scale."
+)
+DECIMALS = {"within_se": 3, "between_sd": 3, "df": 1, "fmi": 2}
+SAME = "All imputations give the same estimates: what was missing changes nothing."
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """Results over imputed data sets, pooled by Rubin's rules.
+
+    It is returned by :func:`statcv.pool`.
+
+    Attributes
+    ----------
+    imputations : tuple of CVResult
+        The result of each imputed data set.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> df = scv.load_data("spector")
+    >>> filled = [df.assign(GPA=df["GPA"].where(df.index != 4, g)) for g in (2, 3, 4)]
+    >>> pooled = scv.pool(scv.cv("GRADE ~ GPA", data, seed=1) for data in filled)
+    >>> round(float(pooled.estimate("brier")), 2)
+    0.19
+    """
+
+    imputations: tuple[CVResult, ...]
+
+    # ---- estimates ----
+
+    def estimate(
+        self,
+        metric: str | Metric | None = None,
+        how: str | None = None,
+        level: float = 0.95,
+        interval: str | None = None,
+    ) -> Estimate:
+        """Estimate a metric over imputations, with a confidence interval.
+
+        Parameters
+        ----------
+        metric, how, level, interval
+            As in :meth:`statcv.results.result.CVResult.estimate`, of each result.
+
+        Warns
+        -----
+        UndefinedMetricWarning
+            If the metric has no value in some imputations, with their number.
+        """
+        check_types(Pooled.estimate, locals())
+        return self._imputed(metric, how, level, interval).estimate
+
+    def _imputed(
+        self,
+        metric: str | Metric | None,
+        how: str | None,
+        level: float,
+        interval: str | None = None,
+    ) -> Imputed:
+        first, *others = self.imputations
+        each = [first.estimate(metric, how, level, interval)]
+        how = each[0].how
+        each += [one.estimate(metric, how, level, interval) for one in others]
+        found = Imputed(each)
+        self._warn({each[0].label: found.n_undefined})
+        return found
+
+    def _warn(self, undefined: Mapping[str, int]) -> None:
+        """Warn of metrics that have no value in some imputations."""
+        said = [f"{label} in {count}" for label, count in undefined.items() if count]
+        if said:
+            warn(
+                f"{plural(len(said), 'metric')} cannot be pooled, without a value in "
+                f"some of {len(self.imputations)} imputations: {', '.join(said)}.",
+                UndefinedMetricWarning,
+            )
+
+    def metrics(self, level: float = 0.95) -> pd.DataFrame:
+        """Return a table of all metrics, one row per metric.
+
+        The columns are ``metric``, ``how``, ``estimate`` with ``lower`` and ``upper``;
+        on the ``scale`` on which they are pooled, the standard error within imputations
+        (``within_se``), the standard deviation between them (``between_sd``) and the
+        degrees of freedom (``df``); ``fmi``, the fraction of information that is
+        missing; and ``interval``, the method.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            Confidence level of the intervals.
+
+        Warns
+        -----
+        UndefinedMetricWarning
+            If metrics have no value in some imputations, with their numbers.
+        """
+        check_level(level)
+        metrics = self.imputations[0].chosen_metrics
+        asked = [(metric, None) for metric in metrics]
+        each = [make_estimates(one.scores, asked, level) for one in self.imputations]
+        rows, undefined = [], {}
+        for metric, *of_one in zip(metrics, *each, strict=True):
+            found = Imputed(of_one)
+            one, undefined[metric.label] = found.estimate, found.n_undefined
+            row = {"metric": metric.name, "how": one.how, "estimate": one.value}
+            row |= {"lower": one.lower, "upper": one.upper}
+            row |= {name: getattr(found.pooled, name) for name in COLUMNS}
+            row |= {"scale": found.scale, "interval": one.interval_in_words}
+            rows.append(row)
+        self._warn(undefined)
+        return Table(
+            pd.DataFrame(rows),
+            f"Metrics over {len(self.imputations)} imputations, by Rubin's rules",
+            ["metric", "estimate", *COLUMNS],
+            limits={"estimate": ("lower", "upper")},
+            level=level,
+            decimals=DECIMALS,
+            words=labels_of(metrics),
+        )
+
+    # ---- coefficients ----
+
+    def tidy(self, level: float = 0.95) -> pd.DataFrame:
+        """Return the pooled coefficients of the fits to all rows.
+
+        There is one row per coefficient. The columns are ``term``, ``estimate``,
+        ``std.error``, ``statistic``, ``df``, ``p.value``, ``conf.low``, ``conf.high``
+        and ``fmi``, the fraction of information that is missing.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            Confidence level of the intervals.
+
+        Raises
+        ------
+        CoefficientError
+            If the model has no coefficients, or other ones in some imputations.
+
+        Warns
+        -----
+        StatcvWarning
+            If there are no standard errors, as in
+            :meth:`statcv.results.result.CVResult.tidy`.
+        """
+        check_level(level)
+        fitted = [one.model.coefficients for one in self.imputations]
+        every = [one for one in fitted if one is not None]
+        if len(every) < len(fitted):
+            label = self.imputations[0].learner.label
+            raise CoefficientError(f"{label} has no coefficients.")
+        terms = every[0].index
+        odd = sum(not one.index.equals(terms) for one in every)
+        if odd:
+            raise CoefficientError(
+                f"{odd} of {len(every)} imputations have other coefficients than the "
+                "first; give columns of text the same levels in all of them."
+            )
+        values = np.array([one.to_numpy(dtype=float) for one in every])
+        errors = [
+            standard_errors(one, row)
+            for one, row in zip(self.imputations, values, strict=True)
+        ]
+        if whys := [why for _, _, why in errors if why]:
+            warn(
+                f"the coefficients of {len(whys)} of {len(every)} imputations have no "
+                f"standard errors: {whys[0]}.",
+                StatcvWarning,
+            )
+        ses = np.array([se for se, _, _ in errors])
+        df = [np.inf if np.isnan(df) else df for _, df, _ in errors]
+        rows = []
+        for term, value, se in zip(terms, values.T, ses.T, strict=True):
+            one = rubin(value, se, df)
+            t = one.tested(level)
+            tested = t.statistic, one.df, t.p_value, t.lower, t.upper
+            rows.append((term, one.estimate, one.se, *tested, one.fmi))
+        names = ["term", "estimate", "std.error", "statistic", "df", "p.value"]
+        seen = (*names[:2], "p.value", "df", "fmi")
+        return Table(
+            pd.DataFrame(rows, columns=[*names, "conf.low", "conf.high", "fmi"]),
+            f"Coefficients over {len(every)} imputations, by Rubin's rules",
+            {one: one.partition(".")[0] for one in seen},
+            limits={"estimate": ("conf.low", "conf.high")},
+            level=level,
+            decimals=DECIMALS,
+            p=("p.value",),
+        )
+
+    # ---- text and pictures ----
+
+    def __repr__(self) -> str:
+        model, scheme = self.imputations[0].in_words
+        over = f"{self.estimate()} over {len(self.imputations)} imputations"
+        n = plural(self.imputations[0].design.n, "record")
+        return f"{first_that_fits([f'{over} of {n}', over])}\n{scheme}\n{model}"
+
+    def summary(self, level: float = 0.95) -> Summary:
+        """Return metrics and coefficients as tables with notes.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            Confidence level of the intervals.
+        """
+        first, metrics = self.imputations[0], self.metrics(level)
+        tables: dict[str, Any] = {"Metrics": metrics}
+        if first.learner.capabilities.refits and not why_no_likelihood(first):
+            tables["Coefficients"] = self.tidy(level)
+        shown = {name: shown_frame(one) for name, one in tables.items()}
+        shown |= {name: first_of(shown[name]) for name in [*shown][1:]}
+        title = f"Results over {len(self.imputations)} imputations"
+        return Summary(
+            title=f"{title} of {plural(first.design.n, 'record')}",
+            facts=tuple(zip(("model", "scheme"), first.in_words, strict=True)),
+            tables=tables,
+            shown=shown,
+            notes=(RULES if metrics["between_sd"].any() else SAME,),
+            headline=str(self.estimate(level=level)),
+        )
+
+    def plot(
+        self,
+        metric: str | Metric | None = None,
+        ax: Axes | None = None,
+        *,
+        how: str | None = None,
+        level: float = 0.95,
+    ) -> Axes:
+        """Draw the estimate of each imputation, and the pooled one below.
+
+        Parameters
+        ----------
+        metric, how, level
+            As in :meth:`estimate`.
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; new axes unless given.
+        """
+        check_types(Pooled.plot, locals())
+        from statcv.plots import plot_forest
+
+        found = self._imputed(metric, how, level)
+        each = {f"imputation {k}": one for k, one in enumerate(found.each, start=1)}
+        one = found.estimate
+        return plot_forest(each, ax=ax, summary=(one.value, one.lower, one.upper))
+
+    def _repr_html_(self) -> str:
+        return self.summary()._repr_html_()

@@ -1,0 +1,178 @@
+"""Intervals pooled over imputed data sets, and the truth on complete new patients."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+from sklearn.impute import IterativeImputer
+
+import statcv as scv
+from statcv.errors import StatcvWarning
+from statcv.metrics import METRICS
+from statcv.results import CVResult
+from studies.papers import Folder, Paper, Table
+from studies.running import Directory, simulate
+
+SAMPLES = 300
+IMPUTATIONS = 10
+SIZES = (100, 300)
+NEW = 20_000  # records of the truth
+MEASURED = ("auroc", "brier")
+BETA = np.array([-0.8, 0.9, -0.6, 0.5])
+NAMES = ["x1", "x2", "x3"]
+CORRELATION = 0.4
+LACKING = {"x1": (-1.65, 0.7, 0.5), "x2": (-1.65, 0.7, -0.5)}
+
+
+def coverage(
+    count: int,
+    *,
+    directory: Directory = None,
+    seed: int = 1,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Compare pooled intervals with those of complete data and of complete cases.
+
+    Three normal covariates with correlations of 0.4 predict a binary outcome. The first
+    two lack about 20% of their values each, with log-odds that depend on the third
+    covariate and on the outcome. They are imputed ten times by scikit-learn's
+    ``IterativeImputer`` with draws from the posterior, the outcome among the
+    predictors. The truth is the performance of the model of all records, in 20,000
+    complete new records; over imputations its mean.
+
+    Parameters
+    ----------
+    count : int
+        Number of data sets of each size.
+    directory : str or path, optional
+        Directory for the results, from which an interrupted run continues.
+    seed : int, default 1
+    n_jobs : int, optional
+        Number of processes, on which the results do not depend.
+    progress : bool, optional
+        Whether to show a bar.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each size, metric and kind of data: the mean truth, the bias of the
+        estimate, coverage and mean width of the 95% intervals, with Monte Carlo errors,
+        and the mean fraction of missing information.
+
+    Examples
+    --------
+    >>> stored("coverage")["data"].unique().tolist()
+    ['complete', 'complete cases', 'imputed']
+    """
+    table = simulate(
+        "coverage",
+        _sample,
+        count,
+        directory=directory,
+        seed=seed,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    rows = []
+    for (n, metric, data), own in table.groupby(["n", "metric", "data"]):
+        error = own["estimate"] - own["truth"]
+        inside = own["truth"].between(own["lower"], own["upper"])
+        width = own["upper"] - own["lower"]
+        row = {"n": n, "metric": metric, "data": data, "samples": len(own)}
+        row["truth"] = own["truth"].mean()
+        for name, values in (("bias", error), ("coverage", inside), ("width", width)):
+            row[name] = values.mean()
+            row[f"{name}_se"] = values.std() / np.sqrt(len(own))
+        rows.append(row | {"fraction_missing": own["fraction_missing"].mean()})
+    return pd.DataFrame(rows)
+
+
+def _sample(seed: int, number: int) -> pd.DataFrame:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StatcvWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return pd.concat(
+            [_measured(np.random.default_rng([seed, number, n]), n) for n in SIZES]
+        )
+
+
+def _measured(rng: np.random.Generator, n: int) -> pd.DataFrame:
+    """Return estimate, interval and truth of each metric, from three kinds of data."""
+    new, full = _records(rng, NEW), _records(rng, n)
+    lacking = full.copy()
+    for name, (constant, third, outcome) in LACKING.items():
+        odds = constant + third * full["x3"] + outcome * full["y"]
+        lacking[name] = full[name].where(rng.random(n) > 1 / (1 + np.exp(-odds)))
+    imputed = [_imputed(lacking, k) for k in rng.integers(2**31, size=IMPUTATIONS)]
+    single = [_cross_validated(data) for data in (full, lacking)]
+    each = [_cross_validated(data) for data in imputed]
+    pooled = scv.pool(each)
+    missing = pooled.metrics().set_index("metric")["fmi"]
+    y, rows = new["y"].to_numpy(), []
+    for data, shown, fitted in (
+        ("complete", single[0], single[:1]),
+        ("complete cases", single[1], single[1:]),
+        ("imputed", pooled, each),
+    ):
+        predicted = [one.predict(new).to_numpy() for one in fitted]
+        for metric in MEASURED:
+            found = shown.estimate(metric)
+            rows.append(
+                {
+                    "n": n,
+                    "metric": metric,
+                    "data": data,
+                    "truth": np.mean([METRICS[metric](y, p) for p in predicted]),
+                    "estimate": found.value,
+                    "lower": found.lower,
+                    "upper": found.upper,
+                    "fraction_missing": missing[metric] if data == "imputed" else 0.0,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _cross_validated(data: pd.DataFrame) -> CVResult:
+    return scv.cv("y ~ .", data, metrics=list(MEASURED), seed=1)
+
+
+def _imputed(lacking: pd.DataFrame, seed: int) -> pd.DataFrame:
+    filler = IterativeImputer(
+        sample_posterior=True, max_iter=5, skip_complete=True, random_state=seed
+    )
+    return pd.DataFrame(filler.fit_transform(lacking), columns=lacking.columns)
+
+
+def _records(rng: np.random.Generator, n: int) -> pd.DataFrame:
+    shared = np.sqrt(CORRELATION) * rng.normal(size=(n, 1))
+    X = shared + np.sqrt(1 - CORRELATION) * rng.normal(size=(n, len(NAMES)))
+    risk = 1 / (1 + np.exp(-BETA[0] - X @ BETA[1:]))
+    return pd.DataFrame(X, columns=NAMES).assign(y=rng.binomial(1, risk))
+
+
+PAPER = Paper("pooling", {"coverage": Table(SAMPLES, coverage)})
+
+
+def stored(name: str, folder: Folder = None) -> pd.DataFrame:
+    """Return a stored table of results.
+
+    Parameters
+    ----------
+    name : str
+        ``"coverage"``.
+    folder : str or path, optional
+        Folder of your own tables.
+
+    Examples
+    --------
+    >>> own = stored("coverage").set_index("data")["coverage"]
+    >>> bool(own["imputed"].between(0.9, 1).all())
+    True
+    """
+    table: pd.DataFrame = PAPER.stored(name, folder)
+    return table
