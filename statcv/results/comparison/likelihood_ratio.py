@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from statcv.models.cox import log_partial_likelihood
+from statcv.models import log_partial_likelihood
 from statcv.models.likelihood import Bernoulli, Gaussian, Hazards
 from statcv.results.refittable import Refittable
 from statcv.tables import wrapped
