@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from statcv import compare, cv, from_predictions
+from statcv import compare, cv, fold_plan, from_predictions
 from statcv.errors import (
     DistributionalBiasWarning,
     FoldWarning,
@@ -244,7 +244,7 @@ def test_a_rare_status_is_counted():
     frame = data(40)
     late = frame.assign(status=frame["status"] & (frame["time"].rank() % 7 < 1))
     with pytest.warns(FoldWarning, match="fewer records"):
-        cv("Surv(time, status) ~ x", late, horizon=3, k=10, seed=1)
+        fold_plan("Surv(time, status)", late, horizon=3, k=10, seed=1)
 
 
 def test_permuted_times_have_no_skill():
