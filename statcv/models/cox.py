@@ -167,6 +167,32 @@ class Cox(Constructed):
         return made
 
 
+def with_risks(fitted: FittedFolds, linear: LinearFits) -> FittedFolds:
+    """Return fits that predict linear predictors and risks in place of products."""
+    assert fitted.at is not None and fitted.everywhere is not None
+    at, everywhere = fitted.at, fitted.everywhere
+    every = np.arange(len(linear))
+    return replace(
+        fitted,
+        linear=linear,
+        predict=lambda rows, fits: _predicted(linear, fitted.predict(rows, fits), fits),
+        at=lambda X, fits: _predicted(linear, at(X, fits), fits),
+        everywhere=lambda: _predicted(linear, everywhere().T, every).swapaxes(0, 1),
+    )
+
+
+def _predicted(linear: LinearFits, products: Matrix, fits: Numbers) -> Matrix:
+    """Return linear predictors and risks, (…, 1 + horizons), by products (…,)."""
+    assert linear.constant is not None and linear.baseline is not None
+    hazards = ProportionalHazards(linear.baseline[fits])
+    return hazards(products + linear.constant[fits])
+
+
+def _predicted_alone(linear: LinearFits, X: Matrix) -> Matrix:
+    alone = np.zeros(len(X), dtype=np.intp)
+    return _predicted(linear, X @ linear.coefficients[0], alone)
+
+
 def partial_likelihood(
     X: Matrix, y: Matrix, efron: bool, weights: Matrix | None = None
 ) -> PartialLikelihoods:
@@ -247,29 +273,3 @@ def log_partial_likelihood(y: Matrix, eta: Matrix, efron: bool) -> float:
     """
     problem, one = partial_likelihood(eta[:, None], y, efron), np.ones((1, 1))
     return -float(problem.loss(problem.linear(one), one)[0])
-
-
-def with_risks(fitted: FittedFolds, linear: LinearFits) -> FittedFolds:
-    """Return fits that predict linear predictors and risks in place of products."""
-    assert fitted.at is not None and fitted.everywhere is not None
-    at, everywhere = fitted.at, fitted.everywhere
-    every = np.arange(len(linear))
-    return replace(
-        fitted,
-        linear=linear,
-        predict=lambda rows, fits: _predicted(linear, fitted.predict(rows, fits), fits),
-        at=lambda X, fits: _predicted(linear, at(X, fits), fits),
-        everywhere=lambda: _predicted(linear, everywhere().T, every).swapaxes(0, 1),
-    )
-
-
-def _predicted(linear: LinearFits, products: Matrix, fits: Numbers) -> Matrix:
-    """Return linear predictors and risks, (…, 1 + horizons), by products (…,)."""
-    assert linear.constant is not None and linear.baseline is not None
-    hazards = ProportionalHazards(linear.baseline[fits])
-    return hazards(products + linear.constant[fits])
-
-
-def _predicted_alone(linear: LinearFits, X: Matrix) -> Matrix:
-    alone = np.zeros(len(X), dtype=np.intp)
-    return _predicted(linear, X @ linear.coefficients[0], alone)

@@ -247,8 +247,7 @@ def equation_of(
     _check(design, factors)
     several = outcome.kind == "multiclass"
     # a coefficient that moves no prediction is the rounding of 0
-    reach = np.abs(design.matrix).max(axis=0, initial=0.0)
-    reach = reach / _unit(design)
+    reach = np.abs(design.matrix).max(axis=0, initial=0.0) / _unit(design)
 
     def value(name: str, size: float) -> float:
         found = float(coefficients.get(name, 0.0))
@@ -289,7 +288,8 @@ def _warn_of_few_events(design: Design, model: Model | None) -> None:
     plain = isinstance(model, Logit) and not (model.penalised or model.has_firth)
     of, others = "records of the rarer class", "Logit(firth=True), Logit(C=1.0)"
     if isinstance(model, Cox):
-        events, plain = int(events_of(design.y).sum()), not model.penalised
+        events = int(events_of(design.y).sum())
+        plain = not (model.penalised or model.capabilities.likelihood is None)
         of, others = "events", "Cox(C=1.0)"
     if plain and events < terms:
         warn(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from statcv.errors import ArgumentError, EquationError
 from statcv.formula import Design
 from statcv.models import (
+    Cox,
     Fit,
     Logit,
     Model,
@@ -21,7 +22,6 @@ from statcv.models import (
     baseline_beside,
     intercept_beside,
 )
-from statcv.models.likelihood import Hazards
 from statcv.models.selection import Selection
 from statcv.results.final.columns import column_factors
 from statcv.results.final.equation import Equation, Part, equation_of
@@ -266,9 +266,9 @@ class FullModel(HandedOver):
         eta = made.linear(design.terms.frame)[:, 0]
         each = np.ones(len(eta)) if weights is None else weights
         if times:
-            intercept, known = -float(eta.mean()), self._learner.capabilities.likelihood
-            efron = not isinstance(known, Hazards) or known.efron
-            at = design.outcome.horizons
+            intercept, at = -float(eta.mean()), design.outcome.horizons
+            fitted = (one for one in _models(self._learner) if isinstance(one, Cox))
+            efron = all(one.ties == "efron" for one in fitted)
             start = baseline_beside(eta + intercept, design.y, at, efron, each)
             made = replace(made, baseline=tuple(zip(at, start.tolist(), strict=True)))
         else:
@@ -341,11 +341,18 @@ class FullModel(HandedOver):
 
 def _is_regression(model: Model | None) -> bool:
     """Return whether coefficients make the linear predictor of a model."""
-    while model is not None and model.capabilities.likelihood is None:
-        if isinstance(model, (Logit, Selection, Updating)):
-            return True
-        model = getattr(model, "model", None)  # such as one that is tuned
-    return model is not None
+    known = (Cox, Logit, Selection, Updating)
+    return any(
+        isinstance(one, known) or one.capabilities.likelihood is not None
+        for one in _models(model)
+    )
+
+
+def _models(model: Model | None) -> Iterator[Model]:
+    """Yield a model and those inside it, such as one that is tuned."""
+    while model is not None:
+        yield model
+        model = getattr(model, "model", None)
 
 
 def _said(name: str, value: Any) -> str:
