@@ -60,7 +60,9 @@ FUNCTIONS: dict[str, str] = {
         ("s", "ti", "t2", "lo", "pspline"),
         f"penalised smoothers are not fitted; {_SPLINES}",
     ),
-    **dict.fromkeys(("strata", "cluster", "frailty"), _TOGETHER),
+    **dict.fromkeys(("cluster", "frailty"), _TOGETHER),
+    "strata": "baseline hazards by stratum are not fitted; C(g) is an effect of each "
+    "level of g, and cv(stratify='g') keeps the records of a group together",
     "ifelse": "write np.where(x > 0, a, b)",
     "pmin": "write np.minimum(x, a)",
     "pmax": "write np.maximum(x, a)",

@@ -86,20 +86,16 @@ def warn_of_fits(held: Held, plan: FoldPlan, model: Model) -> None:
         )
     apart = np.flatnonzero(held.separated)
     if len(apart):
-        found = f"in {len(apart)} {fits_of} ({_listed(plan, apart)})"
-        if isinstance(model.capabilities.likelihood, Hazards):
-            told = (
-                f"the partial likelihood is monotone {found}: coefficients have no "
-                "finite value there; consider Firth's penalty, Cox(firth=True), or a "
-                "ridge, Cox(C=1.0)."
-            )
-        else:
-            told = (
-                f"fitted probabilities of 0 or 1 {found}: the classes are separated "
-                f"there and coefficients have no finite value; consider "
-                f"{_remedy(plan)}."
-            )
-        warn(told, SeparationWarning)
+        cox = isinstance(model.capabilities.likelihood, Hazards)
+        what = (
+            "a monotone partial likelihood" if cox else "fitted probabilities of 0 or 1"
+        )
+        why = "" if cox else "the classes are separated there and "
+        warn(
+            f"{what} in {len(apart)} {fits_of} ({_listed(plan, apart)}): {why}"
+            f"coefficients have no finite value; consider {_remedy(plan, cox)}.",
+            SeparationWarning,
+        )
     corrected = np.flatnonzero([] if held.corrected is None else held.corrected)
     if len(corrected):
         warn(
@@ -153,11 +149,12 @@ def _unknown_curves(held: Held) -> dict[str, int]:
     return unknown
 
 
-def _remedy(plan: FoldPlan) -> str:
-    """Name what stays finite where classes are separated."""
+def _remedy(plan: FoldPlan, cox: bool) -> str:
+    """Name what stays finite where classes are separated, or a likelihood monotone."""
     binary = plan.response is not None and plan.response.kind == "binary"
-    firth = "Firth's penalty, Logit(firth=True), or " if binary else ""
-    return f"{firth}a ridge, Logit(C=1.0)"
+    name = "Cox" if cox else "Logit"
+    firth = f"Firth's penalty, {name}(firth=True), or " if cox or binary else ""
+    return f"{firth}a ridge, {name}(C=1.0)"
 
 
 def _listed(plan: FoldPlan, fits: Iterable[int]) -> str:

@@ -20,6 +20,7 @@ from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
 from statcv.models.boosting import XGBoost
 from statcv.models.cox import Cox
+from statcv.models.lifelines_model import Lifelines, is_regression
 from statcv.models.likelihood import LinearFits
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit
@@ -48,7 +49,8 @@ def resolve_model(model: Any, kind: str) -> Model:
     model : str, object or None
         A name in ``MODELS``; a model of this package; a scikit-learn estimator; a
         statsmodels class or formula function (with keywords by
-        ``functools.partial``), or a fitted result of one; an object with ``label``,
+        ``functools.partial``), or a fitted result of one; a regression of lifelines; an
+        object with ``label``,
         ``check`` and ``fit`` as :class:`~statcv.models.Model` has them. None is
         logistic regression for classes, least squares for a continuous outcome, and Cox
         regression for times to an event.
@@ -92,6 +94,8 @@ def _resolve(model: Any, kind: str) -> Model:
                 "weights= and the model without them, such as Statsmodels(sm.GLM, …)."
             )
         return again
+    if is_regression(model):
+        return Lifelines(model)
     if hasattr(model, "label") and hasattr(model, "check") and hasattr(model, "fit"):
         return complete(model)
     if hasattr(model, "fit") and hasattr(model, "get_params"):

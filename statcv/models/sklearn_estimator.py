@@ -260,11 +260,9 @@ class SklearnFit(Printed):
         if coef.size != len(names) or (coef.ndim == 2 and coef.shape[0] != 1):
             return None
         values = dict(zip(names, coef.ravel().tolist(), strict=True))
-        if self.training.kind == "survival" and not hasattr(
-            self.estimator, "intercept_"
-        ):
-            return values
         intercept = np.ravel(getattr(self.estimator, "intercept_", 0.0))
+        if self.training.kind == "survival" and not intercept[0]:
+            return values
         return {"Intercept": float(intercept[0]), **values}
 
     @property

@@ -47,6 +47,7 @@ from statcv.models import (
 )
 from statcv.models.base import PlainFit
 from statcv.models.batched import Folds, fit_all_folds
+from statcv.models.lifelines_model import Lifelines
 from statcv.models.likelihood import Bernoulli
 from statcv.models.resolve import UserModel
 from statcv.models.selection import Selection, Term
@@ -67,7 +68,7 @@ def training_set(kind="binary"):
 
 
 def kind_of(model):
-    return "survival" if isinstance(model, Cox) else "binary"
+    return "survival" if isinstance(model, (Cox, Lifelines)) else "binary"
 
 
 def tuned():
@@ -98,6 +99,19 @@ class HalfFit:
         return np.full(len(X), 0.5)
 
 
+class Medians:
+    """A regression as those of lifelines, by which half have the event by 5."""
+
+    def fit(self, df, duration_col, event_col):
+        pass
+
+    def predict_median(self, df):
+        return np.full(len(df), 5.0)
+
+    def predict_survival_function(self, df, times):
+        return np.full((len(times), len(df)), 0.5)
+
+
 FAMILIES = {
     Cox: Cox(),
     Linear: Linear(),
@@ -116,6 +130,7 @@ AROUND_OTHERS = {
     Forward: Forward(terms=TERMS),
     Screen: Screen(screen=1, terms=TERMS),
     Selection: Selection(terms=TERMS),
+    Lifelines: Lifelines(Medians()),
     Points: Points({"a": 0.5}),
     Searched: Searched(GridSearchCV(LogisticRegression(), {"C": [1, 2]}, cv=2), None),
     Stacking: Stacking(),
@@ -175,7 +190,7 @@ def test_every_fit_has_all_that_a_fit_has(model):
     assert isinstance(fit.separated, bool)
     predicted = fit.predict(training.X)
     # a model of times predicts the linear predictor, and the risk at each horizon
-    assert predicted.shape == ((40, 2) if isinstance(model, Cox) else (40,))
+    assert predicted.shape == ((40, 2) if kind_of(model) == "survival" else (40,))
     if not model.capabilities.uses_predictors:
         assert np.ptp(predicted) == 0
 

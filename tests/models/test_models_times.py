@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from statcv import cv
-from statcv.errors import ModelError
+from statcv.errors import ModelError, UndefinedMetricWarning
 from statcv.models import TrainingSet, XGBoost
 from statcv.models.times import ProportionalHazards
 from statcv.numeric.survival import events_of, times_of
@@ -199,6 +199,80 @@ def test_estimators_of_scikit_survival_draw_by_the_seed_and_rank_by_risk():
     for model in (linear.IPCRidge(), linear.CoxPHSurvivalAnalysis()):
         result = cv(FORMULA, frame, model=model, k=4, seed=1)
         assert float(result.estimate("harrell_c")) > 0.6
+
+
+# ---- lifelines ----
+
+
+class RegressionFitter:
+    """A regression of lifelines by its module: a constant hazard for each sign of x."""
+
+    __module__ = "lifelines.fitters"
+
+    def fit(self, df, duration_col, event_col, weights_col=None):
+        w = df[weights_col] if weights_col else np.ones(len(df))
+        events, time = w * df[event_col], w * df[duration_col]
+        above = df["x0"] > 0
+        self.hazard = [events[g].sum() / time[g].sum() for g in (~above, above)]
+
+    def predict_log_partial_hazard(self, df):
+        return pd.Series(np.log(np.where(df["x0"] > 0, *self.hazard[::-1])))
+
+    def predict_survival_function(self, df, times):
+        hazard = np.exp(self.predict_log_partial_hazard(df).to_numpy())
+        return pd.DataFrame(np.exp(-np.outer(times, hazard)), index=times)
+
+
+class Medians(RegressionFitter):
+    """One of accelerated times; its median is never reached where x > 0."""
+
+    predict_log_partial_hazard = property()
+
+    def predict_median(self, df):
+        return pd.Series(np.where(df["x0"] > 0, np.inf, 2.0))
+
+
+@pytest.mark.parametrize("weights", [None, "w"])
+def test_a_regression_of_lifelines_is_copied_and_fitted_in_every_fold(weights):
+    frame, model = data(40).assign(w=np.tile([1.0, 3.0], 20)), RegressionFitter()
+    result = cv(
+        FORMULA, frame, model=model, horizon=HORIZONS, weights=weights, k=4, seed=1
+    )
+    assert not hasattr(model, "hazard")
+    w = frame["w"].to_numpy() if weights else np.ones(40)
+    x, time, event = (frame[name].to_numpy() for name in ("x", "time", "status"))
+    for _, rest, held, found in by_fold(result):
+        low, high = (
+            (w * event)[rest][g].sum() / (w * time)[rest][g].sum()
+            for g in (x[rest] <= 0, x[rest] > 0)
+        )
+        own = np.where(x[held] > 0, high, low)
+        risks = [1 - np.exp(-own * t) for t in HORIZONS]
+        np.testing.assert_allclose(found, np.column_stack([np.log(own / low), *risks]))
+
+
+def test_a_median_that_is_not_reached_has_no_score():
+    frame = data(40)
+    with pytest.warns(UndefinedMetricWarning, match="predicts NaN for"):
+        result = cv(FORMULA, frame, model=Medians(), k=4, seed=1)
+    for _, _, held, found in by_fold(result):
+        unknown = frame["x"].to_numpy()[held] > 0
+        np.testing.assert_array_equal(np.isnan(found[:, 0]), unknown)
+        np.testing.assert_allclose(found[~unknown, 0], -np.log(2))
+
+
+@pytest.mark.filterwarnings("ignore:Starting with pandas version 4.0")
+def test_the_cox_regression_of_lifelines_ranks_as_that_of_this_package():
+    lifelines = pytest.importorskip("lifelines")
+    frame = data(50)
+    there, here = (
+        cv(FORMULA, frame, model=model, horizon=HORIZONS, k=4, seed=1)
+        for model in (lifelines.CoxPHFitter(), "cox")
+    )
+    for one, other in zip(by_fold(there), by_fold(here), strict=True):
+        away = one[3][:, 0] - other[3][:, 0]  # a constant: the predictor of the mean
+        np.testing.assert_allclose(away, away[0], atol=1e-3)
+        np.testing.assert_allclose(one[3][:, 1:], other[3][:, 1:], atol=0.05)
 
 
 # ---- XGBoost ----
