@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import ModelError
-from statcv.models.base import Capabilities, TrainingSet
+from statcv.models.base import Capabilities, TrainingSet, refuse_kind
 from statcv.models.boosted_fit import (
     BoostedFit,
     curves_of,
@@ -159,7 +159,8 @@ class XGBoost:
         return self.label
 
     def check(self, kind: str) -> None:
-        """Raise ModelError for parameters without effect; all outcomes are admitted."""
+        """Raise ModelError for times to an event, or parameters without effect."""
+        refuse_kind("XGBoost", kind, ("binary", "multiclass", "continuous"))
         check_together(self.parameters)
 
     @property

@@ -1051,10 +1051,10 @@ class CVResult(Exports):
 
         With several classes it is Hand and Till's, computed from the proportions of the
         classes in the training sets. It is 0.5 if the folds reveal nothing about the
-        held-out labels, and NaN for a continuous outcome.
+        held-out labels, and NaN for an outcome without classes.
         """
         kind = self.design.outcome.kind
-        if kind == "continuous":
+        if kind in ("continuous", "survival"):
             return np.nan
         if kind == "multiclass":
             return mean_model_hand_till(self.scores, self.plan, self.weights)
