@@ -93,7 +93,7 @@ def is_number(value: object) -> TypeGuard[float]:
     >>> is_number(1), is_number(math.nan), is_number(True), is_number("1")
     (True, False, False, False)
     """
-    if not isinstance(value, Real) or isinstance(value, bool):
+    if not isinstance(value, Real) or isinstance(value, (bool, np.timedelta64)):
         return False
     try:
         return not math.isnan(value)

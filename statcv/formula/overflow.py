@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 
 from statcv.errors import DataError
 from statcv.formula.frame import shown_label
-from statcv.formula.terms import Terms
 
 if TYPE_CHECKING:
     from statcv.formula.design import Design
+    from statcv.formula.terms import Terms
 
 Matrix = NDArray[np.float64]
+
+SMALLEST = float(np.finfo(float).tiny) ** 0.25  # smaller values lose fourth powers
 
 
 def refuse_infinite(columns: Mapping[str, pd.Series[Any]]) -> None:
@@ -42,10 +44,18 @@ def refuse_overflow(values: Matrix, named: str) -> None:
 
 
 def refuse_overflow_of_terms(matrix: Matrix, names: Sequence[str]) -> None:
-    """Check that sums of powers of each column of the matrix are numbers."""
+    """Check that sums of powers of each column of the matrix are numbers, and not 0."""
     if _too_large(matrix):
         for name, values in zip(names, matrix.T, strict=True):
             refuse_overflow(values, f"the term {name!r}")
+    size = np.maximum(matrix.max(axis=0, initial=0.0), -matrix.min(axis=0, initial=0.0))
+    small = (size > 0) & (size < SMALLEST)
+    if small.any():
+        raise DataError(
+            f"the term {names[small.argmax()]!r} has values of at most "
+            f"{size[small.argmax()]:.3g}, whose powers are too small for a number; "
+            "multiply it by a power of ten first."
+        )
 
 
 def refuse_learning_overflow(terms: Terms) -> None:

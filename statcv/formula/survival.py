@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from statcv.arguments import is_number
 from statcv.errors import ArgumentError, DataError, FormulaError, OutcomeError
 from statcv.formula.frame import shown_label
+from statcv.formula.overflow import refuse_overflow
 from statcv.numeric.survival import events_of, signed_times, times_of
 from statcv.words import listed, plural
 
@@ -60,7 +62,7 @@ def surv_arguments(code: str) -> tuple[str, ...]:
             raise FormulaError(f"{code} has an argument too many; {WRITE}.")
         given[keyword.arg] = keyword.value
     kind = given.pop("type", None)
-    named = getattr(kind, "value", "right")
+    named = "right" if kind is None else getattr(kind, "value", ast.unparse(kind))
     if "time2" in given or named == "counting":
         raise FormulaError(
             f"{code} has left truncation, or a second time, which cv() does not fit: "
@@ -96,7 +98,7 @@ def read_times(
     Raises
     ------
     DataError
-        If a time is not a number above 0.
+        If a time is not a number above 0, or too large.
     OutcomeError
         If the status is not one of two values, or no record has an event.
     """
@@ -115,9 +117,10 @@ def read_times(
         row = time.index[wrong][0]
         raise DataError(
             f"{plural(int(wrong.sum()), 'time')} in {name} {_are(wrong)} not above 0, "
-            f"such as {times[wrong][0]:g} in row {shown_label(row)}. A follow-up of 0 "
-            "days is usually given half a day, or its row is left out."
+            f"or not finite, such as {times[wrong][0]:g} in row {shown_label(row)}. A "
+            "follow-up of 0 days is usually given half a day, or its row is left out."
         )
+    refuse_overflow(times, f"the time in {name}")
     event = np.ones(len(times), dtype=bool) if status is None else _events(status, name)
     if not event.any():
         raise OutcomeError(
@@ -170,7 +173,8 @@ def _written(status: pd.Series[Any], name: str, place: int = -1) -> str:
     if isinstance(status.dtype, pd.CategoricalDtype):
         value = repr(str(status.cat.remove_unused_categories().cat.categories[place]))
     else:
-        value = f"{np.unique(status.to_numpy())[place]:g}"
+        found = status.drop_duplicates().sort_values().iloc[place]
+        value = f"{found:g}" if is_number(found) else repr(str(found))
     time, code = surv_arguments(name)
     return f"Surv({time}, {code} == {value})"
 
@@ -210,7 +214,7 @@ def read_horizons(horizon: Any, y: Floats, name: str) -> tuple[float, ...]:
     ------
     ArgumentError
         If a horizon is not a time above 0 with events before it, and records that are
-        still observed at it.
+        still observed at it, or two of them have the same name.
     """
     if horizon is None:
         return ()
@@ -221,6 +225,12 @@ def read_horizons(horizon: Any, y: Floats, name: str) -> tuple[float, ...]:
             f"horizon must be a time above 0, or a list of them, not {horizon!r}."
         )
     horizons = tuple(sorted({float(value) for value in values}))
+    for one, other in itertools.pairwise(horizons):
+        if f"{one:g}" == f"{other:g}":
+            raise ArgumentError(
+                f"horizon has {one!r} and {other!r}, which are both {one:g} in the "
+                "names of metrics; give one of them, or times in another unit."
+            )
     times, events = times_of(y), times_of(y)[events_of(y)]
     if horizons[-1] >= times.max():
         raise ArgumentError(

@@ -93,7 +93,10 @@ missing with --missing "<5" (in Python: missing=["<5"]).
     if is_number(column.dtype) or isinstance(column.dtype, pd.CategoricalDtype):
         return None
     values = column.dropna()
-    codes, distinct = pd.factorize(values)
+    try:
+        codes, distinct = pd.factorize(values)
+    except TypeError:  # lists and the like, which are refused elsewhere
+        return None
     if not any(isinstance(value, str) for value in distinct):
         return None
     texts = np.array([str(value).strip() for value in distinct], dtype=object)

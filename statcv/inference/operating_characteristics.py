@@ -7,6 +7,7 @@ regression with four covariates; two models that are compared have two of them e
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from statcv.folds import FoldPlan, is_sample
-from statcv.metrics import METRICS
+from statcv.metrics import METRICS, survival_metrics
 from statcv.models import Model
 from statcv.models.selection import chooses_terms, selection_in
 from statcv.words import joined, plural
@@ -34,7 +35,13 @@ CLUSTERS = 0.6  # least number of clusters per record; the study with duplicates
 CLUSTERED = "clusters"  # the population whose records come in clusters
 # The models of the study of defaults for which an interval is the default
 MODELS: dict[str, tuple[str, ...]] = {
-    "infinitesimal_jackknife": ("ridge", "unpenalised", "linear"),
+    "infinitesimal_jackknife": (
+        "ridge",
+        "unpenalised",
+        "linear",
+        "cox",
+        "cox_ridge",
+    ),
     "corrected_influence": ("boosted", "forest", "neighbors"),
 }
 # Those that are named, since other models with the same interval may differ from them
@@ -44,6 +51,8 @@ NAMED = {
     "neighbors": "neighbours",
     "backward": "backward selection by AIC",
     "lasso": "tuned lassos",
+    "cox": "Cox regression",
+    "cox_ridge": "ridge Cox regression",
 }
 # The schemes of that study, by name and whether they are repeated
 OF_DEFAULTS = {
@@ -121,7 +130,7 @@ def _of_defaults(
     if not len(rows):
         return None
     low, high = rows["ratio"].min(), rows["ratio"].max()
-    label, error = METRICS[metric].label, _points(rows["covers_se"].max())
+    label, error = _label(metric), _points(rows["covers_se"].max())
     return (
         f"measured on {_populations(rows)}: 95% intervals contained the true {label} "
         f"in {_range(rows['covers'])} of data sets (Monte Carlo error {error}), and "
@@ -153,7 +162,7 @@ def measured_coverages(
     """
     said, lacking, errors = [], [], []
     for metric, how, interval in asked:
-        label = METRICS[metric].label if metric in METRICS else metric
+        label = _label(metric)
         rows = None
         if interval in MODELS:
             rows = _default_rows("interval", plan, how, interval, metric, learner)
@@ -180,10 +189,10 @@ def low_coverages(
     """Return the lowest coverage of the metrics for which it is clearly below LOW."""
     found = {}
     for metric, how, interval in asked:
-        if interval in MODELS and metric in METRICS:
+        if interval in MODELS:
             rows = _default_rows("interval", plan, how, interval, metric, learner)
             if (rows["covers"] + 2 * rows["covers_se"] < LOW).any():
-                found[METRICS[metric].label] = float(rows["covers"].min())
+                found[_label(metric)] = float(rows["covers"].min())
     return found
 
 
@@ -218,7 +227,7 @@ def _default_rows(
         (table["question"] == question)
         & (table["method"] == "default")
         & (table["scheme"] == OF_DEFAULTS.get((plan.scheme, plan.repeats > 1)))
-        & (table["metric"] == metric)
+        & (table["metric"] == re.sub("@.*", "@t", metric))  # at any horizon
         & (table["how"] == how)
         & table["model"].isin(models)
         & (size <= math.log(FAR))
@@ -226,6 +235,14 @@ def _default_rows(
         & ((table["population"] == CLUSTERED) == bool(clustered))
     ]
     return rows if clustered is not None and _studied(plan) else rows[:0]
+
+
+def _label(metric: str) -> str:
+    """Return how a metric is called, at its horizon if it has one."""
+    name, at, time = metric.partition("@")
+    known = {**METRICS, **survival_metrics()}
+    label = known[name].label if name in known else name
+    return f"{label} at {time}" if at else label
 
 
 def _populations(rows: pd.DataFrame) -> str:

@@ -279,7 +279,7 @@ class Scores(Printed):
         if rank and self.tournament:
             scores = self.to_rank(scores)
             first = ranked_higher(scores[::2], scores[1::2])
-            scores = np.column_stack([first, 1 - first]).ravel()
+            scores = np.stack([first, 1 - first], axis=1).reshape(scores.shape)
         return mean_by(self.row[where], scores)
 
     def to_rank(self, predicted: Floats) -> Floats:

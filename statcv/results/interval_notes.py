@@ -59,7 +59,8 @@ def poorly_covered(
 
 def measured(result: Readable, headline: Estimate) -> list[str]:
     """State the measured coverage of such intervals, if it is known."""
-    if headline.level != 0.95 or result.design.outcome.kind != "binary":
+    known = result.design.outcome.kind in ("binary", "survival")
+    if headline.level != 0.95 or not known:
         return []
     if headline.interval.pairs:  # exact, and not the interval that was measured
         return []

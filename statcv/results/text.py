@@ -81,9 +81,10 @@ def summarise(
     final = None
     if result.held.coefficients is not None and result.held.coefficients.shape[1]:
         tables["Coefficients"], final, caption = _coefficients(result)
-        shown[caption] = _shown_coefficients(
-            tables["Coefficients"], digits, coefficients, _fits(result)
-        )
+        if len(tables["Coefficients"]):
+            shown[caption] = _shown_coefficients(
+                tables["Coefficients"], digits, coefficients, _fits(result)
+            )
     headline = result.estimate(level=level)
     limits = headline.value, headline.lower, headline.upper
     what = result.learner.label if result.validated else result.design.formula.text

@@ -271,3 +271,36 @@ def test_models_that_choose_terms_are_quoted_by_themselves():
         about = "per_fold", "corrected_influence", 0.5, "auroc"
         assert named in str(measured_coverage(res.plan, *about, res.learner))
         assert "forests" in str(measured_coverage(res.plan, *about))
+
+
+def test_metrics_of_times_quote_what_was_measured_for_cox_regression():
+    rng = np.random.default_rng(1)
+    x, time = rng.normal(size=90), rng.exponential(size=90)
+    data = pd.DataFrame({"x": x, "time": time, "status": rng.random(90) < 0.7})
+    res = scv.cv("Surv(time, status) ~ x", data, horizon=0.5, k=5, seed=1)
+    default, learner = "infinitesimal_jackknife", res.learner
+    for metric, how, label in (
+        ("harrell_c", "per_fold", "Harrell's C"),
+        ("auroc@0.5", "per_fold", "auROC at 0.5"),
+        ("brier@0.5", "pooled", "Brier score at 0.5"),
+    ):
+        said = measured_coverage(res.plan, how, default, np.nan, metric, learner)
+        assert f"true {label} in" in said
+        assert "Cox regression" in said
+        assert "by" in said
+    for metric in ("ici@0.5", "brier_at"):  # not measured
+        asked = res.plan, "pooled", default, np.nan, metric, learner
+        assert measured_coverage(*asked) is None
+    notes = str(res.summary(notes=True)).replace("\n  ", " ")
+    assert "the true Harrell's C in" in notes
+    binary = measured_coverage(res.plan, "per_fold", default, 0.5, "auroc")
+    assert "Cox" not in binary
+
+
+def test_a_comparison_of_times_quotes_two_equally_good_models():
+    folds = plan(80, 40, scheme="stratified_kfold", k=10)
+    said = measured_comparison(
+        folds, "per_fold", "infinitesimal_jackknife", 0.5, "auroc@3"
+    )
+    assert "Cox regression" in said
+    assert "with two equally good models" in said

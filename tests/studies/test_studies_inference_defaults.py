@@ -9,6 +9,8 @@ from statcv.metrics import auroc
 from studies.inference import run_defaults, stored
 from studies.inference.cells import CHOOSING, Cell, cells
 from studies.inference.shapes import COMPARED, SHAPES, large_sample
+from studies.inference.times import COMPARED_TIMES, HORIZON, TIMES
+from studies.inference.times import large_sample as large_times
 
 
 @pytest.mark.parametrize("name", [*SHAPES, *COMPARED])
@@ -46,6 +48,28 @@ def test_a_small_study_does_not_depend_on_the_processes(tmp_path):
     np.testing.assert_allclose(known["ratio"], known["width"] / known["oracle"])
     methods = set(one.loc[one["metric"] == "auroc", "method"])
     assert methods >= {"default", "delong", "corrected_t", "cai", "cv_tmle"}
+
+
+@pytest.mark.parametrize("name", [*TIMES, *COMPARED_TIMES])
+def test_a_sample_of_times_has_events_and_records_at_risk(name):
+    shape = {**TIMES, **COMPARED_TIMES}[name]
+    data = shape.sample(np.random.default_rng(3))
+    assert len(data) == shape.n
+    early = data["time"] <= HORIZON
+    assert (early & (data["status"] == 1)).sum() >= 3
+    assert (~early).sum() >= 3
+    censored = 1 - large_times(shape)["status"].mean()
+    assert 0.2 <= censored <= 0.62
+
+
+@pytest.mark.slow
+def test_a_small_study_of_times_has_truths_near_the_estimates(tmp_path):
+    asked = {"populations": ["times, no dropout"], "seed": 5}
+    table = run_defaults(4, directory=tmp_path, n_jobs=1, **asked)
+    assert set(table["model"]) == {"cox"}
+    assert (table["missing"] == 0).all()
+    shares = table[table["metric"].isin(["harrell_c", "auroc@t", "brier@t"])]
+    assert (shares["estimate"] - shares["truth"]).abs().max() < 0.05
 
 
 def test_a_data_set_is_the_same_for_all_models_and_schemes():
@@ -86,6 +110,17 @@ def test_the_default_interval_covers_where_terms_are_chosen_in_every_training_se
     pooled = defaults("interval", choosing=True).query("how == 'pooled'")
     assert set(pooled["population"]) == {"rare"}
     assert (pooled["covers"] < 0.92).all()
+
+
+def test_the_default_interval_covers_for_cox_regression():
+    table = stored("defaults").query("method == 'default' and data_sets >= 50")
+    rows = table[table["model"].isin(["cox", "cox_ridge"])]
+    rows = rows[rows["question"] == "interval"]
+    assert rows["population"].nunique() == len(TIMES)
+    for metric, own in rows.groupby("metric"):
+        assert own["covers"].mean() >= 0.93, metric
+        assert own["ratio"].mean() <= 1.2, metric
+        assert (own["covers"] + 2.5 * own["covers_se"] >= 0.93).all(), metric
 
 
 def test_older_defaults_were_wide_or_did_not_cover():

@@ -20,6 +20,7 @@ from statcv.metrics import Metric
 from statcv.metrics.classification.classwise import predicted_as
 from statcv.models import Mean
 from statcv.tables import Printed
+from statcv.words import joined
 
 Floats = NDArray[np.float64]
 LONG = 24  # length of the longest name that fits into the tables
@@ -96,6 +97,14 @@ def _same_records(first: str, a: Readable, second: str, b: Readable) -> None:
         raise ComparisonError(
             f"{first!r} and {second!r} do not have the same outcome: {y_a.name} and "
             f"{y_b.name} differ in kind, coding or values."
+        )
+    if y_a.horizons != y_b.horizons:
+        times_a, times_b = (
+            joined([f"{t:g}" for t in y.horizons]) or "none" for y in (y_a, y_b)
+        )
+        raise ComparisonError(
+            f"{first!r} and {second!r} predict risks at different times ({times_a}; "
+            f"{times_b}): give both the same horizon."
         )
 
 

@@ -263,8 +263,8 @@ def _notes(compared: Contrasts, adjust: str) -> list[Note]:
 def _measured(compared: Contrasts) -> str | None:
     """Report the error rate of the test in simulations with common folds."""
     first, *others = compared.results.values()
-    binary = first.design.outcome.kind == "binary"
-    if against_null(compared.results, compared.reference) or not binary:
+    known = first.design.outcome.kind in ("binary", "survival")
+    if against_null(compared.results, compared.reference) or not known:
         return None
     if not all(same_folds(first, other) for other in others):
         return None

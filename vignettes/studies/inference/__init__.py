@@ -18,7 +18,8 @@ it stopped.
 A second table, ``stored("defaults")``, holds the default interval and test against an
 oracle on populations of other shapes (:mod:`~studies.inference.shapes`), beside
 older defaults and intervals of the literature
-(:mod:`~studies.inference.rivals`).
+(:mod:`~studies.inference.rivals`); so it does for Cox regression of times to an event
+(:mod:`~studies.inference.times`).
 """
 
 from studies.inference.defaults import defaults_table, run_defaults

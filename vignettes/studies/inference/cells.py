@@ -12,13 +12,21 @@ import pandas as pd
 
 from statcv import cv
 from statcv.folds import by_value
-from statcv.models import Linear, Logit, Neighbors
+from statcv.models import Cox, Linear, Logit, Neighbors
 from statcv.results import CVResult
 from studies.inference.shapes import (
     COMPARED,
     CONTINUOUS,
     SHAPES,
     Shape,
+)
+from studies.inference.times import (
+    COMPARED_TIMES,
+    FEW,
+    HORIZON,
+    TIMES,
+    UNRELATED,
+    Times,
 )
 
 FEWER = 4  # Slow methods and slow models are run on every fourth data set.
@@ -73,11 +81,14 @@ MODELS: dict[str, Callable[[], Any]] = {
     "linear": Linear,
     "backward": Logit,
     "lasso": _lasso,
+    "cox": Cox,
+    "cox_ridge": lambda: Cox(C=1.0),
 }
 WITH_CLASSES = ("ridge", "unpenalised", "boosted", "forest", "neighbors")
 SLOW = ("boosted", "forest")
 CHOOSING = ("backward", "lasso")  # columns, inside every training set
 OF_CHOICES = ("noise", "strong signal", "skewed", "rare")
+OF_RIDGES = ("times, one marker", "times, skewed", "times, correlated")
 OF_TREES = ("binary", "mixture", "interaction", "skewed")
 
 
@@ -87,11 +98,12 @@ class Cell:
 
     Attributes
     ----------
-    question : {"interval", "equal", "nested"}
+    question : {"interval", "equal", "nested", "permuted"}
         What is asked: an interval, or a difference of two equally good models, or of
-        nested ones.
+        nested ones, or a test by permutation.
     population : str
-        A name in `SHAPES`, or for differences in `COMPARED`.
+        A name in `SHAPES` or `TIMES`, or for differences in `COMPARED` or
+        `COMPARED_TIMES`.
     model, scheme : str
         Names in `MODELS` and `SCHEMES`.
     """
@@ -108,11 +120,12 @@ class Cell:
         return f"{self.question}-{place}-{self.model}-{self.scheme}"
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> Shape | Times:
         """The population."""
-        if self.question != "interval":
-            return COMPARED[self.population]
-        return (SHAPES | CONTINUOUS)[self.population]
+        found: dict[str, Shape | Times] = {**SHAPES, **CONTINUOUS, **TIMES, **UNRELATED}
+        if self.question in ("equal", "nested"):
+            found = {**COMPARED, **COMPARED_TIMES}
+        return found[self.population]
 
     def drawn(self, seed: int, number: int) -> pd.DataFrame:
         """Return the data set of that number, the same for all models and schemes."""
@@ -132,7 +145,14 @@ class Cell:
         divided = self.shape.clustered or self.shape.continuous
         if divided and held_out["scheme"] == "stratified_kfold":
             held_out["scheme"] = "kfold"
-        formula = f"y ~ {' + '.join(names)}"
+        left = "y"
+        if isinstance(self.shape, Times):
+            left, held_out["horizon"] = "Surv(time, status)", HORIZON
+            if self.question != "interval" or self.scheme != "stratified_kfold":
+                held_out["metrics"] = FEW
+        if self.question == "permuted":  # whose every permutation repeats it
+            held_out["repeats"] = 1
+        formula = f"{left} ~ {' + '.join(names)}"
         if self.model == "backward":
             held_out["select"] = "backward"
         return cv(formula, data, model=MODELS[self.model](), seed=seed, **held_out)
@@ -161,4 +181,23 @@ def cells() -> list[Cell]:
                     few = scheme == "stratified_kfold" and "large" not in population
                     if few or model != "forest":
                         made.append(Cell(question, population, model, scheme))
+    return made + _of_times()
+
+
+def _of_times() -> list[Cell]:
+    """Return the cells with times to an event."""
+    made = []
+    for population, shape in TIMES.items():
+        made.append(Cell("interval", population, "cox", "stratified_kfold"))
+        if population in OF_RIDGES:
+            made.append(Cell("interval", population, "cox_ridge", "stratified_kfold"))
+        if shape.n <= LARGEST:
+            made.append(Cell("interval", population, "cox", "rloocv"))
+    for population in COMPARED_TIMES:
+        for question in ("equal", "nested"):
+            if question == "nested" or "half" not in population:
+                made.append(Cell(question, population, "cox", "stratified_kfold"))
+    for population in UNRELATED:
+        for scheme in ("stratified_kfold", "rloocv"):
+            made.append(Cell("permuted", population, "cox", scheme))
     return made

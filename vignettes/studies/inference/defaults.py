@@ -42,10 +42,14 @@ from studies.inference.rivals import (
     cv_tmle,
     cv_tmle_interval,
 )
-from studies.inference.shapes import (
-    large_sample,
-)
+from studies.inference.shapes import large_sample
 from studies.inference.summary import ALPHA, share
+from studies.inference.times import (
+    Times,
+    differences_of_times,
+    intervals_of_times,
+    permuted_times,
+)
 from studies.running import Arrays, Directory, claim, fill, parts_of, read_part
 
 Stated = tuple[float, float, float]  # the estimate and the limits
@@ -61,6 +65,9 @@ def answers(cell: Cell, seed: int, number: int) -> list[dict[str, Any]]:
     data = cell.drawn(seed, number)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StatcvWarning)
+        if cell.question == "permuted":
+            result = cell.cross_validate(data, cell.shape.covariates, number)
+            return permuted_times(result, cell.scheme, number)
         if cell.question == "interval":
             return _intervals(cell, data, number)
         return _differences(cell, data, number)
@@ -68,6 +75,8 @@ def answers(cell: Cell, seed: int, number: int) -> list[dict[str, Any]]:
 
 def _intervals(cell: Cell, data: pd.DataFrame, number: int) -> list[dict[str, Any]]:
     result = cell.cross_validate(data, cell.shape.covariates, number)
+    if isinstance(cell.shape, Times):
+        return intervals_of_times(result, cell.shape, cell.scheme)
     large = large_sample(cell.shape)
     predicted = np.asarray(result.predict(large), dtype=float)
     slow = cell.shape.n <= LARGEST and cell.model not in (*SLOW, *CHOOSING)
@@ -143,6 +152,8 @@ def _differences(cell: Cell, data: pd.DataFrame, number: int) -> list[dict[str, 
     other = names[len(names) // 2 :] if cell.question == "equal" else names
     first = cell.cross_validate(data, half, number)
     second = cell.cross_validate(data, other, number, first.plan)
+    if isinstance(cell.shape, Times):
+        return differences_of_times(first, second, cell.shape)
     large = large_sample(cell.shape)
     y = large["y"].to_numpy()
     truth = [
@@ -182,7 +193,7 @@ def _differences(cell: Cell, data: pd.DataFrame, number: int) -> list[dict[str, 
 def run_defaults(
     data_sets: int = 300,
     *,
-    questions: Sequence[str] = ("interval", "equal", "nested"),
+    questions: Sequence[str] = ("interval", "equal", "nested", "permuted"),
     populations: Sequence[str] | None = None,
     directory: Directory = None,
     seed: int = 1,
@@ -197,9 +208,10 @@ def run_defaults(
         Number of data sets in each cell; a quarter of them where models are slow.
     questions : sequence of str
         ``"interval"``: intervals, of auROC and other metrics. ``"equal"``: tests of two
-        equally good models. ``"nested"``: tests of two nested models.
+        equally good models. ``"nested"``: tests of two nested models. ``"permuted"``:
+        tests by permutation, of times to an event that depend on nothing.
     populations : sequence of str, optional
-        Names in `SHAPES` and `COMPARED`; all unless given.
+        Names in `SHAPES`, `COMPARED`, `TIMES` and so on; all unless given.
     directory, seed, n_jobs, progress
         As :func:`studies.inference.run_study` takes them.
 
@@ -311,7 +323,7 @@ def defaults_table(directory: str | os.PathLike[str]) -> pd.DataFrame:
     table = pd.DataFrame(
         [dict(zip(keys, key, strict=True)) | _row(part) for key, part in groups]
     )
-    order = ["interval", "equal", "nested"]
+    order = ["interval", "equal", "nested", "permuted"]
     rank = table["question"].map(order.index)
     return (
         table.assign(rank=rank)
