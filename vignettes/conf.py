@@ -101,6 +101,7 @@ _SECONDS = {
     "stratified-kfold": 12,
     "tuning": 11,
     "bey2020": 10,
+    "survival": 7,
 }
 
 

@@ -21,6 +21,7 @@ PAPERS = (
     "inference",
     "pooling",
     "smith2014",
+    "survival",
     "updating",
 )
 
