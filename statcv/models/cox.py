@@ -28,9 +28,7 @@ from statcv.models.batched.cox import CoxFits, fit_cox_folds
 from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.own_matrices import predicted_by
-from statcv.models.batched.partial_likelihood import PartialLikelihoods
 from statcv.models.batched.predictions import by_linear_predictor
-from statcv.models.batched.risk_sets import RiskSets, Tied
 from statcv.models.likelihood import Hazards, LinearFits
 from statcv.models.spread import fold_variances
 from statcv.tables import Constructed
@@ -184,20 +182,6 @@ def alone(fitted: FittedFolds, intercept: int | None) -> PlainFit:
         bool(fitted.separated[0]),
         linear=fitted.linear,
     )
-
-
-def log_partial_likelihood(y: Matrix, eta: Matrix, efron: bool) -> float:
-    """Return that of linear predictors, as R's ``logLik`` of a ``coxph``.
-
-    >>> log_partial_likelihood(np.array([1.0, 2, -3]), np.zeros(3), True)  # -log(3 * 2)
-    -1.791759469228055
-    """
-    sets, one = RiskSets.of(y), np.ones((1, 1))
-    weights = np.ones((1, len(y)))
-    tied = Tied.of(sets, weights, weights) if efron else None
-    rows = eta[sets.order, None]
-    problem = PartialLikelihoods(rows, sets, weights, tied, np.zeros((1, 1)))
-    return -float(problem.loss(problem.linear(one), one)[0])
 
 
 def with_risks(fitted: FittedFolds, linear: LinearFits) -> FittedFolds:
