@@ -14,7 +14,6 @@ from statcv.models.boosting import XGBoost
 from statcv.models.cox import (
     Cox,
     baseline_beside,
-    log_partial_likelihood,
     partial_likelihood,
 )
 from statcv.models.linear import Linear
@@ -69,7 +68,6 @@ __all__ = [
     "decisions_of",
     "fitted_to_constant",
     "intercept_beside",
-    "log_partial_likelihood",
     "partial_likelihood",
     "predicted_without",
     "resolve_model",

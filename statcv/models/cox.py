@@ -263,13 +263,3 @@ def alone(fitted: FittedFolds, intercept: int | None) -> PlainFit:
         bool(fitted.separated[0]),
         linear=fitted.linear,
     )
-
-
-def log_partial_likelihood(y: Matrix, eta: Matrix, efron: bool) -> float:
-    """Return that of linear predictors, as R's ``logLik`` of a ``coxph``.
-
-    >>> log_partial_likelihood(np.array([1.0, 2, -3]), np.zeros(3), True)  # -log(3 * 2)
-    -1.791759469228055
-    """
-    problem, one = partial_likelihood(eta[:, None], y, efron), np.ones((1, 1))
-    return -float(problem.loss(problem.linear(one), one)[0])

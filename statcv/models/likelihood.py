@@ -216,6 +216,21 @@ class Hazards:
             made[..., 1:] = -np.expm1(-np.exp(eta[..., 1:]))
         return made
 
+    def of_all(self, y: Floats, eta: Floats) -> float:
+        """Return the log partial likelihood of predictors, as R's ``logLik``.
+
+        >>> Hazards().of_all(np.array([1.0, 2, -3]), np.zeros(3))  # -log(3 * 2)
+        -1.791759469228055
+        """
+        from statcv.models.batched.partial_likelihood import PartialLikelihoods
+        from statcv.models.batched.risk_sets import RiskSets, Tied
+
+        sets, weights, one = RiskSets.of(y), np.ones((1, len(y))), np.ones((1, 1))
+        tied = Tied.of(sets, weights, weights) if self.efron else None
+        rows = eta[sets.order, None]
+        problem = PartialLikelihoods(rows, sets, weights, tied, 0 * one)
+        return -float(problem.loss(problem.linear(one), one)[0])
+
 
 ARRAYS = (
     *("coefficients", "penalty", "constant", "filled"),

@@ -1,5 +1,6 @@
 """Terms that are chosen in every training set, and those chosen in all of them."""
 
+from statcv.models.selection.request import selecting
 from statcv.models.selection.rules import (
     Backward,
     Both,
@@ -7,7 +8,6 @@ from statcv.models.selection.rules import (
     Screen,
     Selection,
     chooses_terms,
-    selecting,
     selection_in,
 )
 from statcv.models.selection.terms import Term, terms_of

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from statcv.models import log_partial_likelihood
 from statcv.models.likelihood import Bernoulli, Gaussian, Hazards
 from statcv.results.refittable import Refittable
 from statcv.tables import wrapped
@@ -141,7 +140,7 @@ def _log_likelihood(result: Refittable) -> float:
     """
     y, predicted = result.design.y, result.refits.fitted
     if isinstance(own := _likelihood(result), Hazards):
-        return log_partial_likelihood(y, predicted[:, 0], own.efron)
+        return own.of_all(y, predicted[:, 0])
     if _likelihood(result) == Gaussian():
         return float(-len(y) / 2 * np.log(np.mean((y - predicted) ** 2)))
     return float(np.log(np.where(y == 1, predicted, 1 - predicted)).sum())
