@@ -19,6 +19,7 @@ from statcv.numeric.newton import Optimum, minimise
 
 MAX_SCORINGS = 200  # steps for the digits that no longer show in the objective
 NEGLIGIBLE = 1e-12  # the most by which the last step moves two linear predictors apart
+SMALL = 1e-8  # the most by which it does in a fit that has converged
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,4 +170,4 @@ def _optimum(plain: PartialLikelihoods) -> Optimum:
             break
         beta = beta + step * nearer[:, None]
         length = np.where(nearer, ahead, length)
-    return replace(solved, beta=beta)
+    return replace(solved, beta=beta, converged=solved.converged | (length < SMALL))
