@@ -35,20 +35,24 @@ def available_data() -> pd.DataFrame:
     0  spector    32        4    GRADE  with statsmodels
     1      ehr  2000       14        y           shipped
     2    nwtco  4028        5  relapse           shipped
-    3      cfs    80       40      cfs          download
-    4      ptb   135       49  preterm          download
+    3  veteran   137        8     time           shipped
+    4     gbsg   686       10     time           shipped
+    5      cfs    80       40      cfs          download
+    6      ptb   135       49  preterm          download
     """
     table = pd.DataFrame(
         {
-            "name": ["spector", "ehr", "nwtco", "cfs", "ptb"],
-            "rows": [32, 2000, 4028, 80, 135],
-            "columns": [4, 14, 5, 40, 49],
-            "outcome": ["GRADE", "y", "relapse", "cfs", "preterm"],
-            "how": ["with statsmodels", *["shipped"] * 2, *["download"] * 2],
+            "name": ["spector", "ehr", "nwtco", "veteran", "gbsg", "cfs", "ptb"],
+            "rows": [32, 2000, 4028, 137, 686, 80, 135],
+            "columns": [4, 14, 5, 8, 10, 40, 49],
+            "outcome": ["GRADE", "y", "relapse", "time", "time", "cfs", "preterm"],
+            "how": ["with statsmodels", *["shipped"] * 4, *["download"] * 2],
             "call": [
                 'load_data("spector")',
                 'load_data("ehr")',
                 'load_data("nwtco")',
+                'load_data("veteran")',
+                'load_data("gbsg")',
                 "fetch_cfs()",
                 "fetch_ptb()",
             ],
@@ -56,11 +60,13 @@ def available_data() -> pd.DataFrame:
                 "Spector and Mazzeo (1980)",
                 "simulated after Bey et al. (2020)",
                 "Breslow and Chatterjee (1999), as in R's package survival",
+                "Kalbfleisch and Prentice (1980), as in R's package survival",
+                "Royston and Altman (2013), as in R's package survival",
                 "Vogl et al. (2022)",
                 "Fettweis et al. (2019), as processed by Huang et al. (2023)",
             ],
             "here": [
-                *[True] * 3,
+                *[True] * 5,
                 is_here(published.CFS["data"]),
                 is_here(published.PTB["data"]),
             ],
@@ -88,7 +94,7 @@ def load_data(name: str) -> pd.DataFrame:
 
     Parameters
     ----------
-    name : {"spector", "ehr", "nwtco"}
+    name : {"spector", "ehr", "nwtco", "veteran", "gbsg"}
         ``"spector"``: 32 students, and whether their grade in economics improved.
         ``GRADE`` (0 or 1) is the outcome; ``GPA`` is the grade point average at the
         start (0 to 4), ``TUCE`` the points in a test at the start, ``PSI`` (0 or 1)
@@ -102,6 +108,16 @@ def load_data(name: str) -> pd.DataFrame:
         ``"nwtco"``: 4 028 children with Wilms' tumour in the National Wilms Tumor
         Studies 3 and 4 (``study``). ``relapse`` (0 or 1) is the outcome; ``age`` is in
         years, ``stage`` I to IV, and ``histology`` favourable or unfavourable.
+
+        ``"veteran"``: 137 men with lung cancer in a randomised trial. ``time`` is in
+        days, ``status`` 1 for death; ``treatment`` is standard or test, ``karno``
+        Karnofsky's score, ``diagtime`` the months since the diagnosis, and ``prior``
+        whether there was therapy before; ``celltype`` and ``age`` too.
+
+        ``"gbsg"``: 686 women with node-positive breast cancer. ``time`` to recurrence
+        or death is in days, ``status`` 1 for either; ``age``, ``menopause``, ``size``
+        (mm) and ``grade`` of the tumour, positive ``nodes``, receptors ``pgr`` and
+        ``er`` (fmol/l), and ``hormone`` therapy.
 
     Returns
     -------
@@ -117,7 +133,8 @@ def load_data(name: str) -> pd.DataFrame:
     ----------
     Spector & Mazzeo (1980), J. Economic Education 11:37; Bey et al. (2020), JAMIA
     27:1244, by :func:`statcv.simulate_ehr`; Breslow & Chatterjee (1999), Applied
-    Statistics 48:457.
+    Statistics 48:457; Kalbfleisch & Prentice (1980), The Statistical Analysis of
+    Failure Time Data; Royston & Altman (2013), BMC Medical Research Methodology 13:33.
 
     Examples
     --------
@@ -182,4 +199,6 @@ _READERS: dict[str, Callable[[], pd.DataFrame]] = {
     "spector": _spector,
     "ehr": lambda: _shipped("ehr", ["site", "patient_id"], ["birth_date"]),
     "nwtco": lambda: _shipped("nwtco", ["stage", "histology"]),
+    "veteran": lambda: _shipped("veteran", ["treatment", "celltype", "prior"]),
+    "gbsg": lambda: _shipped("gbsg", ["menopause", "grade", "hormone"]),
 }

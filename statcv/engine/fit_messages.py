@@ -86,14 +86,20 @@ def warn_of_fits(held: Held, plan: FoldPlan, model: Model) -> None:
         )
     apart = np.flatnonzero(held.separated)
     if len(apart):
-        what, why = "fitted probabilities of 0 or 1", "the classes are separated there"
+        found = f"in {len(apart)} {fits_of} ({_listed(plan, apart)})"
         if isinstance(model.capabilities.likelihood, Hazards):
-            what, why = "a monotone likelihood", "covariates order the events there"
-        warn(
-            f"{what} in {len(apart)} {fits_of} ({_listed(plan, apart)}): {why} and "
-            f"coefficients have no finite value; consider {_remedy(plan, model)}.",
-            SeparationWarning,
-        )
+            told = (
+                f"the partial likelihood is monotone {found}: coefficients have no "
+                "finite value there; consider Firth's penalty, Cox(firth=True), or a "
+                "ridge, Cox(C=1.0)."
+            )
+        else:
+            told = (
+                f"fitted probabilities of 0 or 1 {found}: the classes are separated "
+                f"there and coefficients have no finite value; consider "
+                f"{_remedy(plan)}."
+            )
+        warn(told, SeparationWarning)
     corrected = np.flatnonzero([] if held.corrected is None else held.corrected)
     if len(corrected):
         warn(
@@ -147,10 +153,8 @@ def _unknown_curves(held: Held) -> dict[str, int]:
     return unknown
 
 
-def _remedy(plan: FoldPlan, model: Model) -> str:
+def _remedy(plan: FoldPlan) -> str:
     """Name what stays finite where classes are separated."""
-    if isinstance(model.capabilities.likelihood, Hazards):
-        return "a ridge, Cox(C=1.0)"
     binary = plan.response is not None and plan.response.kind == "binary"
     firth = "Firth's penalty, Logit(firth=True), or " if binary else ""
     return f"{firth}a ridge, Logit(C=1.0)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,8 @@ class Response(Printed):
     levels : tuple
         Names of the classes; empty for a continuous outcome.
     name : str
+    of_times : bool
+        Whether the classes are statuses of times to an event.
 
     Examples
     --------
@@ -36,6 +38,7 @@ class Response(Printed):
     kind: str
     levels: tuple[object, ...]
     name: str = "the outcome"
+    of_times: bool = False
 
     @classmethod
     def of(
@@ -66,7 +69,12 @@ class Response(Printed):
         if len(levels) == 1:
             return cls.of(outcome.y, "continuous", (), outcome.name)
         kind = "binary" if len(levels) == 2 else "multiclass"
-        return cls.of(codes, kind, levels, outcome.name)
+        return replace(cls.of(codes, kind, levels, outcome.name), of_times=True)
+
+    @property
+    def noun(self) -> str:
+        """What a class is called."""
+        return "status" if self.of_times else "class"
 
     @property
     def by_class(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from statcv.formula.parse import Formula
 from statcv.formula.permitted import check_rowwise, values_of
 from statcv.formula.scope import namespace
 from statcv.formula.survival import read_horizons, read_times, structured
-from statcv.numeric.survival import events_of, times_of
+from statcv.numeric.survival import events_of, median_follow_up, times_of
 from statcv.tables import Printed, Said
 from statcv.words import plural
 
@@ -111,16 +111,25 @@ class Outcome(Printed):
             return tuple(f"predicted_{level}" for level in self.levels)
         return ()
 
+    @cached_property
+    def follow_up(self) -> float:
+        """Median follow-up of times to an event, by reverse Kaplan-Meier."""
+        return median_follow_up(self.y) if self.kind == "survival" else np.nan
+
     def describe(self) -> str:
         """Return one line such as ``1 (11) against 0 (21)``."""
         if self.kind == "continuous":
             return f"continuous, mean {self.y.mean():.4g}, sd {self.y.std(ddof=1):.4g}"
         if self.kind == "survival":
-            events, times = int(events_of(self.y).sum()), times_of(self.y)
-            return (
-                f"{plural(events, 'event')} in {len(times)} records, followed for a "
-                f"median of {np.median(times):.4g} and at most {times.max():.4g}"
-            )
+            events, longest = int(events_of(self.y).sum()), times_of(self.y).max()
+            said = f"{plural(events, 'event')} in {len(self.y):,} records, "
+            if not np.isnan(self.follow_up):
+                said += (
+                    f"median follow-up {self.follow_up:.4g} (reverse Kaplan–Meier), "
+                )
+            said += f"longest {longest:.4g}"
+            at = " and ".join(f"{horizon:g}" for horizon in self.horizons)
+            return said + f"; risk by {at}" * bool(at)
         counts = self.counts
         shown = [f"{level} ({counts[level]})" for level in self.levels]
         if self.kind == "binary":

@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 ARGUMENTS = ("time", "time2", "event", "type", "origin")  # those of R's Surv
 WRITE = "write Surv(time, status), with status 1 for an event and 0 for censoring"
-# what other types of R's Surv are, and the nearest outcome that can be had
+# what the other types of R's Surv are called
 OTHER_TYPES = {
     "left": "left censoring",
     "interval": "interval censoring",
@@ -254,16 +254,16 @@ def status_by(
     Examples
     --------
     >>> status_by(np.array([3.0, -4.0, 9.0, 8.0]), [5.0])
-    (array([1, 2, 0, 0]), ['at risk after 5', 'event by 5', 'censored by 5'])
+    (array([1, 2, 0, 0]), ['at risk after 5', 'with the event by 5', 'censored by 5'])
     """
     if not len(horizons):
-        return events_of(y).astype(np.intp), ["censored", "event"]
+        return events_of(y).astype(np.intp), ["censored", "with the event"]
     count = len(horizons)
     place = np.searchsorted(horizons, times_of(y), side="left")
     after = place == count
     codes = np.where(after, 0, np.where(events_of(y), 1 + place, 1 + count + place))
     names = [f"at risk after {horizons[-1]:g}"]
-    names += [f"event by {horizon:g}" for horizon in horizons]
+    names += [f"with the event by {horizon:g}" for horizon in horizons]
     names += [f"censored by {horizon:g}" for horizon in horizons]
     known, codes = np.unique(codes, return_inverse=True)
     return codes.astype(np.intp), [names[code] for code in known]

@@ -17,7 +17,7 @@ from statcv.metrics.metric import Metric
 from statcv.metrics.survival import integrated_brier_metric, survival_metrics
 
 FEWEST_HORIZONS = 3  # between which a Brier score is integrated
-# of a time to an event, at each horizon where they read a risk
+# the usual metrics of a time to an event, at each horizon if they read a risk
 OF_TIMES = (
     *("harrell_c", "uno_c", "auroc", "brier", "brier_skill"),
     *("calibration_slope", "oe_ratio", "integrated_brier"),
@@ -77,7 +77,7 @@ def _read(metric: Metric, outcome: Named, column: int | slice) -> Metric:
 def without_censoring_of_all(metric: Metric) -> Metric:
     """Return a metric whose censoring weights come from the records that it is given.
 
-    So it is to be within training sets, which know nothing of held-out records.
+    So it is to be within training sets, whose weights must not use held-out records.
     """
     function = metric.function
     return replace(metric, function=getattr(function, "func", function))

@@ -11,7 +11,12 @@ from statcv.models.base import (
 )
 from statcv.models.boosted_fit import BoostedFit
 from statcv.models.boosting import XGBoost
-from statcv.models.cox import Cox, baseline_beside, partial_likelihood
+from statcv.models.cox import (
+    Cox,
+    baseline_beside,
+    log_partial_likelihood,
+    partial_likelihood,
+)
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit
 from statcv.models.neighbors import Neighbors
@@ -64,6 +69,7 @@ __all__ = [
     "decisions_of",
     "fitted_to_constant",
     "intercept_beside",
+    "log_partial_likelihood",
     "partial_likelihood",
     "predicted_without",
     "resolve_model",

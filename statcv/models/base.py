@@ -289,7 +289,8 @@ def refuse_kind(label: str, kind: str, allowed: tuple[str, ...]) -> None:
         if kind == "survival":
             raise ModelError(
                 f"{label} does not fit a time-to-event outcome; use Cox regression, "
-                "model=statcv.models.Cox()."
+                "model=statcv.models.Cox(), model='xgboost', or an estimator of "
+                "scikit-survival, such as sksurv.ensemble.RandomSurvivalForest()."
             )
         article = "a continuous" if kind == "continuous" else f"a {kind}"
         fitted = " or ".join(allowed).replace("survival", "time-to-event")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from statcv.errors import MissingPackageError, ModelError
 from statcv.models.base import Matrix, TrainingSet, without_column
+from statcv.models.times import AcceleratedTimes, ProportionalHazards
 from statcv.tables import Printed
 
 PLACE = re.compile(r"^\[[\d:]+\] \S+:\d+: ")  # when and where XGBoost gave up
@@ -41,6 +42,8 @@ class BoostedFit(Printed):
         The number of rounds, if early stopping chose it.
     curves : dict or None
         Training and held-out values after every round, by metric.
+    of_times : ProportionalHazards, AcceleratedTimes or None
+        What turns its scores into predictions of times to an event.
     """
 
     booster: Any
@@ -55,6 +58,7 @@ class BoostedFit(Printed):
     converged: bool = True
     separated: bool = False
     linear: None = None
+    of_times: ProportionalHazards | AcceleratedTimes | None = None
 
     @property
     def coefficients(self) -> dict[str, float] | None:
@@ -69,15 +73,24 @@ class BoostedFit(Printed):
         return {"Intercept": learnt["bias"][0], **values}
 
     def predict(self, X: Matrix) -> Matrix:
-        """Return probabilities, means, or scores."""
+        """Return probabilities, means, or scores; of times, scores and risks."""
+        if self.of_times is not None:
+            return self.of_times(self.scores(X, margin=True))
+        return self.scores(X)
+
+    def scores(self, X: Matrix, margin: bool = False) -> Matrix:
+        """Return what the booster predicts; its sum if ``margin``."""
         X = without_column(X, self.intercept)
         # a booster of lines predicts by all rounds, and from XGBoost's matrix only
         if self.of_lines:
             data = xgboost_module().DMatrix(X, missing=self.missing, nthread=1)
-            found = self.booster.predict(data)
+            found = self.booster.predict(data, output_margin=margin)
         else:
             found = self.booster.inplace_predict(
-                X, iteration_range=(0, self.rounds), missing=self.missing
+                X,
+                iteration_range=(0, self.rounds),
+                predict_type="margin" if margin else "value",
+                missing=self.missing,
             )
         predicted = np.asarray(found, dtype=float)
         return predicted[:, 0] if predicted.shape[1:] == (1,) else predicted

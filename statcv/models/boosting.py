@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ from statcv.models.boosting_parameters import (
     check_parameters,
     check_together,
 )
+from statcv.models.times import AcceleratedTimes, ProportionalHazards
+from statcv.numeric.survival import events_of, times_of
 
 
 def set_aside(training: TrainingSet, share: float) -> NDArray[np.bool_]:
@@ -101,10 +104,11 @@ def refuse_no_number(values: Mapping[str, list[float]], aside: TrainingSet) -> N
 ROUNDS = 100
 VALIDATION = 0.2
 SCORES = ("binary:logitraw", "binary:hinge")  # objectives that give no probabilities
+AFT, OF_TIMES = "survival:aft", ("survival:cox", "survival:aft")
 
 
 class XGBoost:
-    """XGBoost with one thread per fold, for classes or a continuous outcome.
+    """XGBoost with one thread per fold, for any outcome.
 
     Parameters
     ----------
@@ -125,7 +129,9 @@ class XGBoost:
     **parameters
         Parameters of ``xgboost.XGBClassifier`` and ``XGBRegressor``, for example
         ``max_depth=3, n_estimators=200, learning_rate=0.6``, or the native names
-        (``eta``).
+        (``eta``). Times to an event have the ``objective`` ``"survival:cox"``, by
+        default, with Breslow's baseline hazard, or ``"survival:aft"``, with the risks
+        of its distribution.
 
     Notes
     -----
@@ -159,8 +165,19 @@ class XGBoost:
         return self.label
 
     def check(self, kind: str) -> None:
-        """Raise ModelError for parameters without effect; all outcomes are admitted."""
+        """Raise ModelError for parameters without effect, or of another outcome."""
         check_together(self.parameters)
+        given = self.parameters.get("objective")
+        if kind == "survival" and given not in (None, *OF_TIMES):
+            raise ModelError(
+                f"objective={given!r} is not one of times to an event; it must be "
+                "'survival:cox' or 'survival:aft'."
+            )
+        if kind != "survival" and given in OF_TIMES:
+            raise ModelError(
+                f"objective={given!r} needs times to an event: write the outcome as "
+                "Surv(time, status)."
+            )
 
     @property
     def capabilities(self) -> Capabilities:
@@ -218,7 +235,7 @@ class XGBoost:
             chosen = {"rounds": rounds}
             if again:
                 booster, log = self._boost(training, rounds, watched)
-        return BoostedFit(
+        fit = BoostedFit(
             booster,
             names=training.names,
             intercept=training.intercept,
@@ -229,6 +246,18 @@ class XGBoost:
             chosen=chosen,
             curves=curves_of(log) if watched else None,
         )
+        if training.kind != "survival":
+            return fit
+        return replace(fit, of_times=self._of_times(training, fit))
+
+    def _of_times(
+        self, training: TrainingSet, fit: BoostedFit
+    ) -> ProportionalHazards | AcceleratedTimes:
+        if self.parameters.get("objective") != AFT:
+            return ProportionalHazards.of(training, fit.scores(training.X, margin=True))
+        distribution = self._given("aft_loss_distribution", "normal")
+        scale = float(self._given("aft_loss_distribution_scale", 1.0))
+        return AcceleratedTimes(training.horizons, distribution, scale)
 
     def _boost(
         self,
@@ -274,6 +303,10 @@ class XGBoost:
         given = {name: self.parameters.get(name) for name in OF_MATRICES}
         keywords = {name: value for name, value in given.items() if value is not None}
         keywords |= {"label": training.y, "weight": training.weights}
+        if self.parameters.get("objective") == AFT:
+            times, event = times_of(training.y), events_of(training.y)
+            keywords |= {"label": None, "label_lower_bound": times}
+            keywords["label_upper_bound"] = np.where(event, times, np.inf)
         keywords["nthread"] = self._threads
         data = training.without_intercept
         if not self._by_quantiles:
@@ -310,6 +343,8 @@ class XGBoost:
             native["num_class"] = training.n_classes
         elif training.kind == "binary":
             native.setdefault("objective", "binary:logistic")
+        elif training.kind == "survival":
+            native.setdefault("objective", OF_TIMES[0])
         return native
 
     def _given(self, name: str, usual: Any) -> Any:

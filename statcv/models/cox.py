@@ -24,7 +24,7 @@ from statcv.models.base import (
     without_column,
 )
 from statcv.models.batched.blocks import Numbers
-from statcv.models.batched.cox import fit_cox_folds
+from statcv.models.batched.cox import CoxFits, fit_cox_folds
 from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.own_matrices import predicted_by
@@ -33,6 +33,7 @@ from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.batched.risk_sets import RiskSets, Tied
 from statcv.models.likelihood import Hazards, LinearFits
 from statcv.models.spread import fold_variances
+from statcv.models.times import ProportionalHazards
 from statcv.tables import Constructed
 
 TIES = ("efron", "breslow")
@@ -58,6 +59,9 @@ class Cox(Constructed):
     standardize : bool, default False
         Whether the penalty acts on columns divided by their standard deviation in the
         training set of each fit. Coefficients are those of the columns as they are.
+    firth : bool, default False
+        Whether to use Firth's penalty, half the log determinant of the information, by
+        which coefficients are finite under monotone likelihood, as R's ``coxphf``.
 
     Examples
     --------
@@ -75,12 +79,14 @@ class Cox(Constructed):
     References
     ----------
     Cox (1972), Journal of the Royal Statistical Society B 34:187; Efron (1977), Journal
-    of the American Statistical Association 72:557.
+    of the American Statistical Association 72:557; Heinze & Schemper (2001), Biometrics
+    57:114 (Firth's penalty).
     """
 
     C: float | None = None
     ties: str = "efron"
     standardize: bool = False
+    firth: bool = False
 
     def __post_init__(self) -> None:
         if self.C is not None and not (is_number(self.C) and self.C > 0):
@@ -88,15 +94,22 @@ class Cox(Constructed):
             raise ModelError(f"C must be a positive number or None, not {shown}.")
         if self.ties not in TIES:
             raise ModelError(f"ties must be 'efron' or 'breslow', not {self.ties!r}.")
-        if not isinstance(self.standardize, (bool, np.bool_)):
+        for name in ("standardize", "firth"):
+            given = getattr(self, name)
+            if not isinstance(given, (bool, np.bool_)):
+                raise ModelError(f"{name} must be True or False, not {given!r}.")
+        if self.firth and self.C is not None:
             raise ModelError(
-                f"standardize must be True or False, not {self.standardize!r}."
+                f"Cox(C={self.C!r}, firth=True) asks for two penalties: a ridge, and "
+                "Firth's, which has no strength to choose; give one of them."
             )
 
     @property
     def label(self) -> str:
         """How print and summary call it."""
         ties = ", Breslow's ties" if self.ties == "breslow" else ""
+        if self.firth:
+            return f"Cox regression, Firth's penalty{ties}"
         if not self.penalised:
             return f"Cox regression, unpenalised{ties}"
         columns = ", standardized columns" if self.standardize else ""
@@ -114,7 +127,7 @@ class Cox(Constructed):
             fits_together=True,
             own_matrices=True,
             needs_full_rank=not self.penalised,
-            likelihood=Hazards(efron=self.ties == "efron"),
+            likelihood=None if self.firth else Hazards(efron=self.ties == "efron"),
         )
 
     def check(self, kind: str) -> None:
@@ -125,38 +138,17 @@ class Cox(Constructed):
         """Fit the training set."""
         self.check(training.kind)
         fitted = self.fit_folds(training, Folds.leaving_out([[]]))
-        assert fitted is not None and fitted.linear is not None
-        beta = without_column(fitted.linear.coefficients, training.intercept)[
-            0
-        ].tolist()
-        return PlainFit(
-            partial(_predicted_alone, fitted.linear),
-            dict(zip(fitted.names, beta, strict=True)),
-            bool(fitted.converged[0]),
-            bool(fitted.separated[0]),
-            linear=fitted.linear,
-        )
+        assert fitted is not None
+        return alone(fitted, training.intercept)
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
-        learnt, place = folds.matrices, records.intercept
-        if learnt is not None and not isinstance(learnt, Learnt):
+        if folds.matrices is not None and not isinstance(folds.matrices, Learnt):
             return None
         refuse_missing(records, "Cox regression")
         ridge = self._ridges(records, folds)
-        made = fit_cox_folds(records, folds, ridge, self.ties == "efron")
-        if learnt is not None:
-            fitted = predicted_by(np.asarray, ridge, records, made.fits, learnt)
-        else:
-            fitted = by_linear_predictor(made.fits, records, folds, np.asarray, ridge)
-        assert fitted.linear is not None
-        linear = replace(fitted.linear, constant=made.constant, baseline=made.baseline)
-        coefficients = np.asarray(fitted.coefficients)
-        return replace(
-            with_risks(fitted, linear),
-            coefficients=without_column(coefficients, place),
-            names=tuple(name for j, name in enumerate(fitted.names) if j != place),
-        )
+        made = fit_cox_folds(records, folds, ridge, self.ties == "efron", self.firth)
+        return fitted_hazards(made, records, folds, ridge)
 
     def ridge(self, training: TrainingSet) -> Matrix:
         """Return the strength of the penalty on each column, shape (p,)."""
@@ -173,34 +165,6 @@ class Cox(Constructed):
         if records.intercept is not None:
             made[:, records.intercept] = np.inf
         return made
-
-
-def with_risks(fitted: FittedFolds, linear: LinearFits) -> FittedFolds:
-    """Return fits that predict linear predictors and risks in place of products."""
-    assert fitted.at is not None and fitted.everywhere is not None
-    at, everywhere = fitted.at, fitted.everywhere
-    every = np.arange(len(linear))
-    return replace(
-        fitted,
-        linear=linear,
-        predict=lambda rows, fits: _predicted(linear, fitted.predict(rows, fits), fits),
-        at=lambda X, fits: _predicted(linear, at(X, fits), fits),
-        everywhere=lambda: _predicted(linear, everywhere().T, every).swapaxes(0, 1),
-    )
-
-
-def _predicted(linear: LinearFits, products: Matrix, fits: Numbers) -> Matrix:
-    """Return linear predictors and risks, (…, 1 + horizons), by products (…,)."""
-    assert linear.constant is not None and linear.baseline is not None
-    eta = (products + linear.constant[fits])[..., None]
-    with np.errstate(over="ignore"):
-        risks = -np.expm1(-np.exp(eta + linear.baseline[fits]))
-    return np.concatenate([eta, risks], axis=-1)
-
-
-def _predicted_alone(linear: LinearFits, X: Matrix) -> Matrix:
-    alone = np.zeros(len(X), dtype=np.intp)
-    return _predicted(linear, X @ linear.coefficients[0], alone)
 
 
 def partial_likelihood(
@@ -241,3 +205,71 @@ def baseline_beside(
     problem = partial_likelihood(eta[:, None], y, efron, weights)
     linear = problem.linear(np.ones((1, 1)))
     return np.asarray(np.exp(-np.exp(problem.log_baseline(linear, horizons)[0])))
+
+
+def fitted_hazards(
+    made: CoxFits, records: TrainingSet, folds: Folds, ridge: Matrix
+) -> FittedFolds:
+    """Return what predicts by coefficients and baseline hazards, (fits, p) ridges."""
+    learnt, place = folds.matrices, records.intercept
+    if isinstance(learnt, Learnt):
+        fitted = predicted_by(np.asarray, ridge, records, made.fits, learnt)
+    else:
+        fitted = by_linear_predictor(made.fits, records, folds, np.asarray, ridge)
+    assert fitted.linear is not None
+    linear = replace(fitted.linear, constant=made.constant, baseline=made.baseline)
+    coefficients = np.asarray(fitted.coefficients)
+    return replace(
+        with_risks(fitted, linear),
+        coefficients=without_column(coefficients, place),
+        names=tuple(name for j, name in enumerate(fitted.names) if j != place),
+    )
+
+
+def alone(fitted: FittedFolds, intercept: int | None) -> PlainFit:
+    """Return the only fit of a plan."""
+    assert fitted.linear is not None
+    beta = without_column(fitted.linear.coefficients, intercept)[0].tolist()
+    return PlainFit(
+        partial(_predicted_alone, fitted.linear),
+        dict(zip(fitted.names, beta, strict=True)),
+        bool(fitted.converged[0]),
+        bool(fitted.separated[0]),
+        linear=fitted.linear,
+    )
+
+
+def log_partial_likelihood(y: Matrix, eta: Matrix, efron: bool) -> float:
+    """Return that of linear predictors, as R's ``logLik`` of a ``coxph``.
+
+    >>> log_partial_likelihood(np.array([1.0, 2, -3]), np.zeros(3), True)  # -log(3 * 2)
+    -1.791759469228055
+    """
+    problem, one = partial_likelihood(eta[:, None], y, efron), np.ones((1, 1))
+    return -float(problem.loss(problem.linear(one), one)[0])
+
+
+def with_risks(fitted: FittedFolds, linear: LinearFits) -> FittedFolds:
+    """Return fits that predict linear predictors and risks in place of products."""
+    assert fitted.at is not None and fitted.everywhere is not None
+    at, everywhere = fitted.at, fitted.everywhere
+    every = np.arange(len(linear))
+    return replace(
+        fitted,
+        linear=linear,
+        predict=lambda rows, fits: _predicted(linear, fitted.predict(rows, fits), fits),
+        at=lambda X, fits: _predicted(linear, at(X, fits), fits),
+        everywhere=lambda: _predicted(linear, everywhere().T, every).swapaxes(0, 1),
+    )
+
+
+def _predicted(linear: LinearFits, products: Matrix, fits: Numbers) -> Matrix:
+    """Return linear predictors and risks, (…, 1 + horizons), by products (…,)."""
+    assert linear.constant is not None and linear.baseline is not None
+    hazards = ProportionalHazards(linear.baseline[fits])
+    return hazards(products + linear.constant[fits])
+
+
+def _predicted_alone(linear: LinearFits, X: Matrix) -> Matrix:
+    alone = np.zeros(len(X), dtype=np.intp)
+    return _predicted(linear, X @ linear.coefficients[0], alone)

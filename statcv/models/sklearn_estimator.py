@@ -1,4 +1,4 @@
-"""Any scikit-learn classifier, regressor or pipeline."""
+"""Any scikit-learn or scikit-survival estimator or pipeline."""
 
 from __future__ import annotations
 
@@ -31,6 +31,14 @@ from statcv.models.sklearn_traits import (
     weight_name_of,
 )
 from statcv.models.thread_warnings import passed_on
+from statcv.models.times import (
+    ProportionalHazards,
+    event_times,
+    fits_hazards,
+    fits_times,
+    log_hazards,
+    predicted_times,
+)
 from statcv.tables import Printed
 from statcv.words import plural
 
@@ -43,6 +51,11 @@ class Sklearn:
     from the seed of the fold. A classifier predicts probabilities, or its decision
     function if it has no probabilities. A ``ConvergenceWarning`` counts the fold as not
     converged.
+
+    An estimator of scikit-survival, or with its ``predict_survival_function``, receives
+    times to an event as an array of (event, time). Its risk by a horizon is 1 minus
+    that function. ``XGBRegressor(objective="survival:cox")`` is fitted too, with
+    Breslow's baseline hazard.
 
     Parameters
     ----------
@@ -116,7 +129,9 @@ class Sklearn:
         """Raise ModelError if the estimator does not fit the outcome."""
         from sklearn.base import is_regressor
 
-        if self._classifies:
+        if fits_times(self.estimator) or fits_hazards(self.estimator):
+            refuse_kind(self._name, kind, ("survival",))
+        elif self._classifies:
             refuse_kind(self._name, kind, ("binary", "multiclass"))
         elif is_regressor(self.estimator):
             refuse_kind(self._name, kind, ("continuous", "binary"))
@@ -147,15 +162,19 @@ class Sklearn:
             keywords[weight_name_of(estimator)] = training.weights
         fit = functools.partial(estimator.fit, **keywords)
         with config_context(skip_parameter_validation=self._was_fitted):
-            converged = converges(fit, X, training.y)
+            converged = converges(fit, X, self._outcome(training))
         self._was_fitted = True
         return SklearnFit(estimator, training, self._classifies, converged)
+
+    def _outcome(self, training: TrainingSet) -> Any:
+        of_times = training.kind == "survival" and fits_times(self.estimator)
+        return event_times(training.y) if of_times else training.y
 
     @cached_property
     def _classifies(self) -> bool:
         from sklearn.base import is_classifier
 
-        return bool(is_classifier(self.estimator))
+        return bool(is_classifier(self.estimator)) and not fits_times(self.estimator)
 
     def _copied(self, seed: int) -> Any:
         """Return a copy that is not fitted and whose random states are set."""
@@ -240,8 +259,12 @@ class SklearnFit(Printed):
         ]
         if coef.size != len(names) or (coef.ndim == 2 and coef.shape[0] != 1):
             return None
-        intercept = np.ravel(getattr(self.estimator, "intercept_", 0.0))
         values = dict(zip(names, coef.ravel().tolist(), strict=True))
+        if self.training.kind == "survival" and not hasattr(
+            self.estimator, "intercept_"
+        ):
+            return values
+        intercept = np.ravel(getattr(self.estimator, "intercept_", 0.0))
         return {"Intercept": float(intercept[0]), **values}
 
     @property
@@ -259,8 +282,12 @@ class SklearnFit(Printed):
         return hasattr(self.estimator, "predict_proba")
 
     def predict(self, X: Matrix) -> Matrix:
-        """Return probabilities, decision values or means."""
+        """Return probabilities, decision values, means, or scores and risks."""
         X = without_column(X, self.training.intercept)
+        if self.training.kind == "survival":
+            if fits_hazards(self.estimator):
+                return self._hazards(log_hazards(self.estimator, X))
+            return predicted_times(self.estimator, X, self.training.horizons)
         if not self.classifies:
             return np.asarray(self._asked("predict", X), dtype=float).reshape(len(X))
         if self._has_probabilities:
@@ -277,6 +304,12 @@ class SklearnFit(Printed):
             return np.asarray(self._asked("decision_function", X)).reshape(len(X))
         # bare classes, as scores that are positive where they speak for class 1
         return np.asarray(self._asked("predict", X), dtype=float).reshape(len(X)) - 0.5
+
+    @cached_property
+    def _hazards(self) -> ProportionalHazards:
+        training = self.training
+        eta = log_hazards(self.estimator, training.without_intercept)
+        return ProportionalHazards.of(training, eta)
 
     def _asked(self, method: str, X: Matrix) -> Any:
         return passed_on(getattr(self.estimator, method), X)

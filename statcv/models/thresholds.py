@@ -102,7 +102,7 @@ def with_threshold(
     if threshold is None:
         return model, None
     number = kind == "survival" and not isinstance(threshold, str)
-    if not (kind == "binary" or number):  # of a risk at a horizon, net benefit has one
+    if not (kind == "binary" or number):  # the net benefit at a horizon has a threshold
         raise ModelError(f"threshold= needs an outcome of two classes, not {kind}.")
     if isinstance(threshold, str):
         find_rule(threshold)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
+ROUNDING = 1e-12  # above one half, at which a curve has reached its median
 
 
 def signed_times(time: NDArray[Any], event: NDArray[Any]) -> Floats:
@@ -135,3 +136,22 @@ def kaplan_meier(
     """
     w = np.ones((1, len(y))) if weights is None else weights
     return RiskSets.of(y).curves(w, censoring)
+
+
+def median_follow_up(y: Floats) -> float:
+    """Return the median time to censoring, by the reverse Kaplan-Meier estimate.
+
+    It is NaN if more than half of the records are estimated not to be censored.
+
+    References
+    ----------
+    Schemper & Smith (1996), Controlled Clinical Trials 17:343.
+
+    Examples
+    --------
+    >>> median_follow_up(np.array([2.0, -3, 4, -5, -6]))
+    5.0
+    """
+    curve = kaplan_meier(-y)
+    below = np.flatnonzero(curve.values[0, 1:] <= 0.5 + ROUNDING)
+    return float(curve.times[below[0]]) if len(below) else float("nan")

@@ -20,6 +20,7 @@ from statcv.plots.risk import plot_risk
 from statcv.plots.selection import plot_selection
 from statcv.plots.stability import plot_stability
 from statcv.plots.stratifiers import plot_stratifier_bias
+from statcv.plots.survival import plot_survival
 
 __all__ = [
     "plot_bias",
@@ -43,6 +44,7 @@ __all__ = [
     "plot_selection",
     "plot_stability",
     "plot_stratifier_bias",
+    "plot_survival",
     "style",
 ]
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.arguments import described, is_list, one_of
-from statcv.errors import ArgumentTypeError, OutcomeError
+from statcv.arguments import described, is_list, is_number, one_of
+from statcv.errors import ArgumentError, ArgumentTypeError, OutcomeError
 from statcv.folds import FoldPlan
 from statcv.inference import Readable, Scores
 from statcv.metrics import CurveBand
@@ -179,12 +179,44 @@ def draw_diagonal(ax: Axes, ends: Sequence[float] = (0, 1)) -> None:
 
 def require_binary(result: Readable, picture: str) -> None:
     """Check that the outcome of a result has two classes."""
-    kind = result.design.outcome.kind
+    kind = result.design.outcome.kind.replace("survival", "a time to an event")
     if kind != "binary":
         raise OutcomeError(
             f"{picture} needs an outcome of two classes, but "
             f"{result.design.outcome.name!r} is {kind}."
         )
+
+
+def horizon_of(result: Readable, picture: str, at: float | None) -> float | None:
+    """Return the horizon of a plot; None if the outcome is not a time to an event.
+
+    Raises
+    ------
+    ArgumentError
+        If the result has several horizons, and ``at`` is not one of them.
+    OutcomeError
+        If the result has none.
+    """
+    outcome = result.design.outcome
+    known = " or ".join(f"at={time:g}" for time in outcome.horizons)
+    if outcome.kind != "survival":
+        if at is not None:
+            raise ArgumentError(
+                f"at={at!r} is for times to an event, and {outcome.name!r} is "
+                f"{outcome.kind}."
+            )
+        return None
+    if not known:
+        raise OutcomeError(
+            f"{picture} of times to an event needs the risk by some time: give cv() "
+            "horizon=."
+        )
+    if at is None and len(outcome.horizons) > 1:
+        raise ArgumentError(f"{picture} is for one horizon: give {known}.")
+    chosen = outcome.horizons[0] if at is None else at
+    if not (is_number(chosen) and float(chosen) in outcome.horizons):
+        raise ArgumentError(f"at={at!r} is not a horizon of the result: give {known}.")
+    return float(chosen)
 
 
 def short_scheme(plan: FoldPlan) -> str:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import check_types, described
-from statcv.errors import ArgumentTypeError
-from statcv.inference import Readable, make_estimate
+from statcv.errors import ArgumentError, ArgumentTypeError
+from statcv.inference import Readable, make_estimate, metric_of
 from statcv.metrics import METRICS, calibration, calibration_curve, calibration_groups
 from statcv.metrics.probabilities.recalibration import (
     logit_of,
@@ -18,6 +18,7 @@ from statcv.metrics.probabilities.recalibration import (
 )
 from statcv.plots.base import (
     COLOURS,
+    draw_band,
     draw_curve,
     draw_diagonal,
     draw_legend,
@@ -51,8 +52,9 @@ def plot_calibration(
     by: Any = None,
     level: float = 0.95,
     groups: int | None = None,
-    smooth: Literal["spline", "loess"] = "spline",
+    smooth: Literal["spline", "loess"] | None = None,
     recalibrated: bool = False,
+    at: float | None = None,
 ) -> Axes:
     """Draw the observed share of positives against the predicted probability.
 
@@ -65,6 +67,11 @@ def plot_calibration(
     predictions of a record are averaged, which makes them less extreme than those of
     one fit.
 
+    For times to an event, the curve is the local regression from which ICI is computed,
+    with the inverse probability of censoring as weights and a bootstrap band, and the
+    points are Kaplan-Meier risks with intervals by Rothman (1978), which are Wilson's
+    without censoring.
+
     Of several results only the curves and their bands are drawn, with slope, intercept
     and observed over expected in the legend. All intervals take the fits as given.
 
@@ -74,19 +81,25 @@ def plot_calibration(
         As in :func:`plot_roc`, with predictions that are probabilities.
     groups : int, optional
         Number of groups; by default 10, or 5 with fewer than 100 records.
-    smooth : {"spline", "loess"}
-        Smoothing method of the curve; see :func:`statcv.metrics.calibration_curve`.
+    smooth : {"spline", "loess"}, optional
+        Smoothing method of the curve; see :func:`statcv.metrics.calibration_curve`. By
+        default a spline; for times to an event the local regression alone.
     recalibrated : bool, default False
         Whether to add a dashed curve of the probabilities after logistic recalibration,
         with intercept and slope estimated on these same records. What it leaves off the
-        diagonal is a shape that the two coefficients cannot correct.
+        diagonal is a shape that the two coefficients cannot correct. It is available
+        for two classes.
+    at : float, optional
+        As in :func:`plot_roc`.
 
     Raises
     ------
     OutcomeError
-        If the outcome does not have two classes.
+        If the outcome does not have two classes, or is a time without a horizon.
     MetricError
         If the predictions are not probabilities.
+    ArgumentError
+        If ``at`` is not a horizon, or an argument is not available for times.
 
     Examples
     --------
@@ -100,10 +113,15 @@ def plot_calibration(
     """
     check_types(plot_calibration, locals())
     named = named_results(results, "plot_calibration", by=by)
+    known: dict[str, Any] = {"probabilities": True, "timed": True, "at": at}
     read = {
-        name: records_of(result, "a calibration curve", probabilities=True)
+        name: records_of(result, "a calibration curve", **known)
         for name, result in named.items()
     }
+    timed = any(one.risks for one in read.values())
+    if timed and (recalibrated or smooth == "spline"):
+        given = "recalibrated=True" if recalibrated else "smooth='spline'"
+        raise ArgumentError(f"{given} is for two classes; omit it for times.")
     ax = new_axes(ax)
     draw_diagonal(ax)
     first, *others = named.values()
@@ -113,23 +131,30 @@ def plot_calibration(
         short = ", ".join(one.partition(" (")[0] for one in told[:3])
         label = f"{name}: {short}" if others else ""
         colour = COLOURS[number % len(COLOURS)] if others else COLOURS[2]
-        why = _draw_curve(ax, records, level, smooth, colour, label)
+        kind = smooth or "spline"
+        why = _draw_curve(ax, records, level, kind, colour, label)
         if why and others:
             ax.plot([], [], " ", label=f"{name}: {why}", gid=REASON)
         if recalibrated:
-            _draw_recalibrated(ax, records, smooth, colour)
+            _draw_recalibrated(ax, records, kind, colour)
         lines = [*told, *[why] * (bool(why) and why not in told)]
     if not others:
         _draw_groups(ax, records, level, groups)
         _draw_histograms(ax, records, first)
         _write(ax, lines)
-    outcome = first.design.outcome
+    outcome, by_time, risks = first.design.outcome, "", records.risks
+    share, predicted = "share with {0.name} = {0.levels[1]}", "predicted probability"
+    if risks is not None:
+        by_time = f" at {risks.horizon:g}"
+        share, predicted = (
+            f"{one} risk by {risks.horizon:g}" for one in ("observed", "predicted")
+        )
     others_only = all(one.scores.external for one in named.values())
     ax.set(
         xlim=(-0.02, 1.02),
-        xlabel="held-out " * (not others_only) + "predicted probability",
-        ylabel=f"share with {outcome.name} = {outcome.levels[1]}",
-        title=titled("Calibration", *(one.how for one in read.values())),
+        xlabel="held-out " * (not others_only) + predicted,
+        ylabel=share.format(outcome),
+        title=titled(f"Calibration{by_time}", *(one.how for one in read.values())),
     )
     ax.set_yticks(np.linspace(0, 1, 6))
     draw_legend(ax)
@@ -227,6 +252,13 @@ def _draw_curve(
     label: str,
 ) -> str:
     """Draw the smooth curve and its band, or return why there is no curve."""
+    if records.risks is not None:
+        found = records.risks.calibration(level)
+        if np.isnan(found.estimate).all():
+            return "no smooth curve: too few records with a known status"
+        draw_curve(ax, found.at, found.estimate, label or "local regression", colour)
+        draw_band(ax, found, colour)
+        return ""
     curve = calibration_curve(
         records.y,
         records.predicted,
@@ -245,14 +277,22 @@ def _draw_curve(
 def _draw_groups(
     ax: Axes, records: DrawnRecords, level: float, groups: int | None
 ) -> None:
-    """Draw the shares of groups, with Wilson's intervals."""
+    """Draw the shares of groups, with Wilson's intervals, or Kaplan-Meier risks."""
     wanted = groups or (5 if len(records.y) < FEW else 10)
-    found = calibration_groups(records.y, records.predicted, groups=wanted, level=level)
+    if records.risks is not None:
+        found = records.risks.groups(wanted, level)
+    else:
+        given = records.y, records.predicted
+        found = calibration_groups(*given, groups=wanted, level=level)
     if not len(found.count):
         return
     below, above = found.observed - found.lower, found.upper - found.observed
     low, high = int(found.count.min()), int(found.count.max())
     each = f"{low}" if low == high else f"{low} to {high}"
+    if records.risks is not None:
+        each += ", Kaplan–Meier"
+        if lost := int(np.isnan(found.observed).sum()):
+            each += f"; {lost} not followed to {records.risks.horizon:g}"
     ax.errorbar(
         found.predicted,
         found.observed,
@@ -269,12 +309,19 @@ def _draw_histograms(ax: Axes, records: DrawnRecords, result: Readable) -> None:
     """Draw the predictions of each class below the curve, as shares of the class."""
     edges = np.linspace(0, 1, BARS + 1)
     ax.axhline(LINE, color=ink(), linewidth=0.5)
+    outcome, risks = result.design.outcome, records.risks
+    if risks is not None:
+        by_time = f"by {risks.horizon:g}"
+        names, own = [f"no event {by_time}", f"event {by_time}"], risks.known.own[0]
+        weights = [own * risks.known.control, own * risks.known.case]
+    else:
+        names = [f"{outcome.name} = {level}" for level in outcome.levels]
+        weights = [(records.y == code).astype(float) for code in (0, 1)]
     shares = [
-        np.histogram(own, edges)[0] / max(len(own), 1)
-        for own in (records.predicted[records.y == code] for code in (0, 1))
+        np.histogram(records.predicted, edges, weights=own)[0] / (own.sum() or 1.0)
+        for own in weights
     ]
     tallest = max(float(share.max()) for share in shares) or 1.0
-    outcome = result.design.outcome
     for code, side in ((1, 1), (0, -1)):
         ax.bar(
             edges[:-1],
@@ -283,7 +330,7 @@ def _draw_histograms(ax: Axes, records: DrawnRecords, result: Readable) -> None:
             LINE,
             align="edge",
             color=COLOURS[code],
-            label=f"{outcome.name} = {outcome.levels[code]}",
+            label=names[code],
         )
 
 
@@ -292,13 +339,15 @@ def _numbers(records: DrawnRecords, result: Readable, level: float) -> list[str]
 
     They are the result's estimates, as the table of metrics has them.
     """
-    lines, missing = [], False
+    lines, missing, risks = [], False, records.risks
+    by_time = f"@{risks.horizon:g}" if risks else ""
     for name, label in (
         ("calibration_slope", "slope"),
         ("calibration_intercept", "intercept"),
         ("oe_ratio", "observed / expected"),
     ):
-        one = make_estimate(result.scores, METRICS[name], "pooled", level)
+        metric = metric_of(result, f"{name}{by_time}") if risks else METRICS[name]
+        one = make_estimate(result.scores, metric, "pooled", level)
         value, ends = one.value, (one.lower, one.upper)
         said = f"{label} –" if np.isnan(value) else f"{label} {written(value, 2)}"
         if np.isnan([value, *ends]).any():
@@ -306,8 +355,10 @@ def _numbers(records: DrawnRecords, result: Readable, level: float) -> list[str]
         else:
             said = with_interval(said, *(written(end, 2) for end in ends))
         lines.append(said)
-    if missing:
+    if missing and risks is not None:
+        lines.append(risks.shortage)
+    elif missing:
         given = records.y, records.predicted
         found = calibration(*given, level=level, clusters=records.clusters)
         lines.append(found.reason)
-    return lines
+    return [line for line in lines if line]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from statcv.arguments import check_level, check_types, one_of
 from statcv.errors import ArgumentError
-from statcv.inference import Readable
+from statcv.inference import Readable, Scores
 from statcv.inference.estimates.pairs import ConcordantPairs
 from statcv.metrics import (
     CurveBand,
@@ -28,6 +29,7 @@ from statcv.plots.protocol import (
     averaged,
     how_averaged,
     named_results,
+    of_column,
     placed_pairs,
     records_of,
 )
@@ -91,7 +93,7 @@ def curve_label(result: Readable, metric: str, name: str, level: float) -> str:
 
 
 def draw_kind(
-    result: Readable,
+    scores: Scores,
     ax: Axes,
     points: Callable[[Floats, Floats], Line],
     shaded: CurveBand | None,
@@ -99,7 +101,6 @@ def draw_kind(
     **style: Any,
 ) -> None:
     """Draw the curve of the mean predictions with its band, or that of each repeat."""
-    scores = result.scores
     if shaded is not None:
         rows, predicted = averaged(scores, rank=True)
         line = points(scores.y[rows].astype(float), predicted)
@@ -127,6 +128,7 @@ def plot_roc(
     by: Any = None,
     band: Band = False,
     level: float = 0.95,
+    at: float | None = None,
 ) -> Axes:
     """Draw the ROC curve of the held-out predictions, of one or several results.
 
@@ -144,11 +146,16 @@ def plot_roc(
     ``"tournament_leave_pair_out"`` the score of a record is the share of all its pairs
     that it won (Montoya Perez et al. 2019).
 
+    For times to an event, sensitivity is that of the records with the event by a
+    horizon, and specificity that of those at risk after it, both with the inverse
+    probability of censoring as weights. Its band is from bootstrap samples, in which
+    censoring is estimated too.
+
     Parameters
     ----------
     *results : CVResult, mapping of str to CVResult, or Comparison
-        One result for a binary outcome, or several, which are named by their
-        differences; or a mapping of names to results.
+        One result for a binary outcome, or for times to an event, or several, which
+        are named by their differences; or a mapping of names to results.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on, to which further calls add curves; those of a new figure by
         default.
@@ -165,14 +172,16 @@ def plot_roc(
         fits as given.
     level : float, default 0.95
         Confidence level of the band and the interval.
+    at : float, optional
+        Horizon, for times to an event; needed if there are several.
 
     Raises
     ------
     OutcomeError
-        If the outcome does not have two classes.
+        If the outcome does not have two classes, or is a time without a horizon.
     ArgumentError
         If ``band`` is not one of these values, or is simultaneous and records come in
-        clusters or are compared in pairs.
+        clusters, are compared in pairs or are censored; or ``at`` is not a horizon.
 
     Examples
     --------
@@ -185,19 +194,28 @@ def plot_roc(
     check_types(plot_roc, locals())
     check_level(level)
     for name, result in named_results(results, "plot_roc", label, by).items():
-        ax = _add_roc(result, ax, name, band, level)
+        ax = _add_roc(result, ax, name, band, level, at)
     assert ax is not None  # there is at least one result
     return ax
 
 
 def _add_roc(
-    result: Readable, ax: Axes | None, name: str, band: Band, level: float
+    result: Readable,
+    ax: Axes | None,
+    name: str,
+    band: Band,
+    level: float,
+    at: float | None,
 ) -> Axes:
     """Add the ROC curve of a result."""
-    records = records_of(result, "a ROC curve", rank=True)
-    method, pairs = band_method(band), placed_pairs(result.scores)
+    records = records_of(result, "a ROC curve", rank=True, timed=True, at=at)
+    risks = records.risks
+    method = band_method(band)
+    pairs = None if risks else placed_pairs(result.scores)
     why = ""
-    if records.clusters is not None:
+    if risks is not None:
+        why = "is not known for censored times"
+    elif records.clusters is not None:
         why = "takes the records as independent, but some belong to one cluster"
     elif pairs is not None:
         why = "is not known for records that are compared in pairs"
@@ -206,7 +224,9 @@ def _add_roc(
     ax = new_axes(ax)
     if not base.has_curves(ax):
         base.draw_diagonal(ax)
-    legend, how = (curve_label(result, "auroc", name, level), how_drawn(result, method))
+    by_time = f" at {risks.horizon:g}" if risks else ""
+    metric = f"auroc@{risks.horizon:g}" if risks else "auroc"
+    legend, how = (curve_label(result, metric, name, level), how_drawn(result, method))
     drawn: dict[str, Any] = {"level": level, "clusters": records.clusters}
     drawn["seed"] = result.seed
     if pairs is not None:
@@ -214,13 +234,23 @@ def _add_roc(
         repeats = len(result.scores.by_repeat)
         how = "by repeat" if method is None else f"over {repeats} repeats"
         how = f"compared in pairs {how if repeats > 1 else ''}".strip()
+    elif risks is not None:
+        shaded = risks.roc_band(level) if method else None
+        outcome = result.design.outcome
+        scores = of_column(result.scores, 1 + outcome.horizons.index(risks.horizon))
+        every = replace(risks, censoring=outcome.y)
+
+        def points(y: Floats, x: Floats) -> Line:
+            return replace(every, y=y, predicted=x).roc()
+
+        draw_kind(scores, ax, points, shaded, legend)
     else:
         if method == "simultaneous":
             drawn |= {"clusters": None, "seed": None}
         given = records.y, records.predicted
         shaded = method and roc_band(*given, method=method, **drawn)
-        draw_kind(result, ax, _roc_points, shaded or None, legend)
-    title = curve_title(ax, "ROC", how)
+        draw_kind(result.scores, ax, _roc_points, shaded or None, legend)
+    title = curve_title(ax, f"ROC{by_time}", how)
     _finish(ax, title, "1 − specificity", "sensitivity", "lower right")
     ax.set(ylim=(-0.02, 1.02), aspect="equal")
     return ax
@@ -331,7 +361,7 @@ def _add_pr(
         shaded = pr_band(*given, level=level, clusters=clusters, seed=result.seed)
     legend = curve_label(result, AREAS[method], name, level)
     style = {"drawstyle": "steps-pre"} if by_steps else {}
-    draw_kind(result, ax, points, shaded, legend, **style)
+    draw_kind(result.scores, ax, points, shaded, legend, **style)
     title = curve_title(ax, "Precision and recall", how_drawn(result, shading))
     _finish(ax, title, "recall (sensitivity)", "precision", "lower left")
     return ax

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from statcv.arguments import check_level
 from statcv.errors import ArgumentError
 from statcv.inference import Readable
 from statcv.inference.paired.records import check_same_records
-from statcv.metrics import DecisionCurve, net_benefit
+from statcv.metrics import net_benefit
+from statcv.metrics.classification.decision import cuts_of
 from statcv.plots import base, protocol
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ def plot_decision(
     by: Any = None,
     thresholds: ArrayLike | None = None,
     level: float = 0.95,
+    at: float | None = None,
 ) -> Axes:
     """Draw the net benefit of treatment by the predictions: a decision curve.
 
@@ -41,9 +44,10 @@ def plot_decision(
 
     Parameters
     ----------
-    *results, ax, by, level
+    *results, ax, by, level, at
         As in :func:`plot_roc`, with predictions that are probabilities. Several results
-        must be for the same records.
+        must be for the same records. For times to an event, the net benefit of treating
+        all is that of Kaplan and Meier's risk.
     thresholds : array_like, optional
         Thresholds, at least 0 and below 1. By default they end at 0.99, or where fewer
         than 10 records (or a twentieth of few) are treated: beyond, a single false
@@ -53,13 +57,13 @@ def plot_decision(
     Raises
     ------
     OutcomeError
-        If the outcome does not have two classes.
+        If the outcome does not have two classes, or is a time without a horizon.
     MetricError
         If the predictions are not probabilities, or a threshold is out of range.
     ComparisonError
         If several results are not for the same records.
     ArgumentError, ArgumentTypeError
-        If no result is given, or an argument is not a result.
+        If no result is given, an argument is not a result, or ``at`` is not a horizon.
 
     References
     ----------
@@ -74,14 +78,16 @@ def plot_decision(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['model', '95% band, pointwise', 'treat all', 'treat none']
     """
+    check_level(level)
     named = protocol.named_results(results, "plot_decision", by=by)
     given = None if thresholds is None else np.sort(np.atleast_1d(thresholds))
     if given is not None and not len(given):
         raise ArgumentError(
             "thresholds is empty; give probabilities of at least 0 and below 1."
         )
+    known: dict[str, Any] = {"probabilities": True, "timed": True, "at": at}
     read = {
-        name: protocol.records_of(result, "a decision curve", probabilities=True)
+        name: protocol.records_of(result, "a decision curve", **known)
         for name, result in named.items()
     }
     groups = any(isinstance(one, protocol.OfGroup) for one in named.values())
@@ -91,8 +97,7 @@ def plot_decision(
     ax = base.new_axes(ax)
     top, all_treated = 0.0, []
     for name, records in read.items():
-        read_off = (records.y, records.predicted, where)
-        curve = net_benefit(*read_off, clusters=records.clusters, level=level)
+        curve = _curve(records, where, level)
         mark, label = "s" if len(where) == 1 else "", name or "model"
         colour = base.draw_curve(ax, where, curve.net_benefit, label, marker=mark)
         if not np.isnan(curve.lower).all():
@@ -110,7 +115,9 @@ def plot_decision(
     top = top or 1.0
     ax.set(xlabel="threshold probability", ylabel="net benefit")
     ax.set_ylim(-DEEPEST * top, 1.08 * top)
-    ax.set_title(base.titled("Decision curve", *(one.how for one in read.values())))
+    by_time = f" at {records.risks.horizon:g}" if records.risks else ""
+    hows = (one.how for one in read.values())
+    ax.set_title(base.titled(f"Decision curve{by_time}", *hows))
     base.draw_legend(ax)
     return ax
 
@@ -126,7 +133,29 @@ def _usual_thresholds(read: Iterable[protocol.DrawnRecords]) -> NDArray[np.float
     return np.asarray(THRESHOLDS[: np.searchsorted(THRESHOLDS, last, "right")])
 
 
-def _height(curve: DecisionCurve) -> float:
+class _Curve(NamedTuple):
+    """The net benefit by threshold, its limits, and that of treating all."""
+
+    net_benefit: base.Floats
+    lower: base.Floats
+    upper: base.Floats
+    treat_all: base.Floats
+
+
+def _curve(
+    records: protocol.DrawnRecords, where: base.Floats, level: float | None
+) -> _Curve:
+    """Return the decision curve of records."""
+    if records.risks is not None:
+        cuts = np.atleast_1d(cuts_of(where))
+        band, everyone = records.risks.net_benefit(cuts, level), records.risks.treat_all
+        return _Curve(band.estimate, band.lower, band.upper, everyone(cuts))
+    read_off = (records.y, records.predicted, where)
+    of_classes = net_benefit(*read_off, clusters=records.clusters, level=level or 0.95)
+    return _Curve(*(getattr(of_classes, name) for name in _Curve._fields))
+
+
+def _height(curve: _Curve) -> float:
     """Return the height to show: that of the band, unless it is far too large."""
     drawn = max(float(curve.net_benefit.max()), float(curve.treat_all.max()), 0.0)
     return float(np.clip(np.nanmax([*curve.upper, 0.0]), drawn, 1.6 * drawn))
@@ -146,7 +175,7 @@ def _mark_threshold(
     cut = float(cuts[0])
     if not where.min() <= cut <= where.max():
         return
-    worth = net_benefit(records.y, records.predicted, cut).net_benefit
+    worth = _curve(records, np.array([cut]), None).net_benefit
     label = f"threshold {cut:g}"
     known = {line.get_label() for line in ax.lines}
     (dot,) = ax.plot([cut], worth, "o", color=colour, markersize=6)

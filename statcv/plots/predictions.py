@@ -35,7 +35,7 @@ def plot_predicted(*results: Drawn, ax: Axes | None = None) -> Axes:
     Raises
     ------
     OutcomeError
-        If the outcome has more than two classes.
+        If the outcome has more than two classes, or is a time to an event.
     ArgumentError
         If several results are given.
 
@@ -50,9 +50,11 @@ def plot_predicted(*results: Drawn, ax: Axes | None = None) -> Axes:
     instead = "plot_forest(a, b) shows the estimates of several results"
     result = one_result(results, "plot_predicted", instead)
     outcome = result.design.outcome
-    if outcome.kind == "multiclass":
+    if outcome.kind in ("multiclass", "survival"):
+        other = "; plot_survival() is for times to an event"
         raise OutcomeError(
-            "plot_predicted() needs an outcome of two classes, or a continuous outcome."
+            "plot_predicted() needs an outcome of two classes, or a continuous outcome"
+            f"{other * (outcome.kind == 'survival')}."
         )
     ax = base.new_axes(ax)
     predicted, observed = _read(result)

@@ -31,7 +31,8 @@ from statcv.inference.estimates.groups import groups_of
 from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
 from statcv.inference.paired.contrasts import Contrasts
 from statcv.inference.paired.records import is_result, name_results
-from statcv.plots.base import EXTERNAL, require_binary
+from statcv.metrics.survival.curves import RisksBy
+from statcv.plots.base import EXTERNAL, horizon_of, require_binary
 from statcv.words import joined, plural
 
 
@@ -242,26 +243,35 @@ class DrawnRecords:
     row : numpy.ndarray of int, shape (n,)
         Positions of the records in the data.
     y : numpy.ndarray, shape (n,)
-        Coded outcome.
+        Coded outcome, or signed times.
     predicted : numpy.ndarray, shape (n,)
         Predictions, averaged over all splits that hold the record out.
     clusters : numpy.ndarray of int, shape (n,), or None
         Cluster of each record, if there are clusters.
     how : str
         Description of how the predictions were combined.
+    risks : RisksBy or None
+        The risks of an event by a horizon, if the outcome is a time to an event.
     """
 
     row: NDArray[np.intp]
-    y: NDArray[np.int64]
+    y: NDArray[Any]
     predicted: Floats
     clusters: NDArray[np.intp] | None
     how: str
+    risks: RisksBy | None = None
 
 
 def records_of(
-    result: Readable, picture: str, *, rank: bool = False, probabilities: bool = False
+    result: Readable,
+    picture: str,
+    *,
+    rank: bool = False,
+    probabilities: bool = False,
+    timed: bool = False,
+    at: float | None = None,
 ) -> DrawnRecords:
-    """Return the records of a result with two classes.
+    """Return the records of a result with two classes, or with times to an event.
 
     Parameters
     ----------
@@ -274,14 +284,21 @@ def records_of(
         then the share of pairs that it won.
     probabilities : bool
         Whether the plot needs probabilities.
+    timed : bool
+        Whether times to an event can be drawn.
+    at : float, optional
+        Their horizon.
 
     Raises
     ------
     OutcomeError
-        If the outcome does not have two classes.
+        If the outcome does not have two classes, or there is no horizon.
     MetricError
         If probabilities are needed, and the predictions are not probabilities.
     """
+    horizon = horizon_of(result, picture, at) if timed else None
+    if horizon is not None:
+        return timed_records(result, horizon)
     require_binary(result, picture)
     scores = result.scores
     if probabilities and not scores.probabilities:
@@ -295,6 +312,32 @@ def records_of(
     clusters = None if scores.clusters is None else scores.clusters[row]
     y = np.asarray(scores.y[row], dtype=np.int64)
     return DrawnRecords(row, y, predicted, clusters, how_averaged(scores))
+
+
+def timed_records(result: Readable, horizon: float | None = None) -> DrawnRecords:
+    """Return records with times to an event, and their risks by a horizon.
+
+    Without one, the predictions are the linear predictors.
+    """
+    outcome, column = result.design.outcome, 0
+    if horizon is not None:
+        column = 1 + outcome.horizons.index(horizon)
+    scores = of_column(result.scores, column)
+    row, predicted = scores.mean_prediction()
+    if missing := int(np.isnan(predicted).sum()):
+        raise MetricError(
+            f"{missing} of {len(row)} predictions are NaN; a curve needs all of them."
+        )
+    clusters = None if scores.clusters is None else scores.clusters[row]
+    y = scores.y[row]
+    every = None if len(row) == len(outcome.y) else outcome.y
+    risks = RisksBy(y, predicted, horizon or 0.0, every, clusters, result.seed)
+    return DrawnRecords(row, y, predicted, clusters, how_averaged(scores), risks)
+
+
+def of_column(scores: Scores, column: int) -> Scores:
+    """Return one of the predictions of each record: 0 is the linear predictor."""
+    return scores.predicting(scores.predicted[:, column])
 
 
 def placed_pairs(scores: Scores) -> ConcordantPairs | None:

@@ -20,6 +20,7 @@ from statcv.plots.fit import fitting, say
 from statcv.plots.forest import plot_forest
 from statcv.plots.protocol import ComparedResults, Drawn, named_results
 from statcv.plots.risk import plot_risk
+from statcv.plots.survival import draw_areas, plot_survival
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,13 +51,17 @@ def plot_referee(
     each class against the others, the table of observed and predicted classes, and the
     probability of the observed class of each record.
 
+    For times to an event they are the ROC curve, calibration and the decision curve at
+    the last horizon, and survival by risk group. Without a horizon they are the AUC of
+    the linear predictor over time, survival by risk group and the estimates.
+
     The title of the figure describes the model and what was held out. Each record
     counts once. Its predictions are averaged over repeats, as the titles say.
 
     Parameters
     ----------
     *results : CVResult, mapping of str to CVResult, or Comparison
-        One result; or several results with two classes.
+        One result; or several results with two classes, or with horizons.
     by : str or array-like, optional
         Grouping of the records of one result with two classes, as in
         :func:`plot_roc`.
@@ -74,8 +79,8 @@ def plot_referee(
     Raises
     ------
     ArgumentError
-        If several results, or groups, do not have two classes, or the figure is
-        narrower than 2 inches.
+        If several results, or groups, have neither two classes nor horizons, or the
+        figure is narrower than 2 inches.
     ArgumentTypeError
         If Axes are given.
 
@@ -96,10 +101,14 @@ def plot_referee(
     named = named_results(results, "plot_referee", by=by)
     first = next(iter(named.values()))
     kinds = {result.design.outcome.kind for result in named.values()}
-    if kinds != {"binary"} and (len(named) > 1 or by is not None):
+    several = kinds in ({"binary"}, {"survival"}) and all(
+        one.design.outcome.horizons for one in named.values() if kinds == {"survival"}
+    )
+    if not several and (len(named) > 1 or by is not None):
         raise ArgumentError(
-            "the four plots of several results, or groups, are for two classes; "
-            "plot_forest(a, b) and plot_groups(a, by=) show the estimates of others."
+            "the four plots of several results, or groups, are for two classes, or "
+            "times to an event with a horizon; plot_forest(a, b) and "
+            "plot_groups(a, by=) show the estimates of others."
         )
     import matplotlib.pyplot as plt
 
@@ -152,15 +161,17 @@ def _of_two_classes(named: dict[str, Readable], level: float) -> list[Draw]:
     if len(named) > 1:
         risk = partial(plot_forest, named, level=level)
     if not all(one.scores.probabilities for one in named.values()):
-        return [roc, partial(plot_pr, named), _no_probabilities, risk]
+        why = "these need probabilities, and the predictions are scores"
+        return [roc, partial(plot_pr, named), partial(_say_why, why), risk]
     several: dict[str, Any] = {"level": level}
     decision = partial(plot_decision, named, **several)
     return [roc, partial(plot_calibration, named, **several), decision, risk]
 
 
-def _no_probabilities(ax: Axes) -> None:
+def _say_why(why: str, ax: Axes) -> None:
+    """Say why there is neither calibration nor a decision curve."""
     ax.set_title("Calibration and decision curve")
-    say(ax, "these need probabilities, and the predictions are scores")
+    say(ax, why)
 
 
 def _of_numbers(named: dict[str, Readable], level: float) -> list[Draw]:
@@ -182,10 +193,27 @@ def _of_several_classes(named: dict[str, Readable], level: float) -> list[Draw]:
     return [partial(draw, result) for draw in (*four, classes.draw_own_probability)]
 
 
+def _of_times(named: dict[str, Readable], level: float) -> list[Draw]:
+    first, *others = named.values()
+    survival: Draw = partial(plot_survival, first, level=level)
+    if not first.design.outcome.horizons:
+        areas: Draw = partial(draw_areas, first, level=level)
+        estimates: Draw = partial(plot_forest, named, level=level)
+        why = "these need the risk by some time: give cv() horizon="
+        return [areas, partial(_say_why, why), estimates, survival]
+    more: dict[str, Any] = {"level": level, "at": first.design.outcome.horizons[-1]}
+    roc = partial(plot_roc, named, band=not others, **more)
+    calibration: Draw = partial(plot_calibration, named, **more)
+    decision: Draw = partial(plot_decision, named, **more)
+    last = partial(plot_forest, named, level=level) if others else survival
+    return [roc, calibration, decision, last]
+
+
 PANELS: dict[str, Callable[[dict[str, Readable], float], list[Draw]]] = {
     "binary": _of_two_classes,
     "continuous": _of_numbers,
     "multiclass": _of_several_classes,
+    "survival": _of_times,
 }
 
 

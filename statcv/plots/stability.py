@@ -10,6 +10,7 @@ import pandas as pd
 from statcv.arguments import described, one_of
 from statcv.errors import ArgumentError, ArgumentTypeError
 from statcv.metrics import net_benefit
+from statcv.metrics.survival.curves import RisksBy
 from statcv.plots.base import (
     COLOURS,
     GREY,
@@ -113,7 +114,11 @@ def _draw_curves(ax: Axes, stability: Any, kind: str, found: pd.DataFrame) -> No
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         return
     y, top = stability.result.design.y, found["final"].max()
-    everyone = net_benefit(y, stability.final, at).treat_all
+    everyone = (
+        net_benefit(y, stability.final, at).treat_all
+        if stability.at is None
+        else RisksBy(y, stability.final, stability.at).treat_all(at)
+    )
     ax.plot(at, everyone, "--", color=ink(), lw=1, label="treat all")
     ax.axhline(0, color=GREY, linewidth=1.2, label="treat none")
     ax.set_ylim(-0.25 * top, 1.15 * top)

@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from statcv.report.checklists import GUIDELINES
 from statcv.report.estimates import Clusters
 from statcv.report.facts import (
     OF_VALIDATION,
+    censoring,
     headline,
+    horizons,
     is_given,
     lists_coefficients,
     missing,
     of_others,
     of_validated,
-    positives,
+    per_column,
     resampling,
     sentence_parts,
+    size,
+    without_intercept,
 )
 from statcv.report.parts import (
     Cited,
@@ -125,14 +127,16 @@ def _known(res: Cited, level: float, clusters: Clusters | None) -> dict[str, Any
         "objective": objective,
         "sentence": sentence_parts(res, level),
         "outcome": Said(kind, f"{api}.design.outcome.describe()"),
-        "size": _size(res),
-        "analysed": _size(res),
+        "size": size(res),
+        "analysed": size(res),
         "missing": _missing(res),
         "metrics": Said(metrics, f"', '.join(m.label for m in {api}.chosen_metrics)"),
         "headline": said,
         "performance": said,
         "output": _output(res),
     }
+    if result.design.outcome.kind == "survival":
+        known["metrics"] = (known["metrics"], "; ", *censoring(res))
     if not is_given(result):
         known |= _of_fits(res)
     if result.scores.external:
@@ -144,7 +148,7 @@ def _known(res: Cited, level: float, clusters: Clusters | None) -> dict[str, Any
         known["equation"] = (
             "coefficients of the model, in the table of the fit to all records"
         )
-    elif result.held.coefficients is not None:
+    elif result.held.coefficients is not None and len(result.held.coefficients.T):
         known["equation"] = "coefficients are many: `model` of the result has them"
     if clusters is not None:
         group = clusters.group
@@ -160,7 +164,7 @@ def _known(res: Cited, level: float, clusters: Clusters | None) -> dict[str, Any
 
 def _of_fits(res: Cited) -> dict[str, Any]:
     """Return the facts that only a result with fits of its own has."""
-    design, plan = res.thing.design, res.thing.plan
+    design, plan, drop = res.thing.design, res.thing.plan, without_intercept(res)
     imbalance: Words = "training sets were not rebalanced"
     recalibration: Words = "no method for class imbalance was used"
     if plan.rebalance:
@@ -179,8 +183,11 @@ def _of_fits(res: Cited) -> dict[str, Any]:
     training = "training sets of {low} to {high} records of the same data"
     return {
         "own": res,
-        "columns": Said(", ".join(design.names), f"', '.join({res.api}.design.names)"),
-        "analysed": prose("{size}; {res.plan.n_fits:d} fits", size=_size(res), res=res),
+        "columns": Said(
+            ", ".join(design.names[drop:]),
+            f"', '.join({res.api}.design.names{'[1:]' * drop})",
+        ),
+        "analysed": prose("{size}; {res.plan.n_fits:d} fits", size=size(res), res=res),
         "imbalance": imbalance,
         "recalibration": recalibration,
         "learnt": learnt,
@@ -189,41 +196,13 @@ def _of_fits(res: Cited) -> dict[str, Any]:
         "resampling": resampling(res),
         "updating": "no model was updated after its evaluation",
         "not_apparent": prose(HELD, own=res),
-        "per_column": _per_column(res),
+        "per_column": per_column(res),
         "kept_together": _kept_together(res),
         "repeated": f"the formula was fitted again,{chosen} in every training set; "
         "any selection before it is for the author",
         "evaluated": "held-out records are those of the data, neither weighted nor "
         "duplicated",
     }
-
-
-def _size(res: Cited) -> Prose:
-    design, words = res.thing.design, "n = {res.design.n:d}"
-    if not is_given(res.thing):
-        words += "; {columns} columns of the design matrix"
-        words += ", with the intercept" * (design.intercept is not None)
-    events: Words = ""
-    if design.outcome.kind == "binary":
-        words += "; {events} events"
-        events = positives(res)
-    columns = count(design.matrix.shape[1], f"{res.api}.design.matrix.shape[1]")
-    return prose(words, res=res, columns=columns, events=events)
-
-
-def _per_column(res: Cited) -> Prose:
-    """Return the number of records, or of the rarer class, per column."""
-    design, api = res.thing.design, f"{res.api}.design"
-    columns = design.matrix.shape[1] - (design.intercept is not None)
-    if design.outcome.kind != "binary" or not columns:
-        return prose("{res.design.n:d} records", res=res)
-    each = float(min(np.bincount(design.y, minlength=2)) / columns)
-    source = (
-        f"min(({api}.y == 0).sum(), ({api}.y == 1).sum()) / "
-        f"({api}.matrix.shape[1] - ({api}.intercept is not None))"
-    )
-    said = Said(f"{each:.1f}", source, each)
-    return (said, " records of the rarer class per column")
 
 
 def _missing(res: Cited) -> Prose:
@@ -261,6 +240,9 @@ def _concern(res: Cited) -> Words:
 def _output(res: Cited) -> Words:
     probabilities = res.thing.scores.probabilities
     kind = "probabilities" if probabilities else "predicted values"
+    if res.thing.design.outcome.kind == "survival":
+        at = horizons(res)
+        return ("linear predictor", *((" and risk of the event", *at) if at else ()))
     if res.thing.threshold is None:
         return kind
     return prose(f"{kind}; threshold {{res.threshold:g}}", res=res)

@@ -179,9 +179,12 @@ def _classes(result: Refittable, frame: pd.DataFrame) -> pd.Series[Any]:
     """Return the class of each row, also of rows that were omitted as incomplete."""
     outcome = result.design.outcome
     if not outcome.levels:
+        kind = "continuous"
+        instead = "cut it into groups, for example with pandas.cut"
+        if outcome.kind == "survival":
+            kind, instead = "a time to an event", "name the column of its status"
         raise ArgumentError(
-            f"by='outcome' needs classes, but {outcome.name} is continuous; cut it "
-            "into groups, for example with pandas.cut."
+            f"by='outcome' needs classes, but {outcome.name} is {kind}; {instead}."
         )
     if outcome.name in frame.columns:
         return frame[outcome.name]

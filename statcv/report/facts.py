@@ -38,7 +38,7 @@ def is_given(result: Refittable) -> bool:
 def lists_coefficients(result: Refittable) -> bool:
     """Return whether the report lists the coefficients of the fit to all records."""
     held = result.held.coefficients
-    return held is not None and held.shape[1] <= MANY
+    return held is not None and 0 < held.shape[1] <= MANY
 
 
 def estimate_of(res: Cited, level: float) -> Cited:
@@ -50,6 +50,41 @@ def estimate_of(res: Cited, level: float) -> Cited:
 def positives(res: Cited) -> Said:
     """Return the number of positive records of a binary outcome."""
     return count(int(res.thing.design.y.sum()), f"int({res.api}.design.y.sum())")
+
+
+def events(res: Cited) -> Said:
+    """Return the number of events, of times to an event."""
+    return count(
+        int((res.thing.design.y > 0).sum()), f"int(({res.api}.design.y > 0).sum())"
+    )
+
+
+def horizons(res: Cited) -> Prose:
+    """Return the times by which risk is predicted, after a word; empty without any."""
+    known = res.thing.design.outcome.horizons
+    said: Prose = ()
+    for place, time in enumerate(known):
+        source = f"{res.api}.design.outcome.horizons[{place}]"
+        before = " by " if not place else " and " if place == len(known) - 1 else ", "
+        said += (before, Said(f"{time:g}", source, time))
+    return said
+
+
+def censoring(res: Cited) -> Prose:
+    """Return how censored records entered the estimates."""
+    said = "a censored record is compared with the events before its censoring"
+    if res.thing.design.outcome.horizons:
+        said += (
+            "; at a horizon, records with a known status have as weights the inverse "
+            "probability of censoring, by the Kaplan-Meier estimate from all records"
+        )
+    return (said,)
+
+
+def follow_up(res: Cited) -> Said:
+    """Return the median follow-up by the reverse Kaplan-Meier estimate."""
+    median = res.thing.design.outcome.follow_up
+    return rounded(median, f"{res.api}.design.outcome.follow_up")
 
 
 def outcome_level(res: Cited, code: int) -> Prose:
@@ -74,7 +109,9 @@ def resampling(res: Cited) -> Prose:
     if plan.repeats > 1:
         times = ", repeated {n} times" if folds else ", with {n} draws"
         words += times.format(n="{res.plan.repeats:d}")
-    conditions = ["classes spread evenly over folds"] * scheme.spreads
+    timed = res.thing.design.outcome.kind == "survival"
+    what = "events" if timed else "classes"
+    conditions = [f"{what} spread evenly over folds"] * scheme.spreads
     if strata is not None:
         conditions.append(
             "records with equal {res.plan.strata.label} kept together "
@@ -110,19 +147,27 @@ def headline(res: Cited, level: float) -> Prose:
     return (*metric_words(res, level), " ", *value_words(res, level))
 
 
+def the(res: Cited, level: float, article: str = "the ") -> str:
+    """Return the article of the headline metric; none with a person's name."""
+    return "" if "'s " in estimate_of(res, level).thing.label else article
+
+
 def sentence_parts(res: Cited, level: float) -> Prose:
     """Return the sentence for an abstract, with the source of each number."""
-    events: Prose = ()
+    with_events: Prose = ()
     if res.thing.design.outcome.kind == "binary":
         level_of_events, n = outcome_level(res, 1), positives(res)
-        events = prose(" with {n} events ({level})", n=n, level=level_of_events)
+        with_events = prose(" with {n} events ({level})", n=n, level=level_of_events)
+    elif res.thing.design.outcome.kind == "survival":
+        with_events = prose(" with {n} events", n=events(res))
+    words = "{metric} of the model ({res.learner.label}) was {value} in "
     return prose(
-        "The {metric} of the model ({res.learner.label}) was {value} in "
-        "{res.design.n:d} records{events}, by {scheme}.",
+        the(res, level, "The ") + words + "{res.design.n:d} records{events}, "
+        "by {scheme}.",
         metric=prose("{one.label}", one=estimate_of(res, level)),
         value=value_words(res, level, "confidence interval"),
         res=res,
-        events=events,
+        events=with_events,
         scheme=resampling(res),
     )
 
@@ -130,6 +175,52 @@ def sentence_parts(res: Cited, level: float) -> Prose:
 def sentence_of(result: Refittable, level: float = 0.95) -> str:
     """Return the sentence for an abstract."""
     return plain_text(sentence_parts(Cited(result), level))
+
+
+def size(res: Cited) -> Prose:
+    """Return the number of records, columns and events."""
+    design, words = res.thing.design, "n = {res.design.n:d}"
+    drop = without_intercept(res)
+    if not is_given(res.thing):
+        words += "; {columns} columns of the design matrix"
+        words += ", with the intercept" * (design.intercept is not None and not drop)
+    of_events: Words = ""
+    if design.outcome.kind == "binary":
+        words += "; {events} events"
+        of_events = positives(res)
+    elif design.outcome.kind == "survival":
+        words += "; {events} events"
+        of_events = events(res)
+    columns = count(
+        len(design.names[drop:]), f"len({res.api}.design.names{'[1:]' * drop})"
+    )
+    return prose(words, res=res, columns=columns, events=of_events)
+
+
+def without_intercept(res: Cited) -> int:
+    """Return 1 if the first column is an intercept that a survival model ignores."""
+    design = res.thing.design
+    return int(design.outcome.kind == "survival" and design.intercept == 0)
+
+
+def per_column(res: Cited) -> Prose:
+    """Return the number of records, or of the rarer class, per column."""
+    design, api = res.thing.design, f"{res.api}.design"
+    columns = design.matrix.shape[1] - (design.intercept is not None)
+    if design.outcome.kind == "survival" and columns:
+        each = float((design.y > 0).sum() / columns)
+        source = f"({api}.y > 0).sum() / "
+        source += f"({api}.matrix.shape[1] - ({api}.intercept is not None))"
+        return (Said(f"{each:.1f}", source, each), " events per column")
+    if design.outcome.kind != "binary" or not columns:
+        return prose("{res.design.n:d} records", res=res)
+    each = float(min(np.bincount(design.y, minlength=2)) / columns)
+    source = (
+        f"min(({api}.y == 0).sum(), ({api}.y == 1).sum()) / "
+        f"({api}.matrix.shape[1] - ({api}.intercept is not None))"
+    )
+    said = Said(f"{each:.1f}", source, each)
+    return (said, " records of the rarer class per column")
 
 
 def missing(res: Cited) -> list[tuple[Said, Said]]:
@@ -161,6 +252,20 @@ def data_flow(res: Cited) -> ReportTable:
         n = count(int((design.y == code).sum()), f"int((res.design.y == {code}).sum())")
         positive = design.outcome.kind == "binary" and code == 1
         rows.append(((*outcome_level(res, code), " (positive)" * positive), n))
+    if design.outcome.kind == "survival":
+        rows.append(("records with the event", events(res)))
+        if not np.isnan(design.outcome.follow_up):
+            rows.append(("median follow-up, by reverse Kaplan-Meier", follow_up(res)))
+    for place, time in enumerate(design.outcome.horizons):
+        at = f"res.design.outcome.horizons[{place}]"
+        said = Said(f"{time:g}", at, time)
+        for what, test, own in (
+            ("events by ", "res.design.y > 0", design.y > 0),
+            ("censored by ", "res.design.y < 0", design.y < 0),
+        ):
+            by_then = int((own & (np.abs(design.y) <= time)).sum())
+            source = f"int((({test}) & (abs(res.design.y) <= {at})).sum())"
+            rows.append(((what, said), count(by_then, source)))
     codes = None if result.plan.strata is None else result.scores.clusters
     if codes is not None:
         source = "len(set(res.scores.clusters.tolist()))"

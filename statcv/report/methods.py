@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from statcv.report.facts import (
+    censoring,
     estimate_of,
     is_given,
     resampling,
+    the,
 )
 from statcv.report.parts import Cited, Prose, Said, Section, count, prose
 from statcv.results.comparison.comparison import Comparison
@@ -38,6 +40,9 @@ WORKS = {
     "cluster": "Debray TPA, Collins GS, Riley RD, et al. (2023). TRIPOD-Cluster "
     "checklist. BMJ 380:e071018, doi.org/10.1136/bmj-2022-071018; "
     "www.tripod-statement.org.",
+    "blanche": "Blanche P, Dartigues JF, Jacqmin-Gadda H (2013). Estimating and "
+    "comparing time-dependent areas under ROC curves for censored event times. Stat "
+    "Med 32:5381-5397.",
     "efron632": "Efron B, Tibshirani R (1997). Improvements on cross-validation: the "
     ".632+ bootstrap method. J Am Stat Assoc 92:548-560.",
 }
@@ -64,6 +69,8 @@ def cited_works(result: Refittable, level: float) -> tuple[str, ...]:
         keys.append("efron632")
     if _has_probabilities(result):
         keys += ["stratos", "vickers"]
+    if result.design.outcome.horizons:
+        keys += ["blanche", "vickers"]
     return tuple(keys)
 
 
@@ -98,7 +105,8 @@ def methods_section(
         paragraphs.append((*named, *_paragraph(res, level, cite)))
     if comparison is not None:
         differences = prose(
-            "The {res.stated} was compared between the results on the same records by "
+            f"{the(next(iter(results.values())), level, 'The ')}"
+            "{res.stated} was compared between the results on the same records by "
             "this test: {res.method.title}; {res.method.assumes}.",
             res=Cited(comparison),
         )
@@ -143,18 +151,27 @@ def _paragraph(res: Cited, level: float, cite: Callable[..., str]) -> Prose:
 def _interval(res: Cited, level: float, cite: Callable[..., str]) -> Prose:
     """Return how the interval was computed, and what is shown beside it."""
     one = estimate_of(res, level)
-    words = "The {one.label} has no interval: "
+    words = f"{the(res, level, 'The ')}{{one.label}} has no interval: "
     if one.thing.method != "none":
-        words = "The interval of the {one.label} is by this method: {one.method}"
+        words = f"The interval of {the(res, level)}{{one.label}} is by this method: "
+        words += "{one.method}"
         words += cite("delong", "nadeau", "efron")
         words += "; " if one.thing.assumes.startswith("the ") else "; it "
     words += "{one.assumes}."
+    more: Prose = ()
+    if res.thing.design.outcome.kind == "survival":
+        more = (" As to censoring, ", *censoring(res), f"{cite('blanche')}.")
+    if res.thing.design.outcome.horizons:
+        words += (
+            " Discrimination, calibration and net benefit at the last horizon, and "
+            f"survival by risk group are shown{cite('vickers')}."
+        )
     if _has_probabilities(res.thing):
         words += (
             " Discrimination, calibration, net benefit and the distributions of "
             f"predicted risk are shown{cite('stratos', 'vickers')}."
         )
-    return prose(words, one=one)
+    return (*prose(words, one=one), *more)
 
 
 def _left_out(res: Cited) -> Prose:

@@ -23,6 +23,11 @@ RISK = (
     "Distributions of predicted risk",
     "Held-out predictions of each class.",
 )
+SURVIVAL = (
+    "survival",
+    "Survival by risk group",
+    "Kaplan-Meier curves in groups of the held-out linear predictor.",
+)
 # name, title and description of each of the four plots that result.plot() draws
 OF_RESULT = {
     "binary": (
@@ -70,6 +75,39 @@ OF_RESULT = {
             "Distribution of the errors",
             "Observed minus predicted value, with its quartiles.",
         ),
+    ),
+    "survival": (
+        (
+            "roc",
+            "ROC curve at the last horizon",
+            "Sensitivity for the event by the horizon against one minus specificity.",
+        ),
+        (
+            "calibration",
+            "Calibration at the last horizon",
+            "Observed risk against held-out predicted risk, with Kaplan-Meier risks of "
+            "groups.",
+        ),
+        (
+            "decision",
+            "Decision curve at the last horizon",
+            "Net benefit against threshold probability, beside treating all and none.",
+        ),
+        SURVIVAL,
+    ),
+    "without horizon": (
+        (
+            "areas",
+            "AUC over time",
+            "AUC of the held-out linear predictor for the event by each time.",
+        ),
+        None,
+        (
+            "estimate",
+            "The headline estimate",
+            "Estimate with its interval.",
+        ),
+        SURVIVAL,
     ),
     "multiclass": (
         (
@@ -132,6 +170,9 @@ def pictures_section(result: Refittable, level: float) -> Section:
             "Calibration and net benefit need probabilities, and these predictions "
             "are scores on a scale of their own."
         )
+    elif kind == "survival" and not result.design.outcome.horizons:
+        described = OF_RESULT["without horizon"]
+        said = "Calibration and net benefit need the risk by some time (horizon=)."
     elif kind == "multiclass":
         said = (
             "Each class is shown against all others. Net benefit is defined for two "
@@ -169,7 +210,11 @@ def pictures_of_comparison(comparison: Comparison) -> tuple[Picture, ...]:
         names.append("roc")
         if all(one.scores.probabilities for one in results):
             names.append("decision")
+    first, more = next(iter(results)).design.outcome, {}
+    if first.horizons:
+        names, more = ["forest", "roc", "decision"], {"at": first.horizons[-1]}
+    options: dict[str, Any] = {"forest": {}} | dict.fromkeys(names[1:], more)
     return tuple(
-        Picture(name, *OF_COMPARISON[name], partial(comparison.plot, name))
-        for name in names
+        Picture(name, *OF_COMPARISON[name], partial(comparison.plot, name, **own))
+        for name, own in options.items()
     )

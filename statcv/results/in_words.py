@@ -161,7 +161,8 @@ def events_in_words(result: Readable) -> list[str]:
     outcome = result.design.outcome
     counts = outcome.counts if outcome.levels else {}
     if outcome.kind == "survival":
-        return [f", {plural(int(events_of(outcome.y).sum()), 'event')}"]
+        count = int(events_of(outcome.y).sum())
+        return [f", {count:,} event{'s' * (count != 1)}"]
     if outcome.kind == "binary":
         events = f"{counts[outcome.positive]:,}"
         return [f", {events} with {outcome.name} = {outcome.positive}"]
@@ -209,13 +210,19 @@ def _scheme_parts(result: Readable) -> list[Part]:
     else:
         parts += _cross_validation(plan)
     if scheme.spreads:
-        parts.append((3, " with each class spread evenly"))
+        timed = result.design.outcome.kind == "survival"
+        what = "events" if timed else "each class"
+        parts.append((3, f" with {what} spread evenly"))
     if again and scheme.splits in ("folds", "groups", "pairs"):
         parts.append((1, f", repeated {plan.repeats} times"))
     elif again and scheme.splits == "units":
         parts.append((1, f", {plan.repeats} draws of the dropped records"))
     if plan.rebalance in BALANCED:
-        parts.append((4, f", {BALANCED[plan.rebalance]}"))
+        balanced = BALANCED[plan.rebalance]
+        if result.design.outcome.kind == "survival":
+            balanced = balanced.replace("class counts", "numbers of events")
+            balanced = balanced.replace("classes", "events and other records")
+        parts.append((4, f", {balanced}"))
     if strata is not None and scheme.splits != "units":
         same, noun = ("the same", "group") if strata.identifies else ("equal", "value")
         parts.append((2, f", records of {same} {strata.label} kept together"))

@@ -204,10 +204,10 @@ def _failed(result: Readable) -> list[str]:
     """Count the fits that separate the classes, or did not converge."""
     held, fits, notes = result.held, result.plan.n_fits, []
     if held.separated.any():
-        notes.append(
-            f"{int(held.separated.sum())} of {fits} fits separate the classes "
-            "(fitted probabilities of 0 or 1)."
-        )
+        what = "separate the classes (fitted probabilities of 0 or 1)"
+        if result.design.outcome.kind == "survival":
+            what = "order the events perfectly, so that a coefficient is infinite"
+        notes.append(f"{int(held.separated.sum())} of {fits} fits {what}.")
     if not held.converged.all():
         notes.append(f"{int((~held.converged).sum())} of {fits} fits did not converge.")
     return notes

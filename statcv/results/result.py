@@ -1051,10 +1051,10 @@ class CVResult(Exports):
 
         With several classes it is Hand and Till's, computed from the proportions of the
         classes in the training sets. It is 0.5 if the folds reveal nothing about the
-        held-out labels, and NaN for a continuous outcome.
+        held-out labels, and NaN for a continuous outcome or times to an event.
         """
         kind = self.design.outcome.kind
-        if kind == "continuous":
+        if kind in ("continuous", "survival"):
             return np.nan
         if kind == "multiclass":
             return mean_model_hand_till(self.scores, self.plan, self.weights)
@@ -1340,6 +1340,7 @@ class CVResult(Exports):
         threshold: float | None = None,
         by: Any = None,
         level: float = 0.95,
+        at: float | None = None,
         seed: int | np.random.Generator | None = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
@@ -1364,6 +1365,8 @@ class CVResult(Exports):
             Grouping of the records, as in :meth:`metrics`.
         level : float, default 0.95
             Share of the models between the percentiles.
+        at : float, optional
+            Horizon of the risk of times to an event; needed if there are several.
         seed, n_jobs, progress
             As in :meth:`estimate`.
 
@@ -1406,7 +1409,7 @@ class CVResult(Exports):
             raise ArgumentError("from_folds=True needs neither n_boot= nor seed=.")
         samples = n_boot if from_folds or n_boot is not None else 200
         running = self._running(seed, n_jobs, progress)
-        return stability(self, samples, threshold, level, by, running)
+        return stability(self, samples, threshold, level, by, running, at)
 
     def clustered_calibration(
         self, *, by: Any, level: float = 0.95

@@ -148,10 +148,12 @@ def selected(result: Readable, final: Fit) -> SelectionTable:
             "net choose them inside every training set."
         )
     (terms, forced), p = choice, result.design.matrix.shape[1]
-    every = np.nan_to_num(table.to_numpy())
+    whole = np.array([list((final.coefficients or {}).values())])
+    every, whole = (
+        np.nan_to_num(_every_column(one, result)) for one in (table.to_numpy(), whole)
+    )
     names = [term.name for term in terms]
     inside = _in_terms(terms, every, p) | forced
-    whole = np.nan_to_num(list((final.coefficients or {}).values()))[None]
     own = _in_terms(terms, whole, p)[0] | forced
     data = {
         "term": names,
@@ -170,6 +172,14 @@ def selected(result: Readable, final: Fit) -> SelectionTable:
     )
     object.__setattr__(made, "_sets", (names, inside, own))
     return made
+
+
+def _every_column(coefficients: NDArray[Any], result: Readable) -> NDArray[Any]:
+    """Return coefficients with 0 for the intercept, where a Cox regression has none."""
+    place = result.design.intercept
+    if result.design.outcome.kind != "survival" or place is None:
+        return coefficients
+    return np.insert(coefficients, place, 0.0, axis=1)
 
 
 def _in_terms(terms: Sequence[Term], coefficients: NDArray[Any], p: int) -> Flags:

@@ -30,6 +30,8 @@ from statcv.inference.refits.refitting import warn_of_refits
 from statcv.inference.refits.resampling import Resampling, ResamplingStudy
 from statcv.metrics import METRICS, calibration_curve, net_benefit
 from statcv.metrics.classification.classwise import predicted_as
+from statcv.metrics.survival.curves import RisksBy
+from statcv.plots.base import horizon_of
 from statcv.results.cost import warn_of_fits
 from statcv.results.refits import Running
 from statcv.tables import Table
@@ -45,6 +47,7 @@ Floats = NDArray[np.float64]
 LEAST_BOOT = 20  # bootstrap samples of which percentiles are computed
 MOST_FOLDS = 1000  # fits of folds that are made, evenly chosen among them
 POINTS = 50  # points of a curve
+UNCUT = METRICS["brier"]  # reads no thresholds, which are not needed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,7 +57,7 @@ class Stability:
     Attributes
     ----------
     result : CVResult
-    predicted : numpy.ndarray, shape (models, n)
+    predicted : numpy.ndarray, shape (models, n) or (models, n, columns)
         Predictions for every record.
     failed : int
         Number of fits that did not converge, or whose classes are separated.
@@ -68,6 +71,8 @@ class Stability:
         Share of the models between the percentiles.
     by : str or array-like, optional
         Grouping of the records.
+    at : float or None
+        Horizon of the risk, for times to an event.
     """
 
     result: Refittable
@@ -78,11 +83,19 @@ class Stability:
     threshold: float | None = None
     level: float = 0.95
     by: Any = None
+    at: float | None = None
 
     @property
     def final(self) -> Floats:
         """The predictions of the final model for the records."""
-        return self.result.refits.fitted
+        return self._of_column(self.result.refits.fitted)
+
+    def _of_column(self, predicted: Floats) -> Floats:
+        """Return the risks at the horizon, if there are several columns."""
+        if self.at is None:
+            return predicted
+        horizons = self.result.design.outcome.horizons
+        return predicted[..., 1 + horizons.index(self.at)]
 
     @property
     def mape(self) -> float:
@@ -102,7 +115,9 @@ class Stability:
     def given(self) -> dict[str, Any]:
         """The arguments of the call that gives it, by name."""
         drawn = {"n_boot": self.n_boot, "seed": self.running.seed}
-        more = {"threshold": self.threshold, "level": self.level, "by": self.by}
+        more = {
+            name: getattr(self, name) for name in ("threshold", "level", "by", "at")
+        }
         known = {name: one for name, one in more.items() if one is not None}
         return ({"from_folds": True} if self.n_boot is None else drawn) | known
 
@@ -115,13 +130,14 @@ class Stability:
         (how many models treat the record) and ``changed`` (the share that decides
         otherwise than the final model).
         """
-        return self._table(self.final, self.predicted, self.result.design.labels)
+        labels = self.result.design.labels
+        return self._table(self.final, self._of_column(self.predicted), labels)
 
     def _table(self, final: Floats, each: Floats, labels: pd.Index[Any]) -> Table:
         lower, upper = np.quantile(each, self._ends, axis=0)
         away = np.mean([np.abs(one - final) for one in each], axis=0)
         made = {"predicted": final, "lower": lower, "upper": upper, "mape": away}
-        binary = self.result.design.outcome.kind == "binary"
+        binary = self.result.design.outcome.kind in ("binary", "survival")
         risk = "risk" if binary else "prediction"
         heads = dict(zip(made, (risk, *map(percent, self._ends)), strict=False))
         caption = f"{risk.capitalize()} by the final model, with percentiles and mean "
@@ -157,6 +173,7 @@ class Stability:
         frame = pd.concat([table.groupby(one).agg(how) for one in groups])
         frame.index.name = "" if self.by is None else group_name(self.by)
         outcome = self.result.design.outcome.name
+        outcome += "" if self.at is None else f" by {self.at:g}"
         caption = f"Stability of the predictions of {outcome} over {self.described}"
         return Table(frame, caption, indexed=True, note=" ".join(self.notes))
 
@@ -210,17 +227,23 @@ class Stability:
         one_of(kind, ("calibration", "decision"), "kind")
         if at is None:
             at = np.linspace(self.final.min(), min(self.final.max(), 0.99), POINTS)
-        y, both = self.result.design.y, (self.final, *self.predicted)
-        if kind == "decision":
-            each = [net_benefit(y, p, at).net_benefit for p in both]
-        else:
-            each = [calibration_curve(y, p, at=at).observed for p in both]
+        both = (self.final, *self._of_column(self.predicted))
+        each = [self._curve(kind, p, np.atleast_1d(at)) for p in both]
         lower, upper = pd.DataFrame(each[1:]).quantile(list(self._ends)).to_numpy()
         columns = {"at": np.atleast_1d(at), "final": each[0]}
         columns |= {"lower": lower, "upper": upper}
         caption = f"{kind.capitalize()} curve, with percentiles over {self.described}"
         models = {f"model {k}": one for k, one in enumerate(each[1:], 1)}
         return Table(pd.DataFrame(columns | models), caption, list(columns))
+
+    def _curve(self, kind: str, p: Floats, at: NDArray[Any]) -> Floats:
+        """Return the height of the curve of one model."""
+        y = self.result.design.y
+        if self.at is not None:
+            return RisksBy(y, p, self.at).heights(kind, at)
+        if kind == "decision":
+            return net_benefit(y, p, at).net_benefit
+        return calibration_curve(y, p, at=at).observed
 
     def predict(self, new: object) -> pd.DataFrame:
         """Return the risk of new patients, with percentiles over bootstrap models.
@@ -242,16 +265,16 @@ class Stability:
         """
         if self.n_boot is None:
             raise ArgumentError("predict() needs bootstrap models; omit from_folds=.")
-        design, setup = self.result.design, _setup(self.result)
+        design, setup = self.result.design, self.result.refits.setup_for(UNCUT)
         matrix, labels = design.new_matrix(new)
         complete = np.asarray(~np.isnan(matrix).any(axis=1))
         each = np.full((len(self.predicted), len(matrix)), np.nan)
         if complete.any():
             further = design.extended(new, complete)
             made, _ = _bootstrapped(setup, self.n_boot, self.running, further)
-            each[:, complete] = made[:, design.n :]
+            each[:, complete] = self._of_column(made[:, design.n :])
         final = np.asarray(self.result.model.predict(new), dtype=float)
-        return self._table(final, each, labels)
+        return self._table(self._of_column(final), each, labels)
 
     def plot(self, kind: Kind = "prediction", ax: Axes | None = None) -> Axes:
         """Draw the instability, as :func:`statcv.plots.plot_stability` does."""
@@ -278,6 +301,7 @@ def stability(
     level: float,
     by: Any,
     running: Running,
+    at: float | None = None,
 ) -> Stability:
     """Return the stability of a result; without ``n_boot`` that of its folds.
 
@@ -285,6 +309,7 @@ def stability(
     """
     outcome, refits = result.design.outcome, result.refits
     check_level(level)
+    at, risks = horizon_of(result, "stability()", at), outcome.kind != "continuous"
     if outcome.kind == "multiclass":
         raise OutcomeError(
             f"stability() needs a number or two classes, and {outcome.name!r} has "
@@ -297,7 +322,7 @@ def stability(
         )
     if threshold is None:
         threshold = result.threshold
-    elif not (is_number(threshold) and 0 < threshold < 1 and outcome.kind == "binary"):
+    elif not (is_number(threshold) and 0 < threshold < 1 and risks):
         raise ArgumentError(
             f"threshold={threshold!r} must be a risk between 0 and 1; the outcome "
             f"{outcome.name!r} is {outcome.kind}."
@@ -311,16 +336,11 @@ def stability(
         fits = min(result.plan.n_fits, MOST_FOLDS) if n_boot is None else n_boot
         warn_of_fits(result, "stability()", fits, "n_boot=20 is the least")
         make = _of_folds if n_boot is None else _bootstrapped
-        predicted, failed = make(_setup(result), fits, running)
+        predicted, failed = make(refits.setup_for(UNCUT), fits, running)
         warn_of_refits(failed, len(predicted))
         kept[key] = Stability(result, predicted, failed, n_boot, running)
-    kept[key] = replace(kept[key], threshold=threshold, level=level, by=by)
+    kept[key] = replace(kept[key], threshold=threshold, level=level, by=by, at=at)
     return kept[key]
-
-
-def _setup(result: Refittable) -> Setup:
-    """Return what is fitted, without thresholds of its own, which are not needed."""
-    return result.refits.setup_for(METRICS["brier"])
 
 
 def _of_folds(setup: Setup, fits: int, running: Running) -> tuple[Floats, int]:

@@ -22,13 +22,14 @@ from statcv.inference import (
 )
 from statcv.inference.estimates.values import know_values
 from statcv.metrics import Metric, is_listed
-from statcv.metrics.inputs import Floats
 from statcv.numeric.survival import events_of, times_of
 from statcv.results.estimates import is_bootstrap
 from statcv.results.refittable import Refittable
 from statcv.tables import Table, Values, labels_of
 
 # ---- records and fits ----
+
+Floats = NDArray[np.float64]
 
 
 def _names(plan: FoldPlan, splits: NDArray[np.intp]) -> dict[str, NDArray[Any]]:

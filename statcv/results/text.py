@@ -79,7 +79,7 @@ def summarise(
     if notes and (over := _over_folds(result, tables["Metrics"], labels, digits)):
         shown |= over
     final = None
-    if result.held.coefficients is not None:
+    if result.held.coefficients is not None and result.held.coefficients.shape[1]:
         tables["Coefficients"], final, caption = _coefficients(result)
         shown[caption] = _shown_coefficients(
             tables["Coefficients"], digits, coefficients, _fits(result)

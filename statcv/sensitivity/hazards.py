@@ -79,7 +79,7 @@ def cox_reference(
     # without a record of leverage h, a step is about 1 / (1 - h) times as long
     longer = 1 / (1 - np.clip(leverage, 0, MAX_LEVERAGE))
     influence = fit.residuals @ inverse * longer[sets.order, None]
-    # of the columns of X and a constant, whose coefficient is the log baseline hazard
+    # the last coefficient is that of a constant, the logarithm of the baseline hazard
     every = np.zeros((len(X), 1 + len(horizons), X.shape[1] + 1))
     every[..., :-1], levels = influence[:, None], [0.0]
     for place, horizon in enumerate(horizons, 1):

@@ -77,8 +77,8 @@ def cv(
         outcome, and Cox regression for times to an event.
     select : {"backward", "forward", "both"} or selection, optional
         Choice of the formula's terms by AIC in every training set, as by R's ``step``:
-        for logistic and linear regression without a penalty. Other criteria, terms that
-        are always kept, and a screen of many columns are set in
+        for logistic, linear and Cox regression without a penalty. Other criteria, terms
+        that are always kept, and a screen of many columns are set in
         :class:`~statcv.models.Backward` and its like. The chosen terms are in
         ``result.selection``.
     tune : mapping, Tuning or scikit-learn search, optional

@@ -146,13 +146,38 @@ class TestLoadData:
         # ages have four decimals
         np.testing.assert_allclose(final.coefficients, in_r, rtol=1e-4)
 
+    @pytest.mark.parametrize(
+        ("name", "formula", "in_r"),
+        [
+            # coxph(Surv(time, status) ~ factor(trt) + karno + age, veteran)
+            (
+                "veteran",
+                "treatment + karno + age",
+                [0.18954644, -0.03444389684, -0.00386441787],
+            ),
+            # coxph(Surv(rfstime, status) ~ factor(grade) + nodes + hormon, gbsg)
+            (
+                "gbsg",
+                "grade + nodes + hormone",
+                [0.774767244, 1.027395629, 0.0553186, -0.337465919],
+            ),
+        ],
+    )
+    def test_survival_data_give_the_regressions_of_r(
+        self, name: str, formula: str, in_r: list[float]
+    ) -> None:
+        data = load_data(name)
+        assert not data.isna().any(axis=None)
+        result = scv.cv(f"Surv(time, status) ~ {formula}", data, k=2, seed=1)
+        np.testing.assert_allclose(result.model.coefficients, in_r, rtol=1e-6)
+
     def test_ehr_holds_each_record_once_a_site(self) -> None:
         data = load_data("ehr")
         person = data.drop(columns="site").drop_duplicates()
         assert len(person) == data["patient_id"].nunique() == 1700
         assert not data.duplicated(["patient_id", "site"]).any()
 
-    @pytest.mark.parametrize("name", ["spector", "ehr", "nwtco"])
+    @pytest.mark.parametrize("name", ["spector", "ehr", "nwtco", "veteran", "gbsg"])
     def test_each_call_gives_a_fresh_copy(self, name: str) -> None:
         first = load_data(name)
         first.iloc[:, 0] = -1.0
@@ -180,7 +205,7 @@ class TestLoadData:
 class TestAvailableData:
     def test_sizes_are_those_of_the_data(self) -> None:
         listed = available_data().set_index("name")
-        for name in ("spector", "ehr", "nwtco"):
+        for name in listed.index[listed["how"] != "download"]:
             assert tuple(listed.loc[name, ["rows", "columns"]]) == load_data(name).shape
             assert listed.loc[name, "outcome"] in load_data(name)
 
@@ -190,6 +215,8 @@ class TestAvailableData:
             "spector": True,
             "ehr": True,
             "nwtco": True,
+            "veteran": True,
+            "gbsg": True,
             "cfs": False,
             "ptb": False,
         }

@@ -168,10 +168,10 @@ def test_horizons_are_in_rising_order():
 def test_records_are_classed_by_what_is_known_at_the_horizons():
     codes, names = status_by(np.array([3.0, -4.0, 9.0, 5.0, -5.0, -30.0]), (5.0, 8.0))
     assert [names[code] for code in codes] == [
-        "event by 5",
+        "with the event by 5",
         "censored by 5",
         "at risk after 8",
-        "event by 5",
+        "with the event by 5",
         "censored by 5",
         "at risk after 8",
     ]

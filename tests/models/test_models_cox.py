@@ -1,5 +1,6 @@
 """Cox regression against R's survival, separate fits, and slow sums over risk sets."""
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,8 +9,9 @@ import pandas as pd
 import pytest
 from scipy.optimize import minimize
 
+from statcv import cv
 from statcv.engine import Setup
-from statcv.errors import ModelError
+from statcv.errors import ModelError, SeparationWarning
 from statcv.folds import make_plan
 from statcv.formula import make_design
 from statcv.models import Cox, Linear, Logit, Mean, NegMean, TrainingSet
@@ -112,7 +114,9 @@ def test_bootstrap_samples_are_fitted_as_their_records_repeated(ties, C):
     assert fitted.converged.all()
 
 
-@pytest.mark.parametrize("model", [Cox(), Cox(C=0.1, standardize=True)])
+@pytest.mark.parametrize(
+    "model", [Cox(), Cox(firth=True), Cox(C=0.1, standardize=True)]
+)
 def test_weights_of_records_and_of_the_plan_multiply(model):
     X, y = sample(1)
     rng = np.random.default_rng(2)
@@ -133,7 +137,9 @@ def test_a_weight_of_0_leaves_a_record_out():
     np.testing.assert_allclose(one.predict(at), other.predict(at), atol=1e-10)
 
 
-@pytest.mark.parametrize("model", [Cox(), Cox(C=1.0, standardize=True)])
+@pytest.mark.parametrize(
+    "model", [Cox(), Cox(firth=True), Cox(C=1.0, standardize=True)]
+)
 def test_permuted_outcomes_are_fitted_as_each_by_itself(model):
     X, y = sample(3, n=40, p=2)
     rng = np.random.default_rng(3)
@@ -143,7 +149,9 @@ def test_permuted_outcomes_are_fitted_as_each_by_itself(model):
     together_and_alone(model, records, permuted_folds(plan, 5))
 
 
-@pytest.mark.parametrize("model", [Cox(), Cox(C=0.5, standardize=True)])
+@pytest.mark.parametrize(
+    "model", [Cox(), Cox(firth=True), Cox(C=0.5, standardize=True)]
+)
 def test_terms_that_are_learnt_in_each_training_set(model):
     X, y = sample(15)
     data = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "z": y})
@@ -260,6 +268,100 @@ def test_monotone_likelihood_is_called_separated():
     assert not Cox(C=10.0).fit(records_of(X, y)).separated
     wide = sample(10, n=20, p=30)
     assert Cox().fit(records_of(*wide)).separated
+
+
+def penalised(beta, X, y, efron):
+    """Minus the log partial likelihood and half the log determinant, by risk sets."""
+    time, event, hazard = np.abs(y), y > 0, np.exp(X @ beta)
+    value, information = 0.0, np.zeros((len(beta), len(beta)))
+    for end in np.unique(time[event]):
+        dead = (time == end) & event
+        value += (X[dead] @ beta).sum()
+        for turn in range(dead.sum()):
+            left = turn / dead.sum() if efron else 0.0
+            rate = hazard * ((time >= end) - left * dead)
+            value -= np.log(rate.sum())
+            share = rate / rate.sum()
+            away = X - share @ X
+            information += away.T @ (away * share[:, None])
+    return -value - np.linalg.slogdet(information)[1] / 2
+
+
+@pytest.mark.parametrize("ties", ["efron", "breslow"])
+@pytest.mark.parametrize("monotone", [False, True])
+def test_firths_penalty_has_its_maximum_where_it_is_by_definition(ties, monotone):
+    X, y = sample(12, n=40)
+    X[:, 2] = np.arange(40) % 4 == 0
+    if monotone:  # no event where the last column is 1
+        y = np.where(X[:, 2] == 1, -np.abs(y), y)
+    folds = Folds.leaving_out([[], [3], [0, 7, 20]])
+    model = Cox(ties=ties, firth=True)
+    fitted = together_and_alone(model, records_of(X, y), folds)
+    assert fitted.converged.all()
+    assert not fitted.separated.any()
+    plain = Cox(ties=ties).fit_folds(records_of(X, y), folds)
+    assert plain.separated.all() == monotone
+    for fit, out in enumerate([[], [3], [0, 7, 20]]):
+        rest = np.setdiff1d(np.arange(40), out)
+        args = (X[rest] - X.mean(axis=0), y[rest], ties == "efron")
+        best = minimize(penalised, np.zeros(3), args, options={"gtol": 1e-8})
+        np.testing.assert_allclose(fitted.coefficients[fit], best.x, atol=1e-5)
+        assert penalised(fitted.coefficients[fit], *args) < best.fun + 1e-11
+
+
+def test_firths_penalty_is_that_of_repeated_records_and_of_independent_columns():
+    X, y = sample(13, n=30, p=2, ties=False)
+    weights = np.where(np.arange(30) % 3 == 0, 2.0, 1.0)
+    many = np.repeat(np.arange(30), weights.astype(int))
+    model = Cox(ties="breslow", firth=True)
+    weighted = model.fit(records_of(X, y, weights))
+    twice = model.fit(records_of(X[many], y[many]))
+    for name, value in twice.coefficients.items():
+        assert weighted.coefficients[name] == pytest.approx(value, abs=1e-9)
+    wide = records_of(np.column_stack([X, X[:, 0] - X[:, 1], np.ones(30)]), y)
+    np.testing.assert_allclose(
+        model.fit(wide).predict(wide.X),
+        model.fit(records_of(X, y)).predict(wide.X[:, :3]),
+        atol=1e-9,
+    )
+
+
+def test_firths_penalty_does_not_depend_on_scales_and_admits_few_events():
+    X, y = sample(14, n=30)
+    plain = Cox(firth=True).fit(records_of(X, y)).coefficients
+    scaled = Cox(firth=True).fit(records_of(X * [1e-3, 1.0, 1e4], y)).coefficients
+    for name, factor in zip(plain, [1e-3, 1.0, 1e4], strict=True):
+        assert scaled[name] * factor == pytest.approx(plain[name], abs=1e-8)
+    y = -np.abs(y)
+    y[np.argmax(X[:, 0])] *= -1
+    one = Cox(firth=True).fit(records_of(X[:, :1], y))
+    assert one.converged
+    assert 0 < one.coefficients["x1"] < 10
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"firth": 1}, "firth must be True"),
+        ({"firth": True, "C": 1.0}, "two penalties"),
+    ],
+)
+def test_firths_penalty_is_used_alone(given, message):
+    with pytest.raises(ModelError, match=message):
+        Cox(**given)
+
+
+def test_monotone_likelihood_is_reported_with_what_to_do():
+    rng = np.random.default_rng(2)
+    data = pd.DataFrame({"x": rng.normal(size=40), "b": np.arange(40) % 4 == 0})
+    data["time"] = rng.exponential(size=40)
+    data["status"] = (~data["b"]).astype(int)
+    with pytest.warns(SeparationWarning, match=r"monotone in 4 of 4 .*firth=True"):
+        cv("Surv(time, status) ~ x + b", data, k=4, seed=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SeparationWarning)
+        result = cv("Surv(time, status) ~ x + b", data, model=Cox(firth=True), k=4)
+    assert float(result.estimate("harrell_c")) > 0.5
 
 
 def test_one_event_determines_nothing():

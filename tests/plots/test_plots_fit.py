@@ -51,6 +51,12 @@ def read():
             k=4,
             seed=1,
         )
+        days = np.random.default_rng(5).exponential(500 * np.exp(-table["age"]))
+        lung = table.assign(days=np.ceil(days), status=table[LONG])
+        timed = scv.cv(
+            "Surv(days, status) ~ age + sodium", lung, k=5, horizon=[200, 400], seed=1
+        )
+        endless = timed.update(horizon=None)
         names = ["systolic_blood_pressure", "serum_creatinine", "heart_rate"]
         names += ["age_at_admission", "ldl_cholesterol", "length_of_stay"]
         sick = scv.simulate_ehr(200, 40, seed=1)
@@ -75,6 +81,8 @@ def read():
         "two": {"age and sodium in a logistic model": one, "age": other},
         "compared": scv.compare({"age and sodium": one, "age": other}),
         "test": students.test(n_permutations=49, seed=1),
+        "timed": timed,
+        "endless": endless,
         "curve": one.corrected_calibration(n_boot=10),
         "moved": one.stability(n_boot=200, threshold=0.3),
         "moved numbers": numbers.stability(from_folds=True),
@@ -100,6 +108,17 @@ PICTURES = {
         r["one"].clustered_calibration(by="site"), ax=ax
     ),
     "decision": lambda r, ax: draws.plot_decision(r["one"], ax=ax),
+    "roc of times": lambda r, ax: draws.plot_roc(r["timed"], ax=ax, at=200, band=True),
+    "calibration of times": lambda r, ax: draws.plot_calibration(
+        r["timed"], ax=ax, at=400
+    ),
+    "decision of times": lambda r, ax: draws.plot_decision(r["timed"], ax=ax, at=200),
+    "survival": lambda r, ax: draws.plot_survival(r["timed"], ax=ax),
+    "survival of five": lambda r, ax: draws.plot_survival(
+        r["endless"], ax=ax, groups=5
+    ),
+    "folds of times": lambda r, ax: draws.plot_folds(r["timed"], ax=ax),
+    "composition of times": lambda r, ax: draws.plot_composition(r["timed"], ax=ax),
     "decision by": lambda r, ax: draws.plot_decision(r["one"], ax=ax, by="site"),
     "risk": lambda r, ax: draws.plot_risk(r["one"], ax=ax),
     "predicted": lambda r, ax: draws.plot_predicted(r["one"], ax=ax),
@@ -237,6 +256,8 @@ PANELS = {
     "two": lambda r, **width: draws.plot_referee(r["two"], **width),
     "kinds": lambda r, **width: r["kinds"].plot(**width),
     "numbers": lambda r, **width: r["numbers"].plot(**width),
+    "timed": lambda r, **width: r["timed"].plot(**width),
+    "endless": lambda r, **width: r["endless"].plot(**width),
 }
 
 

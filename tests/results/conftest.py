@@ -69,6 +69,17 @@ def numeric(folder: Path) -> Report:
 
 
 @pytest.fixture(scope="session")
+def timed(folder: Path) -> Report:
+    rng = np.random.default_rng(4)
+    x, time = rng.normal(size=80), rng.exponential(500, 80)
+    lung = pd.DataFrame({"x": x, "z": rng.normal(size=80)})
+    lung["days"] = np.ceil(time * np.exp(-x)).clip(1, 900)
+    lung["died"] = (time * np.exp(-x) < rng.uniform(100, 1500, 80)) & (lung.days < 900)
+    made = scv.cv("Surv(days, died) ~ x + z", lung, k=5, horizon=[200, 500], seed=1)
+    return made, written(made, folder, style="tripod+ai")
+
+
+@pytest.fixture(scope="session")
 def markdown(numeric: Report, folder: Path) -> Path:
     return numeric[0].report(folder / "out.md", style="tripod+ai")
 

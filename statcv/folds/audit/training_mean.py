@@ -161,16 +161,18 @@ def _correlation(
     biased: bool,
     name: str,
     level: Any = None,
-    many: bool = False,
+    many: str = "",
 ) -> Finding:
     if level is None:
         held, mean, what = "value", f"mean of {name}", "value"
     elif many:
-        held, mean, what = f"class {level}", "its share in training", "class"
+        held, mean, what = f"class {level}", "its share in training", many
+        if many == "status":
+            held, mean = f"records {level}", "their share in training"
     else:
         held, mean, what = "label", f"share of class {level}", "label"
     if np.isnan(r):
-        of = "share of each class" if many else mean
+        of = f"share of each {many}" if many else mean
         among = "All training sets" if plan.repeats == 1 else "In each repeat all fits"
         said = f"{among} have the same {of}: it says nothing of the held-out {what}."
         return Finding("label_correlation", r, said)
@@ -230,15 +232,17 @@ def outcome_findings(
         return [*found, _correlation(plan, r, biased, response.name)]
     found = [training_counts(plan, response, counts[0])]
     found += classes_missing(plan, response, *counts)
-    if response.kind == "binary":
+    if response.kind == "binary" and not response.of_times:
         dummy = _negative_mean(plan, response)
         r = label_correlation(plan, response.values)
         found.append(_correlation(plan, r, dummy[0].concern, "", response.levels[1]))
         return [*found, *dummy]
     present = np.flatnonzero(response.counts)
+    if response.of_times:  # what is predicted is the event, not censoring
+        present = present[["event" in f"{response.levels[c]}" for c in present]]
     each = {c: label_correlation(plan, response.codes == c) for c in present.tolist()}
     worst = max(each, key=lambda c: np.nan_to_num(abs(each[c])))
     area = mean_model_auroc(plan, (response.codes == worst).astype(np.intp))
     biased = not plan.fits.holds_out_pairs and abs(area - 0.5) > BIASED
     level = response.levels[worst]
-    return [*found, _correlation(plan, each[worst], biased, "", level, many=True)]
+    return [*found, _correlation(plan, each[worst], biased, "", level, response.noun)]

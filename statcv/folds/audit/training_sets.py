@@ -33,16 +33,19 @@ def training_counts(plan: FoldPlan, response: Response, training: Counts) -> Fin
     names = [f"{level}" for level in response.levels]
     order = range(len(names))[::-1] if len(names) == 2 else range(len(names))
     weighs = plan.weighting is not None
+    of, kinds = "" if response.of_times else "of class ", f"{response.noun}es"
     if equal and len(names) <= SHOWN:
         each = "/".join(f"{least[c]:,.6g}" for c in order)
         said = f"{each} records of the classes {'/'.join(names[c] for c in order)}"
+        if response.of_times:
+            said = listed([f"{least[c]:,.6g} {names[c]}" for c in order])
         said = f"Every training set {'weighs' if weighs else 'holds'} {said}"
     elif equal:
-        said = f"Every training set has the same total of each of {len(names)} classes"
+        said = f"Every training set has the same total of each of {len(names)} {kinds}"
     else:
         widest = np.argsort(least - most, kind="stable")[:SHOWN]
         each = listed(
-            [f"{span(totals[:, c])} of class {names[c]}" for c in order if c in widest],
+            [f"{span(totals[:, c])} {of}{names[c]}" for c in order if c in widest],
             len(names),
         )
         said = f"Training sets {'weigh' if weighs else 'hold'} {each}"
@@ -193,7 +196,7 @@ def classes_missing(
         table = _lacking(plan, by_split, response)
         said = (
             f"{_of(len(fits), plan.n_fits, 'training sets', 'have', 'has')} no record "
-            f"of a class: {_named(plan, table)}."
+            f"of a {response.noun}: {_named(plan, table, response)}."
         )
         found.append(Finding("class_not_trained", float(len(fits)), said, True, table))
     return found
@@ -202,27 +205,27 @@ def classes_missing(
 def _not_held_out(
     plan: FoldPlan, mask: NDArray[np.bool_], classes: int, response: Response
 ) -> Finding:
-    lacking = int(mask.any(axis=1).sum())
+    lacking, kinds = int(mask.any(axis=1).sum()), f"{response.noun}es"
     check, table = "class_not_held_out", pd.DataFrame()
     if (plan.tests.sizes < classes).all():
         said = (
-            "No fold holds out all classes, as each has fewer records than there are "
-            "classes."
+            f"No fold holds out all {kinds}, as each has fewer records than there are "
+            f"{kinds}."
         )
         return Finding(check, float(lacking), said)
     if np.median(plan.tests.sizes) < classes:
         said = (
-            f"{_of(lacking, plan.n_splits, 'folds', 'lack', 'lacks')} a class, as most "
-            "have fewer records than there are classes."
+            f"{_of(lacking, plan.n_splits, 'folds', 'lack', 'lacks')} a "
+            f"{response.noun}, as most have fewer records than there are {kinds}."
         )
         return Finding(check, float(lacking), said)
-    said = "Every fold holds out records of all classes."
+    said = f"Every fold holds out records of all {kinds}."
     if lacking:
         table = _lacking(plan, mask, response)
         said = (
             f"{_of(lacking, plan.n_splits, 'folds', 'hold', 'holds')} out no record of "
-            f"a class, so that rank metrics have no value there: "
-            f"{_named(plan, table)}."
+            f"a {response.noun}, so that rank metrics have no value there: "
+            f"{_named(plan, table, response)}."
         )
     return Finding(check, float(lacking), said, lacking > 0, table)
 
@@ -248,12 +251,13 @@ def _lacking(
     )
 
 
-def _named(plan: FoldPlan, table: pd.DataFrame) -> str:
+def _named(plan: FoldPlan, table: pd.DataFrame, response: Response) -> str:
     """Return the names of the first of those folds."""
+    of = "" if response.of_times else "class "
     said = [
         f"fold {one.fold}"
         + (f" of repeat {one.repeat}" if plan.repeats > 1 else "")
-        + f" (class {table['class'].iloc[at]})"
+        + f" ({of}{table['class'].iloc[at]})"
         for at, one in enumerate(table.head(6).itertuples())
     ]
     return listed(said, len(table))

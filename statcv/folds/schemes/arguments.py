@@ -147,20 +147,28 @@ def check_outcome(scheme: Scheme, response: Response | None) -> None:
 def check_classes(
     scheme: Scheme, response: Response, rebalance: Any, folds: int | None
 ) -> None:
-    """Refuse a class that would be absent from training; warn of a rare one."""
-    counts = response.counts
+    """Refuse a class that would be absent from training; warn of a rare one.
+
+    No fold needs censored records.
+    """
+    counts, noun = response.counts, response.noun
     rarest = int(counts.argmin())
     name = str(response.levels[rarest])
     if (rebalance is not None or scheme.splits == "pairs") and counts[rarest] < 2:
         raise SchemeError(
-            f"scheme={scheme.name!r} needs at least two records of each class, but "
-            f"class {name!r} has {counts[rarest]}: without it a training set would "
+            f"scheme={scheme.name!r} needs at least two records of each {noun}, but "
+            f"{noun} {name!r} has {counts[rarest]}: without it a training set would "
             "have none."
         )
+    if response.of_times:
+        named = [f"{level}".startswith("censored") for level in response.levels]
+        rarest = int(np.where(named, counts.max(), counts).argmin())
+        name = str(response.levels[rarest])
     if folds and scheme.spreads and rebalance is None and counts[rarest] < folds:
+        few = counts[rarest]
         warn(
-            f"class {name!r} has fewer records ({counts[rarest]}) than there are folds "
-            f"({folds}): in {folds - counts[rarest]} of them it is not held out.",
+            f"{noun} {name!r} has fewer records ({few}) than there are folds "
+            f"({folds}): in {folds - few} of them it is not held out.",
             FoldWarning,
         )
 

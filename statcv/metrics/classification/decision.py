@@ -152,7 +152,7 @@ def net_benefit(
     """
     check_level(level, MetricError)
     positive, p = binary_probabilities(y, p)
-    cuts = np.atleast_1d(_cuts(thresholds))
+    cuts = np.atleast_1d(cuts_of(thresholds))
     if cuts.ndim != 1:
         raise MetricError(f"thresholds has shape {cuts.shape}; it must be (m,).")
     codes = None if clusters is None else clusters_of(clusters, p.size)
@@ -260,7 +260,7 @@ def casewise_net_benefit(
     proper = (p >= 0) & (p <= 1)
     if p.size and not proper.any():  # scores, whose thresholds are on another scale
         return np.full(p.shape, np.nan)
-    cuts = _cuts(threshold)
+    cuts = cuts_of(threshold)
     if cuts.ndim:
         same_length(p.size, vector(cuts, "threshold").size, "threshold")
     treated = round_significant(p) >= round_significant(cuts)
@@ -268,7 +268,8 @@ def casewise_net_benefit(
     return np.where(proper, worth + 0.0, np.nan)
 
 
-def _cuts(thresholds: ArrayLike) -> Floats:
+def cuts_of(thresholds: ArrayLike) -> Floats:
+    """Check thresholds, and return them."""
     cuts = real_array(thresholds, "threshold").astype(np.float64, copy=False)
     odd = cuts[~((cuts >= 0) & (cuts < 1))]
     if odd.size:

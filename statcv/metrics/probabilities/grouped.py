@@ -104,12 +104,13 @@ def calibration_groups(
         return CalibrationGroups(empty, empty, empty, empty, none, level, odd)
     count = np.bincount(codes)
     share = np.bincount(codes, positive) / count
-    lower, upper = _wilson(share, count, normal_quantile(level))
+    lower, upper = wilson(share, count, normal_quantile(level))
     predicted = np.bincount(codes, p) / count
     return CalibrationGroups(predicted, share, lower, upper, count, level)
 
 
-def _wilson(share: Floats, count: Ints, z: float) -> tuple[Floats, Floats]:
+def wilson(share: Floats, count: Floats | Ints, z: float) -> tuple[Floats, Floats]:
+    """Return Wilson's limits of shares of some numbers of records."""
     spread = z * np.sqrt(share * (1 - share) / count + (z / (2 * count)) ** 2)
     centre = share + z**2 / (2 * count)
     lower, upper = (centre + side * spread for side in (-1, 1))

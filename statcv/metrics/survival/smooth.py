@@ -43,10 +43,10 @@ class Distance:
                 one[k : k + 1] if min(len(x), len(one)) > 1 else one
                 for one in (known.own, known.weights)
             )
-            found.append(self._of_curves(_Loess.of(known, row), own, weights))
+            found.append(self._of_curves(Loess.of(known, row), own, weights))
         return np.concatenate(found)
 
-    def _of_curves(self, loess: _Loess, own: Floats, weights: Floats) -> Floats:
+    def _of_curves(self, loess: Loess, own: Floats, weights: Floats) -> Floats:
         distance = np.abs(loess.at_records(loess.fitted(own)[0]) - loess.x)
         odd = np.isnan(distance).any(axis=1)
         if self.name == "ici":
@@ -63,7 +63,7 @@ class Distance:
 
     def gradient(self, known: Known, x: Floats, value: float, cut: Cut) -> Gradient:
         """Return the derivatives, with the neighbourhoods of the loess as they are."""
-        loess = _Loess.of(known, x)
+        loess = Loess.of(known, x)
         curve, inside = loess.fitted(known.own)
         gap = loess.at_records(curve)[0] - x
         distance, n = np.abs(gap), len(x)
@@ -110,7 +110,7 @@ def _quantile(
 
 
 @dataclass(frozen=True, eq=False)
-class _Loess:
+class Loess:
     """Local regressions at some risks.
 
     Attributes
@@ -128,7 +128,7 @@ class _Loess:
     at: Floats
 
     @classmethod
-    def of(cls, known: Known, x: Floats) -> _Loess:
+    def of(cls, known: Known, x: Floats) -> Loess:
         """Return the regressions at up to 51 quantiles of the risk."""
         some = np.flatnonzero(known.case | known.control)
         at = np.unique(x)

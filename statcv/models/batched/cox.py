@@ -17,6 +17,7 @@ from statcv.formula import Learnt
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.blocks import CELLS, Numbers
 from statcv.models.batched.chord import Precision, approach
+from statcv.models.batched.cox_firth import firth_optimum
 from statcv.models.batched.downdate import Inverse, OneInverse, Whole, symmetric_inverse
 from statcv.models.batched.fits import FoldFits
 from statcv.models.batched.folds import Folds
@@ -52,7 +53,11 @@ class CoxFits:
 
 
 def fit_cox_folds(
-    records: TrainingSet, folds: Folds, ridge: Matrix, efron: bool
+    records: TrainingSet,
+    folds: Folds,
+    ridge: Matrix,
+    efron: bool,
+    firth: bool = False,
 ) -> CoxFits:
     """Fit every fold.
 
@@ -67,6 +72,8 @@ def fit_cox_folds(
         Strength of the penalty on each column.
     efron : bool
         Whether ties are treated as Efron does, or as Breslow.
+    firth : bool, default False
+        Whether Firth's penalty takes the place of the ridge.
 
     Examples
     --------
@@ -96,7 +103,7 @@ def fit_cox_folds(
         for numbers, problem, start in _problems(
             rows, records, folds, some, own, efron
         ):
-            solved = _optimum(problem, start)
+            solved = firth_optimum(problem) if firth else _optimum(problem, start)
             eta, made = problem.linear(solved.beta), np.zeros((len(numbers), p))
             baseline[numbers] = problem.log_baseline(eta, records.horizons)
             made[:, columns] = (

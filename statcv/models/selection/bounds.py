@@ -34,7 +34,7 @@ def least_criteria(sets: Sets, pairs: Pairs, found: list[int], start: Matrix) ->
     """
     bounds = np.full(len(pairs), -np.inf)
     dropped = [found[fold] & ~to for fold, to in pairs]
-    if sets.free > 1 or sets.is_gaussian or not any(dropped):
+    if sets.free > 1 or sets.is_gaussian or sets.is_survival or not any(dropped):
         return bounds
     folds = np.array([fold for fold, _ in pairs])
     known = np.array(dropped) > 0

@@ -20,13 +20,16 @@ from statcv.models.base import (
     refuse_missing,
 )
 from statcv.models.batched.blocks import CELLS
+from statcv.models.batched.cox import CoxFits
 from statcv.models.batched.fits import FittedFolds, FoldFits
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.own_matrices import predicted_by
 from statcv.models.batched.predictions import by_linear_predictor
+from statcv.models.cox import Cox, alone, fitted_hazards
 from statcv.models.families import width_of
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit
+from statcv.models.selection.hazards import baselines
 from statcv.models.selection.search import fitted_sets
 from statcv.models.selection.terms import Term, forced_by, terms_of
 from statcv.models.selection.training import Sets, mean_by, predicted
@@ -110,6 +113,8 @@ class Selection(Constructed):
         """Choose terms on the training set, and fit it with them."""
         made = self.fit_folds(training, Folds.leaving_out([[]]))
         assert made is not None
+        if training.kind == "survival":
+            return alone(made, training.intercept)
         found = np.nan_to_num(np.asarray(made.coefficients)[0])
         return PlainFit(
             partial(predicted, self.model, training.kind, found),
@@ -122,19 +127,28 @@ class Selection(Constructed):
         """Choose and fit in the training sets of all folds together."""
         if folds.matrices is not None and not isinstance(folds.matrices, Learnt):
             return None
-        fits, mean = self._fitted(records, folds), mean_by(self.model, records.kind)
-        none = np.zeros(records.X.shape[1])
+        made, none = self._fitted(records, folds), np.zeros(records.X.shape[1])
+        if records.kind == "survival":
+            ridge = np.tile(none, (len(folds), 1))
+            ridge[:, records.intercept] = np.inf
+            return fitted_hazards(made, records, folds, ridge)
+        fits, mean = made.fits, mean_by(self.model, records.kind)
         if isinstance(folds.matrices, Learnt):
             return predicted_by(mean, none, records, fits, folds.matrices)
         return by_linear_predictor(fits, records, folds, mean, none)
 
-    def _fitted(self, records: TrainingSet, folds: Folds) -> FoldFits:
-        """Return the coefficients of each fold, 0 for terms that were not chosen."""
+    def _fitted(self, records: TrainingSet, folds: Folds) -> CoxFits:
+        """Return the coefficients of each fold, 0 for terms that were not chosen.
+
+        Baseline hazards are those of times to an event.
+        """
         self.check(records.kind)
         refuse_missing(records, self.model.label)
         n, p = records.X.shape
         free = max(width_of(records) - 1, 1)
         fits = FoldFits.empty(len(folds), free * p)
+        constant = np.zeros(len(folds))
+        baseline = np.zeros((len(folds), len(records.horizons)))
         own = 1 if folds.matrices is None else p
         step = max(1, 4 * CELLS // max(n * own, p * p))
         for start in range(0, len(folds), step):
@@ -146,7 +160,10 @@ class Selection(Constructed):
                 fits.coefficients[np.ix_(numbers, place)] = found.coefficients
                 fits.converged[numbers] = found.converged
                 fits.separated[numbers] = found.separated
-        return fits
+            if sets.is_survival:
+                made = baselines(sets, fits.coefficients[some])
+                constant[some], baseline[some] = made
+        return CoxFits(fits, constant, baseline)
 
 
 class Backward(Selection):
@@ -159,7 +176,7 @@ class Backward(Selection):
     Parameters
     ----------
     by : {"aic", "bic", "p"}
-        Criterion of the choice.
+        Criterion of the choice. The BIC of times to an event counts the events.
     level : float, default 0.157
         For ``by="p"``, the p-value above which a term is dropped; 0.157 is the AIC's
         for a term of one coefficient.
@@ -167,7 +184,7 @@ class Backward(Selection):
         Terms that are in every model.
     screen : int, optional
         Number of columns among which is chosen: those that are most correlated with the
-        outcome in the training set.
+        outcome in the training set; of times to an event, with martingale residuals.
 
     Examples
     --------
@@ -310,20 +327,22 @@ def _check_model(learner: Model) -> None:
     offers = "it can be tuned instead: tune={'C': [0.1, 1, 10]}"
     if isinstance(learner, Logit) and not (learner.penalised or learner.has_firth):
         return
-    if isinstance(learner, Linear):
+    if isinstance(learner, Linear) or (
+        isinstance(learner, Cox) and not learner.penalised
+    ):
         return
     if isinstance(learner, Logit) and learner.has_firth:
         offers = "Firth's penalty differs between sets of terms; Logit() has none"
     elif isinstance(learner, Logit) and learner.selects:
         offers = "it chooses columns itself, and res.selection shows them"
-    elif not isinstance(learner, Logit):
+    elif not isinstance(learner, (Logit, Cox)):
         offers = (
             "what it chooses itself is chosen inside every training set without "
             "select=, as by a lasso in a pipeline or early stopping of trees"
         )
     raise ModelError(
-        "select= compares models by their likelihood, so that it is for Logit() and "
-        f"Linear() without a penalty, not for {learner.label}; {offers}."
+        "select= compares models by their likelihood, so that it is for Logit(), "
+        f"Linear() and Cox() without a penalty, not for {learner.label}; {offers}."
     )
 
 

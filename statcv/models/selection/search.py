@@ -17,6 +17,7 @@ from statcv.models.base import Matrix
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.fits import FoldFits
 from statcv.models.selection.bounds import ROUNDING, Pairs, least_criteria
+from statcv.models.selection.hazards import partial_newton
 from statcv.models.selection.training import Numbers, Sets
 from statcv.models.selection.wald import eliminated
 from statcv.numeric.logistic import expit
@@ -147,10 +148,14 @@ def _side_by_side(
         columns = [sets.columns(pairs[i][1]) for i in some]
         rows, begun, idle = sets.side_by_side(folds, columns, start)
         with np.errstate(over="ignore", invalid="ignore"):
-            eta, done = _newton(sets, rows, begun, folds, idle)
-            found = sets.deviance(eta[..., None], folds)
-        # fits of separated classes settle as well, where all records are as predicted
-        done &= sets.is_gaussian | (np.abs(eta).max(axis=1) < FARTHEST)
+            if sets.is_survival:
+                found, done = partial_newton(sets, rows, begun, folds, idle, SETTLED)
+            else:
+                eta, done = _newton(sets, rows, begun, folds, idle)
+                found = sets.deviance(eta[..., None], folds)
+                # fits of separated classes settle as well, where all records are as
+                # predicted
+                done &= sets.is_gaussian | (np.abs(eta).max(axis=1) < FARTHEST)
         for row in np.flatnonzero(done).tolist():
             deviance[some[row]] = found[row]
             betas[some[row]] = begun[row, : len(betas[some[row]])]

@@ -19,6 +19,7 @@ from statcv.models.families import width_of
 from statcv.models.likelihood import Gaussian
 from statcv.models.linear import Linear
 from statcv.models.logit import mean_of
+from statcv.models.selection.hazards import martingale_residuals, partial_deviance
 from statcv.models.selection.terms import addable, droppable, members
 
 if TYPE_CHECKING:
@@ -74,13 +75,17 @@ class Sets:
             names=tuple(records.names[j] for j in columns.tolist()),
             intercept=intercept,
             factors=None,
+            centre=None if records.centre is None else records.centre[columns],
         )
         model: Any = self.rule.model
         fitted = model.fit_folds(part, folds)
         if fitted is None:  # as for more columns than are fitted together
             made = FoldFits.empty(len(some), self.free * len(columns))
             return made.refit(model, part, folds)
-        beta = np.nan_to_num(np.asarray(fitted.coefficients))
+        beta = np.asarray(fitted.coefficients)
+        if self.is_survival and fitted.linear is not None:
+            beta = fitted.linear.coefficients  # with that of the intercept
+        beta = np.nan_to_num(beta)
         none = np.zeros(len(some), dtype=bool)
         return FoldFits(beta, fitted.converged, fitted.separated, none)
 
@@ -90,12 +95,19 @@ class Sets:
         return isinstance(self.rule.model.capabilities.likelihood, Gaussian)
 
     @property
+    def is_survival(self) -> bool:
+        """Whether the likelihood is the partial one of times to an event."""
+        return self.records.kind == "survival"
+
+    @property
     def free(self) -> int:
         """The number of linear predictors that are fitted."""
         return max(width_of(self.records) - 1, 1)
 
     def deviance(self, eta: Matrix, some: Numbers) -> Matrix:
         """Return minus twice the log-likelihood, as R's ``extractAIC`` has it."""
+        if self.is_survival:
+            return partial_deviance(self, eta, some)
         y, weights = self.outcome(some), self.weights[some]
         if self.is_gaussian:
             squares = (weights * (y - eta[..., 0]) ** 2).sum(axis=1)
@@ -134,10 +146,15 @@ class Sets:
 
     @cached_property
     def count(self) -> Matrix:
-        """The number of training records, with repetitions but not weights."""
-        plain = replace(self.folds, weights=None)
-        records = replace(self.records, weights=None)
-        return np.asarray(plain.weights_in(records, np.arange(len(self))).sum(axis=1))
+        """The number of training records, with repetitions but not weights.
+
+        Of times to an event those with an event are counted, as R's ``BIC`` does.
+        """
+        plain, every = replace(self.folds, weights=None), np.arange(len(self))
+        counts = plain.weights_in(replace(self.records, weights=None), every)
+        if self.is_survival:
+            counts = counts * (self.outcome(every) > 0)
+        return np.asarray(counts.sum(axis=1))
 
     def outcome(self, some: Numbers) -> NDArray[Any]:
         """Return the outcome, shape (n,), or that of each of some folds."""
@@ -194,7 +211,9 @@ class Sets:
         columns = np.array([terms[i].columns[0] for i in free])
         X, W = self.records.X[:, columns], self.weights
         total = W.sum(axis=1)[:, None]
-        y = np.broadcast_to(self.outcome(np.arange(len(self))), W.shape).astype(float)
+        y = self.outcome(np.arange(len(self)))
+        y = martingale_residuals(self) if self.is_survival else y
+        y = np.broadcast_to(y, W.shape).astype(float)
         y = y - (W * y).sum(axis=1, keepdims=True) / total
         X = X - X.mean(axis=0)  # so that sums of squares keep their digits
         square, product = W @ X**2 - (W @ X) ** 2 / total, (W * y) @ X
@@ -230,6 +249,8 @@ class Sets:
         every = self.records.X[None] if self.matrices is None else self.matrices
         columns = np.zeros((len(every), every.shape[2] + 1, every.shape[1]))
         columns[:, :-1] = every.swapaxes(1, 2)
+        if self.is_survival:  # about their means, without an intercept
+            columns -= columns.mean(axis=2, keepdims=True)
         return columns
 
     def side_by_side(
@@ -244,6 +265,8 @@ class Sets:
             place[row, : len(own)] = own
         at = np.zeros_like(folds) if self.matrices is None else folds
         idle = place == start.shape[1] - 1
+        if self.is_survival:
+            idle |= place == self.records.intercept
         return self.padded[at[:, None], place], start[folds[:, None], place], idle
 
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from statcv.models.likelihood import Bernoulli, Gaussian
+from statcv.models import log_partial_likelihood
+from statcv.models.likelihood import Bernoulli, Gaussian, Hazards
 from statcv.results.refittable import Refittable
 from statcv.tables import wrapped
 from statcv.words import p_in_words
@@ -64,7 +65,7 @@ def likelihood_ratio(
     """Return the test if one model is nested in the other; None if it does not apply.
 
     It applies to models that maximise the same likelihood of independent records, of
-    two classes or normal, without a penalty.
+    two classes, normal, or times to an event, without a penalty.
 
     Parameters
     ----------
@@ -99,7 +100,8 @@ def _likelihood(result: Refittable) -> Any:
 
 def _has_likelihood(result: Refittable) -> bool:
     """Return whether the test is known for the model, and its fit to all rows."""
-    known = _likelihood(result) in (Bernoulli(), Gaussian())
+    own = _likelihood(result)
+    known = own in (Bernoulli(), Gaussian()) or isinstance(own, Hazards)
     return known and result.scores.n_classes <= 2 and not why_no_likelihood(result)
 
 
@@ -133,8 +135,13 @@ def why_no_likelihood(result: Refittable) -> str:
 
 
 def _log_likelihood(result: Refittable) -> float:
-    """Return the log-likelihood of all rows, maximised over a common variance."""
+    """Return the log-likelihood of all rows, maximised over a common variance.
+
+    Of times to an event it is the partial likelihood.
+    """
     y, predicted = result.design.y, result.refits.fitted
+    if isinstance(own := _likelihood(result), Hazards):
+        return log_partial_likelihood(y, predicted[:, 0], own.efron)
     if _likelihood(result) == Gaussian():
         return float(-len(y) / 2 * np.log(np.mean((y - predicted) ** 2)))
     return float(np.log(np.where(y == 1, predicted, 1 - predicted)).sum())

@@ -59,7 +59,7 @@ class PooledComparison(Comparison):
         kind, ax, **options
             As in the plot of a comparison.
         """
-        one_of(kind or "forest", ("forest",), "kind")
+        one_of(kind, (None, "forest"), "kind")
         return super().plot("forest", ax, **options)
 
 
