@@ -289,8 +289,20 @@ def test_what_is_not_for_times_says_what_is(final, tmp_path):
         final.update(NEW)
     with pytest.raises(ArgumentError, match=r"stack\(\).*columns of the data"):
         scv.stack({"one": final, "two": final}, NEW)
-    with pytest.raises(ArgumentError, match=r"needs a slope"):
+    with pytest.raises(ArgumentError, match=r"slope of a Cox.*optimism_corrected"):
         final.shrunk()
+
+
+def test_a_penalty_and_a_choice_of_terms_are_handed_over():
+    for more in ({"model": Cox(firth=True)}, {"select": "backward"}):
+        final = scv.cv(
+            f"{OUTCOME} ~ age + x", OLD, horizon=3, k=3, seed=1, **more
+        ).final
+        found = final.equation().predict(NEW)
+        np.testing.assert_allclose(found, final.predict(NEW), atol=1e-12)
+        pd.testing.assert_frame_equal(
+            final.shrunk(1.0).predict(NEW), final.predict(NEW)
+        )
 
 
 # ---- everyday cases ----

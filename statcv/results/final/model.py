@@ -244,8 +244,8 @@ class FullModel(HandedOver):
         times = equation.kind == "survival"
         if slope is None and times:
             raise ArgumentError(
-                "shrunk() of a Cox regression needs a slope, such as the calibration "
-                "slope at a horizon: shrunk(0.9)."
+                "shrunk() needs the slope of a Cox regression, such as shrunk(0.9); "
+                "optimism_corrected() of the result has that of risks at a horizon."
             )
         if slope is None:
             found = self._result.optimism_corrected(
