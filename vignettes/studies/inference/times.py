@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from statcv import compare
 from statcv.errors import StatcvError
 from statcv.metrics import survival_metrics
-from statcv.numeric.survival import signed_times
 from statcv.results import CVResult
 from studies.inference.shapes import LEAST, OWN
 
@@ -181,8 +180,10 @@ def _truths(
     """Return some metrics of the fit to all records in the large sample."""
     large = large_sample(shape)
     predicted = np.asarray(result.predict(large), dtype=float)
-    full = signed_times(large["full_time"].to_numpy(), large["full_status"].to_numpy())
-    seen = signed_times(large["time"].to_numpy(), large["status"].to_numpy())
+    full, seen = (  # signed times, negative if censored
+        np.where(large[f"{at}status"], large[f"{at}time"], -large[f"{at}time"])
+        for at in ("full_", "")
+    )
     found = {}
     for name, metric in survival_metrics((HORIZON,)).items():
         short = name.partition("@")[0]
