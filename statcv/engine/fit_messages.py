@@ -86,10 +86,12 @@ def warn_of_fits(held: Held, plan: FoldPlan, model: Model) -> None:
         )
     apart = np.flatnonzero(held.separated)
     if len(apart):
+        extreme, why = "probabilities of 0 or 1", _remedy(plan)
+        if getattr(model, "distribution", ""):
+            extreme, why = "rates of 0", "nothing was counted in some group of records"
         warn(
-            f"fitted probabilities of 0 or 1 in {len(apart)} {fits_of} "
-            f"({_listed(plan, apart)}): the classes are separated there and "
-            f"coefficients have no finite value; consider {_remedy(plan)}.",
+            f"fitted {extreme} in {len(apart)} {fits_of} ({_listed(plan, apart)}): "
+            f"{why}.",
             SeparationWarning,
         )
     corrected = np.flatnonzero([] if held.corrected is None else held.corrected)
@@ -146,10 +148,13 @@ def _unknown_curves(held: Held) -> dict[str, int]:
 
 
 def _remedy(plan: FoldPlan) -> str:
-    """Name what stays finite where classes are separated."""
+    """Say what separation means, and name what stays finite."""
     binary = plan.response is not None and plan.response.kind == "binary"
     firth = "Firth's penalty, Logit(firth=True), or " if binary else ""
-    return f"{firth}a ridge, Logit(C=1.0)"
+    return (
+        "the classes are separated there and coefficients have no finite value; "
+        f"consider {firth}a ridge, Logit(C=1.0)"
+    )
 
 
 def _listed(plan: FoldPlan, fits: Iterable[int]) -> str:

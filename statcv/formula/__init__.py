@@ -1,5 +1,6 @@
 """From a formula and a data frame to a :class:`Design`: outcome and matrix."""
 
+from statcv.formula.counts import with_exposure
 from statcv.formula.dependence import dependent_columns, in_words
 from statcv.formula.design import Design, counted, make_design
 from statcv.formula.frame import (
@@ -50,5 +51,6 @@ __all__ = [
     "status_by",
     "updated_formula",
     "why_text",
+    "with_exposure",
     "without_signs_of_r",
 ]

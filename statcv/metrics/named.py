@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import MetricError, suggestion
+from statcv.metrics.counts import COUNT_METRICS
 from statcv.metrics.custom import get_metric
 from statcv.metrics.defaults import default_metrics
 from statcv.metrics.metric import Metric
@@ -40,8 +41,15 @@ class Named(Hashable, Protocol):
         """The coded outcome of all records."""
 
     @property
+    def distribution(self) -> str:
+        """The distribution of its counts, if it is one."""
+
+    @property
     def horizons(self) -> tuple[float, ...]:
         """The times by which risks are predicted."""
+
+
+OF_MEANS = ("poisson_deviance", "slope_counts", "oe_counts")
 
 
 @lru_cache(maxsize=8)
@@ -97,6 +105,8 @@ def named_metrics(name: Any, outcome: Named) -> list[Metric]:
     MetricError
         If the metric is unknown, or not available for the outcome.
     """
+    if outcome.distribution and name in COUNT_METRICS:
+        return [COUNT_METRICS[name]]
     if outcome.kind != "survival" or not isinstance(name, str):
         found = get_metric(name)
         found.check_outcome(outcome.kind, outcome.name)
@@ -139,6 +149,10 @@ def named_metric(name: Any, outcome: Named) -> Metric:
 
 def usual_metrics(outcome: Named, threshold: bool) -> list[Metric]:
     """Return the default metrics of an outcome; see :func:`default_metrics`."""
+    if outcome.distribution:
+        # scores of a whole distribution are those of Poisson's
+        every = outcome.distribution == "poisson"
+        return [m for name, m in COUNT_METRICS.items() if every or name in OF_MEANS]
     if outcome.kind != "survival":
         usual = default_metrics(outcome.kind, threshold)
         return [get_metric(name) for name in usual]

@@ -305,6 +305,8 @@ class FullModel(HandedOver):
 
 def _is_regression(model: Model | None) -> bool:
     """Return whether coefficients make the linear predictor of a model."""
+    if getattr(model, "distribution", ""):  # the equation would be of a logarithm
+        return False
     while model is not None and model.capabilities.likelihood is None:
         if isinstance(model, (Logit, Selection, Updating)):
             return True
