@@ -14,7 +14,7 @@ from statcv.formula.learnt import Learnt
 from statcv.formula.new_levels import Factors
 from statcv.formula.numeric_columns import is_finite
 from statcv.formula.outcome import Outcome
-from statcv.formula.parse import Formula, parse_formula
+from statcv.formula.parse import Formula, is_offset, parse_formula
 from statcv.formula.quoting import quoted, without_signs_of_r
 from statcv.formula.row_values import row_values, row_weights
 from statcv.formula.scope import caller_scope, of_r
@@ -40,6 +40,7 @@ __all__ = [
     "is_finite",
     "is_missing",
     "is_number",
+    "is_offset",
     "make_design",
     "of_r",
     "parse_formula",

@@ -105,7 +105,7 @@ def named_metrics(name: Any, outcome: Named) -> list[Metric]:
     MetricError
         If the metric is unknown, or not available for the outcome.
     """
-    if outcome.distribution and name in COUNT_METRICS:
+    if outcome.kind == "continuous" and isinstance(name, str) and name in COUNT_METRICS:
         return [COUNT_METRICS[name]]
     if outcome.kind != "survival" or not isinstance(name, str):
         found = get_metric(name)

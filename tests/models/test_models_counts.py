@@ -166,6 +166,27 @@ def test_without_overdispersion_theta_is_infinite_and_the_fit_is_poissons():
     )
 
 
+def test_terms_are_dropped_but_the_exposure_is_not():
+    data = simulated(60)
+    res = scv.cv("y ~ x + z", data, exposure="days", model="negbin", seed=1, k=4)
+    dropped = res.drop1().comparison.results
+    assert list(dropped) == ["<none>", "x", "z"]
+    less = scv.cv("y ~ z", data, exposure="days", model="negbin", seed=1, k=4)
+    assert dropped["x"].estimate().value == less.estimate().value
+
+
+def test_other_models_are_measured_as_counts_by_name():
+    data, named = simulated(60), {"metrics": "poisson_deviance", "seed": 1, "k": 4}
+    linear = scv.cv("y ~ days", data.assign(y=lambda d: d["y"] + 3), **named)
+    assert linear.estimate().value > 0
+
+
+def test_an_equation_of_a_logarithm_is_refused():
+    res = scv.cv("y ~ x", simulated(40), model="poisson", seed=1, k=4)
+    with pytest.raises(scv.errors.EquationError, match=r"exp\(\) of the sum"):
+        res.final.equation()
+
+
 def test_the_default_interval_is_near_that_of_the_jackknife():
     data = simulated(150)
     res = scv.cv("y ~ x + z", data, exposure="days", model="poisson", seed=1)

@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, EquationError
 from statcv.formula import Design
-from statcv.models import Fit, Logit, Model, Updating, intercept_beside
+from statcv.models import (
+    Fit,
+    Logit,
+    Model,
+    Updating,
+    distribution_of,
+    intercept_beside,
+)
 from statcv.models.selection import Selection
 from statcv.results.final.columns import column_factors
 from statcv.results.final.equation import Equation, Part, equation_of
@@ -135,6 +142,11 @@ class FullModel(HandedOver):
             + 3.06 GPA
             + 2.34 PSI
         """
+        if distribution_of(self._learner):
+            raise EquationError(
+                f"the equation of a {self._learner.label} is not written down; its "
+                "predictions are exp() of the sum of coefficients times columns."
+            )
         if self.coefficients is None or not _is_regression(self._learner):
             raise EquationError(
                 f"{self._learner.label} has no coefficients that make an equation; "
@@ -305,7 +317,7 @@ class FullModel(HandedOver):
 
 def _is_regression(model: Model | None) -> bool:
     """Return whether coefficients make the linear predictor of a model."""
-    if getattr(model, "distribution", ""):  # the equation would be of a logarithm
+    if distribution_of(model):  # the equation would be of a logarithm
         return False
     while model is not None and model.capabilities.likelihood is None:
         if isinstance(model, (Logit, Selection, Updating)):
