@@ -24,16 +24,20 @@ from statcv.formula.terms import Terms
 from statcv.words import plural
 
 
-def read_counts(values: pd.Series[Any], name: str) -> NDArray[np.float64]:
+def read_counts(
+    values: pd.Series[Any], name: str, positive: object = None
+) -> NDArray[np.float64]:
     """Check the values of an outcome that is a count, and return them.
 
     Raises
     ------
     OutcomeError
-        If they are not numbers, or negative, or all 0.
+        If they are not numbers, or negative, or all 0, or if a class is named.
     DataError
         If they are infinite, or too large.
     """
+    if positive is not None:
+        raise OutcomeError(f"positive={positive!r} needs two classes, not counts.")
     if not is_number(values.dtype):
         raise OutcomeError(
             f"the outcome {name!r} is not a number; a regression of counts needs one."

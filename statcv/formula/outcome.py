@@ -192,9 +192,7 @@ def read_outcome(
         )
     values, classes = _values(formula, formula.outcome, frame)
     if distribution:
-        if positive is not None:
-            raise OutcomeError(f"positive={positive!r} needs two classes, not counts.")
-        counts = read_counts(values, formula.outcome)
+        counts = read_counts(values, formula.outcome, positive)
         return Outcome(formula.outcome, "continuous", counts, (), (), (), distribution)
     return make_outcome(values, formula.outcome, positive, classes)
 

@@ -243,3 +243,28 @@ def test_counts_with_fractions_and_missing_exposures_warn():
     data["days"] = data["days"].where(data.index > 2)
     with pytest.warns(scv.errors.StatcvWarning, match="3 of 30 rows were omitted"):
         scv.cv("y ~ x", data, exposure="days", model="poisson", seed=1)
+
+
+def test_counts_are_not_permuted_among_unequal_clusters():
+    data = simulated(60).assign(site=lambda d: np.repeat(np.arange(15), 4))
+    data["y"] = data["site"] % 4
+    res = scv.cv(
+        "y ~ x",
+        data.drop(index=[0, 5]),
+        exposure="days",
+        model="poisson",
+        stratify="site",
+        k=5,
+        seed=1,
+    )
+    assert "belongs to its exposure" in str(res.test(n_permutations=19))
+
+
+def test_ratios_of_groups_are_those_of_their_records():
+    data = simulated(90).assign(site=lambda d: np.arange(90) % 3)
+    res = scv.cv("y ~ x", data, exposure="days", model="poisson", seed=1, k=5)
+    found = res.metrics(by="site").query("metric == 'oe_counts'")
+    made = res.predictions.assign(site=data["site"].to_numpy()[res.predictions["row"]])
+    sums = made.groupby("site")[["observed", "predicted"]].sum()
+    ratio = (sums["observed"] / sums["predicted"]).to_numpy()
+    np.testing.assert_allclose(found["estimate"], ratio, rtol=1e-12)
