@@ -247,13 +247,13 @@ _ALL = (
         perfect=0.0,
     ),
     _loss(
-        "poisson_log_score",
+        "log_score",
         "log score",
         poisson_log_score,
         casewise_poisson_log_score,
     ),
     _loss(
-        "poisson_rps",
+        "rps",
         "ranked probability score",
         poisson_rps,
         casewise_poisson_rps,

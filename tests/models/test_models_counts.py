@@ -268,3 +268,11 @@ def test_ratios_of_groups_are_those_of_their_records():
     sums = made.groupby("site")[["observed", "predicted"]].sum()
     ratio = (sums["observed"] / sums["predicted"]).to_numpy()
     np.testing.assert_allclose(found["estimate"], ratio, rtol=1e-12)
+
+
+def test_scores_of_poissons_distribution_are_for_its_models_alone():
+    data = simulated(40)
+    res = scv.cv("y ~ x", data, exposure="days", model="poisson", metrics="rps", seed=1)
+    assert res.estimate().value > 0
+    with pytest.raises(scv.errors.MetricError, match="no metric 'rps'; it has poisson"):
+        scv.cv("y ~ x", data, exposure="days", model="negbin", metrics="rps", seed=1)
