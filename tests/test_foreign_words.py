@@ -53,7 +53,7 @@ def result(data):
         ("random_state", "seed="),
         ("method", "model= says"),
         ("subset", "select the rows"),
-        ("offset", "not offered"),
+        ("offset", "term of the formula"),
         ("shuffle", "at random"),
         ("class_weight", "rebalance='weight'"),
     ],

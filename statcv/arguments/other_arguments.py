@@ -172,10 +172,9 @@ ARGUMENTS = _table(
     (
         "offset",
         "",
-        "offsets are not offered; take the offset from a continuous outcome "
-        "beforehand, or make the rate the outcome",
+        "an offset is a term of the formula, y ~ x + offset(log(days)), and "
+        "exposure='days' is the same",
     ),
-    ("exposure", "", "exposures are not offered; make the rate the outcome"),
     (
         "weight sampleweight sampleweights caseweights wts fitweights",
         "weights",

@@ -53,8 +53,6 @@ FUNCTIONS: dict[str, str] = {
         ("as.numeric", "as.integer", "as.character"),
         "make a column of that type in the data first",
     ),
-    "offset": "offsets are not offered; take the offset from a continuous outcome, "
-    "I(y - x) ~ ..., or make the rate the outcome",
     "Surv": "it is an outcome, and stands on the left of '~': Surv(time, status) ~ x",
     **dict.fromkeys(
         ("s", "ti", "t2", "lo", "pspline"),

@@ -41,7 +41,7 @@ SHOWN = ("estimate", "lower", "upper")  # columns shown for each group
 PREDICTIONS = ["observed", "fold", "repeat", "row", "cluster", "positive"]
 PREDICTIONS += ["metrics", "probabilities", "threshold", "seed"]
 CALL = [*PLAN, "model", "new_levels", "metrics", "threshold", "weights", "n_jobs"]
-CALL += ["progress", "select"]
+CALL += ["progress", "select", "exposure"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -77,7 +77,7 @@ CALL = f"""
 formula FORMULA: such as "y ~ age * sex"; quote it
 data DATA: name of a data set (statcv data), or a file
 {READING}
---model NAME: logit, linear, cox, neighbors, xgboost, mean, negmean
+--model NAME: logit, linear, cox, poisson, negbin, neighbors, xgboost, mean, negmean
 --select (backward|forward|both): choose terms by AIC in every training set
 --tune NAME=A,B: values to choose from in every training set; may be repeated
 {FOLDS}
@@ -85,6 +85,7 @@ data DATA: name of a data set (statcv data), or a file
 --metrics A,B: such as auroc,brier; the first is the headline, and is compared
 --threshold T: a number, or youden, f1, accuracy or prevalence of each training set
 --weights COLUMN: weights of the rows in the fits
+--exposure COLUMN: exposures of counts, for poisson and negbin
 --jobs N: processes; -1: all cores
 {LEVEL}
 --quiet: show no progress bar

@@ -91,9 +91,11 @@ def warn_of_fits(held: Held, plan: FoldPlan, model: Model) -> None:
             "a monotone partial likelihood" if cox else "fitted probabilities of 0 or 1"
         )
         why = "" if cox else "the classes are separated there and "
+        why += f"coefficients have no finite value; consider {_remedy(plan, cox)}"
+        if getattr(model, "distribution", ""):
+            what, why = "fitted rates of 0", "nothing was counted in some group there"
         warn(
-            f"{what} in {len(apart)} {fits_of} ({_listed(plan, apart)}): {why}"
-            f"coefficients have no finite value; consider {_remedy(plan, cox)}.",
+            f"{what} in {len(apart)} {fits_of} ({_listed(plan, apart)}): {why}.",
             SeparationWarning,
         )
     corrected = np.flatnonzero([] if held.corrected is None else held.corrected)

@@ -80,7 +80,7 @@ def _together(
 ) -> list[Held | str] | None:
     design, plan, times = setup.design, setup.plan, len(permutations)
     scaled = setup.weights is not None and plan.rebalance is not None
-    if scaled:
+    if scaled or design.offsets:  # an exposure goes with the outcome
         return None
     places = permutations.places if permutations.with_plan else None
     folds = permuted_folds(setup.folds, times, places)
@@ -132,15 +132,14 @@ def _together(
 def _one_by_one(
     setup: Setup, permutations: OutcomePermutations, n_jobs: int | None
 ) -> list[Held | str]:
-    outcomes = permutations.outcomes(setup.design.y)
     made: list[Held | str] = []
-    for places, y in zip(permutations.places, outcomes, strict=True):
+    for places in permutations.places:
         design, weights = setup.design, setup.weights
         if permutations.with_plan:
             design = design.taken(places)
             weights = None if weights is None else weights[places]
         else:
-            design = replace(design, outcome=replace(design.outcome, y=y))
+            design = design.with_outcomes(np.argsort(places))
         made.append(run_if_able(replace(setup, design=design, weights=weights), n_jobs))
     return made
 

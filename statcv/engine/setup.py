@@ -180,6 +180,7 @@ def _records(
         strata=strata,
         factors=Factors.of(design.terms),
         horizons=design.outcome.horizons,
+        offsets=design.offsets,
     )
     vars(records)["is_finite"] = design.is_finite  # known already
     return records

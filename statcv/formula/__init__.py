@@ -1,5 +1,6 @@
 """From a formula and a data frame to a :class:`Design`: outcome and matrix."""
 
+from statcv.formula.counts import with_exposure
 from statcv.formula.dependence import dependent_columns, in_words
 from statcv.formula.design import Design, counted, make_design
 from statcv.formula.frame import (
@@ -13,7 +14,7 @@ from statcv.formula.learnt import Learnt
 from statcv.formula.new_levels import Factors
 from statcv.formula.numeric_columns import is_finite
 from statcv.formula.outcome import Outcome
-from statcv.formula.parse import Formula, outcome_columns, parse_formula
+from statcv.formula.parse import Formula, is_offset, outcome_columns, parse_formula
 from statcv.formula.quoting import quoted, without_signs_of_r
 from statcv.formula.row_values import row_values, row_weights
 from statcv.formula.scope import caller_scope, of_r
@@ -39,6 +40,7 @@ __all__ = [
     "is_finite",
     "is_missing",
     "is_number",
+    "is_offset",
     "make_design",
     "of_r",
     "outcome_columns",
@@ -52,5 +54,6 @@ __all__ = [
     "status_by",
     "updated_formula",
     "why_text",
+    "with_exposure",
     "without_signs_of_r",
 ]

@@ -31,7 +31,9 @@ def dependent_columns(design: Design) -> list[str]:
     list of str
         One clause for each such column, such as ``"'b' is a multiple of 'a'"``.
     """
-    X = design.matrix
+    # a coefficient that is 1 does not compete with those of other columns
+    free = np.setdiff1d(np.arange(len(design.names)), design.offsets)
+    X, names = design.matrix[:, free], tuple(design.names[j] for j in free)
     n, p = X.shape
     if not 0 < p < n or p > MOST_COLUMNS or not design.is_finite:
         return []
@@ -42,7 +44,7 @@ def dependent_columns(design: Design) -> list[str]:
         return []  # rows can only make columns more different
     columns, parts = _dependent(X)
     return [
-        _said(design.names, X[:, j], int(j), part)
+        _said(names, X[:, j], int(j), part)
         for j, part in zip(columns, parts, strict=True)
     ]
 

@@ -22,6 +22,7 @@ from statcv.errors import (
     suggestion,
     warn,
 )
+from statcv.formula.counts import moved
 from statcv.formula.frame import (
     as_frame,
     as_learnt,
@@ -36,7 +37,7 @@ from statcv.formula.overflow import (
     refuse_learning_overflow,
     refuse_not_finite,
 )
-from statcv.formula.parse import Formula, parse_formula
+from statcv.formula.parse import Formula, is_offset, parse_formula
 from statcv.formula.quoting import quoted
 from statcv.formula.terms import Matrix, Terms
 from statcv.formula.text_numbers import text_numbers
@@ -103,6 +104,11 @@ class Design(Printed):
         """Position of the intercept among the columns, or None."""
         return self.names.index("Intercept") if self.formula.intercept else None
 
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        """Positions of the columns whose coefficient is 1, as of ``offset(x)``."""
+        return tuple(j for j, name in enumerate(self.names) if is_offset(name))
+
     @cached_property
     def matrix(self) -> Matrix:
         """The matrix of all kept rows, with stateful terms learnt on all of them."""
@@ -133,10 +139,22 @@ class Design(Printed):
         rows : numpy.ndarray of int, shape (n,)
             For each outcome, the position of the row that supplies the predictors.
         """
+        if self.offsets:
+            return replace(self, terms=moved(self.terms, rows, offsets=False))
         columns = {
             name: column.iloc[rows] for name, column in self.terms.columns.items()
         }
         return replace(self, terms=Terms(self.formula, columns, self.terms.index[rows]))
+
+    def with_outcomes(self, rows: NDArray[np.intp]) -> Design:
+        """Return a design that gives each row's predictors the outcome of another row.
+
+        An offset, such as the exposure of a count, stays with the outcome.
+        """
+        made, outcome = self, replace(self.outcome, y=self.y[rows])
+        if self.offsets:
+            made = replace(self, terms=moved(self.terms, rows, offsets=True))
+        return replace(made, outcome=outcome)
 
     def new_matrix(self, data: object) -> tuple[Matrix, pd.Index[Any]]:
         """Return the matrix of new rows, as :meth:`matrix` codes them.
@@ -190,6 +208,7 @@ def make_design(
     horizon: object = None,
     na_action: str = "drop",
     not_in_dot: Collection[str] = (),
+    distribution: str = "",
 ) -> Design:
     """Join a formula and a frame.
 
@@ -210,6 +229,8 @@ def make_design(
         ``na.pass``. A row whose outcome is missing is never kept.
     not_in_dot : collection of str
         Columns that ``.`` does not stand for.
+    distribution : str
+        Distribution of the outcome, if it is a count.
     """
     one_of(na_action, NA_ACTIONS, "na_action")
     frame = as_frame(data)
@@ -227,7 +248,7 @@ def make_design(
     plain = {name: plain_column(one, name) for name, one in covariates.items()}
     terms = Terms(parsed, numbers or plain, index)
     _refuse_text_numbers(parsed, frame, () if terms.is_plain else parsed.terms)
-    outcome = read_outcome(parsed, given, index, positive, horizon)
+    outcome = read_outcome(parsed, given, index, positive, horizon, distribution)
     if not terms.is_plain:  # otherwise the matrix shows it
         _refuse_identifiers(parsed, terms.columns)
         refuse_infinite(terms.columns)

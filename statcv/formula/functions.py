@@ -103,6 +103,18 @@ def poly(x: Any, degree: int = 1) -> NDArray[np.float64]:
 poly.__patsy_stateful_transform__ = Poly  # type: ignore[attr-defined]
 
 
+def offset(x: Any) -> Floats:
+    """Return a numeric column as it is: a term whose coefficient is 1.
+
+    >>> offset([0, 2]).tolist()
+    [0.0, 2.0]
+    """
+    try:
+        return np.asarray(x, dtype=float)
+    except (TypeError, ValueError):
+        raise FormulaError("offset() needs numbers, not text or classes.") from None
+
+
 # ---- B-splines that continue beyond their boundary knots, as in R ----
 
 

@@ -20,6 +20,7 @@ from statcv.errors import (
     suggestion,
     warn,
 )
+from statcv.formula.counts import read_counts
 from statcv.formula.frame import plain_column
 from statcv.formula.overflow import refuse_overflow
 from statcv.formula.parse import Formula
@@ -54,6 +55,8 @@ class Outcome(Printed):
         Assumptions that were made where the data are ambiguous.
     horizons : tuple of float
         The times by which the risk of an event is predicted, in rising order.
+    distribution : {"", "poisson", "negative binomial"}
+        The distribution that the model gives to numbers that are counts.
 
     Examples
     --------
@@ -70,6 +73,7 @@ class Outcome(Printed):
     levels: tuple[Any, ...] = ()
     notes: tuple[str, ...] = field(default=())
     horizons: tuple[float, ...] = ()
+    distribution: str = ""
 
     def _said(self) -> Said:
         return f"{self.name}: {self.describe()}", {}
@@ -118,6 +122,9 @@ class Outcome(Printed):
 
     def describe(self) -> str:
         """Return one line such as ``1 (11) against 0 (21)``."""
+        if self.distribution:
+            none = int((self.y == 0).sum())
+            return f"counts, {self.y.sum():.4g} in all, {plural(none, 'record')} with 0"
         if self.kind == "continuous":
             return f"continuous, mean {self.y.mean():.4g}, sd {self.y.std(ddof=1):.4g}"
         if self.kind == "survival":
@@ -143,6 +150,7 @@ def read_outcome(
     index: pd.Index[Any],
     positive: object,
     horizon: object = None,
+    distribution: str = "",
 ) -> Outcome:
     """Evaluate the left-hand side of a formula on the kept rows, and code it.
 
@@ -158,6 +166,8 @@ def read_outcome(
         Level that counts as positive.
     horizon : float or sequence of float, optional
         Times by which the risk of an event is predicted.
+    distribution : str
+        Distribution of the outcome, if it is a count.
 
     Raises
     ------
@@ -190,6 +200,9 @@ def read_outcome(
             f"and {formula.outcome!r} is not one."
         )
     values, classes = _values(formula, formula.outcome, frame)
+    if distribution:
+        counts = read_counts(values, formula.outcome, positive)
+        return Outcome(formula.outcome, "continuous", counts, (), (), (), distribution)
     return make_outcome(values, formula.outcome, positive, classes)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import io
+import re
 import tokenize
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -157,6 +158,7 @@ def parse_formula(
     dot = {quoted(column): column for column in columns if column not in gone}
     found = expanded(right, tuple(dot))
     terms, intercept = found.ordered, found.intercept is not False
+    _refuse_part_of_offset(terms)
     several = [term for term in terms if len(term) > 1]
     check_count(len(several), MAX_INTERACTIONS + 2 * len(dot), "interactions")
     if not (intercept or terms):
@@ -202,6 +204,24 @@ def _refuse_both_sides(outcome: Collection[str], used: Sequence[str]) -> None:
             f"{both[0]!r} stands on both sides of the formula: the outcome cannot "
             "predict itself."
         )
+
+
+def _refuse_part_of_offset(terms: Collection[Term]) -> None:
+    for term in terms:
+        for code in term:
+            alone = len(term) == 1 and is_offset(code) and code.count("offset(") == 1
+            if re.search(r"\boffset\(", code) and not (
+                alone and isinstance(ast.parse(code, mode="eval").body, ast.Call)
+            ):
+                raise FormulaError(
+                    f"{':'.join(term)!r}: offset() is a term by itself, as in "
+                    "'y ~ x + offset(log(days))'."
+                )
+
+
+def is_offset(name: str) -> bool:
+    """Return whether a term, or a column of the matrix, has a coefficient of 1."""
+    return name.startswith("offset(")
 
 
 @lru_cache(maxsize=128)

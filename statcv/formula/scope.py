@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from statcv.errors import FormulaError, StatcvError
-from statcv.formula.functions import log, poly
+from statcv.formula.functions import log, offset, poly
 from statcv.formula.log_ratios import Clr, clr
 
 ALIAS = "_function_"  # prefix of a function that shares its name with a column
@@ -72,7 +72,7 @@ def transforms() -> Mapping[str, Any]:
 
     known = {name: getattr(patsy.builtins, name) for name in patsy.builtins.__all__}
     scaled = {"scale": standardize, "standardize": standardize}
-    return {**known, **scaled, "bs": bs, "clr": clr, "poly": poly}
+    return {**known, **scaled, "bs": bs, "clr": clr, "poly": poly, "offset": offset}
 
 
 _OF_R = """exp sqrt log2 log10 log1p expm1 abs sign floor ceiling:ceil trunc round sin

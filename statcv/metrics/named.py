@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import MetricError, suggestion
+from statcv.metrics.counts import COUNT_METRICS
 from statcv.metrics.custom import get_metric
 from statcv.metrics.defaults import default_metrics
 from statcv.metrics.metric import Metric
+from statcv.metrics.registry import METRICS
 from statcv.metrics.survival import integrated_brier_metric, survival_metrics
 
 FEWEST_HORIZONS = 3  # between which a Brier score is integrated
@@ -40,8 +42,22 @@ class Named(Hashable, Protocol):
         """The coded outcome of all records."""
 
     @property
+    def distribution(self) -> str:
+        """The distribution of its counts, if it is one."""
+
+    @property
     def horizons(self) -> tuple[float, ...]:
         """The times by which risks are predicted."""
+
+
+OF_MEANS = ("poisson_deviance", "slope_counts", "oe_counts")
+
+
+def _metrics_of_counts(outcome: Named) -> Mapping[str, Metric]:
+    """Return the metrics of counts; scores of a distribution for Poisson's alone."""
+    if outcome.distribution == "poisson":
+        return COUNT_METRICS
+    return {name: COUNT_METRICS[name] for name in OF_MEANS}
 
 
 @lru_cache(maxsize=8)
@@ -97,6 +113,16 @@ def named_metrics(name: Any, outcome: Named) -> list[Metric]:
     MetricError
         If the metric is unknown, or not available for the outcome.
     """
+    if outcome.kind == "continuous" and isinstance(name, str):
+        counted = _metrics_of_counts(outcome)
+        if name in counted:
+            return [counted[name]]
+        if outcome.distribution and name not in METRICS:
+            raise MetricError(
+                f"{outcome.name} is a count, and has no metric {name!r}; it has "
+                f"{', '.join(counted)}, and those of numbers, such as rmse."
+                + suggestion(name, counted)
+            )
     if outcome.kind != "survival" or not isinstance(name, str):
         found = get_metric(name)
         found.check_outcome(outcome.kind, outcome.name)
@@ -139,6 +165,8 @@ def named_metric(name: Any, outcome: Named) -> Metric:
 
 def usual_metrics(outcome: Named, threshold: bool) -> list[Metric]:
     """Return the default metrics of an outcome; see :func:`default_metrics`."""
+    if outcome.distribution:
+        return list(_metrics_of_counts(outcome).values())
     if outcome.kind != "survival":
         usual = default_metrics(outcome.kind, threshold)
         return [get_metric(name) for name in usual]

@@ -11,6 +11,7 @@ from statcv.models.base import (
 )
 from statcv.models.boosted_fit import BoostedFit
 from statcv.models.boosting import XGBoost
+from statcv.models.counts import NegativeBinomial, Poisson
 from statcv.models.cox import (
     Cox,
     baseline_beside,
@@ -21,7 +22,7 @@ from statcv.models.logit import Logit
 from statcv.models.neighbors import Neighbors
 from statcv.models.one_predictor import intercept_beside
 from statcv.models.points import Points, Score
-from statcv.models.resolve import MODELS, resolve_model
+from statcv.models.resolve import MODELS, distribution_of, resolve_model
 from statcv.models.selection import Backward, Both, Forward, Screen
 from statcv.models.sklearn_estimator import Sklearn, SklearnFit
 from statcv.models.stacking import Stacking
@@ -52,8 +53,10 @@ __all__ = [
     "Mean",
     "Model",
     "NegMean",
+    "NegativeBinomial",
     "Neighbors",
     "Points",
+    "Poisson",
     "Score",
     "Screen",
     "Sklearn",
@@ -66,6 +69,7 @@ __all__ = [
     "XGBoost",
     "baseline_beside",
     "decisions_of",
+    "distribution_of",
     "fitted_to_constant",
     "intercept_beside",
     "partial_likelihood",

@@ -47,6 +47,10 @@ class TrainingSet(Printed):
         The categorical factors of the formula, if any.
     horizons : tuple of float
         The times by which the risk of an event is predicted, in rising order.
+    offsets : tuple of int
+        The columns of ``X`` whose coefficient is 1, as of ``offset(x)`` in a formula.
+    offset : numpy.ndarray, shape (n,), or None
+        What is added to the linear predictor, if ``X`` does not have it.
     centre : numpy.ndarray, shape (p,), or None
         The row at which a linear predictor without an intercept is 0, the same in all
         folds; by default the mean of ``X``.
@@ -75,6 +79,8 @@ class TrainingSet(Printed):
     factors: Factors | None = None
     horizons: tuple[float, ...] = ()
     centre: Matrix | None = None
+    offsets: tuple[int, ...] = ()
+    offset: Matrix | None = None
 
     @property
     def without_intercept(self) -> Matrix:
@@ -189,6 +195,8 @@ class Capabilities(Printed):
         Whether predictions depend on the predictors.
     predicts_by_neighbors : bool
         Whether a prediction depends on the most similar training records alone.
+    offsets : bool
+        Whether it gives the columns of an offset a coefficient of 1.
     likelihood : Likelihood or None
         The likelihood that its fits maximise, apart from a ridge, if they depend on a
         linear predictor. Each fit then has that as ``linear``.
@@ -210,6 +218,7 @@ class Capabilities(Printed):
     needs_full_rank: bool = False
     uses_predictors: bool = True
     predicts_by_neighbors: bool = False
+    offsets: bool = False
     likelihood: Likelihood | None = None
 
 

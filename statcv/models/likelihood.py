@@ -24,6 +24,7 @@ __all__ = [
     "Hazards",
     "Likelihood",
     "LinearFits",
+    "LogLinear",
     "OfRecords",
     "joined_fits",
 ]
@@ -131,6 +132,28 @@ class Gaussian:
     def curvature(self, y: NDArray[Any], eta: Floats) -> Floats:
         """Return 1."""
         return np.ones_like(eta)
+
+
+@dataclass(frozen=True)
+class LogLinear:
+    """Poisson counts with a linear logarithm of their mean."""
+
+    def link(self, mean: Floats) -> Floats:
+        """Return the logarithm of the mean."""
+        return np.asarray(np.log(np.maximum(mean, np.finfo(float).tiny)))
+
+    def mean(self, eta: Floats) -> Floats:
+        """Return the mean."""
+        with np.errstate(over="ignore"):
+            return np.asarray(np.exp(eta))
+
+    def residual(self, y: NDArray[Any], eta: Floats) -> Floats:
+        """Return the count minus its mean."""
+        return np.asarray(y - self.mean(eta))
+
+    def curvature(self, y: NDArray[Any], eta: Floats) -> Floats:
+        """Return the mean."""
+        return self.mean(eta)
 
 
 @dataclass(frozen=True, eq=False)

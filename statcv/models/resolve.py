@@ -19,6 +19,7 @@ from statcv.models.base import (
 from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
 from statcv.models.boosting import XGBoost
+from statcv.models.counts import NegativeBinomial, Poisson
 from statcv.models.cox import Cox
 from statcv.models.lifelines_model import Lifelines, is_regression
 from statcv.models.likelihood import LinearFits
@@ -34,6 +35,9 @@ MODELS: dict[str, Any] = {
     "logit": Logit,
     "linear": Linear,
     "cox": Cox,
+    "poisson": Poisson,
+    "negbin": NegativeBinomial,
+    "negative_binomial": NegativeBinomial,
     "neighbors": Neighbors,
     "xgboost": XGBoost,
     "mean": Mean,
@@ -65,6 +69,17 @@ def resolve_model(model: Any, kind: str) -> Model:
     resolved = _resolve(model, kind)
     resolved.check(kind)
     return resolved
+
+
+def distribution_of(model: Any) -> str:
+    """Return the distribution that a name or a model gives to counts, if it does.
+
+    >>> distribution_of("poisson"), distribution_of("logit")
+    ('poisson', '')
+    """
+    named = MODELS.get(model) if isinstance(model, str) else model
+    found = getattr(named, "distribution", "")
+    return found if isinstance(found, str) else ""
 
 
 def _resolve(model: Any, kind: str) -> Model:

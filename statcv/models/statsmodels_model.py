@@ -265,11 +265,10 @@ def _refuse_rowwise(keywords: Mapping[str, Any]) -> None:
             continue
         if name in ("offset", "exposure"):
             raise ModelError(
-                f"{name}= has one value per row, and offsets and exposures are not "
-                "available in cross-validation. Counts with an exposure t and a log "
-                "link are equivalent to rates with weights: cv('I(count / t) ~ …', "
-                "data, weights='t', model=Statsmodels(sm.GLM, "
-                "family=sm.families.Poisson()))."
+                f"{name}= has one value per row, and cannot be cut to a training set. "
+                "Counts with an exposure t are fitted by cv('count ~ …', data, "
+                "exposure='t', model='poisson'), or 'negbin', and any offset is a term "
+                "of that formula, offset(z)."
             )
         raise ModelError(
             f"{name}= has one value per row, and cannot be cut to a training set; fit "

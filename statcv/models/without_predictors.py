@@ -18,6 +18,7 @@ import numpy as np
 from statcv.models.base import Capabilities, Matrix, Model, PlainFit, TrainingSet
 from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
+from statcv.models.counts import Poisson
 from statcv.models.cox import Cox
 from statcv.models.linear import fold_means
 from statcv.models.sklearn_estimator import Sklearn
@@ -40,7 +41,7 @@ class Mean(Constructed):
 
     label: str = "training mean"
     capabilities = Capabilities(
-        fits_together=True, own_matrices=True, uses_predictors=False
+        fits_together=True, own_matrices=True, offsets=True, uses_predictors=False
     )
 
     def check(self, kind: str) -> None:
@@ -48,10 +49,17 @@ class Mean(Constructed):
 
     def fit(self, training: TrainingSet) -> PlainFit:
         """Fit the training set."""
+        if training.offsets:  # a rate, times the exposure of each record
+            inner = Poisson().fit(_without_predictors(training))
+            return PlainFit(partial(_exposed, inner, training))
         return PlainFit(partial(_constant, _mean(training)))
 
-    def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds:
+    def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
+        if records.offsets:
+            bare = _without_predictors(records)
+            rates = Poisson().fit_folds(bare, replace(folds, matrices=None))
+            return rates and replace(rates, coefficients=None, names=(), linear=None)
         return _constants(_fold_means(records, folds))
 
 
@@ -87,6 +95,19 @@ class NegMean(Constructed):
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds:
         """Fit the training sets of all folds together."""
         return _constants(-_fold_means(records, folds))
+
+
+def _without_predictors(records: TrainingSet) -> TrainingSet:
+    """Return the records with an intercept and their offsets alone."""
+    own = records.X[:, list(records.offsets)]
+    X = np.column_stack([np.ones(len(own)), own])
+    names = ("Intercept", *(records.names[j] for j in records.offsets))
+    places = tuple(range(1, X.shape[1]))
+    return replace(records, X=X, names=names, intercept=0, offsets=places, factors=None)
+
+
+def _exposed(fit: PlainFit, records: TrainingSet, X: Matrix) -> Matrix:
+    return fit.predict(_without_predictors(replace(records, X=X)).X)
 
 
 def _constant(value: Matrix, X: Matrix) -> Matrix:

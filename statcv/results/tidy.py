@@ -14,7 +14,7 @@ from statcv.formula import as_frame
 from statcv.inference.tests.no_skill import ratio, tail
 from statcv.metrics.areas.placements import symmetric_limits
 from statcv.models import partial_likelihood
-from statcv.models.likelihood import Gaussian, Generalized, Hazards
+from statcv.models.likelihood import Gaussian, Generalized, Hazards, LogLinear
 from statcv.results.comparison.likelihood_ratio import why_no_likelihood
 from statcv.results.refittable import Refittable
 from statcv.tables import Table, labels_of
@@ -32,6 +32,8 @@ def tidy(result: Refittable, level: float) -> pd.DataFrame:
     estimates = result.model.coefficients
     if estimates is None or not len(estimates):
         raise CoefficientError(f"{result.learner.label} has no coefficients.")
+    known = [result.design.names[j] for j in result.design.offsets]
+    estimates = estimates.drop(known)  # they are not estimated
     values = np.asarray(estimates, dtype=float)
     ses, df, why = standard_errors(result, values)
     if why:
@@ -78,6 +80,7 @@ def standard_errors(result: Refittable, values: Floats) -> tuple[Floats, float, 
     none = np.full(len(values), np.nan)
     why = why_no_likelihood(result)
     X, y = result.design.matrix, result.design.y
+    X = np.delete(X, list(result.design.offsets), axis=1)
     fitted = result.refits.fitted if not why else none
     classes = 1 if fitted.ndim == 1 else fitted.shape[1] - 1
     if isinstance(result.learner.capabilities.likelihood, Hazards):
@@ -111,6 +114,8 @@ def _information(
     likelihood = result.learner.capabilities.likelihood
     if isinstance(likelihood, Gaussian):
         return X.T @ X, float(((y - fitted) ** 2).sum())
+    if isinstance(likelihood, LogLinear):
+        return (X.T * fitted) @ X, np.nan
     if isinstance(likelihood, Generalized):
         family = likelihood.family
         variance, steep = family.variance(fitted), family.link.deriv(fitted)

@@ -56,7 +56,16 @@ SchemeName: TypeAlias = Literal[
     "bootstrap",
 ]
 ModelName: TypeAlias = Literal[
-    "logit", "linear", "cox", "neighbors", "xgboost", "mean", "negmean"
+    "logit",
+    "linear",
+    "cox",
+    "poisson",
+    "negbin",
+    "negative_binomial",
+    "neighbors",
+    "xgboost",
+    "mean",
+    "negmean",
 ]
 Rebalancing: TypeAlias = Literal["subsample", "weight", "upsample", "all", "bag"]
 ThresholdRule: TypeAlias = Literal["youden", "f1", "accuracy", "prevalence"]

@@ -42,6 +42,7 @@ def cv(
     repeats: int | None = None,
     stratify: StratifyLike | None = None,
     rebalance: RebalanceLike | None = None,
+    exposure: str | None = None,
     positive: object = None,
     horizon: HorizonLike | None = None,
     na_action: MissingAction = "drop",
@@ -69,12 +70,12 @@ def cv(
     data : data frame
         Data frame of pandas, polars, pyarrow or DuckDB.
     model : str or object, optional
-        Model to be fitted: ``"logit"``, ``"linear"``, ``"cox"``, ``"neighbors"``,
-        ``"xgboost"``, ``"mean"`` or ``"negmean"``; a model of :mod:`statcv.models`; a
-        scikit-learn or scikit-survival estimator or pipeline; a regression of
-        lifelines; or a statsmodels class or formula function. The default is
-        unpenalised logistic regression for classes, least squares for a continuous
-        outcome, and Cox regression for times to an event.
+        Model to be fitted: ``"logit"``, ``"linear"``, ``"cox"``, ``"poisson"``,
+        ``"negbin"``, ``"neighbors"``, ``"xgboost"``, ``"mean"`` or ``"negmean"``; a
+        model of :mod:`statcv.models`; a scikit-learn or scikit-survival estimator or
+        pipeline; a regression of lifelines; or a statsmodels class or formula function.
+        The default is unpenalised logistic regression for classes, least squares for a
+        continuous outcome, and Cox regression for times to an event.
     select : {"backward", "forward", "both"} or selection, optional
         Choice of the formula's terms by AIC in every training set, as by R's ``step``:
         for logistic, linear and Cox regression without a penalty. Other criteria, terms
@@ -120,6 +121,10 @@ def cv(
         (drop the fewest records; the default of schemes whose names begin with r),
         ``"weight"``, ``"upsample"``, ``"all"`` (average over every subsample) or
         ``"bag"``. ``"weight"`` and ``"all"`` bias nearest neighbours.
+    exposure : str, optional
+        Column of the exposures of counts, such as days at risk, for ``"poisson"`` and
+        ``"negbin"``. Its logarithm is an offset, as ``offset(log(days))`` is in the
+        formula: predictions are expected counts in that exposure.
     positive : optional
         Level of a binary outcome that counts as positive; by default the second, as in
         R's ``glm``.

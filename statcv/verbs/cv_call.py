@@ -22,6 +22,7 @@ from statcv.errors import (
     CollinearityWarning,
     FoldWarning,
     FormulaError,
+    ModelError,
     SchemeError,
     SeparationWarning,
     noted_warnings,
@@ -38,8 +39,9 @@ from statcv.formula import (
     make_design,
     row_weights,
     updated_formula,
+    with_exposure,
 )
-from statcv.models import Model, resolve_model, unwrap_result
+from statcv.models import Model, distribution_of, resolve_model, unwrap_result
 from statcv.models.likelihood import Bernoulli, Gaussian
 from statcv.models.selection import Selection, selecting
 from statcv.models.thresholds import with_threshold
@@ -95,6 +97,7 @@ class CVCall(Printed):
     repeats: int | None = None
     stratify: StratifyLike | None = None
     rebalance: RebalanceLike | None = None
+    exposure: str | None = None
     positive: object = None
     horizon: HorizonLike | None = None
     na_action: MissingAction = "drop"
@@ -191,21 +194,32 @@ class CVCall(Printed):
         kept = None if self.checkpoint is None else kept_seed(self.checkpoint)
         seed = resolve_seed(kept if self.seed is None else self.seed)
         holdout = Holdout.read(self.folds, table)
+        formula, exposed = given.formula, list[str]()
+        if self.exposure is not None:
+            formula = with_exposure(formula, self.exposure, table)
+            exposed = [self.exposure]
         weight_column = [given.weights] if isinstance(given.weights, str) else []
         design = make_design(
-            given.formula,
+            formula,
             table,
             scope=scope,
             positive=self.positive,
             horizon=self.horizon,
             na_action=self.na_action,
-            not_in_dot=[*weight_column, *holdout.not_in_dot],
+            not_in_dot=[*weight_column, *exposed, *holdout.not_in_dot],
+            distribution=distribution_of(given.model),
         )
         weights = None
         if given.weights is not None:
             weights = row_weights(given.weights, table, design.kept)
         outcome = design.outcome
         learner = resolve_model(model_to_tune(self.tune, given.model), outcome.kind)
+        if design.offsets and not learner.capabilities.offsets:
+            raise ModelError(
+                f"{learner.label} has no offset, and the formula has "
+                f"{design.names[design.offsets[0]]}; model='poisson' and 'negbin' take "
+                "offsets and exposure=."
+            )
         if isinstance(learner, Selection) and self.select is None:
             learner = selecting(learner, learner.model, design)
         elif self.select is not None:

@@ -33,9 +33,11 @@ from statcv.models import (
     Linear,
     Logit,
     Mean,
+    NegativeBinomial,
     NegMean,
     Neighbors,
     Points,
+    Poisson,
     Screen,
     Sklearn,
     Stacking,
@@ -64,10 +66,14 @@ def training_set(kind="binary"):
     if kind == "survival":
         y, names = np.where(y, 1.0, -1.0) * (1 + np.arange(40) % 9), ("one", "a", "b")
         return TrainingSet(X, y, kind, 0, names, 0, None, seed=3, horizons=(4.0,))
+    if kind == "continuous":
+        return TrainingSet(X, y + 0.0, kind, 0, ("one", "a", "b"), 0, None, seed=3)
     return TrainingSet(X, y, "binary", 2, ("Intercept", "a", "b"), 0, None, seed=3)
 
 
 def kind_of(model):
+    if isinstance(model, (Poisson, NegativeBinomial)):
+        return "continuous"
     return "survival" if isinstance(model, (Cox, Lifelines)) else "binary"
 
 
@@ -118,7 +124,9 @@ FAMILIES = {
     Logit: Logit(),
     Mean: Mean(),
     NegMean: NegMean(),
+    NegativeBinomial: NegativeBinomial(),
     Neighbors: Neighbors(),
+    Poisson: Poisson(),
     Sklearn: Sklearn(LogisticRegression()),
     Statsmodels: Statsmodels(sm.Logit),
     XGBoost: XGBoost(n_estimators=3),

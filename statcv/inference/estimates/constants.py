@@ -37,6 +37,8 @@ class Constants:
         class.
     own : bool
         Whether the model itself has no predictors, so that these are its predictions.
+    exposure : numpy.ndarray, shape (n,), or None
+        By what the constants, which are rates, are multiplied for each record.
     """
 
     by_split: Floats
@@ -44,6 +46,7 @@ class Constants:
     cuts: Floats | None = None
     shifts: tuple[float, ...] = (0.0,)
     own: bool = False
+    exposure: Floats | None = None
 
     def at_no_skill(self, scores: Scores, shift: float) -> Scores:
         """Return the scores with the same prediction for all records."""
@@ -51,7 +54,7 @@ class Constants:
         shape = (len(scores.row), *self.overall.shape)
         cuts = scores.given_threshold
         return scores.predicting(
-            np.broadcast_to(self.overall + shift, shape),
+            self._exposed(np.broadcast_to(self.overall + shift, shape), scores),
             baseline=np.full(scores.n_splits, mean),
             threshold=cuts if self.cuts is None else np.full(shape[0], self.cuts[-1]),
         )
@@ -62,9 +65,12 @@ class Constants:
             return scores
         cuts = scores.given_threshold
         return scores.predicting(
-            (self.by_split + shift)[scores.split],
+            self._exposed((self.by_split + shift)[scores.split], scores),
             threshold=cuts if self.cuts is None else self.cuts[scores.split],
         )
+
+    def _exposed(self, rates: Floats, scores: Scores) -> Floats:
+        return rates if self.exposure is None else rates * self.exposure[scores.row]
 
     @cached_property
     def same(self) -> bool:
@@ -99,6 +105,8 @@ def constants_of(setup: Setup, held: Held) -> Constants | None:
     kind = setup.design.outcome.kind
     if kind == "survival":
         return _baselines(setup)
+    if setup.design.offsets:
+        return _rates(setup)
     margins = None
     if kind == "binary" and not held.probabilities:
         margins = _margins(setup)
@@ -129,6 +137,19 @@ def constants_of(setup: Setup, held: Held) -> Constants | None:
     if own and (fitted := fitted_to_constant(model, setup.records)) is not None:
         overall = np.asarray(fitted)
     return Constants(by_split, np.asarray(overall), cuts, own=own)
+
+
+def _rates(setup: Setup) -> Constants:
+    """Return the rate of events in every training set, per unit of the exposure."""
+    plan, y, design = setup.plan, setup.design.y, setup.design
+    exposure = np.exp(design.matrix[:, list(design.offsets)].sum(axis=1))
+    weights = np.ones(design.n) if setup.weights is None else setup.weights
+    events, total = weights * y, weights * exposure
+    by_fit = plan.training_means(events) / plan.training_means(total)
+    overall = np.asarray(events.sum() / total.sum())
+    own = not setup.model.capabilities.uses_predictors
+    by_split = plan.fits.mean_by_split(by_fit)
+    return Constants(by_split, overall, own=own, exposure=exposure)
 
 
 def _baselines(setup: Setup) -> Constants:

@@ -187,7 +187,8 @@ def chosen_metric(first: Readable, metric: str | Metric | None) -> Metric:
     MetricError
         If the metric is unknown, or does not suit the outcome.
     """
-    default = DEFAULTS[first.design.outcome.kind]
+    outcome = first.design.outcome
+    default = "poisson_deviance" if outcome.distribution else DEFAULTS[outcome.kind]
     return metric_of(first, default if metric is None else metric)
 
 

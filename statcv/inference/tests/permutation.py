@@ -227,6 +227,11 @@ def _exchanged(
     outcome follow the outcomes of the clusters.
     """
     plan, design = setup.plan, setup.design
+    if design.offsets:
+        raise SchemeError(
+            "counts cannot be permuted among clusters of unequal sizes, since each "
+            "count belongs to its exposure."
+        )
     y, fold = _by_cluster(clusters, design.y), plan.held_out
     own_fold = fold[:, np.unique(clusters, return_index=True)[1]]
     for number in numbers:

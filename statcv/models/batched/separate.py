@@ -141,7 +141,10 @@ def fit_alone(training: TrainingSet, ridge: Matrix) -> Optimum:
     used, weights = positive_weights(training)
     # powers of two, by which division is exact
     unit = column_units(training.X)
-    some = replace(training, X=training.X[used] / unit, y=training.y[used])
+    offset = None if training.offset is None else training.offset[used]
+    some = replace(
+        training, X=training.X[used] / unit, y=training.y[used], offset=offset
+    )
     solved = _solve(some, ridge / unit**2, Block.of_counts(weights[None]))
     beta = solved.beta[0].T / unit[:, None]
     if width_of(training) == 1:

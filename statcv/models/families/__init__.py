@@ -15,6 +15,7 @@ from statcv.models.families.classes import (
     contrasts,
     free_classes,
 )
+from statcv.models.families.counts import Counts
 from statcv.models.families.family import (
     EVERY,
     Family,
@@ -28,6 +29,7 @@ __all__ = [
     "EVERY",
     "EXTREME",
     "Classes",
+    "Counts",
     "Family",
     "Numeric",
     "TwoClasses",
@@ -60,6 +62,8 @@ def family_of(records: TrainingSet, ridge: Matrix) -> Family:
     if records.kind == "multiclass":
         return Classes(records.y, contrasts(ridge, records.n_classes))
     y = records.y if records.y.ndim == 1 else records.y[:, None]
+    if records.kind == "count":
+        return Counts(y.astype(float), offset=records.offset)
     if records.kind == "continuous":
         return Numeric(y.astype(float))
     return TwoClasses(2.0 * y - 1.0)

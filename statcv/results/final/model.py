@@ -20,6 +20,7 @@ from statcv.models import (
     Model,
     Updating,
     baseline_beside,
+    distribution_of,
     intercept_beside,
 )
 from statcv.models.selection import Selection
@@ -143,6 +144,11 @@ class FullModel(HandedOver):
             + 3.06 GPA
             + 2.34 PSI
         """
+        if distribution_of(self._learner):
+            raise EquationError(
+                f"the equation of a {self._learner.label} is not written down; its "
+                "predictions are exp() of the sum of coefficients times columns."
+            )
         if self.coefficients is None or not _is_regression(self._learner):
             raise EquationError(
                 f"{self._learner.label} has no coefficients that make an equation; "
@@ -341,6 +347,8 @@ class FullModel(HandedOver):
 
 def _is_regression(model: Model | None) -> bool:
     """Return whether coefficients make the linear predictor of a model."""
+    if distribution_of(model):  # the equation would be of a logarithm
+        return False
     known = (Cox, Logit, Selection, Updating)
     return any(
         isinstance(one, known) or one.capabilities.likelihood is not None

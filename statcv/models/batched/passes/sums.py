@@ -191,7 +191,8 @@ class Passes:
 
         def most(rows: slice) -> Matrix:
             eta = beta @ self.X[rows].T
-            spread = self.family.spread(eta.reshape(fits, self.family.width, -1))
+            some = self.family.part(rows)
+            spread = some.spread(eta.reshape(fits, some.width, -1))
             return np.asarray(spread.max(axis=1, initial=0.0))
 
         blocks = self.blocks(fits)
@@ -257,9 +258,10 @@ class Passes:
 
         return shared(whole, range(len(lists)), 4.0 * self.size**2)
 
-    def _curvature(self, eta: Matrix) -> Matrix:
-        """Return minus the second derivatives at predictors, each (…, rows)."""
-        return curvature(self.family, self.family.variances(eta[None]))[:, 0]
+    def _curvature(self, eta: Matrix, rows: Any) -> Matrix:
+        """Return minus the second derivatives at predictors of some rows."""
+        family = self.family.part(rows)
+        return curvature(family, family.variances(eta[None]))[:, 0]
 
     def _cost_of_products(self, rows: int) -> float:
         return QUICK * rows * len(self.family.pairs) * float(self.X.shape[1]) ** 2
@@ -289,7 +291,7 @@ class Passes:
                 X = self.X[some[0] : some[-1] + 1]
             else:
                 X = np.take(self.X, some, axis=0, out=rows, mode="clip")
-            curved = self._curvature(beta @ X.T)
+            curved = self._curvature(beta @ X.T, some)
             if self.weights is not None:
                 curved *= self.weights[some]
             if counts is not None:
@@ -319,7 +321,7 @@ class Passes:
 
         def sums(rows: slice) -> Matrix:
             X = self.X[rows]
-            curved = self._curvature(beta @ X.T)[own]
+            curved = self._curvature(beta @ X.T, rows)[own]
             if self.weights is not None:
                 curved *= self.weights[rows]
             return product(curved, X**2)

@@ -1,0 +1,297 @@
+"""Poisson and negative binomial regression, of one training set and of all folds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from statcv.errors import ModelError
+from statcv.models.base import (
+    Capabilities,
+    Matrix,
+    PlainFit,
+    TrainingSet,
+    refuse_kind,
+    refuse_missing,
+)
+from statcv.models.batched.blocks import Block
+from statcv.models.batched.fits import FittedFolds, FoldFits
+from statcv.models.batched.folds import Folds
+from statcv.models.batched.near import fit_class_folds
+from statcv.models.batched.predictions import by_linear_predictor
+from statcv.models.batched.problem import Problem
+from statcv.models.batched.separate import Penalised, fit_alone
+from statcv.models.families import Counts
+from statcv.models.likelihood import LinearFits, LogLinear
+from statcv.numeric.newton import minimise
+from statcv.tables import Constructed
+
+MAX_ROUNDS = 100  # times that coefficients and dispersion are fitted in turn
+ACCURACY = 1e-11  # change of the logarithm of theta in the last of these
+MAX_STEP = 2.0  # change of the logarithm of theta in one step of Newton's method
+# theta beyond which the distribution is Poisson's but for rounding
+MAX_THETA = 1e8
+
+
+@dataclass(frozen=True, repr=False)
+class Poisson(Constructed):
+    """Poisson regression of counts with a logarithmic link, as R's ``glm``.
+
+    A term ``offset(log(t))`` of the formula has a coefficient of 1, so that counts per
+    unit of t are modelled. Predictions are expected counts.
+
+    Examples
+    --------
+    >>> X = np.column_stack([np.ones(4), [0.0, 0, 1, 1], np.log([1.0, 2, 1, 2])])
+    >>> y, names = np.array([1.0, 5, 3, 9]), ("Intercept", "x", "offset(log(t))")
+    >>> data = TrainingSet(X, y, "continuous", 0, names, 0, None, 0, offsets=(2,))
+    >>> fit = Poisson().fit(data)
+    >>> {name: round(value, 4) for name, value in fit.coefficients.items()}
+    {'Intercept': 0.6931, 'x': 0.6931, 'offset(log(t))': 1.0}
+    """
+
+    label: str = "Poisson regression"
+    distribution = "poisson"
+    capabilities = Capabilities(
+        fits_together=True,
+        needs_full_rank=True,
+        offsets=True,
+        likelihood=LogLinear(),
+    )
+
+    def check(self, kind: str) -> None:
+        """Raise ModelError for an outcome of classes, or a time to an event."""
+        refuse_kind(self.label, kind, ("continuous",))
+
+    def ridge(self, training: TrainingSet) -> Matrix:
+        """Return the strength of the penalty on each column: 0."""
+        return np.zeros(training.X.shape[1])
+
+    def fit(self, training: TrainingSet) -> PlainFit:
+        """Fit the training set."""
+        self.check(training.kind)
+        refuse_missing(training, self.label)
+        inner, start = without_offsets(training)
+        solved = fit_alone(inner, self.ridge(inner))
+        beta = with_offsets(solved.beta[None], training, start)
+        return _fit(training, beta, bool(solved.converged), bool(solved.separated))
+
+    def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
+        """Fit the training sets of all folds together."""
+        self.check(records.kind)
+        refuse_missing(records, self.label)
+        inner, start = without_offsets(records)
+        if folds.matrices is not None:
+            return None
+        fits = fit_class_folds(self, inner, folds)
+        beta = with_offsets(fits.coefficients, records, start)
+        fits = replace(fits, coefficients=beta)
+        return by_linear_predictor(fits, records, folds, counted, fixed(records))
+
+
+@dataclass(frozen=True, repr=False)
+class NegativeBinomial(Constructed):
+    """Negative binomial regression with a logarithmic link, as R's ``MASS::glm.nb``.
+
+    The variance of a count is its mean m plus m² / theta; theta is estimated by maximum
+    likelihood in every training set. Without overdispersion it is infinite, and the fit
+    is that of :class:`Poisson`. Predictions are expected counts.
+
+    Examples
+    --------
+    >>> y = np.array([0.0, 1, 3, 0, 12, 2, 0, 5])
+    >>> data = TrainingSet(np.ones((8, 1)), y, "continuous", 0, ("one",), 0, None, 0)
+    >>> round(NegativeBinomial().fit(data).coefficients["theta"], 4)
+    0.5634
+    """
+
+    label: str = "negative binomial regression"
+    distribution = "negative binomial"
+    capabilities = Capabilities(fits_together=True, needs_full_rank=True, offsets=True)
+
+    def check(self, kind: str) -> None:
+        """Raise ModelError for an outcome of classes, or a time to an event."""
+        refuse_kind(self.label, kind, ("continuous",))
+
+    def fit(self, training: TrainingSet) -> PlainFit:
+        """Fit the training set."""
+        self.check(training.kind)
+        refuse_missing(training, self.label)
+        inner, start = without_offsets(training)
+        given = np.ones(len(inner.y)) if inner.weights is None else inner.weights
+        fits, theta = _dispersed(inner, Block.of_counts(given[None]))
+        beta = with_offsets(fits.coefficients, training, start)
+        made = _fit(training, beta, bool(fits.converged[0]), bool(fits.separated[0]))
+        found = {**(made.coefficients or {}), _name(training): float(theta[0])}
+        return replace(made, coefficients=found, linear=None)
+
+    def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
+        """Fit the training sets of all folds together."""
+        self.check(records.kind)
+        refuse_missing(records, self.label)
+        if folds.matrices is not None or records.y.ndim > 1:
+            return None
+        inner, start = without_offsets(records)
+        n, p = inner.X.shape
+        given = np.ones(n) if inner.weights is None else inner.weights
+        fits, theta = FoldFits.empty(len(folds), p), np.empty(len(folds))
+        for block in folds.blocks(n, p, each=(n + p) * p):
+            weights = np.tile(given, (len(block), 1))
+            block.multiply(weights)
+            made, theta[block.fits] = _dispersed(inner, Block.of_counts(weights))
+            for name in ("coefficients", "converged", "separated"):
+                getattr(fits, name)[block.fits] = getattr(made, name)
+        beta = with_offsets(fits.coefficients, records, start)
+        fits = replace(fits, coefficients=beta)
+        fitted = by_linear_predictor(fits, records, folds, counted, fixed(records))
+        return replace(
+            fitted,
+            coefficients=np.column_stack([np.asarray(fitted.coefficients), theta]),
+            names=(*fitted.names, _name(records)),
+            linear=None,
+        )
+
+
+def counted(eta: Matrix) -> Matrix:
+    """Return expected counts; NaN where they exceed what a number can hold."""
+    with np.errstate(over="ignore"):
+        made = np.exp(eta)
+    return np.where(np.isinf(made), np.nan, made)
+
+
+def fixed(records: TrainingSet) -> Matrix:
+    """Return an infinite penalty on the columns of an offset, and none on others."""
+    made = np.zeros(records.X.shape[1])
+    made[list(records.offsets)] = np.inf
+    return made
+
+
+def without_offsets(records: TrainingSet) -> tuple[TrainingSet, float]:
+    """Return counts whose offset is not in the matrix, and the start of the intercept.
+
+    With an intercept, the logarithm of the mean rate is part of the offset, so that
+    Newton's method starts at that rate and not at 1.
+    """
+    y = records.y.astype(float)
+    if (y < 0).any():
+        raise ModelError("counts cannot be negative.")
+    offset = records.X[:, list(records.offsets)].sum(axis=1)
+    start, place = 0.0, records.intercept
+    if place is not None:
+        weights = np.ones(len(offset)) if records.weights is None else records.weights
+        top = float(offset.max(initial=-np.inf))
+        total = float(weights @ (y if y.ndim == 1 else y.mean(axis=0)))
+        if total > 0:
+            start = float(np.log(total / (weights @ np.exp(offset - top)))) - top
+    others = np.setdiff1d(np.arange(records.X.shape[1]), records.offsets)
+    inner = replace(
+        records,
+        X=np.ascontiguousarray(records.X[:, others]),
+        y=y,
+        kind="count",
+        names=tuple(records.names[j] for j in others),
+        intercept=None if place is None else int(np.flatnonzero(others == place)[0]),
+        offsets=(),
+        offset=offset + start,
+    )
+    return inner, start
+
+
+def with_offsets(beta: Matrix, records: TrainingSet, start: float) -> Matrix:
+    """Return the coefficients of all columns, shape (fits, p): 1 for an offset."""
+    made = np.ones((len(beta), records.X.shape[1]))
+    others = np.setdiff1d(np.arange(records.X.shape[1]), records.offsets)
+    made[:, others] = beta
+    if records.intercept is not None:
+        made[:, records.intercept] += start
+    return made
+
+
+def _fit(
+    training: TrainingSet, beta: Matrix, converged: bool, separated: bool
+) -> PlainFit:
+    coefficients = dict(zip(training.names, beta[0].tolist(), strict=True))
+    linear = LinearFits.of_one(beta[0], fixed(training))
+    predict = partial(_predicted, beta[0])
+    return PlainFit(predict, coefficients, converged, separated, linear=linear)
+
+
+def _predicted(beta: Matrix, X: Matrix) -> Matrix:
+    return counted(X @ beta)
+
+
+# ---- the dispersion ----
+
+
+def _name(records: TrainingSet) -> str:
+    """Return the name of theta among the coefficients."""
+    return "(theta)" if "theta" in records.names else "theta"
+
+
+def _dispersed(records: TrainingSet, block: Block) -> tuple[FoldFits, Matrix]:
+    """Fit coefficients and theta in turn, which are nearly orthogonal."""
+    p, m = records.X.shape[1], len(block)
+    assert block.counts is not None and records.offset is not None
+    fits, theta = FoldFits.empty(m, p), np.full(m, np.inf)
+    left, weights, before = np.arange(m), block.counts, np.zeros(m)
+    for _ in range(MAX_ROUNDS):
+        # each fit starts from its last coefficients, which its offset has
+        at = fits.coefficients[left] @ records.X.T + records.offset
+        spread = (1 / theta[left])[:, None, None]
+        family = Counts(records.y, offset=at[:, None], dispersion=spread)
+        some = block.part(left)
+        problem = Problem(records.X, None, family, some, None, np.zeros(p))
+        solved = minimise(Penalised(problem))
+        fits.coefficients[left] += solved.beta
+        fits.separated[left] = solved.separated
+        mean = np.exp(at + solved.beta @ records.X.T)
+        found = _theta(records.y, mean, weights[left], theta[left])
+        last = theta[left]
+        with np.errstate(invalid="ignore"):
+            same = np.abs(np.log(found) - np.log(last)) <= ACCURACY
+        same |= np.isinf(found) & np.isinf(last)
+        same |= found == before[left]  # rounding alone goes back and forth
+        before[left], theta[left] = last, found
+        fits.converged[left[same & solved.converged]] = True
+        left = left[~same]
+        if not len(left):
+            break
+    return fits, theta
+
+
+def _theta(y: Matrix, mean: Matrix, weights: Matrix, start: Matrix) -> Matrix:
+    """Return theta of the maximum likelihood given the means, shape (m,).
+
+    It is infinite if the likelihood falls with the dispersion from 0 on.
+    """
+    from scipy.special import digamma, polygamma
+
+    # the derivative of the log-likelihood by 1 / theta at 0, without its factor ½
+    excess = (weights * ((y - mean) ** 2 - y)).sum(axis=1)
+    theta = np.full(len(mean), np.inf)
+    own = np.flatnonzero(excess > 0)
+    if not len(own):
+        return theta
+    mean, weights = mean[own], weights[own]
+    values, place = np.unique(y, return_inverse=True)
+    times = np.stack([np.bincount(place, row, len(values)) for row in weights])
+    moments = (weights * mean**2).sum(axis=1) / excess[own]
+    log = np.log(np.where(np.isfinite(start[own]), start[own], moments))
+    for _ in range(MAX_ROUNDS):
+        t = np.exp(log)[:, None]
+        over = (y - mean) / (t + mean)
+        score = (times * (digamma(values + t) - digamma(t))).sum(axis=1)
+        score -= (weights * (np.log1p(mean / t) + over)).sum(axis=1)
+        curved = (times * (polygamma(1, values + t) - polygamma(1, t))).sum(axis=1)
+        curved += (weights * (mean / t / (t + mean) + over / (t + mean))).sum(axis=1)
+        # Newton's method on log theta, whose second derivative is this
+        second = t[:, 0] ** 2 * curved + t[:, 0] * score
+        pull = t[:, 0] * score
+        step = np.where(second < 0, -pull / np.where(second < 0, second, 1.0), pull)
+        log = np.minimum(log + np.clip(step, -MAX_STEP, MAX_STEP), np.log(MAX_THETA))
+        if not (np.abs(step) > ACCURACY).any():
+            break
+    theta[own] = np.where(log >= np.log(MAX_THETA), np.inf, np.exp(log))
+    return theta

@@ -1,0 +1,278 @@
+"""Poisson and negative binomial regressions of all folds, against R's."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import statcv as scv
+from statcv.metrics.counts import poisson_deviance
+from statcv.models import NegativeBinomial, Poisson
+
+REFERENCE = Path(__file__).parent.parent / "reference"
+CASES = pd.read_csv(REFERENCE / "counts_cases.csv")
+OF_R = pd.read_csv(REFERENCE / "counts_r.csv")
+MODELS = {"poisson": Poisson(), "negbin": NegativeBinomial()}
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("weighted", [0, 1])
+@pytest.mark.parametrize("formula", OF_R["formula"].unique())
+def test_fits_of_all_folds_equal_those_of_r(formula, weighted, model):
+    res = scv.cv(
+        formula,
+        CASES,
+        model=model,
+        scheme=CASES["fold"],
+        weights="weight" if weighted else None,
+        seed=1,
+    )
+    known = OF_R.query("formula == @formula and weighted == @weighted")
+    known = known.query("model == @model").pivot(
+        index="fold", columns="name", values="value"
+    )
+    found = res.held.coefficients.rename(columns={"Intercept": "(Intercept)"})
+    found = found.rename(columns=lambda name: re.sub(r"\[(T\.)?(.)\]", r"\2", name))
+    for name in known:
+        np.testing.assert_allclose(found[name], known[name], rtol=1e-8)
+
+
+def simulated(n, seed=0, rate=0.02):
+    rng = np.random.default_rng(seed)
+    x, z = rng.normal(size=(2, n))
+    days = rng.integers(5, 400, n)
+    y = rng.poisson(days * rate * np.exp(0.5 * x))
+    return pd.DataFrame({"y": y, "x": x, "z": z, "days": days})
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("scheme", ["loocv", "kfold", "bootstrap"])
+def test_folds_together_equal_separate_fits(scheme, model):
+    repeats = 5 if scheme == "bootstrap" else None
+    data = simulated(60)
+    res = scv.cv(
+        "y ~ x + z",
+        data,
+        exposure="days",
+        model=model,
+        scheme=scheme,
+        seed=1,
+        repeats=repeats,
+    )
+    assert res.held.converged.all()
+    for fit in range(0, res.plan.n_fits, 7):
+        training = res.refits.setup.folds.training_set(res.refits.setup.records, fit)
+        alone = MODELS[model].fit(training)
+        np.testing.assert_allclose(
+            res.held.coefficients.iloc[fit],
+            list(alone.coefficients.values()),
+            rtol=1e-8,
+        )
+
+
+def test_a_few_large_folds_equal_separate_fits():
+    data = simulated(30_000)
+    res = scv.cv("y ~ x + z", data, exposure="days", model="poisson", k=5, seed=1)
+    training = res.refits.setup.folds.training_set(res.refits.setup.records, 3)
+    alone = Poisson().fit(training)
+    np.testing.assert_allclose(
+        res.held.coefficients.iloc[3], list(alone.coefficients.values()), rtol=1e-8
+    )
+
+
+def test_exposure_is_an_offset_on_held_out_and_new_rows():
+    data = simulated(50)
+    named = scv.cv("y ~ .", data, exposure="days", model="poisson", seed=1)
+    written = scv.cv("y ~ x + z + offset(log(days))", data, model="poisson", seed=1)
+    assert named.design.names == ("Intercept", "x", "z", "offset(log(days))")
+    np.testing.assert_array_equal(
+        named.predictions["predicted"], written.predictions["predicted"]
+    )
+    new = data.head(4)
+    twice = named.final.predict(new.assign(days=2 * new["days"]))
+    np.testing.assert_allclose(twice, 2 * named.final.predict(new), rtol=1e-12)
+    assert named.update("~ . - z").design.names[-1] == "offset(log(days))"
+
+
+def test_without_skill_every_record_has_the_training_rate_times_its_exposure():
+    data = simulated(40)
+    res = scv.cv("y ~ x", data, exposure="days", model="poisson", seed=1, k=4)
+    mean = scv.cv(
+        "y ~ x",
+        data,
+        exposure="days",
+        model="mean",
+        seed=1,
+        k=4,
+    )
+    first = mean.predictions.query("fold == 0")["row"]
+    others = data.drop(index=first)
+    rate = others["y"].sum() / others["days"].sum()
+    np.testing.assert_allclose(
+        mean.predictions.query("fold == 0")["predicted"], rate * data.loc[first, "days"]
+    )
+    y, predicted = mean.predictions["observed"], mean.predictions["predicted"]
+    found = res.without_predictors[0].found
+    assert found == pytest.approx(poisson_deviance(y, predicted), rel=1e-9)
+
+
+def test_permuted_counts_keep_their_exposure():
+    data = simulated(60, rate=0.05).assign(x=lambda d: d["z"].to_numpy()[::-1])
+    res = scv.cv("y ~ x", data, exposure="days", model="poisson", seed=1, k=5)
+    values = res.test(n_permutations=19).replicates
+    no_skill = res.without_predictors[0].found
+    assert np.median(values) == pytest.approx(no_skill, rel=0.25)
+
+
+def test_a_level_without_an_event_is_separated_and_the_others_are_as_without_it():
+    data = simulated(60).assign(g=lambda d: np.arange(60) % 3)
+    data.loc[data["g"] == 2, "y"] = 0
+    known = {"exposure": "days", "model": "poisson", "seed": 1}
+    with pytest.warns(scv.errors.SeparationWarning, match="rates of 0 in 10 of 10"):
+        every = scv.cv("y ~ C(g)", data, **known)
+    fits = every, scv.cv("y ~ C(g)", data.query("g < 2"), **known)
+    one, other = (fit.final.coefficients["C(g)[T.1]"] for fit in fits)
+    assert one == pytest.approx(other, rel=1e-8)
+    assert fits[0].held.separated.all()
+    assert not fits[1].held.separated.any()
+
+
+def test_large_counts_are_fitted_without_overflow():
+    data = simulated(40).assign(y=lambda d: d["y"] * 10_000)
+    res = scv.cv("y ~ x - 1", data, model="poisson", seed=1, k=4)
+    assert res.held.converged.all()
+    new = pd.DataFrame({"x": [1e4, 0.0]})
+    assert res.final.predict(new).isna().tolist() == [True, False]
+
+
+def test_counts_of_0_and_1_are_counts():
+    data = simulated(80).assign(y=lambda d: np.minimum(d["y"], 1))
+    res = scv.cv("y ~ x", data, exposure="days", model="poisson", seed=1, k=4)
+    assert res.design.outcome.kind == "continuous"
+    assert res.chosen_metrics[0].name == "poisson_deviance"
+
+
+def test_without_overdispersion_theta_is_infinite_and_the_fit_is_poissons():
+    data = simulated(60).assign(y=lambda d: np.round(d["days"] / 20))
+    both = [
+        scv.cv("y ~ x", data, exposure="days", model=m, seed=1, k=4)
+        for m in ("poisson", "negbin")
+    ]
+    assert np.isinf(both[1].held.coefficients["theta"]).all()
+    np.testing.assert_allclose(
+        both[0].predictions["predicted"], both[1].predictions["predicted"], rtol=1e-9
+    )
+
+
+def test_terms_are_dropped_but_the_exposure_is_not():
+    data = simulated(60)
+    res = scv.cv("y ~ x + z", data, exposure="days", model="negbin", seed=1, k=4)
+    dropped = res.drop1().comparison.results
+    assert list(dropped) == ["<none>", "x", "z"]
+    less = scv.cv("y ~ z", data, exposure="days", model="negbin", seed=1, k=4)
+    assert dropped["x"].estimate().value == less.estimate().value
+
+
+def test_other_models_are_measured_as_counts_by_name():
+    data, named = simulated(60), {"metrics": "poisson_deviance", "seed": 1, "k": 4}
+    linear = scv.cv("y ~ days", data.assign(y=lambda d: d["y"] + 3), **named)
+    assert linear.estimate().value > 0
+
+
+def test_an_equation_of_a_logarithm_is_refused():
+    res = scv.cv("y ~ x", simulated(40), model="poisson", seed=1, k=4)
+    with pytest.raises(scv.errors.EquationError, match=r"exp\(\) of the sum"):
+        res.final.equation()
+
+
+def test_the_default_interval_is_near_that_of_the_jackknife():
+    data = simulated(150)
+    res = scv.cv("y ~ x + z", data, exposure="days", model="poisson", seed=1)
+    usual = res.estimate("poisson_deviance").interval
+    values = res.jackknife("poisson_deviance").values
+    se = np.sqrt((len(values) - 1) * np.var(values))
+    assert usual.se == pytest.approx(se, rel=0.15)
+
+
+BAD = {
+    "negative": (lambda d: d.assign(y=d["y"] - 3), "negative in"),
+    "all zero": (lambda d: d.assign(y=0), "0 in all rows"),
+    "text": (lambda d: d.assign(y="a"), "not a number"),
+    "zero exposure": (
+        lambda d: d.assign(days=d["days"].where(d.index > 1, 0)),
+        r"0 or less in 2 rows \(first: 0\)",
+    ),
+    "text exposure": (
+        lambda d: d.assign(days="long"),
+        "exposure 'days' is not a number",
+    ),
+    "no exposure": (lambda d: d.drop(columns="days"), "'days' is not a column"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_counts_and_exposures_are_refused(name):
+    change, said = BAD[name]
+    with pytest.raises(scv.errors.StatcvError, match=said):
+        scv.cv("y ~ x", change(simulated(30)), exposure="days", model="poisson")
+
+
+@pytest.mark.parametrize(
+    ("formula", "model", "said"),
+    [
+        ("y ~ x + offset(days)", "linear", "has no offset"),
+        ("y ~ x:offset(days)", "poisson", "a term by itself"),
+        ("y ~ offset(days) + 1 + I(offset(x))", "poisson", "a term by itself"),
+        ("y ~ offset(C(days))", "poisson", "."),
+        ("y ~ x + offset(log(days - 5))", "poisson", "-inf"),
+    ],
+)
+def test_offsets_are_refused_where_they_have_no_meaning(formula, model, said):
+    data = simulated(30).assign(days=lambda d: d["days"].where(d.index > 0, 5))
+    with pytest.raises(scv.errors.StatcvError, match=said):
+        scv.cv(formula, data, model=model)
+
+
+def test_counts_with_fractions_and_missing_exposures_warn():
+    data = simulated(30).assign(y=lambda d: d["y"] / 2)
+    with pytest.warns(scv.errors.StatcvWarning, match="not an integer in"):
+        scv.cv("y ~ x", data, exposure="days", model="poisson", seed=1)
+    data = simulated(30)
+    data["days"] = data["days"].where(data.index > 2)
+    with pytest.warns(scv.errors.StatcvWarning, match="3 of 30 rows were omitted"):
+        scv.cv("y ~ x", data, exposure="days", model="poisson", seed=1)
+
+
+def test_counts_are_not_permuted_among_unequal_clusters():
+    data = simulated(60).assign(site=lambda d: np.repeat(np.arange(15), 4))
+    data["y"] = data["site"] % 4
+    res = scv.cv(
+        "y ~ x",
+        data.drop(index=[0, 5]),
+        exposure="days",
+        model="poisson",
+        stratify="site",
+        k=5,
+        seed=1,
+    )
+    assert "belongs to its exposure" in str(res.test(n_permutations=19))
+
+
+def test_ratios_of_groups_are_those_of_their_records():
+    data = simulated(90).assign(site=lambda d: np.arange(90) % 3)
+    res = scv.cv("y ~ x", data, exposure="days", model="poisson", seed=1, k=5)
+    found = res.metrics(by="site").query("metric == 'oe_counts'")
+    made = res.predictions.assign(site=data["site"].to_numpy()[res.predictions["row"]])
+    sums = made.groupby("site")[["observed", "predicted"]].sum()
+    ratio = (sums["observed"] / sums["predicted"]).to_numpy()
+    np.testing.assert_allclose(found["estimate"], ratio, rtol=1e-12)
+
+
+def test_scores_of_poissons_distribution_are_for_its_models_alone():
+    data = simulated(40)
+    res = scv.cv("y ~ x", data, exposure="days", model="poisson", metrics="rps", seed=1)
+    assert res.estimate().value > 0
+    with pytest.raises(scv.errors.MetricError, match="no metric 'rps'; it has poisson"):
+        scv.cv("y ~ x", data, exposure="days", model="negbin", metrics="rps", seed=1)
