@@ -67,6 +67,7 @@ SUB_ROOMS = {
     "statcv.folds.sklearn",
     "statcv.folds.strata",
     "statcv.folds.theory",
+    "statcv.metrics.named",
     "statcv.models.batched",
     "statcv.models.likelihood",
     "statcv.models.thresholds",

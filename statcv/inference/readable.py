@@ -18,7 +18,8 @@ from statcv.inference.estimates.no_skill import NoSkill
 from statcv.inference.refits.jackknife import Jackknife
 from statcv.inference.scores import Scores
 from statcv.inference.tests.htest import HTest
-from statcv.metrics import Metric, named_metric
+from statcv.metrics import Metric
+from statcv.metrics.named import named_metric
 from statcv.models import Model
 
 

@@ -63,13 +63,6 @@ from statcv.metrics.discrimination.rounding import (
 )
 from statcv.metrics.discrimination.several_classes import auroc_hand_till, auroc_ovr
 from statcv.metrics.metric import Metric
-from statcv.metrics.named import (
-    OF_TIMES,
-    named_metric,
-    named_metrics,
-    usual_metrics,
-    without_censoring_of_all,
-)
 from statcv.metrics.numeric import casewise_mae, casewise_mse, mae, mse, r2, rmse
 from statcv.metrics.probabilities.brier_terms import (
     BrierParts,
@@ -103,7 +96,6 @@ from statcv.metrics.survival import (
 
 __all__ = [
     "METRICS",
-    "OF_TIMES",
     "BrierParts",
     "Calibration",
     "CalibrationCurve",
@@ -165,8 +157,6 @@ __all__ = [
     "matthews",
     "midrank",
     "mse",
-    "named_metric",
-    "named_metrics",
     "net_benefit",
     "net_benefit_at",
     "npv",
@@ -191,8 +181,6 @@ __all__ = [
     "spiegelhalter_test",
     "survival_metrics",
     "uno_c",
-    "usual_metrics",
-    "without_censoring_of_all",
 ]
 
 

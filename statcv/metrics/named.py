@@ -18,6 +18,14 @@ from statcv.metrics.metric import Metric
 from statcv.metrics.registry import METRICS
 from statcv.metrics.survival import integrated_brier_metric, survival_metrics
 
+__all__ = [
+    "OF_TIMES",
+    "named_metric",
+    "named_metrics",
+    "usual_metrics",
+    "without_censoring_of_all",
+]
+
 FEWEST_HORIZONS = 3  # between which a Brier score is integrated
 # the usual metrics of a time to an event, at each horizon if they read a risk
 OF_TIMES = (

@@ -8,7 +8,8 @@ from typing import Any, Protocol, TypeVar
 
 from statcv.errors import ArgumentTypeError, CheckpointWarning, MetricError, Noted
 from statcv.formula import Formula, Outcome
-from statcv.metrics import Metric, get_metric, named_metrics, usual_metrics
+from statcv.metrics import Metric, get_metric
+from statcv.metrics.named import named_metrics, usual_metrics
 
 Result = TypeVar("Result")
 

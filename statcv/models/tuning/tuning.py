@@ -9,7 +9,8 @@ from typing import Any
 from statcv.arguments import MAX_REPEATS, check_types, check_whole, one_of
 from statcv.folds import FoldPlan
 from statcv.formula import Outcome
-from statcv.metrics import OF_TIMES, get_metric, named_metric, without_censoring_of_all
+from statcv.metrics import get_metric
+from statcv.metrics.named import OF_TIMES, named_metric, without_censoring_of_all
 from statcv.models import Model
 from statcv.models.tuning.grid import candidates, read_grid
 from statcv.models.tuning.inner import InnerScheme
