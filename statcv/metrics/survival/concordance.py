@@ -123,6 +123,7 @@ class Concordance:
             found = (weights * right).sum(1) / (
                 weights * _before(slot, None, events)
             ).sum(1)
+        found = np.minimum(found, 1.0)  # equal sums may be rounded apart
         return np.where(np.isnan(x).any(axis=1), np.nan, found)
 
     def derivative(

@@ -107,9 +107,8 @@ def _placed(known: Known, x: Floats) -> Placements:
     share = np.where(
         known.case, ranked.of_records(below) / low, ranked.of_records(above) / high
     )
-    return Placements(
-        share, float(ones @ below / (high * low)), float(ones @ zeros / (high * low))
-    )
+    area = min(float(ones @ below / (high * low)), 1.0)  # rounding may exceed it
+    return Placements(share, area, float(ones @ zeros / (high * low)))
 
 
 # ---- means over records, and their ratios ----
