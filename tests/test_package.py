@@ -70,6 +70,7 @@ SUB_ROOMS = {
     "statcv.metrics.named",
     "statcv.models.batched",
     "statcv.models.likelihood",
+    "statcv.models.linear_fits",
     "statcv.models.thresholds",
     "statcv.models.selection",
     "statcv.models.tuning",

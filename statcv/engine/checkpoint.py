@@ -29,8 +29,8 @@ from statcv.errors import (
     reason,
     warn,
 )
-from statcv.models.likelihood import ARRAYS as LINEAR
-from statcv.models.likelihood import LinearFits
+from statcv.models.linear_fits import ARRAYS as LINEAR
+from statcv.models.linear_fits import LinearFits
 from statcv.words import plural
 
 ARRAYS = ("predicted", "partner_predicted", "converged", "separated", "seconds")

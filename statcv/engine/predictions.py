@@ -15,7 +15,7 @@ from statcv.engine.setup import Setup
 from statcv.folds import FoldPlan
 from statcv.metrics.classification.classwise import predicted_as
 from statcv.models.batched import Computed
-from statcv.models.likelihood import LinearFits, joined_fits
+from statcv.models.linear_fits import LinearFits, joined_fits
 from statcv.models.tuning import chosen_table
 from statcv.tables import Printed, Said, heading_of
 

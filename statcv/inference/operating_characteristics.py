@@ -9,13 +9,20 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from statcv.folds import FoldPlan, is_sample
+from statcv.folds import FoldPlan
+from statcv.inference.stored_studies import (
+    CLUSTERED,
+    FAR,
+    LEAST,
+    defaults,
+    has_duplicates,
+    nearest,
+    studied,
+)
 from statcv.metrics import METRICS, survival_metrics
 from statcv.models import Model
 from statcv.models.selection import chooses_terms, selection_in
@@ -24,15 +31,8 @@ from statcv.words import joined, plural
 if TYPE_CHECKING:
     import pandas as pd
 
-FILE = "inference_study.csv"
-DEFAULTS = "inference_defaults.csv"
 FOLDS = {"stratified_kfold": " in 10 folds", "repeated_kfold": " in 10 × 10 folds"}
-LEAST = 40  # smallest number of data sets with a value for which a share is reported
-MOST = 0.5  # smallest share of data sets with a value: fewer would be a selection
 LOW = 0.9  # coverage of nominal 95% below which a reader is warned
-FAR = 2.0  # ratio of two numbers of records from which they are not near each other
-CLUSTERS = 0.6  # least number of clusters per record; the study with duplicates has 0.8
-CLUSTERED = "clusters"  # the population whose records come in clusters
 # The models of the study of defaults for which an interval is the default
 MODELS: dict[str, tuple[str, ...]] = {
     "infinitesimal_jackknife": (
@@ -64,13 +64,6 @@ OF_DEFAULTS = {
     ("rloocv", True): "rloocv",
 }
 # The schemes of the study: without repeats, and with repeats.
-SCHEMES = {
-    "stratified_kfold": ("stratified_kfold", "repeated_kfold"),
-    "loocv": ("loocv", "loocv"),
-    "rloocv": ("rloocv", "repeated_rloocv"),
-    "leave_pair_out": ("leave_pair_out", "leave_pair_out"),
-    "tournament_leave_pair_out": ("leave_pair_out", "leave_pair_out"),
-}
 
 
 def measured_coverage(
@@ -106,7 +99,7 @@ def measured_coverage(
     if interval in MODELS:
         return _of_defaults(plan, how, interval, metric, learner)
     question = "no_skill" if metric == "auroc" else "losses"
-    rows = _nearest((question, metric), plan, how, interval, share)
+    rows = nearest((question, metric), plan, how, interval, share)
     if rows is None:
         return None
     held = rows["covers"].dropna()
@@ -217,7 +210,7 @@ def _default_rows(
     learner: Model | None = None,
 ) -> pd.DataFrame:
     """Return the rows of the study of defaults with such folds and a similar size."""
-    clustered, table = _has_duplicates(plan), defaults()
+    clustered, table = has_duplicates(plan), defaults()
     models = MODELS[name]
     if learner is not None and chooses_terms(learner):
         models = ("backward",) if selection_in(learner) else ("lasso",)
@@ -234,7 +227,7 @@ def _default_rows(
         & (table["data_sets"] >= LEAST / 2)
         & ((table["population"] == CLUSTERED) == bool(clustered))
     ]
-    return rows if clustered is not None and _studied(plan) else rows[:0]
+    return rows if clustered is not None and studied(plan) else rows[:0]
 
 
 def _label(metric: str) -> str:
@@ -265,7 +258,7 @@ def measured_size(plan: FoldPlan, how: str, method: str, share: float) -> str | 
     method : str
         Name of the test.
     """
-    rows = _nearest(("no_skill", "auroc"), plan, how, method, share)
+    rows = nearest(("no_skill", "auroc"), plan, how, method, share)
     if rows is None:
         return None
     noise = rows[rows["auroc"] == 0.5]
@@ -292,7 +285,7 @@ def measured_comparison(
     """
     if test in MODELS:
         return _of_default_test(plan, how, test, metric)
-    rows = _nearest(("equals", metric), plan, how, test, share)
+    rows = nearest(("equals", metric), plan, how, test, share)
     if rows is None:
         return None
     known = rows.dropna(subset="rejects")
@@ -303,89 +296,6 @@ def measured_comparison(
         f"{_range(known['rejects'])} of data sets with two equally good models "
         f"(Monte Carlo error {_points(known['rejects_se'].max())})"
     )
-
-
-def study(
-    question: str = "no_skill", metric: str = "auroc", duplicates: bool = False
-) -> pd.DataFrame:
-    """Return the table of the study.
-
-    Parameters
-    ----------
-    question : {"no_skill", "equals", "losses", "nested"}
-        The question of the study; see ``run_study`` of ``vignettes/studies``.
-    metric : str
-        The metric that is estimated; for two models, the metric of their difference.
-    duplicates : bool
-        Whether a fifth of the records duplicate others and are held out with them.
-    """
-    table = _stored()
-    asked = (table["question"] == question) & (table["metric"] == metric)
-    return table[asked & (table["duplicates"] == duplicates)]
-
-
-@cache
-def defaults() -> pd.DataFrame:
-    """Return the study of defaults: ``defaults_table`` of ``vignettes/studies``."""
-    import pandas as pd
-
-    with (files("statcv.data") / DEFAULTS).open("rb") as stored:
-        return pd.read_csv(stored)
-
-
-@cache
-def _stored() -> pd.DataFrame:
-    import pandas as pd
-
-    with (files("statcv.data") / FILE).open("rb") as stored:
-        table = pd.read_csv(stored)
-    share = 1 - table["missing"]
-    return table[(table["data_sets"] * share >= LEAST) & (share >= MOST)]
-
-
-def _nearest(
-    asked: tuple[str, str], plan: FoldPlan, how: str, method: str, share: float
-) -> pd.DataFrame | None:
-    """Return the rows of the cells with the nearest size and balance."""
-    duplicates = _has_duplicates(plan)
-    if duplicates is None or not _studied(plan):
-        return None
-    table = study(*asked, duplicates=duplicates)
-    scheme = SCHEMES[plan.scheme][int(plan.repeats > 1)]
-    rows = table[
-        (table["scheme"] == scheme)
-        & (table["how"] == how)
-        & (table["method"] == method)
-    ]
-    if not len(rows):
-        return None
-    # the study has the rarer class positive
-    rarer = min(share, 1 - share)
-    # the nearest number of records, on the logarithmic scale
-    size = np.abs(np.log(rows["n"] / plan.n))
-    if size.min() > math.log(FAR):
-        return None
-    rows = rows[size == size.min()]
-    balance = (rows["balance"] - rarer).abs()
-    found: pd.DataFrame = rows[balance == balance.min()]
-    return found
-
-
-def _has_duplicates(plan: FoldPlan) -> bool | None:
-    """Return whether some clusters have several records; None if many, or unknown."""
-    if plan.strata is None:
-        return False
-    if not plan.strata.identifies:
-        return None
-    clusters = plan.strata.count / plan.n
-    return clusters < 1 if clusters >= CLUSTERS else None
-
-
-def _studied(plan: FoldPlan) -> bool:
-    """Return whether the study has such folds: the scheme with its own defaults."""
-    if plan.scheme not in SCHEMES or is_sample(plan):
-        return False
-    return plan.rebalance == ("subsample" if plan.scheme == "rloocv" else None)
 
 
 def _where(rows: pd.DataFrame) -> str:

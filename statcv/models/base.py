@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from statcv.errors import ModelError
 from statcv.formula import Factors, is_finite
-from statcv.models.likelihood import Likelihood, LinearFits
+from statcv.models.likelihood import Likelihood
+from statcv.models.linear_fits import LinearFits
 from statcv.tables import Printed
 
 Matrix = NDArray[np.float64]

@@ -24,7 +24,8 @@ from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.batched.problem import Problem
 from statcv.models.batched.separate import Penalised, fit_alone
 from statcv.models.families import Counts
-from statcv.models.likelihood import LinearFits, LogLinear
+from statcv.models.likelihood import LogLinear
+from statcv.models.linear_fits import LinearFits
 from statcv.numeric.newton import minimise
 from statcv.tables import Constructed
 

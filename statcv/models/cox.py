@@ -31,7 +31,8 @@ from statcv.models.batched.own_matrices import predicted_by
 from statcv.models.batched.partial_likelihood import PartialLikelihoods
 from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.batched.risk_sets import RiskSets, Tied
-from statcv.models.likelihood import Hazards, LinearFits
+from statcv.models.likelihood import Hazards
+from statcv.models.linear_fits import LinearFits
 from statcv.models.spread import fold_variances
 from statcv.models.times import ProportionalHazards
 from statcv.tables import Constructed

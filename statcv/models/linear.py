@@ -34,7 +34,8 @@ from statcv.models.batched.passes import Passes, are_few_and_large, fit_few
 from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.batched.row_space import with_smaller
 from statcv.models.families import Numeric
-from statcv.models.likelihood import Gaussian, LinearFits
+from statcv.models.likelihood import Gaussian
+from statcv.models.linear_fits import LinearFits
 from statcv.numeric.gram import column_units
 from statcv.numeric.inverses import solve_well
 from statcv.numeric.threads import shared

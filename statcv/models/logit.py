@@ -35,7 +35,8 @@ from statcv.models.elastic_net import elastic_path, fit_elastic_folds
 from statcv.models.families import free_classes, width_of
 from statcv.models.firth import fit_firth, fit_firth_folds, sure_firth_fits
 from statcv.models.flic import correct_intercepts
-from statcv.models.likelihood import Bernoulli, LinearFits
+from statcv.models.likelihood import Bernoulli
+from statcv.models.linear_fits import LinearFits
 from statcv.models.spread import fold_variances, variances
 from statcv.numeric.logistic import expit, softmax
 from statcv.numeric.newton import Optimum

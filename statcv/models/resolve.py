@@ -22,8 +22,8 @@ from statcv.models.boosting import XGBoost
 from statcv.models.counts import NegativeBinomial, Poisson
 from statcv.models.cox import Cox
 from statcv.models.lifelines_model import Lifelines, is_regression
-from statcv.models.likelihood import LinearFits
 from statcv.models.linear import Linear
+from statcv.models.linear_fits import LinearFits
 from statcv.models.logit import Logit
 from statcv.models.neighbors import Neighbors
 from statcv.models.sklearn_estimator import Sklearn

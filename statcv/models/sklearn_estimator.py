@@ -18,7 +18,7 @@ from statcv.models.base import (
     refuse_kind,
     without_column,
 )
-from statcv.models.likelihood import LinearFits
+from statcv.models.linear_fits import LinearFits
 from statcv.models.sklearn_linear import last_step, likelihood_of, linear_of
 from statcv.models.sklearn_traits import (
     NEAR,

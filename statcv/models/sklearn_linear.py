@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import TrainingSet
-from statcv.models.likelihood import Bernoulli, Gaussian, Likelihood, LinearFits
+from statcv.models.likelihood import Bernoulli, Gaussian, Likelihood
+from statcv.models.linear_fits import LinearFits
 
 Floats = NDArray[np.float64]
 

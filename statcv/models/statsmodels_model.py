@@ -21,14 +21,9 @@ from statcv.models.base import (
 from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
 from statcv.models.families import EXTREME
-from statcv.models.likelihood import (
-    Bernoulli,
-    Gaussian,
-    Generalized,
-    Likelihood,
-    LinearFits,
-)
+from statcv.models.likelihood import Bernoulli, Gaussian, Generalized, Likelihood
 from statcv.models.linear import Linear
+from statcv.models.linear_fits import LinearFits
 from statcv.models.logit import Logit
 from statcv.models.thread_warnings import collected
 

@@ -20,7 +20,8 @@ from statcv.models.base import (
     refuse_kind,
     refuse_missing,
 )
-from statcv.models.likelihood import Bernoulli, Gaussian, Likelihood, LinearFits
+from statcv.models.likelihood import Bernoulli, Gaussian, Likelihood
+from statcv.models.linear_fits import LinearFits
 from statcv.models.one_predictor import (
     fit_with,
     fitted_values,

@@ -29,9 +29,10 @@ from statcv.plots.base import (
     titled,
     written,
 )
+from statcv.plots.drawn_records import DrawnRecords, records_of
 from statcv.plots.fit import fitting
 from statcv.plots.legend import REASON
-from statcv.plots.protocol import Drawn, DrawnRecords, named_results, records_of
+from statcv.plots.protocol import Drawn, named_results
 from statcv.words import plural, with_interval
 
 if TYPE_CHECKING:

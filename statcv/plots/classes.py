@@ -11,9 +11,9 @@ from statcv.inference import Readable
 from statcv.plots.base import prediction_label, titled
 from statcv.plots.calibration import plot_calibration
 from statcv.plots.curves import plot_roc
+from statcv.plots.drawn_records import how_averaged
 from statcv.plots.fit import say
 from statcv.plots.predictions import draw_classes
-from statcv.plots.protocol import how_averaged
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -24,15 +24,14 @@ from statcv.metrics import (
 )
 from statcv.plots import base
 from statcv.plots.base import EXTERNAL, draw_band, draw_curve, draw_legend, new_axes
-from statcv.plots.protocol import (
-    Drawn,
+from statcv.plots.drawn_records import (
     averaged,
     how_averaged,
-    named_results,
     of_column,
     placed_pairs,
     records_of,
 )
+from statcv.plots.protocol import Drawn, named_results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

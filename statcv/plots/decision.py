@@ -15,6 +15,7 @@ from statcv.inference.paired.records import check_same_records
 from statcv.metrics import net_benefit
 from statcv.metrics.classification.decision import cuts_of
 from statcv.plots import base, protocol
+from statcv.plots.drawn_records import DrawnRecords, records_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,7 +88,7 @@ def plot_decision(
         )
     known: dict[str, Any] = {"probabilities": True, "timed": True, "at": at}
     read = {
-        name: protocol.records_of(result, "a decision curve", **known)
+        name: records_of(result, "a decision curve", **known)
         for name, result in named.items()
     }
     groups = any(isinstance(one, protocol.OfGroup) for one in named.values())
@@ -122,7 +123,7 @@ def plot_decision(
     return ax
 
 
-def _usual_thresholds(read: Iterable[protocol.DrawnRecords]) -> NDArray[np.float64]:
+def _usual_thresholds(read: Iterable[DrawnRecords]) -> NDArray[np.float64]:
     """Return thresholds up to the one at which few records are still treated."""
     last = 0.0
     for records in read:
@@ -142,9 +143,7 @@ class _Curve(NamedTuple):
     treat_all: base.Floats
 
 
-def _curve(
-    records: protocol.DrawnRecords, where: base.Floats, level: float | None
-) -> _Curve:
+def _curve(records: DrawnRecords, where: base.Floats, level: float | None) -> _Curve:
     """Return the decision curve of records."""
     if records.risks is not None:
         cuts = np.atleast_1d(cuts_of(where))
@@ -164,7 +163,7 @@ def _height(curve: _Curve) -> float:
 def _mark_threshold(
     ax: Axes,
     result: Readable,
-    records: protocol.DrawnRecords,
+    records: DrawnRecords,
     where: NDArray[Any],
     colour: str,
 ) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 
 from statcv.arguments import check_whole
 from statcv.plots import base
-from statcv.plots.protocol import Drawn, one_result, records_of
+from statcv.plots.drawn_records import records_of
+from statcv.plots.protocol import Drawn, one_result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

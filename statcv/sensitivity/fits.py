@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from statcv.engine import Held, Setup
 from statcv.formula import Learnt
 from statcv.models.batched import CELLS
-from statcv.models.likelihood import Hazards, Likelihood, LinearFits, OfRecords
+from statcv.models.likelihood import Hazards, Likelihood, OfRecords
+from statcv.models.linear_fits import LinearFits
 from statcv.models.thresholds import training_times
 from statcv.sensitivity.hazards import cox_reference
 from statcv.sensitivity.reference import Reference

@@ -43,13 +43,8 @@ from statcv.models import (
     TrainingSet,
     XGBoost,
 )
-from statcv.models.likelihood import (
-    Bernoulli,
-    Gaussian,
-    Generalized,
-    LinearFits,
-    joined_fits,
-)
+from statcv.models.likelihood import Bernoulli, Gaussian, Generalized
+from statcv.models.linear_fits import LinearFits, joined_fits
 from statcv.models.resolve import complete
 from statcv.models.sklearn_linear import balanced_weights
 from statcv.models.tuning.grid import Candidate

@@ -20,7 +20,8 @@ from statcv.engine.tasks import fit_one_by_one
 from statcv.folds import Bags, make_plan
 from statcv.formula import make_design
 from statcv.models import Linear, Logit, Statsmodels, Updating, resolve_model
-from statcv.models.likelihood import ARRAYS, Bernoulli, joined_fits
+from statcv.models.likelihood import Bernoulli
+from statcv.models.linear_fits import ARRAYS, joined_fits
 from statcv.numeric.inverses import inverted
 from statcv.sensitivity import Sensitivity
 

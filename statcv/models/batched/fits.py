@@ -13,7 +13,7 @@ from statcv.models.base import Matrix, Model, TrainingSet
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.folds import FEWEST, ROWS, Folds
 from statcv.models.batched.new_levels import Numbers
-from statcv.models.likelihood import LinearFits
+from statcv.models.linear_fits import LinearFits
 from statcv.numeric.memory import keep_memory
 from statcv.numeric.threads import RECORD, shared
 from statcv.tables import Printed

@@ -25,7 +25,7 @@ from statcv.models.batched.folds import Folds
 from statcv.models.batched.new_levels import Numbers
 from statcv.models.batched.predictions import every_class, names_of
 from statcv.models.families import free_classes, width_of
-from statcv.models.likelihood import LinearFits
+from statcv.models.linear_fits import LinearFits
 
 SHARED = 16  # folds from which a fit to all records in their basis is worth its time
 COLUMNS = 200  # columns from which models are fitted fold by fold

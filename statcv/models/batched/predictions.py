@@ -15,7 +15,7 @@ from statcv.models.batched.fits import FittedFolds, FoldFits
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.new_levels import Numbers
 from statcv.models.families import class_names, free_classes, width_of
-from statcv.models.likelihood import LinearFits
+from statcv.models.linear_fits import LinearFits
 
 # consecutive records of one fit, on average, from which it predicts them together
 RUN = 256

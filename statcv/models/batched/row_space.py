@@ -21,7 +21,7 @@ from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.predictions import LearntCoefficients
-from statcv.models.likelihood import LinearFits
+from statcv.models.linear_fits import LinearFits
 from statcv.numeric.newton import Optimum
 from statcv.numeric.threads import WORTH, ranges, shared
 

@@ -17,7 +17,7 @@ from statcv.models.base import Capabilities, Matrix, WrappedFit
 from statcv.models.batched.fits import FittedFolds, fit_all_folds
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.new_levels import Numbers
-from statcv.models.likelihood import LinearFits, joined_fits
+from statcv.models.linear_fits import LinearFits, joined_fits
 from statcv.models.tuning.candidates import fit_candidates
 from statcv.models.tuning.grid import (
     Candidate,
