@@ -20,6 +20,7 @@ from statcv.inference.clusters import clusters_of, count_split
 from statcv.inference.kept_values import KeptValues
 from statcv.inference.left_out import LeftOut
 from statcv.metrics import METRICS, Metric, ranked_higher
+from statcv.metrics.survival.known import compares_in_all
 from statcv.sensitivity import Sensitivity
 from statcv.tables import Printed
 
@@ -53,8 +54,7 @@ class Scores(Printed):
     probabilities : bool
         Whether predictions are probabilities or means, not decision scores.
     clusters : numpy.ndarray of int, shape (n,), or None
-        The cluster of each record, as a stratifier identifies it; None if every
-        record is a cluster by itself.
+        The cluster of each record; None if every record is a cluster by itself.
     threshold : numpy.ndarray, shape (m,), or None
         The smallest prediction for which class 1 is predicted, for each prediction
         and on its scale; None for a threshold of one half. If the model itself decides,
@@ -211,8 +211,8 @@ class Scores(Printed):
     @property
     def n_classes(self) -> int:
         """The number of classes; 2 if there is one number for each record."""
-        several = self.predicted.ndim > 1 and self.y.dtype.kind in "iub"
-        return self.predicted.shape[1] if several else 2
+        of_classes = self.predicted.ndim > 1 and self.y.dtype.kind in "iub"
+        return self.predicted.shape[1] if of_classes else 2
 
     @cached_property
     def all_classes(self) -> NDArray[np.bool_]:
@@ -222,34 +222,18 @@ class Scores(Printed):
     @cached_property
     def class_counts(self) -> NDArray[np.intp]:
         """The number of records of each class in each split, (classes, n_splits)."""
-        counts = [
-            self.sums_by_split(self.outcome == code) for code in range(self.n_classes)
-        ]
-        return np.array(counts, dtype=np.intp)
+        codes, y = range(self.n_classes), self.outcome
+        return np.array([self.sums_by_split(y == k) for k in codes], dtype=np.intp)
 
     @cached_property
     def all_differ(self) -> bool:
         """Whether every split holds out at least two different outcomes."""
-        y, filled = self.outcome, np.diff(self.starts) > 0
-        if not filled.all():
-            return False
-        # outcomes differ within a split if its least is below its largest
-        first = self.starts[:-1]
-        low, high = np.minimum.reduceat(y, first), np.maximum.reduceat(y, first)
-        return bool((low < high).all())
-
-    def all_have_pairs(self, metric: Metric) -> bool:
-        """Return whether every split holds out two records that a metric compares."""
-        y, first = self.outcome, self.starts[:-1]
         if not (np.diff(self.starts) > 0).all():
             return False
-        if metric.horizon is not None:
-            side = metric.sides(y)
-            both = [np.logical_or.reduceat(side == one, first) for one in (0, 1)]
-            return bool((both[0] & both[1]).all())
-        # an event is compared with every longer time
-        earliest = np.minimum.reduceat(np.where(y > 0, y, np.inf), first)
-        return bool((earliest < np.maximum.reduceat(np.abs(y), first)).all())
+        # outcomes differ within a split if its least is below its largest
+        y, first = self.outcome, self.starts[:-1]
+        low, high = np.minimum.reduceat(y, first), np.maximum.reduceat(y, first)
+        return bool((low < high).all())
 
     @cached_property
     def repeat_number(self) -> NDArray[np.intp]:
@@ -259,7 +243,7 @@ class Scores(Printed):
     @cached_property
     def overlapping(self) -> bool:
         """Whether a repeat holds a record out more than once, as pairs do."""
-        # a record that occurs twice in a repeat has two entries in one cell
+        # a record that occurs twice in a repeat is twice in a cell
         cells = self.repeat[self.split] * len(self.y) + self.row
         return bool(np.bincount(cells, minlength=1).max() > 1)
 
@@ -330,7 +314,8 @@ class Scores(Printed):
         if metric.pairs == "numbers":
             return "per_fold" if self.all_differ else "pooled"
         if metric.column is not None:
-            return "per_fold" if self.all_have_pairs(metric) else "pooled"
+            every = compares_in_all(metric, self.outcome, self.starts)
+            return "per_fold" if every else "pooled"
         return "per_fold" if self.all_classes.all() else "pooled"
 
     def compares(self, metric: Metric) -> bool:

@@ -1,14 +1,6 @@
 """Models that are fitted in a fold: one small protocol, one module per family."""
 
-from statcv.models.base import (
-    Capabilities,
-    Fit,
-    FollowingModel,
-    Model,
-    TrainingSet,
-    WrappedFit,
-    decisions_of,
-)
+from statcv.models.base import Capabilities, Fit, FollowingModel, Model, TrainingSet
 from statcv.models.boosted_fit import BoostedFit
 from statcv.models.boosting import XGBoost
 from statcv.models.counts import NegativeBinomial, Poisson
@@ -36,6 +28,7 @@ from statcv.models.without_predictors import (
     fitted_to_constant,
     predicted_without,
 )
+from statcv.models.wrapped_fit import WrappedFit, decisions_of
 
 __all__ = [
     "MODELS",

@@ -9,13 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from statcv.errors import ModelError, suggestion
-from statcv.models.base import (
-    Capabilities,
-    Matrix,
-    Model,
-    TrainingSet,
-    WrappedFit,
-)
+from statcv.models.base import Capabilities, Matrix, Model, TrainingSet
 from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
 from statcv.models.boosting import XGBoost
@@ -30,6 +24,7 @@ from statcv.models.sklearn_estimator import Sklearn
 from statcv.models.statsmodels_model import Statsmodels
 from statcv.models.statsmodels_results import is_result, unwrap_model
 from statcv.models.without_predictors import Mean, NegMean
+from statcv.models.wrapped_fit import WrappedFit
 
 MODELS: dict[str, Any] = {
     "logit": Logit,

@@ -164,14 +164,9 @@ def plot_calibration(
 
 def _write(ax: Axes, lines: list[str]) -> None:
     """Write the numbers in the upper left corner, and make room for them."""
-    said = ax.text(
-        0.03,
-        0.97,
-        "\n".join(lines),
-        transform=ax.transAxes,
-        va="top",
-        fontsize="small",
-    )
+    style: dict[str, Any] = {"va": "top", "fontsize": "small"}
+    style["transform"] = ax.transAxes
+    said = ax.text(0.03, 0.97, "\n".join(lines), **style)
     ax.set_ylim(LINE - HEIGHT - 0.02, TOP)
     short = ", ".join(one.partition(" (")[0] for one in lines[:3])
     low = "\n".join([short, *lines[3:]])

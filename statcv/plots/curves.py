@@ -26,7 +26,8 @@ from statcv.plots import base
 from statcv.plots.base import EXTERNAL, draw_band, draw_curve, draw_legend, new_axes
 from statcv.plots.drawn_records import (
     averaged,
-    how_averaged,
+    curve_label,
+    how_drawn,
     of_column,
     placed_pairs,
     records_of,
@@ -65,14 +66,6 @@ def band_method(band: Band) -> Literal["pointwise", "simultaneous"] | None:
     return band
 
 
-def how_drawn(result: Readable, method: str | None) -> str:
-    """Return how the predictions of the curve were combined, for the title."""
-    scores = result.scores
-    if method is None and len(scores.by_repeat) > 1:
-        return EXTERNAL + ", by repeat" if scores.external else "pooled by repeat"
-    return how_averaged(scores)
-
-
 def draw_lines(ax: Axes, lines: list[Line], legend: str, **style: Any) -> None:
     """Draw lines, which are thinner if there are many; the first is in the legend."""
     style |= {"linewidth": base.thick() / (1 if len(lines) == 1 else 2)}
@@ -80,15 +73,6 @@ def draw_lines(ax: Axes, lines: list[Line], legend: str, **style: Any) -> None:
     colour = draw_curve(ax, *lines[0], legend, **style)
     for points in lines[1:]:
         ax.plot(*points, color=colour, **style)
-
-
-def curve_label(result: Readable, metric: str, name: str, level: float) -> str:
-    """Return the legend entry: the headline estimate, with its interval or its name."""
-    one = result.estimate(metric, level=level)
-    said = base.with_ends(one.value, (one.lower, one.upper))
-    if not name:
-        return f"{one.label} {said}"
-    return f"{name}: {one.label} {said.partition(' (')[0]}"
 
 
 def draw_kind(

@@ -17,7 +17,7 @@ from statcv.inference import (
 )
 from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
 from statcv.metrics.survival.curves import RisksBy
-from statcv.plots.base import EXTERNAL, horizon_of, require_binary
+from statcv.plots.base import EXTERNAL, horizon_of, require_binary, with_ends
 
 Floats = NDArray[np.float64]
 
@@ -166,3 +166,20 @@ def how_averaged(scores: Scores) -> str:
     if scores.external:
         return EXTERNAL
     return "averaged by record" if scores.overlapping else "pooled"
+
+
+def how_drawn(result: Readable, method: str | None) -> str:
+    """Return how the predictions of the curve were combined, for the title."""
+    scores = result.scores
+    if method is None and len(scores.by_repeat) > 1:
+        return EXTERNAL + ", by repeat" if scores.external else "pooled by repeat"
+    return how_averaged(scores)
+
+
+def curve_label(result: Readable, metric: str, name: str, level: float) -> str:
+    """Return the legend entry: the headline estimate, with its interval or its name."""
+    one = result.estimate(metric, level=level)
+    said = with_ends(one.value, (one.lower, one.upper))
+    if not name:
+        return f"{one.label} {said}"
+    return f"{name}: {one.label} {said.partition(' (')[0]}"

@@ -15,25 +15,20 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from statcv.arguments import MAX_RESAMPLES, check_level, check_whole, is_number, one_of
-from statcv.engine import Setup, progress_bar, run_everywhere
 from statcv.errors import (
     ArgumentError,
-    FitError,
     MetricError,
     OutcomeError,
-    StatcvWarning,
-    warn,
 )
-from statcv.formula import Design
 from statcv.inference.estimates.groups import group_name, groups_of
 from statcv.inference.refits.refitting import warn_of_refits
-from statcv.inference.refits.resampling import Resampling, ResamplingStudy
 from statcv.metrics import METRICS, calibration_curve, net_benefit
 from statcv.metrics.classification.classwise import predicted_as
 from statcv.metrics.survival.curves import RisksBy
 from statcv.plots.base import horizon_of
 from statcv.results.cost import warn_of_fits
 from statcv.results.refits import Running
+from statcv.results.stability_fits import bootstrapped, of_folds
 from statcv.tables import Table
 from statcv.words import percent
 
@@ -271,7 +266,7 @@ class Stability:
         each = np.full((len(self.predicted), len(matrix)), np.nan)
         if complete.any():
             further = design.extended(new, complete)
-            made, _ = _bootstrapped(setup, self.n_boot, self.running, further)
+            made, _ = bootstrapped(setup, self.n_boot, self.running, further)
             each[:, complete] = self._of_column(made[:, design.n :])
         final = np.asarray(self.result.model.predict(new), dtype=float)
         return self._table(self._of_column(final), each, labels)
@@ -335,41 +330,9 @@ def stability(
     if key not in kept:
         fits = min(result.plan.n_fits, MOST_FOLDS) if n_boot is None else n_boot
         warn_of_fits(result, "stability()", fits, "n_boot=20 is the least")
-        make = _of_folds if n_boot is None else _bootstrapped
+        make = of_folds if n_boot is None else bootstrapped
         predicted, failed = make(refits.setup_for(UNCUT), fits, running)
         warn_of_refits(failed, len(predicted))
         kept[key] = Stability(result, predicted, failed, n_boot, running)
     kept[key] = replace(kept[key], threshold=threshold, level=level, by=by, at=at)
     return kept[key]
-
-
-def _of_folds(setup: Setup, fits: int, running: Running) -> tuple[Floats, int]:
-    """Return what fits of folds predict for all records, and how many failed."""
-    chosen = np.linspace(0, len(setup.folds) - 1, fits).round().astype(np.intp)
-    with progress_bar(fits, running.progress, "fit") as bar:
-        folds = setup.folds.chosen(chosen)
-        made = run_everywhere(setup, folds, running.n_jobs, bar)
-    return made.predicted, made.failed
-
-
-def _bootstrapped(
-    setup: Setup, n_boot: int, running: Running, design: Design | None = None
-) -> tuple[Floats, int]:
-    """Return what bootstrap models predict for all records, and how many failed.
-
-    With a design that has further rows, these are predicted as well.
-    """
-    study = ResamplingStudy((), False, None, running.seed, n_boot)
-    resampling = Resampling(setup, study)
-    times, _ = resampling.samples(range(n_boot))
-    with progress_bar(n_boot, running.progress, "fit") as bar:
-        numbers, jobs = np.arange(n_boot), running.n_jobs
-        fits = resampling.fits(times, numbers, jobs, bar, design)
-        made = [one.predicted for _, one in fits]
-    missing = n_boot - sum(map(len, made))
-    said = f"{missing} of {n_boot} bootstrap samples have too few records of a class."
-    if not made:
-        raise FitError(said)
-    if missing and design is None:  # the same models gave the warning before
-        warn(said, StatcvWarning)
-    return np.concatenate(made), resampling.failed

@@ -31,9 +31,7 @@ from statcv.words import stated
 MATERIAL = 0.1  # share of the way from no skill to perfect that is reported
 ORDERS = 20  # random orders of equal predictions
 ENOUGH = 4000  # predictions that are examined first
-CELLS = (
-    2**18
-)  # largest number of predictions that are ranked at once, in several orders
+CELLS = 2**18  # most predictions that are ranked at once, in several orders
 
 
 @dataclass(frozen=True, repr=False)

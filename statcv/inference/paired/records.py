@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from statcv.errors import ComparisonError
 from statcv.inference.clusters import joined_clusters
 from statcv.inference.paired.delong import Side
+from statcv.inference.paired.described import differences
 from statcv.inference.readable import Readable
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
@@ -121,43 +122,11 @@ def name_results(results: Sequence[Any]) -> dict[str, Any]:
     """Name results by the aspects in which they differ, if the names are short."""
     if len(results) < 2 or not all(map(is_result, results)):
         return {f"argument {i}": r for i, r in enumerate(results, start=1)}
-    aspects = _differences(results, [r.plan.scheme for r in results])
+    aspects = differences(results, [r.plan.scheme for r in results])
     names = [", ".join(parts) for parts in zip(*aspects, strict=True)]
     if len(set(names)) == len(results) and max(map(len, names), default=0) <= LONG:
         return dict(zip(names, results, strict=True))
     return {f"result {i}": r for i, r in enumerate(results, start=1)}
-
-
-def in_words(results: Mapping[str, Readable]) -> list[tuple[str, str]]:
-    """Describe each result by the aspects in which they differ.
-
-    A result whose name already says so gets no description.
-    """
-    aspects = _differences(
-        [*results.values()], [r.plan.sentence for r in results.values()]
-    )
-    texts = ["; ".join(parts) for parts in zip(*aspects, strict=True)]
-    return [pair for pair in zip(results, texts, strict=True) if pair[0] != pair[1]]
-
-
-def _differences(
-    results: Sequence[Readable], schemes: Sequence[str]
-) -> list[Sequence[str]]:
-    """Return the aspects in which results differ.
-
-    Seeds count only if nothing else differs and every result can be refitted;
-    predictions from other software do not depend on a seed.
-    """
-    aspects: list[Sequence[str]] = [
-        schemes,
-        [r.learner.label for r in results],
-        [r.design.formula.text for r in results],
-        ["unweighted" if r.weights is None else "weighted" for r in results],
-    ]
-    differing = [texts for texts in aspects if len(set(texts)) > 1]
-    if not differing and all(r.learner.capabilities.refits for r in results):
-        return [[f"seed {r.seed}" for r in results]]
-    return differing or [[r.learner.label for r in results]]
 
 
 # ---- the mean prediction of each record, and what a metric reads of it ----

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from statcv.metrics.inputs import Bools, Floats
+from statcv.metrics.metric import Metric
 from statcv.numeric.survival import RiskSets, StepFunctions, kaplan_meier
 
 
@@ -121,3 +123,26 @@ def by_censoring(
     # log G is the sum of log(rest / first), from which a record at risk takes a share
     through = np.append(0.0, np.cumsum(each * (first - rest) / np.maximum(first, 1)))
     return np.asarray(through[place + censored] - each[place] * censored)
+
+
+def compares_in_all(metric: Metric, y: Floats, starts: NDArray[np.intp]) -> bool:
+    """Return whether every part of some records has two that a metric compares.
+
+    Parameters
+    ----------
+    metric : Metric
+    y : numpy.ndarray, shape (n,)
+        Signed times.
+    starts : numpy.ndarray of int, shape (parts + 1,)
+        Where each part begins, and n.
+    """
+    first = starts[:-1]
+    if not (np.diff(starts) > 0).all():
+        return False
+    if metric.horizon is not None:
+        side = metric.sides(y)
+        both = [np.logical_or.reduceat(side == one, first) for one in (0, 1)]
+        return bool((both[0] & both[1]).all())
+    # an event is compared with every longer time
+    earliest = np.minimum.reduceat(np.where(y > 0, y, np.inf), first)
+    return bool((earliest < np.maximum.reduceat(np.abs(y), first)).all())

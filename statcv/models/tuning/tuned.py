@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from statcv.errors import FitError, StatcvError
 from statcv.metrics import Metric
 from statcv.models import Fit, Model, TrainingSet
-from statcv.models.base import Capabilities, Matrix, WrappedFit
+from statcv.models.base import Capabilities, Matrix
 from statcv.models.batched.fits import FittedFolds, fit_all_folds
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.new_levels import Numbers
@@ -29,6 +29,7 @@ from statcv.models.tuning.grid import (
 from statcv.models.tuning.inner import InnerScheme
 from statcv.models.tuning.nested import Nested, nest
 from statcv.models.tuning.scoring import Scorer, choose, way_of
+from statcv.models.wrapped_fit import WrappedFit
 from statcv.tables import Printed, Said
 
 # ---- the tuned model ----

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,17 +16,15 @@ from statcv.formula import Design
 from statcv.models import (
     Cox,
     Fit,
-    Logit,
     Model,
-    Updating,
     baseline_beside,
     distribution_of,
     intercept_beside,
 )
-from statcv.models.selection import Selection
 from statcv.results.final.columns import column_factors
 from statcv.results.final.equation import Equation, Part, equation_of
 from statcv.results.final.handed_over import HandedOver
+from statcv.results.final.kinds import is_regression, models_in, said_chosen
 from statcv.results.final.nomogram import values_seen
 from statcv.results.final.points import PointScore, points_of
 from statcv.results.final.written import (
@@ -79,7 +77,7 @@ class FullModel(HandedOver):
         self._learner = learner
         self._fit = fit
         self.chosen, found = fit.chosen, fit.coefficients
-        chooses = learner.capabilities.likelihood is None and _is_regression(learner)
+        chooses = learner.capabilities.likelihood is None and is_regression(learner)
         if found is not None and chooses:
             # a coefficient of exactly 0 is that of a column that was not chosen
             found = {name: value for name, value in found.items() if value != 0}
@@ -149,7 +147,7 @@ class FullModel(HandedOver):
                 f"the equation of a {self._learner.label} is not written down; its "
                 "predictions are exp() of the sum of coefficients times columns."
             )
-        if self.coefficients is None or not _is_regression(self._learner):
+        if self.coefficients is None or not is_regression(self._learner):
             raise EquationError(
                 f"{self._learner.label} has no coefficients that make an equation; "
                 "a logistic regression, a multinomial one or a linear one has."
@@ -273,7 +271,7 @@ class FullModel(HandedOver):
         each = np.ones(len(eta)) if weights is None else weights
         if times:
             intercept, at = -float(eta.mean()), design.outcome.horizons
-            fitted = (one for one in _models(self._learner) if isinstance(one, Cox))
+            fitted = (one for one in models_in(self._learner) if isinstance(one, Cox))
             efron = all(one.ties == "efron" for one in fitted)
             start = baseline_beside(eta + intercept, design.y, at, efron, each)
             made = replace(made, baseline=tuple(zip(at, start.tolist(), strict=True)))
@@ -338,30 +336,8 @@ class FullModel(HandedOver):
     def __repr__(self) -> str:
         lines = wrapped(f"{self.described} (not cross-validated)")
         if self.chosen:
-            said = ", ".join(_said(*item) for item in self.chosen.items())
+            said = ", ".join(said_chosen(*item) for item in self.chosen.items())
             lines += wrapped(f"hyperparameters chosen on all rows: {said}")
         if self.coefficients is not None:
             lines += ["", str(self.coefficients)]
         return "\n".join(lines)
-
-
-def _is_regression(model: Model | None) -> bool:
-    """Return whether coefficients make the linear predictor of a model."""
-    if distribution_of(model):  # the equation would be of a logarithm
-        return False
-    known = (Cox, Logit, Selection, Updating)
-    return any(
-        isinstance(one, known) or one.capabilities.likelihood is not None
-        for one in _models(model)
-    )
-
-
-def _models(model: Model | None) -> Iterator[Model]:
-    """Yield a model and those inside it, such as one that is tuned."""
-    while model is not None:
-        yield model
-        model = getattr(model, "model", None)
-
-
-def _said(name: str, value: Any) -> str:
-    return f"{name} = {value:.4g}" if isinstance(value, float) else f"{name} = {value}"
