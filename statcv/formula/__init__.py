@@ -14,6 +14,7 @@ from statcv.formula.learnt import Learnt
 from statcv.formula.new_levels import Factors
 from statcv.formula.numeric_columns import is_finite
 from statcv.formula.outcome import Outcome
+from statcv.formula.overflow import refuse_underflow
 from statcv.formula.parse import Formula, is_offset, outcome_columns, parse_formula
 from statcv.formula.quoting import quoted, without_signs_of_r
 from statcv.formula.row_values import row_values, row_weights
@@ -48,6 +49,7 @@ __all__ = [
     "plain_column",
     "quoted",
     "read_horizons",
+    "refuse_underflow",
     "row_values",
     "row_weights",
     "shown_label",

@@ -64,6 +64,8 @@ def shown_label(label: Any) -> str:
 
 def is_missing(column: pd.Series[Any]) -> NDArray[np.bool_]:
     """Return which values are missing, including NaN in nullable and Arrow numbers."""
+    if getattr(column.dtype, "names", None):  # a structured array misses nothing
+        return np.zeros(len(column), dtype=bool)
     if is_number(column.dtype):
         values = column.to_numpy()
         return np.asarray(values != values)  # NaN alone

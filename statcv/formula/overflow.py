@@ -44,10 +44,15 @@ def refuse_overflow(values: Matrix, named: str) -> None:
 
 
 def refuse_overflow_of_terms(matrix: Matrix, names: Sequence[str]) -> None:
-    """Check that sums of powers of each column of the matrix are numbers, and not 0."""
+    """Check that sums of powers of each column of the matrix are numbers."""
     if _too_large(matrix):
         for name, values in zip(names, matrix.T, strict=True):
             refuse_overflow(values, f"the term {name!r}")
+
+
+def refuse_underflow(design: Design) -> None:
+    """Check that sums of powers of no column of the matrix are 0 by rounding."""
+    matrix, names = design.matrix, design.names
     size = np.maximum(matrix.max(axis=0, initial=0.0), -matrix.min(axis=0, initial=0.0))
     small = (size > 0) & (size < SMALLEST)
     if small.any():

@@ -37,6 +37,7 @@ from statcv.formula import (
     dependent_columns,
     in_words,
     make_design,
+    refuse_underflow,
     row_weights,
     updated_formula,
     with_exposure,
@@ -212,6 +213,7 @@ class CVCall(Printed):
         weights = None
         if given.weights is not None:
             weights = row_weights(given.weights, table, design.kept)
+        refuse_underflow(design)
         outcome = design.outcome
         learner = resolve_model(model_to_tune(self.tune, given.model), outcome.kind)
         if design.offsets and not learner.capabilities.offsets:

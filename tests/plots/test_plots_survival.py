@@ -95,7 +95,7 @@ def test_the_legend_has_the_headline(one):
     for result in (one, paired):
         found = result.estimate("auroc@365")
         (said,) = legend(draws.plot_roc(result))
-        assert said.startswith(f"AUC at 365 {found.value:.2f} ({found.lower:.2f} to")
+        assert said.startswith(f"auROC at 365 {found.value:.2f} ({found.lower:.2f} to")
     assert paired.estimate("auroc@365").how == "paired"
 
 

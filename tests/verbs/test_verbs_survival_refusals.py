@@ -13,7 +13,6 @@ from statcv.errors import (
     DataError,
     FoldWarning,
     FormulaError,
-    ModelError,
     OutcomeError,
     StatcvError,
 )
@@ -200,11 +199,6 @@ def test_covariates_too_small_for_powers_are_named():
     for left in (LEFT, "z"):
         with pytest.raises(DataError, match=r"the term 'x' .* too small"):
             cv(f"{left} ~ x", FRAME.assign(x=X * 1e-200))
-
-
-def test_xgboost_is_refused_by_name():
-    with pytest.raises(ModelError, match="XGBoost does not fit a time-to-event"):
-        cv(f"{LEFT} ~ x", FRAME, model="xgboost")
 
 
 def test_results_with_other_horizons_are_not_compared():

@@ -59,7 +59,7 @@ class PooledComparison(Comparison):
         kind, ax, **options
             As in the plot of a comparison.
         """
-        one_of(kind, (None, "forest"), "kind")
+        one_of("forest" if kind is None else kind, ("forest",), "kind")
         return super().plot("forest", ax, **options)
 
 
