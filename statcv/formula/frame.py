@@ -54,6 +54,12 @@ def as_frame(data: object) -> pd.DataFrame:
             f"{shown_label(labels[0])}), so predictions could not be distinguished; "
             "use data.reset_index(drop=True)."
         )
+    # times and events in one column, as scikit-survival has them
+    pairs = [n for n, dtype in frame.dtypes.items() if getattr(dtype, "names", None)]
+    if pairs:
+        frame = frame.copy(deep=False)
+    for name in pairs:
+        frame[name] = pd.Series(frame[name].tolist(), frame.index, object)
     return frame
 
 
@@ -64,8 +70,6 @@ def shown_label(label: Any) -> str:
 
 def is_missing(column: pd.Series[Any]) -> NDArray[np.bool_]:
     """Return which values are missing, including NaN in nullable and Arrow numbers."""
-    if getattr(column.dtype, "names", None):  # a structured array misses nothing
-        return np.zeros(len(column), dtype=bool)
     if is_number(column.dtype):
         values = column.to_numpy()
         return np.asarray(values != values)  # NaN alone
