@@ -285,6 +285,7 @@ def cumulative(y, eta, horizon):
     return sum(1 / np.exp(eta[times >= end]).sum() for end in ends)
 
 
+@pytest.mark.filterwarnings("ignore:.*booster=gblinear:UserWarning")
 @pytest.mark.parametrize("own", [True, False])
 @pytest.mark.parametrize("booster", ["gbtree", "gblinear"])
 def test_boosted_hazards_have_the_baseline_of_their_training_set(own, booster):
