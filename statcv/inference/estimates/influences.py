@@ -77,6 +77,8 @@ class Influences:
         # the influences of a cluster's records are summed
         moved = np.bincount(self.units.unit, self.held)
         moved = moved[np.bincount(self.units.unit, self.units.counted) > 0]
+        # a power of two changes no digit of a ratio, and keeps its parts finite
+        moved = np.ldexp(moved, -int(np.frexp(np.abs(moved).max(initial=0.0))[1]))
         squares = (moved - moved.mean()) ** 2
         total = float((squares**2).sum())
         if not total > 0:
