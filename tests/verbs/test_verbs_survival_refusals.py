@@ -250,7 +250,7 @@ def test_random_patterns_of_censoring_give_numbers_or_sentences():
 
 
 @pytest.mark.slow
-def test_ten_thousand_patterns_of_censoring_give_numbers_or_sentences():
-    fitted, refused = _patterns(10_000, seed=2)
-    assert fitted > 2_000
-    assert fitted + refused == 10_000
+def test_thousands_of_patterns_of_censoring_give_numbers_or_sentences():
+    fitted, refused = _patterns(3_000, seed=2)
+    assert fitted > 600
+    assert fitted + refused == 3_000
