@@ -16,7 +16,7 @@ from statcv.metrics.discrimination.rounding import round_probabilities
 from statcv.metrics.influence.derivative import Derive
 from statcv.metrics.influence.weighted import Weighted
 from statcv.metrics.inputs import Floats
-from statcv.numeric.survival import events_of, times_of
+from statcv.numeric.survival import events_by, free_at
 from statcv.tables import Printed, Said, fields_of
 
 Pairs = Literal["classes", "each two classes", "numbers", "slope", "horizon"]
@@ -262,7 +262,8 @@ class Metric(Printed):
         """
         if self.pairs != "horizon" or self.horizon is None:
             return y
-        return np.where(times_of(y) > self.horizon, 0, np.where(events_of(y), 1, -1))
+        free, case = free_at(y, self.horizon), events_by(y, self.horizon)
+        return np.where(free, 0, np.where(case, 1, -1))
 
     @property
     def bounds(self) -> tuple[float, float]:

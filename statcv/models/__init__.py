@@ -1,14 +1,11 @@
 """Models that are fitted in a fold: one small protocol, one module per family."""
 
 from statcv.models.base import Capabilities, Fit, FollowingModel, Model, TrainingSet
+from statcv.models.batched.partial_likelihood import partial_likelihood
 from statcv.models.boosted_fit import BoostedFit
 from statcv.models.boosting import XGBoost
 from statcv.models.counts import NegativeBinomial, Poisson
-from statcv.models.cox import (
-    Cox,
-    baseline_beside,
-    partial_likelihood,
-)
+from statcv.models.cox import Cox, baseline_beside
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit
 from statcv.models.neighbors import Neighbors

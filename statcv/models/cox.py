@@ -28,9 +28,8 @@ from statcv.models.batched.cox import CoxFits, fit_cox_folds
 from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.own_matrices import predicted_by
-from statcv.models.batched.partial_likelihood import PartialLikelihoods
+from statcv.models.batched.partial_likelihood import partial_likelihood
 from statcv.models.batched.predictions import by_linear_predictor
-from statcv.models.batched.risk_sets import RiskSets, Tied
 from statcv.models.likelihood import Hazards
 from statcv.models.linear_fits import LinearFits
 from statcv.models.spread import fold_variances
@@ -192,30 +191,6 @@ def _predicted(linear: LinearFits, products: Matrix, fits: Numbers) -> Matrix:
 def _predicted_alone(linear: LinearFits, X: Matrix) -> Matrix:
     alone = np.zeros(len(X), dtype=np.intp)
     return _predicted(linear, X @ linear.coefficients[0], alone)
-
-
-def partial_likelihood(
-    X: Matrix, y: Matrix, efron: bool, weights: Matrix | None = None
-) -> PartialLikelihoods:
-    """Return minus the log partial likelihood of all records, without a penalty.
-
-    Parameters
-    ----------
-    X : numpy.ndarray, shape (n, q)
-        Covariates without an intercept, about their mean.
-    y : numpy.ndarray, shape (n,)
-        Signed times.
-    efron : bool
-        Whether ties are treated as Efron does, or as Breslow.
-    weights : numpy.ndarray, shape (n,), optional
-        Weights of the records.
-    """
-    sets = RiskSets.of(y)
-    given = np.ones(len(y)) if weights is None else weights.astype(float)
-    once = given[None, sets.order]
-    tied = Tied.of(sets, np.ones_like(once), once) if efron else None
-    ridge = np.zeros((1, X.shape[1]))
-    return PartialLikelihoods(X[sets.order], sets, once, tied, ridge)
 
 
 def baseline_beside(

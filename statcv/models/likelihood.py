@@ -241,11 +241,7 @@ class Hazards:
         >>> Hazards().of_all(np.array([1.0, 2, -3]), np.zeros(3))  # -log(3 * 2)
         -1.791759469228055
         """
-        from statcv.models.batched.partial_likelihood import PartialLikelihoods
-        from statcv.models.batched.risk_sets import RiskSets, Tied
+        from statcv.models.batched.partial_likelihood import partial_likelihood
 
-        sets, weights, one = RiskSets.of(y), np.ones((1, len(y))), np.ones((1, 1))
-        tied = Tied.of(sets, weights, weights) if self.efron else None
-        rows = eta[sets.order, None]
-        problem = PartialLikelihoods(rows, sets, weights, tied, 0 * one)
+        problem, one = partial_likelihood(eta[:, None], y, self.efron), np.ones((1, 1))
         return -float(problem.loss(problem.linear(one), one)[0])

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from statcv.errors import ModelError
 from statcv.models.base import Matrix, TrainingSet
-from statcv.models.batched.partial_likelihood import PartialLikelihoods
-from statcv.models.batched.risk_sets import RiskSets
+from statcv.models.batched.partial_likelihood import partial_likelihood
 from statcv.models.thread_warnings import passed_on
 from statcv.numeric.logistic import expit
 from statcv.numeric.survival import events_of, times_of
@@ -52,11 +51,9 @@ class ProportionalHazards:
         >>> np.exp(hazards.baseline).round(4)  # 1/4 + 1/3
         array([0.5833])
         """
-        sets, w = RiskSets.of(training.y), training.weights
-        w = np.ones(len(eta)) if w is None else np.asarray(w, dtype=float)
         none = np.empty((len(eta), 0))
-        alone = PartialLikelihoods(none, sets, w[None, sets.order], None, none[:1])
-        rows = eta[None, None, sets.order]
+        alone = partial_likelihood(none, training.y, False, training.weights)
+        rows = eta[None, None, alone.sets.order]
         return cls(alone.log_baseline(rows, training.horizons)[0])
 
     def __call__(self, eta: Matrix) -> Matrix:

@@ -45,6 +45,16 @@ def events_of(y: NDArray[Any]) -> NDArray[np.bool_]:
     return np.asarray(y > 0)
 
 
+def events_by(y: NDArray[Any], horizon: float) -> NDArray[np.bool_]:
+    """Return whether the event was observed by a time."""
+    return np.asarray((y > 0) & (y <= horizon))
+
+
+def free_at(y: NDArray[Any], horizon: float) -> NDArray[np.bool_]:
+    """Return whether a record is known to be without the event at a time."""
+    return np.asarray(np.abs(y) > horizon)
+
+
 @dataclass(frozen=True, eq=False)
 class StepFunctions:
     """Several functions of time that are 1 at first and change at the same times.

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.batched import Folds, Jumps, PartialLikelihoods, RiskSets, Tied
+from statcv.models.batched import Folds, Jumps, PartialLikelihoods, partial_likelihood
 from statcv.models.likelihood import Hazards
 from statcv.numeric.inverses import inverted
 from statcv.numeric.newton import minimise
@@ -64,12 +64,9 @@ def cox_reference(
     """
     used = np.isfinite(penalty)
     X, penalty = fewer_columns(X[:, used], penalty[used])
-    times, sets = mean_times(folds, len(X)), RiskSets.of(y)
-    weights = (given * times)[None, sets.order]
-    tied = None
-    if likelihood.efron:
-        tied = Tied.of(sets, np.ones_like(weights), weights)
-    problem = PartialLikelihoods(X[sets.order], sets, weights, tied, penalty[None])
+    times = mean_times(folds, len(X))
+    problem = partial_likelihood(X, y, likelihood.efron, given * times, penalty)
+    sets = problem.sets
     beta, back = minimise(problem).beta, np.argsort(sets.order)
     fit = _Fit(problem, problem.linear(beta)[0, 0], given[sets.order])
     inverse = fit.inverse

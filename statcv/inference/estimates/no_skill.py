@@ -25,6 +25,7 @@ from statcv.inference.estimates.values import (
 )
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
+from statcv.numeric.survival import events_by
 from statcv.tables import Printed, Said, Table, labels_of
 from statcv.words import stated
 
@@ -306,7 +307,7 @@ def _perfect(metric: Metric, rivals: Rivals) -> float:
         return metric.perfect
     if metric.horizon is not None:  # a risk of 1 for those with the event by then
         scores = rivals.scores
-        known = (scores.outcome > 0) & (scores.outcome <= metric.horizon)
+        known = events_by(scores.outcome, metric.horizon)
         best = np.broadcast_to(known[:, None] * 1.0, scores.predicted.shape)
         return _value(metric, scores.predicting(best), "pooled")
     return _value(metric, rivals.perfect, "pooled")

@@ -15,7 +15,13 @@ from numpy.typing import NDArray
 
 from statcv.metrics.inputs import Bools, Floats
 from statcv.metrics.metric import Metric
-from statcv.numeric.survival import RiskSets, StepFunctions, kaplan_meier
+from statcv.numeric.survival import (
+    RiskSets,
+    StepFunctions,
+    events_by,
+    free_at,
+    kaplan_meier,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,12 +48,12 @@ class Known:
     @cached_property
     def case(self) -> Bools:
         """Whether a record has its event by the horizon."""
-        return np.asarray((self.y > 0) & (self.y <= self.horizon))
+        return events_by(self.y, self.horizon)
 
     @cached_property
     def control(self) -> Bools:
         """Whether a record outlives the horizon."""
-        return np.asarray(np.abs(self.y) > self.horizon)
+        return free_at(self.y, self.horizon)
 
     @cached_property
     def factor(self) -> Floats:

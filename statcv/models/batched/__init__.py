@@ -39,7 +39,11 @@ from statcv.models.batched.fits import (
 )
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.near import fit_class_folds, sure_fits
-from statcv.models.batched.partial_likelihood import Jumps, PartialLikelihoods
+from statcv.models.batched.partial_likelihood import (
+    Jumps,
+    PartialLikelihoods,
+    partial_likelihood,
+)
 from statcv.models.batched.permuted import permuted_folds
 from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.batched.problem import Problem
@@ -79,6 +83,7 @@ __all__ = [
     "inverse_gram",
     "not_separated",
     "of_all_classes",
+    "partial_likelihood",
     "permuted_folds",
     "quadratic_of",
     "refit",

@@ -278,6 +278,36 @@ class PartialLikelihoods:
             return np.asarray(np.log(jumps.size @ until) - jumps.shift[:, None])
 
 
+def partial_likelihood(
+    X: Matrix,
+    y: Matrix,
+    efron: bool,
+    weights: Matrix | None = None,
+    ridge: Matrix | None = None,
+) -> PartialLikelihoods:
+    """Return minus the log partial likelihood of all records.
+
+    Parameters
+    ----------
+    X : numpy.ndarray, shape (n, q)
+        Covariates without an intercept, about their mean.
+    y : numpy.ndarray, shape (n,)
+        Signed times.
+    efron : bool
+        Whether ties are treated as Efron does, or as Breslow.
+    weights : numpy.ndarray, shape (n,), optional
+        Weights of the records.
+    ridge : numpy.ndarray, shape (q,), optional
+        Strength of the penalty on each column; none unless given.
+    """
+    sets = RiskSets.of(y)
+    given = np.ones(len(y)) if weights is None else weights.astype(float)
+    once = given[None, sets.order]
+    tied = Tied.of(sets, np.ones_like(once), once) if efron else None
+    penalty = np.zeros(X.shape[1]) if ridge is None else ridge
+    return PartialLikelihoods(X[sets.order], sets, once, tied, penalty[None])
+
+
 def _ratio(above: Matrix, below: Matrix) -> Matrix:
     """Return ratios; 0 where nothing is above."""
     return np.divide(
