@@ -1,7 +1,13 @@
 """A result as one file: HTML for the browser and the printer, or Markdown."""
 
 from statcv.report.characteristics import table1
-from statcv.report.contents import comparison_report, general_report, result_report
+from statcv.report.contents import (
+    comparison_report,
+    general_report,
+    pooled_comparison_report,
+    pooled_report,
+    result_report,
+)
 from statcv.report.facts import heterogeneity_table, sentence_of
 from statcv.report.page import check_path, write_report
 from statcv.report.paper import comparison_table, paper_table
@@ -17,6 +23,8 @@ __all__ = [
     "heterogeneity_table",
     "named_values",
     "paper_table",
+    "pooled_comparison_report",
+    "pooled_report",
     "result_report",
     "sentence_of",
     "table1",

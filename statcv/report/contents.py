@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pandas as pd
+
 from statcv.errors import ArgumentError
 from statcv.report.answers import answers_of, same_or_each
 from statcv.report.checklists import GUIDELINES, checklist
@@ -36,10 +38,12 @@ from statcv.report.parts import (
     prose,
     rounded,
     text_table,
+    value_table,
 )
 from statcv.report.pictures import pictures_of_comparison, pictures_section
 from statcv.report.replay import comparison_draws, replay, replay_comparison
 from statcv.results.comparison.comparison import Comparison
+from statcv.results.pooling import Pooled
 from statcv.results.refittable import Refittable
 from statcv.results.styles import check_style
 from statcv.results.summary import Summary
@@ -234,32 +238,83 @@ def _one_result(place: int, name: str, res: Cited, level: float) -> Section:
     )
 
 
-# ---- a result over sites ----
+# ---- a result over imputations, or over sites ----
+
+
+def pooled_report(pooled: Pooled, level: float) -> Report:
+    """Return the report of results over imputed data sets.
+
+    Parameters
+    ----------
+    pooled : Pooled
+    level : float
+        Confidence level of the intervals.
+    """
+    each = [one.estimate(level=level) for one in pooled.imputations]
+    rows = [(one.value, one.lower, one.upper) for one in each]
+    frame = pd.DataFrame(rows, columns=["estimate", "lower", "upper"])
+    frame.index = pd.RangeIndex(1, len(each) + 1, name="imputation")
+    columns = "(one.value, one.lower, one.upper)"
+    api = f"pd.DataFrame([{columns} for one in each])"
+    forest = Picture(
+        "imputations",
+        "Estimates by imputation",
+        "Headline metric in each imputed data set, and pooled, with intervals.",
+        lambda ax: pooled.plot(ax=ax, level=level),
+    )
+    return general_report(
+        pooled.summary(level),
+        f"res.summary(level={level!r})",
+        [value_table(frame, each[0].label, api)],
+        [forest],
+        further="Imputations",
+    )
+
+
+def pooled_comparison_report(comparison: Comparison) -> Report:
+    """Return the report of a comparison of results over imputed data sets.
+
+    Parameters
+    ----------
+    comparison : PooledComparison
+    """
+    forest = Picture(
+        "differences",
+        "Differences",
+        "Differences with intervals, pooled over imputations.",
+        lambda ax: comparison.plot(ax=ax),
+    )
+    summary = comparison.summary(notes=True)
+    return general_report(summary, "res.summary(notes=True)", [], [forest])
 
 
 def general_report(
     summary: Summary,
-    level: float,
+    call: str,
     tables: Sequence[ReportTable],
     pictures: Sequence[Picture] = (),
+    further: str = "Plan, sites and disclosure",
 ) -> Report:
     """Return the report of a result that has a summary and further tables.
 
     Parameters
     ----------
     summary : Summary
-    level : float
-        Confidence level of the intervals.
+    call : str
+        Expression that gives the summary.
     tables : sequence of ReportTable
         Further tables.
     pictures : sequence of Picture
+    further : str
+        Heading of the further tables.
     """
-    found = Cited(summary, f"res.summary(level={level!r})")
+    found = Cited(summary, call)
+    more = (Section(further, tables=tuple(tables)),) * bool(tables)
     sections = (
         Section("Plan and data", tables=(facts_of(found),)),
         Section("Estimates", tables=shown_tables(found)),
         Section("Pictures", pictures=tuple(pictures)),
-        Section("Plan, sites and disclosure", tables=tuple(tables)),
+        *more,
         notes_of(found),
         Section("Session", tables=(session(None),)),
     )

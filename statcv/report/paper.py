@@ -21,6 +21,7 @@ from statcv.results.comparison.text import subtracted
 from statcv.results.estimates import is_bootstrap
 from statcv.results.export import INDENT, PaperTable
 from statcv.results.groups import group_table
+from statcv.results.pooling import Pooled, pooled_table
 from statcv.results.refittable import Refittable
 from statcv.tables import check_digits, column
 from statcv.words import (
@@ -75,7 +76,7 @@ def check_options(function: Callable[..., Any], given: Mapping[str, Any]) -> Non
 
 
 def paper_table(
-    results: Mapping[str, Refittable],
+    results: Mapping[str, Refittable | Pooled],
     *,
     by: Any = None,
     metrics: Any = None,
@@ -89,7 +90,7 @@ def paper_table(
 
     Parameters
     ----------
-    results : mapping of str to CVResult
+    results : mapping of str to CVResult or Pooled
         The results by the heads of their columns.
     by, metrics, digits, level, caption, label, notes
         The arguments of :func:`statcv.table`.
@@ -108,8 +109,7 @@ def paper_table(
     by_name = [{metric.name: metric for metric in own} for own in chosen]
     kept = [[own[name] for name in names] for own in by_name]
     made = [
-        list(make_estimates(one.scores, [(metric, None) for metric in own], level))
-        for one, own in zip(results.values(), kept, strict=True)
+        _made(one, own, level) for one, own in zip(results.values(), kept, strict=True)
     ]
     rows: list[tuple[str, list[str]]] = []
     said = f"Estimate ({percent(level)} CI)"
@@ -127,6 +127,7 @@ def paper_table(
     frame.index = pd.Index([name for name, _ in rows], name=said if others else None)
     text = caption
     if text is None:
+        first = _single(first)
         one = len(names) == 1 and by is not None
         of_group = "" if by is None else f" by {groups_of(first, by).name}"
         text = f"{kept[0][0].label if one else 'Performance'}{of_group} "
@@ -206,7 +207,20 @@ def comparison_table(
     return PaperTable(frame, text, label, told)
 
 
-def _metrics_of(result: Refittable, metrics: Any) -> list[Metric]:
+def _single(result: Refittable | Pooled) -> Refittable:
+    """Return the result of the first imputation of a pooled one, or the result."""
+    return result.imputations[0] if isinstance(result, Pooled) else result
+
+
+def _made(
+    result: Refittable | Pooled, metrics: Sequence[Metric], level: float
+) -> list[Estimate]:
+    if isinstance(result, Pooled):
+        return [one.estimate for one in result.over_imputations(metrics, level)]
+    return list(make_estimates(result.scores, [(m, None) for m in metrics], level))
+
+
+def _metrics_of(result: Refittable | Pooled, metrics: Any) -> list[Metric]:
     """Return the metrics to show, which are those of the result unless named."""
     if metrics is None:
         return list(result.chosen_metrics)
@@ -214,7 +228,7 @@ def _metrics_of(result: Refittable, metrics: Any) -> list[Metric]:
     named = [metrics] if alone else list(metrics)
     if not named:
         raise ArgumentError("metrics is empty; omit it for the metrics of the result.")
-    return [metric_of(result, one) for one in named]
+    return [metric_of(_single(result), one) for one in named]
 
 
 def _heading(metric: Metric) -> str:
@@ -236,16 +250,18 @@ def _digits(rows: Sequence[_Row], given: int | None) -> int:
     return shared_digits([low for low, _ in limits], [high for _, high in limits])
 
 
-def _of_bootstrap(result: Refittable, level: float) -> dict[str, pd.Series[float]]:
+def _of_bootstrap(
+    result: Refittable | Pooled, level: float
+) -> dict[str, pd.Series[float]]:
     """Return the .632 and .632+ estimates of a bootstrap, by the heads of columns."""
-    if not is_bootstrap(result.plan):
+    if isinstance(result, Pooled) or not is_bootstrap(result.plan):
         return {}
     table = result.metrics(level).set_index("metric")
     return {".632": table["boot632"], ".632+": table["boot632plus"]}
 
 
 def _by_group(
-    results: Sequence[Refittable],
+    results: Sequence[Refittable | Pooled],
     metrics: Sequence[Sequence[Metric]],
     by: Any,
     level: float,
@@ -253,7 +269,9 @@ def _by_group(
 ) -> list[tuple[str, list[str]]]:
     """Return the rows of groups, below the name of each metric if there are several."""
     tables = [
-        group_table(one.scores, own, groups_of(one, by), level)
+        pooled_table(one, own, level, by)
+        if isinstance(one, Pooled)
+        else group_table(one.scores, own, groups_of(one, by), level)
         for one, own in zip(results, metrics, strict=True)
     ]
     found: list[tuple[str, list[str]]] = []
@@ -277,9 +295,9 @@ def _by_group(
 # ---- caption and notes ----
 
 
-def _evaluated(results: Mapping[str, Refittable]) -> str:
+def _evaluated(results: Mapping[str, Refittable | Pooled]) -> str:
     """Return of what, in which records and by which scheme, as the end of a caption."""
-    each = [Cited(one) for one in results.values()]
+    each = [Cited(_single(one)) for one in results.values()]
     first, design = each[0], each[0].thing.design
     what = f"the model ({first.thing.learner.label})"
     if len(each) > 1:
@@ -292,11 +310,14 @@ def _evaluated(results: Mapping[str, Refittable]) -> str:
     schemes = {plain_text(resampling(one)) for one in each}
     if len(schemes) == 1:
         text += f", by {schemes.pop()}"
+    pooled = [one for one in results.values() if isinstance(one, Pooled)]
+    if len(pooled) == len(results):
+        text += f", pooled over {len(pooled[0].imputations)} imputations"
     return f"{text}."
 
 
 def _notes(
-    results: Mapping[str, Refittable],
+    results: Mapping[str, Refittable | Pooled],
     estimates: Sequence[Sequence[Estimate]],
     level: float,
 ) -> tuple[str, ...]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,20 +12,23 @@ import pandas as pd
 
 from statcv.arguments import check_level, check_types
 from statcv.errors import (
+    ArgumentError,
     CoefficientError,
     StatcvWarning,
     UndefinedMetricWarning,
     warn,
 )
 from statcv.inference import Estimate, make_estimates
+from statcv.inference.estimates.groups import among, group_estimates, groups_of
 from statcv.inference.meta.rubin import COLUMNS, Imputed, rubin
 from statcv.metrics import Metric
 from statcv.results.comparison.likelihood_ratio import why_no_likelihood
+from statcv.results.export import Exports, PaperTable
 from statcv.results.in_words import first_that_fits
 from statcv.results.summary import Summary, first_of
 from statcv.results.tidy import standard_errors
 from statcv.tables import Table, labels_of, shown_frame
-from statcv.words import plural
+from statcv.words import listed, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +45,7 @@ SAME = "All imputations give the same estimates: what was missing changes nothin
 
 
 @dataclass(frozen=True, eq=False)
-class Pooled:
+class Pooled(Exports):
     """Results over imputed data sets, pooled by Rubin's rules.
 
     It is returned by :func:`statcv.pool`.
@@ -99,21 +103,24 @@ class Pooled:
         how = each[0].how
         each += [one.estimate(metric, how, level, interval) for one in others]
         found = Imputed(each)
-        self._warn({each[0].label: found.n_undefined})
+        _warn({each[0].label: found.n_undefined}, len(each))
         return found
 
-    def _warn(self, undefined: Mapping[str, int]) -> None:
-        """Warn of metrics that have no value in some imputations."""
-        said = [f"{label} in {count}" for label, count in undefined.items() if count]
-        if said:
-            warn(
-                f"{plural(len(said), 'metric')} cannot be pooled, without a value in "
-                f"some of {len(self.imputations)} imputations: {', '.join(said)}.",
-                UndefinedMetricWarning,
-            )
+    @property
+    def chosen_metrics(self) -> tuple[Metric, ...]:
+        """The metrics of the results."""
+        return self.imputations[0].chosen_metrics
 
-    def metrics(self, level: float = 0.95) -> pd.DataFrame:
-        """Return a table of all metrics, one row per metric.
+    def over_imputations(
+        self, metrics: Sequence[Metric], level: float
+    ) -> list[Imputed]:
+        """Return the estimates of metrics in every imputation."""
+        asked = [(metric, None) for metric in metrics]
+        each = [make_estimates(one.scores, asked, level) for one in self.imputations]
+        return [Imputed(row) for row in zip(*each, strict=True)]
+
+    def metrics(self, level: float = 0.95, by: Any = None) -> pd.DataFrame:
+        """Return a table of all metrics, one row per metric, or per metric and group.
 
         The columns are ``metric``, ``how``, ``estimate`` with ``lower`` and ``upper``;
         on the ``scale`` on which they are pooled, the standard error within imputations
@@ -125,6 +132,8 @@ class Pooled:
         ----------
         level : float, default 0.95
             Confidence level of the intervals.
+        by : str or array-like, optional
+            Grouping of the records, which is the same in all imputations.
 
         Warns
         -----
@@ -132,28 +141,7 @@ class Pooled:
             If metrics have no value in some imputations, with their numbers.
         """
         check_level(level)
-        metrics = self.imputations[0].chosen_metrics
-        asked = [(metric, None) for metric in metrics]
-        each = [make_estimates(one.scores, asked, level) for one in self.imputations]
-        rows, undefined = [], {}
-        for metric, *of_one in zip(metrics, *each, strict=True):
-            found = Imputed(of_one)
-            one, undefined[metric.label] = found.estimate, found.n_undefined
-            row = {"metric": metric.name, "how": one.how, "estimate": one.value}
-            row |= {"lower": one.lower, "upper": one.upper}
-            row |= {name: getattr(found.pooled, name) for name in COLUMNS}
-            row |= {"scale": found.scale, "interval": one.interval_in_words}
-            rows.append(row)
-        self._warn(undefined)
-        return Table(
-            pd.DataFrame(rows),
-            f"Metrics over {len(self.imputations)} imputations, by Rubin's rules",
-            ["metric", "estimate", *COLUMNS],
-            limits={"estimate": ("lower", "upper")},
-            level=level,
-            decimals=DECIMALS,
-            words=labels_of(metrics),
-        )
+        return pooled_table(self, self.chosen_metrics, level, by)
 
     # ---- coefficients ----
 
@@ -177,8 +165,7 @@ class Pooled:
         Warns
         -----
         StatcvWarning
-            If there are no standard errors, as in
-            :meth:`statcv.results.result.CVResult.tidy`.
+            If there are no standard errors.
         """
         check_level(level)
         fitted = [one.model.coefficients for one in self.imputations]
@@ -187,8 +174,7 @@ class Pooled:
             label = self.imputations[0].learner.label
             raise CoefficientError(f"{label} has no coefficients.")
         terms = every[0].index
-        odd = sum(not one.index.equals(terms) for one in every)
-        if odd:
+        if odd := sum(not one.index.equals(terms) for one in every):
             raise CoefficientError(
                 f"{odd} of {len(every)} imputations have other coefficients than the "
                 "first; give columns of text the same levels in all of them."
@@ -205,7 +191,10 @@ class Pooled:
                 StatcvWarning,
             )
         ses = np.array([se for se, _, _ in errors])
-        df = [np.inf if np.isnan(df) else df for _, df, _ in errors]
+        # mice counts records, or events of a censored outcome, for every regression
+        outcome = self.imputations[0].design.outcome
+        n = sum(outcome.y > 0) if outcome.kind == "survival" else len(outcome.y)
+        df = max(int(n) - len(terms), 1)
         rows = []
         for term, value, se in zip(terms, values.T, ses.T, strict=True):
             one = rubin(value, se, df)
@@ -281,5 +270,92 @@ class Pooled:
         one = found.estimate
         return plot_forest(each, ax=ax, summary=(one.value, one.lower, one.upper))
 
+    def _paper_table(self, **options: Any) -> PaperTable:
+        from statcv.report import paper_table
+
+        return paper_table({"": self}, **options)
+
+    def report(self, path: str | Path, level: float = 0.95) -> Path:
+        """Write a report of the pooled estimates, coefficients and imputations.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write, as in :meth:`statcv.results.result.CVResult.report`.
+        level : float, default 0.95
+            Confidence level of the intervals.
+        """
+        from statcv.report import check_path, pooled_report, write_report
+
+        check_path(path)
+        return write_report(pooled_report(self, level), path)
+
     def _repr_html_(self) -> str:
         return self.summary()._repr_html_()
+
+
+# ---- metrics, of all records or by group ----
+
+
+def _warn(undefined: Mapping[str, int], m: int) -> None:
+    """Warn of metrics that have no value in some of the imputations."""
+    said = [f"{label} in {count}" for label, count in undefined.items() if count]
+    if said:
+        warn(
+            f"{plural(len(said), 'metric')} cannot be pooled, without a value in "
+            f"some of {m} imputations: {listed(said)}.",
+            UndefinedMetricWarning,
+        )
+
+
+def pooled_table(
+    pooled: Pooled, metrics: Sequence[Metric], level: float, by: Any = None
+) -> pd.DataFrame:
+    """Return one row per metric, or per metric and group, of pooled estimates."""
+    name = ""
+    found = [(pooled.over_imputations(metrics, level), dict[str, Any]())]
+    if by is not None:
+        found, name = _by_group(pooled, metrics, by, level)
+    rows, undefined = [], dict[str, int]()
+    for place, metric in enumerate(metrics):
+        for each, of_group in found:
+            one, rubins = each[place].estimate, each[place].pooled
+            where = f" of {name} {of_group[name]}" if name else ""
+            undefined[metric.label + where] = each[place].n_undefined
+            row = {"metric": metric.name, **of_group, "how": one.how}
+            row |= {"estimate": one.value, "lower": one.lower, "upper": one.upper}
+            row |= {column: getattr(rubins, column) for column in COLUMNS}
+            row |= {"scale": each[place].scale, "interval": one.interval_in_words}
+            rows.append(row)
+    _warn(undefined, len(pooled.imputations))
+    of = f"Metrics by {name}" if name else "Metrics"
+    return Table(
+        pd.DataFrame(rows),
+        f"{of} over {len(pooled.imputations)} imputations, by Rubin's rules",
+        ["metric", *[name][: bool(name)], "estimate", *COLUMNS],
+        limits={"estimate": ("lower", "upper")},
+        level=level,
+        decimals=DECIMALS,
+        words=labels_of(metrics),
+    )
+
+
+def _by_group(
+    pooled: Pooled, metrics: Sequence[Metric], by: Any, level: float
+) -> tuple[list[tuple[list[Imputed], dict[str, Any]]], str]:
+    """Return the estimates in each group, with its name and size."""
+    groups, *others = [groups_of(one, by) for one in pooled.imputations]
+    name = str(groups.name)
+    if not all(groups.equals(one) for one in others):
+        raise ArgumentError(
+            f"by={name!r} groups the records otherwise in some imputations; give a "
+            "column that was not imputed."
+        )
+    codes, labels = pd.factorize(groups, sort=True)
+    found = []
+    for code, label in enumerate(labels):
+        parts = [among(one.scores, codes == code) for one in pooled.imputations]
+        each = [group_estimates(part, metrics, level) for part in parts]
+        rows = [Imputed(row) for row in zip(*each, strict=True)]
+        found.append((rows, {name: label, "n": parts[0].n_held_out}))
+    return found, name

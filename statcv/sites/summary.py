@@ -167,10 +167,10 @@ def write_report_of(
     )
 
     check_path(path)
-    folds = folds_of(source).set_index("fold")
+    folds, call = folds_of(source).set_index("fold"), f"res.summary(level={level!r})"
     if isinstance(source, QueriedSums):
         table = value_table(folds, "Folds", "res.folds.set_index('fold')")
-        made = general_report(summary_of(source, level), level, [table])
+        made = general_report(summary_of(source, level), call, [table])
         return write_report(made, path)
     plan, columns = source.plan, list(folds.columns[1:])
     agreed = [
@@ -197,7 +197,7 @@ def write_report_of(
         "Headline metric of each site, and of all sites, with intervals.",
         lambda ax: plot_sites(source, ax, level),
     )
-    made = general_report(summary_of(source, level), level, tables, [forest])
+    made = general_report(summary_of(source, level), call, tables, [forest])
     return write_report(made, path)
 
 

@@ -11,12 +11,13 @@ from statcv.inference.paired.records import is_result, name_results
 from statcv.report import paper_table
 from statcv.results.comparison.comparison import Comparison
 from statcv.results.export import PaperTable
+from statcv.results.pooling import Pooled
 from statcv.results.result import CVResult
 from statcv.verbs.argument_types import MetricsLike
 
 
 def table(
-    *results: CVResult | Comparison | Mapping[str, CVResult],
+    *results: CVResult | Pooled | Comparison | Mapping[str, Any],
     by: Any = None,
     metrics: MetricsLike | None = None,
     digits: int | None = None,
@@ -24,7 +25,7 @@ def table(
     caption: str | None = None,
     label: str | None = None,
     notes: bool = False,
-    **named: CVResult,
+    **named: CVResult | Pooled,
 ) -> PaperTable:
     """Make a table for a paper: metrics with intervals, of one result or several.
 
@@ -34,7 +35,7 @@ def table(
 
     Parameters
     ----------
-    *results, **named : CVResult or Comparison
+    *results, **named : CVResult, Pooled or Comparison
         One result or comparison, or several results: ``table(base=a, full=b)`` and
         ``table({"base": a, "full": b})`` use the given names as heads of the columns,
         and ``table(a, b)`` names the results by what differs.
@@ -96,11 +97,11 @@ def table(
         given = {**results[0], **given}
     elif results:
         alone = len(results) == 1 and not named
-        if alone and isinstance(results[0], (CVResult, Comparison)):
+        if alone and isinstance(results[0], (CVResult, Pooled, Comparison)):
             return results[0]._paper_table(**options)
         given = {**name_results(results), **given}
     for name, one in given.items():
-        if not is_result(one) or not isinstance(name, str):
+        if not (is_result(one) or isinstance(one, Pooled)) or not isinstance(name, str):
             raise ArgumentTypeError(
                 f"table() takes results of cv(), and {name!r} is {described(one)}; a "
                 "comparison is given alone; table(res, by=) is for metrics by group."

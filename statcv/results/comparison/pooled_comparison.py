@@ -44,10 +44,24 @@ class PooledComparison(Comparison):
         return []
 
     def report(self, path: str | Path, *, style: str | None = None) -> Path:
-        """Refuse to write a report, which is of results of one data set."""
-        raise ComparisonError(
-            "a comparison over imputations has no report; summary() has its tables."
-        )
+        """Write the tables and the forest plot of the comparison as a report.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write, as in :meth:`statcv.results.result.CVResult.report`.
+        style : None
+            No guideline is for results over imputations.
+        """
+        from statcv.report import check_path, pooled_comparison_report, write_report
+
+        if style is not None:
+            raise ComparisonError(
+                f"style={style!r} is for results of one data set, such as "
+                "res.imputations[0]; omit it."
+            )
+        check_path(path)
+        return write_report(pooled_comparison_report(self), path)
 
     def plot(
         self, kind: str | None = None, ax: Axes | None = None, **options: Any
