@@ -1,9 +1,9 @@
-"""A logistic regression as integer points that are added up by hand."""
+"""A regression as integer points that are added up by hand."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from statcv.arguments import is_number
 from statcv.errors import ModelError
 from statcv.models.base import Capabilities, Matrix, PlainFit, TrainingSet, refuse_kind
+from statcv.models.cox import Cox
 from statcv.models.logit import Logit
+from statcv.models.times import ProportionalHazards
 from statcv.numeric.logistic import expit
 
 MAX_POINTS = 100  # points at most of one column, more of which nobody adds up
@@ -48,17 +50,20 @@ class Score:
     scales : dict of int to Scale
         The points of each column of the matrix but the intercept.
     start : float
-        The log-odds of no points.
+        The log-odds, or log hazard, of no points.
     point : float
-        The log-odds of a point.
+        The log-odds, or log hazard, of a point.
     rests : dict of str to int
         Points of the level without a column of each factor, which other levels replace.
+    hazards : ProportionalHazards, optional
+        The risks by each horizon that follow from a log hazard.
     """
 
     scales: Mapping[int, Scale]
     start: float
     point: float
     rests: Mapping[str, int]
+    hazards: ProportionalHazards | None = None
 
     def total(self, X: Matrix) -> NDArray[np.intp]:
         """Return the points of each row of the matrix."""
@@ -68,32 +73,37 @@ class Score:
         return made
 
     def risk(self, total: NDArray[np.intp]) -> Matrix:
-        """Return the probability of the positive class by the points."""
-        return expit(np.asarray(self.start + self.point * total, dtype=float))
+        """Return the probability of the positive class by the points.
+
+        Of times to an event these are the log hazard, and the risk by each horizon.
+        """
+        linear = np.asarray(self.start + self.point * total, dtype=float)
+        return expit(linear) if self.hazards is None else self.hazards(linear)
 
     def predict(self, X: Matrix) -> Matrix:
-        """Return the probability of the positive class; NaN for a missing value."""
+        """Return the risk by the points; NaN for a missing value."""
         made = self.risk(self.total(X))
-        return np.where(np.isnan(X).any(axis=1), np.nan, made)
+        made[np.isnan(X).any(axis=1)] = np.nan
+        return made
 
 
 @dataclass(frozen=True)
 class Points:
-    """Logistic regression, rounded to integer points (Sullivan et al. 2004).
+    """Logistic or Cox regression, rounded to integer points (Sullivan et al. 2004).
 
     Each training set is fitted, and its coefficients are rounded: a covariate has a
     point for each distance whose log-odds are those of the unit, beginning with the
     values of the lowest risk in the training set; a level has the nearest number of
-    points. The risk is that of the total. Rounding is thus part of what is
-    cross-validated.
+    points. The risk is that of the total; of a Cox regression, from Breslow's baseline
+    hazard given the totals. Rounding is thus part of what is cross-validated.
 
     Parameters
     ----------
     unit : mapping of str to float
         A numeric column of the model, and the distance that is one point, such as
         ``{"age": 5}``.
-    model : Logit, optional
-        The regression that is rounded; unpenalised unless given.
+    model : Logit or Cox, optional
+        The regression that is rounded; an unpenalised logistic one unless given.
 
     Examples
     --------
@@ -112,7 +122,7 @@ class Points:
     """
 
     unit: Mapping[str, float]
-    model: Logit = field(default_factory=Logit)
+    model: Logit | Cox = field(default_factory=Logit)
 
     capabilities = Capabilities()
 
@@ -127,8 +137,10 @@ class Points:
             raise ModelError(
                 f"the distance that is a point must be above 0, not {distance!r}."
             )
-        if not isinstance(self.model, Logit):
-            raise ModelError(f"model must be a Logit, not {type(self.model).__name__}.")
+        if not isinstance(self.model, (Logit, Cox)):
+            raise ModelError(
+                f"model must be a Logit or Cox, not {type(self.model).__name__}."
+            )
 
     @property
     def label(self) -> str:
@@ -137,8 +149,9 @@ class Points:
         return f"points by {self.model.label}; {distance:g} of {column} is a point"
 
     def check(self, kind: str) -> None:
-        """Raise ModelError for an outcome that is not of two classes."""
-        refuse_kind("a score of points", kind, ("binary",))
+        """Raise ModelError for an outcome that the regression is not for."""
+        kinds = ("survival",) if isinstance(self.model, Cox) else ("binary",)
+        refuse_kind("a score of points", kind, kinds)
         self.model.check(kind)
 
     def fit(self, training: TrainingSet) -> PlainFit:
@@ -172,7 +185,8 @@ class Points:
                 f"unit= names {unit!r}, which is not a numeric column of the model "
                 f"({known})."
             )
-        beta = {name: float(coefficients[name]) for name in training.names}
+        # a Cox regression has no coefficient of the intercept
+        beta = {name: float(coefficients.get(name, 0.0)) for name in training.names}
         point = abs(beta[unit]) * distance
         if not point > 0:
             raise ModelError(
@@ -205,7 +219,13 @@ class Points:
             rest = rests[name] = int(np.rint(-least / point)) if spare else 0
             for j, points in zip(places, own.tolist(), strict=True):
                 scales[j] = Scale(np.array([0.5]), np.array([0, points - rest]))
-        return Score(scales, start, point, rests)
+        score = Score(scales, start, point, rests)
+        if not isinstance(self.model, Cox):
+            return score
+        eta = start + point * score.total(training.X)
+        centred = replace(score, start=start - eta.mean())
+        of = ProportionalHazards.of(training, eta - eta.mean())
+        return replace(centred, hazards=of)
 
 
 def _check_size(name: str, points: float) -> None:

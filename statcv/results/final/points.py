@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from statcv.arguments import is_number
 from statcv.errors import ArgumentError, EquationError, ModelError
 from statcv.formula import Design
-from statcv.models import Logit, Points, Score
+from statcv.models import Cox, Logit, Points, Score
 from statcv.results.final.columns import column_factors
 from statcv.results.final.expressions import Column, Expression, Levels
 from statcv.tables import WIDTH, Table, Values
@@ -40,7 +40,8 @@ class PointScore:
         The points of each value of each predictor: ``predictor``, ``value``,
         ``points``.
     risks : pandas.DataFrame
-        The risk of each total that can occur: ``points``, ``risk``.
+        The risk of each total that can occur: ``points``, ``risk``; of a Cox
+        regression, ``risk_90`` for a horizon of 90.
     """
 
     label: str
@@ -59,11 +60,17 @@ class PointScore:
         made = pd.Series(total, index=labels, name="points").where(complete)
         return Values(made, "Points by the score of the final model")
 
-    def predict(self, new: object) -> pd.Series[Any]:
+    def predict(self, new: object) -> pd.Series[Any] | pd.DataFrame:
         """Return the risk of the total of each row; NaN for incomplete rows."""
         matrix, labels = self._design.new_matrix(new)
-        made = pd.Series(self._score.predict(matrix), index=labels, name="predicted")
-        return Values(made, "Risks by the points of the final model")
+        made, said = (
+            self._score.predict(matrix),
+            "Risks by the points of the final model",
+        )
+        if made.ndim > 1:
+            names = self._design.outcome.columns
+            return Table(pd.DataFrame(made, labels, columns=names), said, indexed=True)
+        return Values(pd.Series(made, index=labels, name="predicted"), said)
 
     def cross_validated(self) -> CVResult:
         """Return the result of the score in the same folds, each rounded by itself.
@@ -130,20 +137,19 @@ def points_of(
     unit: Mapping[str, float],
     result: CVResult,
 ) -> PointScore:
-    """Return the points of a logistic regression of main effects.
+    """Return the points of a logistic or Cox regression of main effects.
 
     Raises
     ------
     ModelError
-        If the model is not a logistic regression of two classes, or the unit does not
-        suit it.
+        If the model is neither, or the unit does not suit it.
     EquationError
         If a term is an interaction or a function, of which nobody adds up points.
     """
-    if not isinstance(model, Logit):
+    if not isinstance(model, (Logit, Cox)):
         raise ModelError(
-            f"points are made of a logistic regression, not {model.label}; nomogram() "
-            "has points of other regressions, which are not rounded."
+            f"points are made of a logistic or Cox regression, not {model.label}; "
+            "nomogram() has points of other regressions, which are not rounded."
         )
     rounding = Points(unit, model)
     rounding.check(design.outcome.kind)
@@ -157,7 +163,13 @@ def points_of(
     )
     ends = table.groupby("predictor")["points"].agg(["min", "max"]).sum()
     totals = np.arange(ends["min"], ends["max"] + 1)
-    risks = pd.DataFrame({"points": totals, "risk": score.risk(totals)})
+    risk, named = score.risk(totals), ["risk"]
+    if risk.ndim > 1:
+        risk, named = risk[:, 1:], list(design.outcome.columns[1:])
+        if not named:
+            raise ModelError("points have risks by a horizon; give cv() horizon=.")
+    risks = pd.DataFrame(np.column_stack([totals, risk]), columns=["points", *named])
+    risks = risks.astype({"points": int})
     table = Table(table, "Points of each predictor")
     risks = Table(risks, "Risk of each total of points")
     return PointScore(
