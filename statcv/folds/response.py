@@ -77,6 +77,12 @@ class Response(Printed):
         return "status" if self.of_times else "class"
 
     @property
+    def evaluated(self) -> NDArray[np.bool_]:
+        """Whether rank metrics of a fold need the class; those censored they do not."""
+        names = map(str, self.levels if self.of_times else [""] * self.classes)
+        return np.array([not name.startswith("censored") for name in names])
+
+    @property
     def by_class(self) -> bool:
         """Whether the outcome has classes."""
         return self.kind != "continuous"

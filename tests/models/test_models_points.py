@@ -95,6 +95,33 @@ def test_what_is_cross_validated_is_rounded_in_every_training_set():
         score.cost(threshold=1.5)
 
 
+def test_a_cox_regression_is_rounded_with_the_baseline_of_its_totals():
+    data = scv.load_data("veteran")
+    exact = scv.cv("Surv(time, status) ~ karno + celltype", data, horizon=[90, 180])
+    score = exact.final.points({"karno": 10})
+    total, risks = score.total(data).to_numpy(float), score.risks.set_index("points")
+    # Breslow's estimate, event by event, with the log hazard of a point as given
+    hazard = np.exp(-10 * exact.final.coefficients["karno"] * total)
+    for at in (90, 180):
+        cumulative = sum(
+            1 / hazard[data.time >= time].sum()
+            for time in data.time[(data.status == 1) & (data.time <= at)]
+        )
+        by_hand = 1 - np.exp(-cumulative * hazard)
+        np.testing.assert_allclose(risks.loc[total, f"risk_{at}"], by_hand)
+        np.testing.assert_allclose(score.predict(data)[f"risk_{at}"], by_hand)
+    cost = score.cost(["harrell_c", "auroc@90", "net_benefit@180"])
+    rounded = exact.update(model=Points({"karno": 10}, scv.models.Cox()))
+    assert cost.loc["auroc@90", "points"] == float(rounded.estimate("auroc@90"))
+    assert cost.loc["harrell_c", "difference"] == pytest.approx(-0.01, abs=0.03)
+    assert score.cost().index[:3].tolist() == [
+        *("auroc@90", "auroc@180", "calibration_slope@90"),
+    ]
+    without = scv.cv("Surv(time, status) ~ karno", data, seed=1).final
+    with pytest.raises(ModelError, match="give cv\\(\\) horizon="):
+        without.points({"karno": 10})
+
+
 def test_a_missing_value_has_no_points():
     data = people()
     score = scv.cv(FORMULA, data, k=5, seed=1).final.points({"age": 5})

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from statcv import compare, cv, fold_plan, from_predictions
+from statcv import compare, cv, fold_plan, from_predictions, load_data
 from statcv.errors import (
     DistributionalBiasWarning,
     FoldWarning,
@@ -259,3 +259,15 @@ def test_predictions_of_a_status_at_the_horizon_are_validated_as_two_classes():
     known = signed_times(frame["time"], frame["status"])
     table = pd.DataFrame({"y": (known > 0) & (known <= 2), "p": 0.5})
     assert float(from_predictions(table, observed="y", predicted="p").estimate()) == 0.5
+
+
+def test_folds_may_lack_censored_records():
+    data = load_data("veteran")  # 9 of 137 are censored
+    for horizon in (None, 90):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            plan = fold_plan("Surv(time, status)", data=data, horizon=horizon, seed=1)
+        (found,) = [
+            one for one in plan.audit().findings if one.check == "class_not_held_out"
+        ]
+        assert found.sentence == "Every fold holds out records of all statuses."

@@ -185,9 +185,8 @@ def classes_missing(
     """
     present, found = response.counts > 0, []
     if not plan.fits.holds_out_pairs:
-        found.append(
-            _not_held_out(plan, (held == 0) & present, present.sum(), response)
-        )
+        needed = present & response.evaluated
+        found.append(_not_held_out(plan, (held == 0) & needed, needed.sum(), response))
     untrained = (training == 0) & present
     fits = np.flatnonzero(untrained.any(axis=1))
     if len(fits):

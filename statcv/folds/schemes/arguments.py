@@ -160,10 +160,8 @@ def check_classes(
             f"{noun} {name!r} has {counts[rarest]}: without it a training set would "
             "have none."
         )
-    if response.of_times:
-        named = [f"{level}".startswith("censored") for level in response.levels]
-        rarest = int(np.where(named, counts.max(), counts).argmin())
-        name = str(response.levels[rarest])
+    rarest = int(np.where(response.evaluated, counts, counts.max() + 1).argmin())
+    name = str(response.levels[rarest])
     if folds and scheme.spreads and rebalance is None and counts[rarest] < folds:
         few = counts[rarest]
         warn(

@@ -185,8 +185,8 @@ class FullModel(HandedOver):
         Raises
         ------
         ModelError
-            If the model is not a logistic regression of two classes, or the unit does
-            not suit it.
+            If the model is not a logistic regression of two classes or a Cox
+            regression, or the unit does not suit it.
         EquationError
             If a term is an interaction, a function or a contrast.
 

@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 from statcv.arguments import is_number
 from statcv.errors import ArgumentError, EquationError, ModelError
 from statcv.formula import Design
+from statcv.inference import metric_of
 from statcv.models import Cox, Logit, Points, Score
+from statcv.numeric.survival import kaplan_meier
 from statcv.results.final.columns import column_factors
 from statcv.results.final.expressions import Column, Expression, Levels
 from statcv.tables import WIDTH, Table, Values
+from statcv.words import joined
 
 if TYPE_CHECKING:
     from statcv.results.result import CVResult
@@ -81,18 +84,19 @@ class PointScore:
         return self._again()
 
     def cost(
-        self, metrics: Sequence[str] = COSTS, *, threshold: float | None = None
+        self, metrics: Sequence[str] | None = None, *, threshold: float | None = None
     ) -> pd.DataFrame:
         """Return metrics of the exact model and of the score, cross-validated.
 
         Parameters
         ----------
         metrics : sequence of str, optional
-            Names of metrics; auROC, calibration slope, Brier score and net benefit
-            unless given.
+            Names of metrics; auROC, calibration slope, Brier score and net benefit,
+            at each horizon if there are any, unless given.
         threshold : float, optional
             Risk from which on the positive class is predicted, for the net benefit;
-            that of the result or, if it has none, the prevalence, unless given.
+            that of the result or, if it has none, the prevalence (at a horizon, that of
+            the Kaplan-Meier curve), unless given.
 
         Returns
         -------
@@ -103,25 +107,38 @@ class PointScore:
         """
         from statcv.results.comparison import make_comparison  # compares such models
 
+        horizons = self._design.outcome.horizons
+        if metrics is None:
+            metrics = [f"{name}@{at:g}" for name in COSTS for at in horizons] or COSTS
         if threshold is None:
-            prevalence = float(self._exact.design.y.mean())
-            threshold = self._exact.threshold or prevalence
-        if not (is_number(threshold) and 0 < threshold < 1):
+            threshold = self._exact.threshold
+        elif not (is_number(threshold) and 0 < threshold < 1):
             raise ArgumentError(f"threshold must be a risk, not {threshold!r}.")
         both = {"exact": self._exact, "points": self.cross_validated()}
-        both = {name: replace(one, threshold=threshold) for name, one in both.items()}
-        each = {}
+        each, used = {}, dict[str, float]()
         for metric in metrics:
-            found = make_comparison(both, metric)
+            at = metric_of(self._exact, metric).horizon
+            risk = self._prevalence(at) if threshold is None else threshold
+            used[f"{risk:.3g}"] = risk
+            own = {name: replace(one, threshold=risk) for name, one in both.items()}
+            found = make_comparison(own, metric)
             difference = found.differences[["difference", "lower", "upper"]]
             each[metric] = {**found.table["estimate"], **difference.iloc[0]}
         return Table(
             pd.DataFrame(each).T.rename_axis("metric"),
-            f"Cross-validated cost of rounding, positive at a risk of {threshold:.3g}",
+            "Cross-validated cost of rounding, positive at a risk of "
+            + joined([*used]),
             ("exact", "points", "difference"),
             indexed=True,
             limits={"difference": ("lower", "upper")},
         )
+
+    def _prevalence(self, horizon: float | None) -> float:
+        y = self._exact.design.y
+        if self._design.outcome.kind == "binary":
+            return float(y.mean())
+        at = self._design.outcome.horizons[-1] if horizon is None else horizon
+        return 1 - float(kaplan_meier(y).at(at).item())
 
     def __str__(self) -> str:
         label = textwrap.fill(self.label, WIDTH)
