@@ -59,8 +59,6 @@ FUNCTIONS: dict[str, str] = {
         f"penalised smoothers are not fitted; {_SPLINES}",
     ),
     **dict.fromkeys(("cluster", "frailty"), _TOGETHER),
-    "strata": "baseline hazards by stratum are not fitted; C(g) is an effect of each "
-    "level of g, and cv(stratify='g') keeps the records of a group together",
     "ifelse": "write np.where(x > 0, a, b)",
     "pmin": "write np.minimum(x, a)",
     "pmax": "write np.maximum(x, a)",

@@ -15,7 +15,13 @@ from statcv.formula.new_levels import Factors
 from statcv.formula.numeric_columns import is_finite
 from statcv.formula.outcome import Outcome
 from statcv.formula.overflow import refuse_underflow
-from statcv.formula.parse import Formula, is_offset, outcome_columns, parse_formula
+from statcv.formula.parse import (
+    Formula,
+    is_offset,
+    is_strata,
+    outcome_columns,
+    parse_formula,
+)
 from statcv.formula.quoting import quoted, without_signs_of_r
 from statcv.formula.row_values import row_values, row_weights
 from statcv.formula.scope import caller_scope, of_r
@@ -42,6 +48,7 @@ __all__ = [
     "is_missing",
     "is_number",
     "is_offset",
+    "is_strata",
     "make_design",
     "of_r",
     "outcome_columns",

@@ -43,7 +43,7 @@ def _by_row(
         if isinstance(node.func, ast.Name):
             found = functions.get(node.func.id)
             transform = getattr(found, "__patsy_stateful_transform__", None)
-            known = transform in transforms or node.func.id in ("I", "Q", "C")
+            known = transform in transforms or node.func.id in ("I", "Q", "C", "strata")
             known = known or isinstance(found, np.ufunc)
         elif isinstance(node.func, ast.Attribute):
             module = node.func.value

@@ -33,7 +33,7 @@ from statcv.formula.overflow import (
     refuse_learning_overflow,
     refuse_not_finite,
 )
-from statcv.formula.parse import Formula, is_offset, parse_formula
+from statcv.formula.parse import Formula, is_offset, is_strata, parse_formula
 from statcv.formula.refusals import (
     refuse_identifiers,
     refuse_learning_from_missing,
@@ -107,6 +107,12 @@ class Design(Printed):
     def offsets(self) -> tuple[int, ...]:
         """Positions of the columns whose coefficient is 1, as of ``offset(x)``."""
         return tuple(j for j, name in enumerate(self.names) if is_offset(name))
+
+    @property
+    def strata(self) -> str:
+        """The term ``strata(x)`` of the formula, or an empty text."""
+        codes = (code for term in self.formula.terms for code in term)
+        return next(filter(is_strata, codes), "")
 
     @cached_property
     def matrix(self) -> Matrix:

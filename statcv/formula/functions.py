@@ -10,6 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import patsy.builtins
 import patsy.splines
 from numpy.typing import NDArray
 
@@ -113,6 +115,17 @@ def offset(x: Any) -> Floats:
         return np.asarray(x, dtype=float)
     except (TypeError, ValueError):
         raise FormulaError("offset() needs numbers, not text or classes.") from None
+
+
+def strata(*columns: Any) -> Any:
+    """Return the levels that have a baseline hazard each, in combination if several."""
+    if len(columns) == 1:
+        return patsy.builtins.C(columns[0])
+    rows = [
+        None if any(map(pd.isna, row)) else ", ".join(map(str, row))
+        for row in zip(*columns, strict=True)
+    ]
+    return patsy.builtins.C(np.array(rows, dtype=object))
 
 
 # ---- B-splines that continue beyond their boundary knots, as in R ----

@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import import_module
-from itertools import chain
+from itertools import chain, product
 from types import ModuleType
 from typing import Any
 
@@ -37,6 +37,8 @@ from statcv.words import plural
 _OPENING = {"(", "[", "{"}
 _CLOSING = {")", "]", "}"}
 _ARITHMETIC = {"**", "-", "*", "/"}
+# functions that make a whole term
+ALONE = {"offset": "y ~ x + offset(log(days))", "strata": "y ~ x + strata(hospital)"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -158,7 +160,7 @@ def parse_formula(
     dot = {quoted(column): column for column in columns if column not in gone}
     found = expanded(right, tuple(dot))
     terms, intercept = found.ordered, found.intercept is not False
-    _refuse_part_of_offset(terms)
+    _refuse_part_of_another(terms)
     several = [term for term in terms if len(term) > 1]
     check_count(len(several), MAX_INTERACTIONS + 2 * len(dot), "interactions")
     if not (intercept or terms):
@@ -206,22 +208,35 @@ def _refuse_both_sides(outcome: Collection[str], used: Sequence[str]) -> None:
         )
 
 
-def _refuse_part_of_offset(terms: Collection[Term]) -> None:
-    for term in terms:
+def _refuse_part_of_another(terms: Collection[Term]) -> None:
+    """Check that offset() and strata() are terms by themselves, and strata() once."""
+    for term, (name, as_in) in product(terms, ALONE.items()):
         for code in term:
-            alone = len(term) == 1 and is_offset(code) and code.count("offset(") == 1
-            if re.search(r"\boffset\(", code) and not (
+            alone = len(term) == 1 and code.startswith(f"{name}(")
+            alone = alone and code.count(f"{name}(") == 1
+            if re.search(rf"\b{name}\(", code) and not (
                 alone and isinstance(ast.parse(code, mode="eval").body, ast.Call)
             ):
                 raise FormulaError(
-                    f"{':'.join(term)!r}: offset() is a term by itself, as in "
-                    "'y ~ x + offset(log(days))'."
+                    f"{':'.join(term)!r}: {name}() is a term by itself, as in "
+                    f"{as_in!r}."
                 )
+    several = [code for term in terms for code in term if is_strata(code)]
+    if len(several) > 1:
+        inside = ", ".join(code[len("strata(") : -1] for code in several)
+        raise FormulaError(
+            f"{' + '.join(several)}: the strata are one term, strata({inside})."
+        )
 
 
 def is_offset(name: str) -> bool:
     """Return whether a term, or a column of the matrix, has a coefficient of 1."""
     return name.startswith("offset(")
+
+
+def is_strata(name: str) -> bool:
+    """Return whether a term, or a column of the matrix, says which baseline is used."""
+    return name.startswith("strata(")
 
 
 @lru_cache(maxsize=128)

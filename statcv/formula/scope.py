@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from statcv.errors import FormulaError, StatcvError
-from statcv.formula.functions import log, offset, poly
+from statcv.formula.functions import log, offset, poly, strata
 from statcv.formula.log_ratios import Clr, clr
 
 ALIAS = "_function_"  # prefix of a function that shares its name with a column
@@ -71,7 +71,7 @@ def transforms() -> Mapping[str, Any]:
     from statcv.formula.functions import bs, standardize
 
     known = {name: getattr(patsy.builtins, name) for name in patsy.builtins.__all__}
-    scaled = {"scale": standardize, "standardize": standardize}
+    scaled = {"scale": standardize, "standardize": standardize, "strata": strata}
     return {**known, **scaled, "bs": bs, "clr": clr, "poly": poly, "offset": offset}
 
 

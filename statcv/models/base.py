@@ -198,6 +198,8 @@ class Capabilities(Printed):
         Whether a prediction depends on the most similar training records alone.
     offsets : bool
         Whether it gives the columns of an offset a coefficient of 1.
+    strata : bool
+        Whether a term ``strata(g)`` gives it a baseline hazard for each level.
     likelihood : Likelihood or None
         The likelihood that its fits maximise, apart from a ridge, if they depend on a
         linear predictor. Each fit then has that as ``linear``.
@@ -220,6 +222,7 @@ class Capabilities(Printed):
     uses_predictors: bool = True
     predicts_by_neighbors: bool = False
     offsets: bool = False
+    strata: bool = False
     likelihood: Likelihood | None = None
 
 

@@ -21,15 +21,15 @@ from statcv.models.base import (
     TrainingSet,
     refuse_kind,
     refuse_missing,
-    without_column,
 )
 from statcv.models.batched.blocks import Numbers
-from statcv.models.batched.cox import CoxFits, fit_cox_folds
+from statcv.models.batched.cox import CoxFits, fit_cox_folds, free_columns
 from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.own_matrices import predicted_by
 from statcv.models.batched.partial_likelihood import partial_likelihood
 from statcv.models.batched.predictions import by_linear_predictor
+from statcv.models.batched.risk_sets import strata_shares
 from statcv.models.likelihood import Hazards
 from statcv.models.linear_fits import LinearFits
 from statcv.models.spread import fold_variances
@@ -37,6 +37,7 @@ from statcv.models.times import ProportionalHazards
 from statcv.tables import Constructed
 
 TIES = ("efron", "breslow")
+LARGEST = 700.0  # logarithm up to which a cumulative hazard can be added to others
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,7 +47,9 @@ class Cox(Constructed):
     Predictions are the linear predictor, relative to the mean of all records, and the
     risk of an event by each horizon from the baseline hazard of the training set, as in
     R's ``survfit``. All folds refer to one mean, so that linear predictors of different
-    folds can be compared.
+    folds can be compared. A term ``strata(g)`` of the formula gives each level of g a
+    baseline hazard of its own; a record of a level that a training set lacks has the
+    mean cumulative hazard of its strata, weighted by their records.
 
     Parameters
     ----------
@@ -126,6 +129,7 @@ class Cox(Constructed):
         return Capabilities(
             fits_together=True,
             own_matrices=True,
+            strata=True,
             needs_full_rank=not self.penalised,
             likelihood=None if self.firth else Hazards(efron=self.ties == "efron"),
         )
@@ -139,7 +143,7 @@ class Cox(Constructed):
         self.check(training.kind)
         fitted = self.fit_folds(training, Folds.leaving_out([[]]))
         assert fitted is not None
-        return alone(fitted, training.intercept)
+        return alone(fitted, training)
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
@@ -155,42 +159,65 @@ class Cox(Constructed):
         return np.asarray(self._ridges(training, Folds.leaving_out([[]]))[0])
 
     def _ridges(self, records: TrainingSet, folds: Folds) -> Matrix:
-        """Return the strength in each fit, (fits, p); infinite for the intercept."""
+        """Return the strength in each fit, (fits, p); infinite for what has none."""
         made = np.zeros((len(folds), records.X.shape[1]))
         if self.C is not None and self.penalised:
             # C × loss + ½ Σ β² has its optimum where loss + Σ β² / 2C has it
             made += 1 / self.C
             if self.standardize:
                 made *= fold_variances(records, folds)
-        if records.intercept is not None:
-            made[:, records.intercept] = np.inf
-        return made
+        return without_coefficients(made, records)
 
 
-def with_risks(fitted: FittedFolds, linear: LinearFits) -> FittedFolds:
+def without_coefficients(ridge: Matrix, records: TrainingSet) -> Matrix:
+    """Make the ridge of each fit infinite, in place, for the intercept and strata."""
+    ridge[:, np.setdiff1d(np.arange(ridge.shape[1]), free_columns(records))] = np.inf
+    return ridge
+
+
+def with_risks(
+    fitted: FittedFolds, linear: LinearFits, records: TrainingSet
+) -> FittedFolds:
     """Return fits that predict linear predictors and risks in place of products."""
     assert fitted.at is not None and fitted.everywhere is not None
     at, everywhere = fitted.at, fitted.everywhere
-    every = np.arange(len(linear))
+    every, of_rows = np.arange(len(linear)), partial(strata_shares, names=records.names)
+    known = of_rows(records.X)
+
+    def predict(rows: Numbers, fits: Numbers) -> Matrix:
+        return _predicted(linear, fitted.predict(rows, fits), known[rows], fits)
+
     return replace(
         fitted,
         linear=linear,
-        predict=lambda rows, fits: _predicted(linear, fitted.predict(rows, fits), fits),
-        at=lambda X, fits: _predicted(linear, at(X, fits), fits),
-        everywhere=lambda: _predicted(linear, everywhere().T, every).swapaxes(0, 1),
+        predict=predict,
+        at=lambda X, fits: _predicted(linear, at(X, fits), of_rows(X), fits),
+        everywhere=lambda: _predicted(
+            linear, everywhere().T, known[:, None], every
+        ).swapaxes(0, 1),
     )
 
 
-def _predicted(linear: LinearFits, products: Matrix, fits: Numbers) -> Matrix:
+def _predicted(
+    linear: LinearFits, products: Matrix, shares: Matrix, fits: Numbers
+) -> Matrix:
     """Return linear predictors and risks, (…, 1 + horizons), by products (…,)."""
     assert linear.constant is not None and linear.baseline is not None
-    hazards = ProportionalHazards(linear.baseline[fits])
-    return hazards(products + linear.constant[fits])
+    own = linear.baseline[fits]
+    if own.shape[-2] == 1:
+        own = own[..., 0, :]
+    else:
+        with np.errstate(divide="ignore"):
+            own = np.log(
+                np.einsum("...s,...sh->...h", shares, np.exp(np.minimum(own, LARGEST)))
+            )
+    return ProportionalHazards(own)(products + linear.constant[fits])
 
 
-def _predicted_alone(linear: LinearFits, X: Matrix) -> Matrix:
+def _predicted_alone(linear: LinearFits, names: tuple[str, ...], X: Matrix) -> Matrix:
     alone = np.zeros(len(X), dtype=np.intp)
-    return _predicted(linear, X @ linear.coefficients[0], alone)
+    shares = strata_shares(X, names)
+    return _predicted(linear, X @ linear.coefficients[0], shares, alone)
 
 
 def baseline_beside(
@@ -206,34 +233,33 @@ def baseline_beside(
     """
     problem = partial_likelihood(eta[:, None], y, efron, weights)
     linear = problem.linear(np.ones((1, 1)))
-    return np.asarray(np.exp(-np.exp(problem.log_baseline(linear, horizons)[0])))
+    return np.asarray(np.exp(-np.exp(problem.log_baseline(linear, horizons)[0, 0])))
 
 
 def fitted_hazards(
     made: CoxFits, records: TrainingSet, folds: Folds, ridge: Matrix
 ) -> FittedFolds:
     """Return what predicts by coefficients and baseline hazards, (fits, p) ridges."""
-    learnt, place = folds.matrices, records.intercept
+    learnt, free = folds.matrices, free_columns(records)
     if isinstance(learnt, Learnt):
         fitted = predicted_by(np.asarray, ridge, records, made.fits, learnt)
     else:
         fitted = by_linear_predictor(made.fits, records, folds, np.asarray, ridge)
     assert fitted.linear is not None
     linear = replace(fitted.linear, constant=made.constant, baseline=made.baseline)
-    coefficients = np.asarray(fitted.coefficients)
     return replace(
-        with_risks(fitted, linear),
-        coefficients=without_column(coefficients, place),
-        names=tuple(name for j, name in enumerate(fitted.names) if j != place),
+        with_risks(fitted, linear, records),
+        coefficients=np.asarray(fitted.coefficients)[:, free],
+        names=tuple(records.names[j] for j in free),
     )
 
 
-def alone(fitted: FittedFolds, intercept: int | None) -> PlainFit:
+def alone(fitted: FittedFolds, training: TrainingSet) -> PlainFit:
     """Return the only fit of a plan."""
     assert fitted.linear is not None
-    beta = without_column(fitted.linear.coefficients, intercept)[0].tolist()
+    beta = fitted.linear.coefficients[0, free_columns(training)].tolist()
     return PlainFit(
-        partial(_predicted_alone, fitted.linear),
+        partial(_predicted_alone, fitted.linear, training.names),
         dict(zip(fitted.names, beta, strict=True)),
         bool(fitted.converged[0]),
         bool(fitted.separated[0]),

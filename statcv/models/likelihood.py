@@ -235,13 +235,16 @@ class Hazards:
             made[..., 1:] = -np.expm1(-np.exp(eta[..., 1:]))
         return made
 
-    def of_all(self, y: Floats, eta: Floats) -> float:
+    def of_all(self, y: Floats, eta: Floats, shares: Floats | None = None) -> float:
         """Return the log partial likelihood of predictors, as R's ``logLik``.
+
+        Strata are given as shares, as `partial_likelihood` takes them.
 
         >>> Hazards().of_all(np.array([1.0, 2, -3]), np.zeros(3))  # -log(3 * 2)
         -1.791759469228055
         """
         from statcv.models.batched.partial_likelihood import partial_likelihood
 
-        problem, one = partial_likelihood(eta[:, None], y, self.efron), np.ones((1, 1))
+        given = eta[:, None], y, self.efron
+        problem, one = partial_likelihood(*given, shares=shares), np.ones((1, 1))
         return -float(problem.loss(problem.linear(one), one)[0])

@@ -40,7 +40,7 @@ class LinearFits:
         in the training set, so that it depends on the weight of each record.
     uncorrected : numpy.ndarray, shape (fits, p), or None
         The coefficients before the intercept was corrected, where it was (FLIC).
-    baseline : numpy.ndarray, shape (fits, horizons), or None
+    baseline : numpy.ndarray, shape (fits, strata, horizons), or None
         The logarithm of the cumulative hazard at a linear predictor of 0.
     basis : numpy.ndarray, shape (fits, p, r), or None
         What the rows of the design matrix are multiplied by before the r coefficients

@@ -54,7 +54,7 @@ class ProportionalHazards:
         none = np.empty((len(eta), 0))
         alone = partial_likelihood(none, training.y, False, training.weights)
         rows = eta[None, None, alone.sets.order]
-        return cls(alone.log_baseline(rows, training.horizons)[0])
+        return cls(alone.log_baseline(rows, training.horizons)[0, 0])
 
     def __call__(self, eta: Matrix) -> Matrix:
         """Return log hazards and risks, (…, 1 + horizons), at log hazards (…,)."""

@@ -41,7 +41,11 @@ class Mean(Constructed):
 
     label: str = "training mean"
     capabilities = Capabilities(
-        fits_together=True, own_matrices=True, offsets=True, uses_predictors=False
+        fits_together=True,
+        own_matrices=True,
+        offsets=True,
+        strata=True,
+        uses_predictors=False,
     )
 
     def check(self, kind: str) -> None:

@@ -15,7 +15,7 @@ from statcv.errors import (
     ModelError,
     warn,
 )
-from statcv.formula import as_frame, is_offset
+from statcv.formula import as_frame, is_offset, is_strata
 from statcv.metrics import Metric
 from statcv.results.comparison.comparison import Comparison, make_comparison
 from statcv.results.comparison.likelihood_ratio import ANOTHER_QUESTION, LikelihoodRatio
@@ -177,7 +177,8 @@ def drop1(
         for term, own in zip(terms, sets, strict=True)
         if not any(own < other for other in sets)
         and (len(terms) > 1 or formula.intercept)
-        and not is_offset(term[0])  # it has no coefficient that could be 0
+        # they have no coefficient that could be 0
+        and not (is_offset(term[0]) or is_strata(term[0]))
     ]
     if not dropped:
         raise FormulaError(f"{formula.text!r} has no term that can be dropped.")

@@ -127,6 +127,7 @@ def notes_of(
         ],
         USEFUL: [
             *_of_scores(result),
+            *_between_strata(result),
             *_chosen(result),
             *_drawn_once(result),
             *beyond_knots(result),
@@ -249,6 +250,18 @@ def _of_scores(result: Readable) -> list[str]:
     return [
         "Predictions are scores and not probabilities, so that metrics of "
         "probabilities are omitted."
+    ]
+
+
+def _between_strata(result: Readable) -> list[str]:
+    """Say that concordance does not know the baseline hazards of strata."""
+    formula, strata = result.design.formula, result.design.strata
+    if not strata:
+        return []
+    by = formula.factors[strata].columns[0]
+    return [
+        "Concordance also compares records of different strata, by linear predictors "
+        f"that do not have their baseline hazards; metrics(by={by!r}) does not."
     ]
 
 

@@ -159,7 +159,7 @@ def _null_biases(
             seed=running.seed,
             about=f"{about(result)}: {result.plan.sentence}",
             n_distinct=n_distinct,
-            among=exchange(result.plan, result.design.y),
+            among=exchange(result.plan, result.design),
         )
         for metric, how in wanted
     ]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from statcv.errors import NotTunedError
 from statcv.inference import Readable
 from statcv.models import Fit
+from statcv.models.batched import free_columns
 from statcv.models.selection import Term, chooses_terms, selection_in, terms_of
 from statcv.tables import Table
 from statcv.words import plural
@@ -175,11 +176,12 @@ def selected(result: Readable, final: Fit) -> SelectionTable:
 
 
 def _every_column(coefficients: NDArray[Any], result: Readable) -> NDArray[Any]:
-    """Return coefficients with 0 for the intercept, where a Cox regression has none."""
-    place = result.design.intercept
-    if result.design.outcome.kind != "survival" or place is None:
+    """Return coefficients with 0 for columns where a Cox regression has none."""
+    if result.design.outcome.kind != "survival":
         return coefficients
-    return np.insert(coefficients, place, 0.0, axis=1)
+    made = np.zeros((len(coefficients), len(result.design.names)))
+    made[:, free_columns(result.design)] = coefficients
+    return made
 
 
 def _in_terms(terms: Sequence[Term], coefficients: NDArray[Any], p: int) -> Flags:

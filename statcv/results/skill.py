@@ -120,7 +120,10 @@ def _by_permutation(
         )
     test = permutation_test(found, values, alternative=side, about=about(result))
     y = result.design.y
-    notes = exchange(result.plan, y), few_permutations_caveat(result.plan, y)
+    notes = (
+        exchange(result.plan, result.design),
+        few_permutations_caveat(result.plan, y),
+    )
     said = tuple(one.rstrip(".") for one in notes if one)
     test = replace(test, notes=(*test.notes, *said))
     return _with_size(result, test, metric, found.how, "permutation")

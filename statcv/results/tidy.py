@@ -13,7 +13,7 @@ from statcv.errors import CoefficientError, StatcvWarning, warn
 from statcv.formula import as_frame
 from statcv.inference.tests.no_skill import ratio, tail
 from statcv.metrics.areas.placements import symmetric_limits
-from statcv.models import partial_likelihood
+from statcv.models.batched import free_columns, partial_likelihood, strata_shares
 from statcv.models.likelihood import Gaussian, Generalized, Hazards, LogLinear
 from statcv.results.comparison.likelihood_ratio import why_no_likelihood
 from statcv.results.refittable import Refittable
@@ -79,13 +79,12 @@ def standard_errors(result: Refittable, values: Floats) -> tuple[Floats, float, 
     """
     none = np.full(len(values), np.nan)
     why = why_no_likelihood(result)
-    X, y = result.design.matrix, result.design.y
-    X = np.delete(X, list(result.design.offsets), axis=1)
+    design, y = result.design, result.design.y
+    X = np.delete(design.matrix, list(design.offsets), axis=1)
     fitted = result.refits.fitted if not why else none
     classes = 1 if fitted.ndim == 1 else fitted.shape[1] - 1
     if isinstance(result.learner.capabilities.likelihood, Hazards):
-        classes, place = 1, result.design.intercept
-        X = np.delete(X, [] if place is None else place, axis=1)
+        classes, X = 1, design.matrix[:, free_columns(design)]
     if not why and len(values) != classes * X.shape[1]:
         why = "the model has other coefficients than the columns of the formula"
     if why:
@@ -123,7 +122,10 @@ def _information(
         squares = np.nan if known else float(((y - fitted) ** 2 / variance).sum())
         return (X.T / (variance * steep**2)) @ X, squares
     if isinstance(likelihood, Hazards):
-        problem = partial_likelihood(X - X.mean(axis=0), y, likelihood.efron)
+        design = result.design
+        given = X - X.mean(axis=0), y, likelihood.efron
+        shares = strata_shares(design.matrix, design.names)
+        problem = partial_likelihood(*given, shares=shares)
         return problem.hessian(problem.linear(values[None]))[0], np.nan
     if fitted.ndim == 1:
         return (X.T * (fitted * (1 - fitted))) @ X, np.nan

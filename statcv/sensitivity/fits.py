@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from statcv.engine import Held, Setup
 from statcv.formula import Learnt
-from statcv.models.batched import CELLS
+from statcv.models.batched import CELLS, strata_shares
 from statcv.models.likelihood import Hazards, Likelihood, OfRecords
 from statcv.models.linear_fits import LinearFits
 from statcv.models.thresholds import training_times
@@ -128,6 +128,7 @@ class Sensitivity:
                 records.horizons,
                 by_class,
                 clusters,
+                strata_shares(records.X, records.names),
             )
         return Reference.of(
             np.asarray(rows.matrix(0)),

@@ -42,6 +42,7 @@ def cox_reference(
     horizons: Sequence[float],
     by_class: Numbers | None = None,
     clusters: Numbers | None = None,
+    shares: Floats | None = None,
 ) -> Reference:
     """Fit all records, with the mean weight that they have in the fits.
 
@@ -61,11 +62,15 @@ def cox_reference(
         The times of the risks, each of which has a linear predictor besides the first.
     by_class, clusters
         As in :meth:`Reference.of`.
+    shares : numpy.ndarray, shape (n, strata), optional
+        The stratum of each record, as `strata_shares` returns it.
     """
     used = np.isfinite(penalty)
     X, penalty = fewer_columns(X[:, used], penalty[used])
     times = mean_times(folds, len(X))
-    problem = partial_likelihood(X, y, likelihood.efron, given * times, penalty)
+    weights = given * times
+    shares = np.ones((len(X), 1)) if shares is None else shares
+    problem = partial_likelihood(X, y, likelihood.efron, weights, penalty, shares)
     sets = problem.sets
     beta, back = minimise(problem).beta, np.argsort(sets.order)
     fit = _Fit(problem, problem.linear(beta)[0, 0], given[sets.order])
@@ -76,16 +81,18 @@ def cox_reference(
     # without a record of leverage h, a step is about 1 / (1 - h) times as long
     longer = 1 / (1 - np.clip(leverage, 0, MAX_LEVERAGE))
     influence = fit.residuals @ inverse * longer[sets.order, None]
-    # the last coefficient is that of a constant, the logarithm of the baseline hazard
-    every = np.zeros((len(X), 1 + len(horizons), X.shape[1] + 1))
-    every[..., :-1], levels = influence[:, None], [0.0]
+    # the last coefficients are the logarithms of the baseline hazards of the strata
+    (n, q), strata = X.shape, shares.argmax(axis=1)
+    every = np.zeros((n, 1 + len(horizons), q + shares.shape[1]))
+    every[..., :q], levels = influence[:, None], np.zeros((shares.shape[1], 1))
     for place, horizon in enumerate(horizons, 1):
-        level, every[:, place, -1] = fit.baseline(horizon, influence)
-        levels.append(level)
-    eta, every = fit.eta[back, None] + levels, every[back]
+        own = [fit.baseline(horizon, influence, some) for _, some in sets.strata]
+        every[:, place, q:] = np.stack([change for _, change in own], axis=1)
+        levels = np.column_stack([levels, [level for level, _ in own]])
+    eta, every = fit.eta[back, None] + levels[strata], every[back]
     if by_class is not None:
         within_classes(every, by_class, given, times)
-    X, exposure = np.column_stack([X, np.ones(len(X))]), fit.exposure[back]
+    X, exposure = np.column_stack([X, shares]), fit.exposure[back]
     return Reference(X, eta, every, exposure, times, folds, likelihood)
 
 
@@ -194,7 +201,9 @@ class _Fit:
         squares = np.einsum("np,pq,nq->n", away, inverse, away)
         return np.asarray(squares * self.exposure * weight)
 
-    def baseline(self, horizon: float, influence: Floats) -> tuple[float, Floats]:
+    def baseline(
+        self, horizon: float, influence: Floats, some: slice
+    ) -> tuple[float, Floats]:
         """Return the log cumulative hazard at a horizon, and how weights change it.
 
         Parameters
@@ -202,8 +211,11 @@ class _Fit:
         horizon : float
         influence : numpy.ndarray, shape (n, q)
             The change of the coefficients with the weight of each record.
+        some : slice
+            The times of the stratum.
         """
         sets, until = self.problem.sets, self.problem.sets.times <= horizon
+        until[: some.start] = until[some.stop :] = False
         square, once, slope, _ = self.moments
         made = -self.rate * self._met(square * until, once * until)
         jump = np.where(until, self.jumps.size[0], 0.0)

@@ -222,6 +222,12 @@ class CVCall(Printed):
                 f"{design.names[design.offsets[0]]}; model='poisson' and 'negbin' take "
                 "offsets and exposure=."
             )
+        if design.strata and not learner.capabilities.strata:
+            raise FormulaError(
+                f"{learner.label} has no {design.strata}, whose levels have a baseline "
+                "hazard each in a Cox regression; C() of the same column has an effect "
+                "of each level, and stratify= keeps its records together."
+            )
         if isinstance(learner, Selection) and self.select is None:
             learner = selecting(learner, learner.model, design)
         elif self.select is not None:

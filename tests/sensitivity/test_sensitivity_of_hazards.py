@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from statcv.models import Cox, TrainingSet
-from statcv.models.batched import Folds
+from statcv.models.batched import Folds, strata_shares
 from statcv.models.likelihood import Hazards
 from statcv.numeric.survival import signed_times
 from statcv.sensitivity.hazards import cox_reference
@@ -14,25 +14,33 @@ from statcv.sensitivity.hazards import cox_reference
 N, HORIZON, STEP = 60, 3.0, 1e-4
 
 
-def records(seed=0, given=None):
+def records(seed=0, given=None, strata=False):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(N, 3)) + 2
     time = rng.exponential(4 * np.exp(2 - X[:, 0]))
     censored = rng.exponential(6, N)
     y = signed_times(np.ceil(np.minimum(time, censored)), time <= censored)
-    X = np.column_stack([np.ones(N), X])
-    horizons = (HORIZON,)
-    return TrainingSet(
-        X, y, "survival", 0, tuple("iabc"), 0, given, 0, horizons=horizons
-    )
+    X, names = np.column_stack([np.ones(N), X]), tuple("iabc")
+    if strata:
+        levels = np.arange(N)[:, None] % 3 == [1, 2]
+        X = np.column_stack([X, levels.astype(float)])
+        names = (*names, "strata(g)[T.1]", "strata(g)[T.2]")
+    return TrainingSet(X, y, "survival", 0, names, 0, given, 0, horizons=(HORIZON,))
 
 
 def reference_of(model, data, folds, horizon=HORIZON):
     given = np.ones(N) if data.weights is None else data.weights
     likelihood = Hazards(model.ties == "efron")
-    penalty = np.append(np.inf, model.ridge(data)[1:])
-    rows = data.X - data.X.mean(axis=0)
-    return cox_reference(rows, data.y, penalty, given, folds, likelihood, [horizon])
+    return cox_reference(
+        data.X - data.X.mean(axis=0),
+        data.y,
+        model.ridge(data),
+        given,
+        folds,
+        likelihood,
+        [horizon],
+        shares=strata_shares(data.X, data.names),
+    )
 
 
 def refitted(model, data, folds, change, column):
@@ -42,17 +50,18 @@ def refitted(model, data, folds, change, column):
     return Hazards().link(model.fit_folds(data, folds).predict_all(N))[:, :, column]
 
 
+@pytest.mark.parametrize("strata", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(
     "model", [Cox(), Cox(ties="breslow"), Cox(C=0.3), Cox(C=0.3, ties="breslow")]
 )
 def test_weights_move_the_fit_to_all_records_as_refits_show(
-    model, weighted, monkeypatch
+    model, weighted, strata, monkeypatch
 ):
     # to first order, without the lengthening of a step that leaves a record out
     monkeypatch.setattr("statcv.sensitivity.hazards.MAX_LEVERAGE", 0.0)
     given = np.random.default_rng(3).uniform(0.3, 2.0, N) if weighted else None
-    data, folds = records(given=given), Folds.leaving_out([[]])
+    data, folds = records(given=given, strata=strata), Folds.leaving_out([[]])
     reference = reference_of(model, data, folds)
     for column in (0, 1):
         plain = refitted(model, data, folds, np.zeros(N), column)[0]

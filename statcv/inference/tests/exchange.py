@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from statcv.errors import SchemeError
 from statcv.folds import FoldPlan
+from statcv.formula import Design
 from statcv.words import plural
 
 Numbers = NDArray[np.intp]
@@ -41,12 +42,14 @@ def _by_cluster(clusters: Numbers, y: NDArray[np.generic]) -> NDArray[np.generic
     return y[np.unique(clusters, return_index=True)[1]]
 
 
-def exchange(plan: FoldPlan, y: NDArray[np.generic]) -> str:
-    """Return among which clusters outcomes are permuted; empty without clusters."""
+def exchange(plan: FoldPlan, design: Design) -> str:
+    """Return among which records or clusters outcomes are permuted, if not all."""
+    if design.strata:
+        return f"Outcomes are permuted within {design.strata}."
     strata = plan.strata
     if strata is None or not strata.identifies:
         return ""
-    if exchanged_clusters(plan, y) is not None:
+    if exchanged_clusters(plan, design.y) is not None:
         return AMONG_ALL
     return "" if np.ptp(np.bincount(strata.codes)) == 0 else AMONG_EQUAL
 

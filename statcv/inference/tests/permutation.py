@@ -43,6 +43,7 @@ from statcv.inference.tests.exchange import (
     permuted_clusters,
 )
 from statcv.metrics import Metric
+from statcv.models.batched import strata_shares
 from statcv.tables import Printed
 from statcv.words import stated
 
@@ -192,7 +193,8 @@ def _permuted(
     The folds are those as observed: they stay with the outcome if they were made for
     it, and otherwise with the records.
     """
-    plan, y = setup.plan, setup.design.y
+    plan, design, y = setup.plan, setup.design, setup.design.y
+    strata = strata_shares(design.matrix, design.names).argmax(axis=1)
     # if more records have a class than a training set leaves out, it cannot lack it
     left_out = (plan.n - plan.n_train + plan.copied.sizes).max()
     counts = np.unique(y, return_counts=True)[1]
@@ -203,7 +205,7 @@ def _permuted(
     size = max(1, min(WORK // cost, PREDICTIONS // max(predictions, 1)))
     for some in cut(len(numbers), size):
         places = np.stack(
-            [permuted_places(plan.n, clusters, seed, numbers[b]) for b in some]
+            [permuted_places(plan.n, clusters, seed, numbers[b], strata) for b in some]
         )
         permutations = OutcomePermutations(places, made_for_outcome(plan))
         outcomes, trains = np.tile(y, (len(some), 1)), np.ones(len(some), dtype=bool)
@@ -227,6 +229,11 @@ def _exchanged(
     outcome follow the outcomes of the clusters.
     """
     plan, design = setup.plan, setup.design
+    if design.strata:
+        raise SchemeError(
+            "outcomes cannot be permuted among clusters of unequal sizes and within "
+            f"{design.strata}; use a stratifier of clusters of one size, or none."
+        )
     if design.offsets:
         raise SchemeError(
             "counts cannot be permuted among clusters of unequal sizes, since each "
@@ -283,7 +290,11 @@ def is_permutable(plan: FoldPlan) -> bool:
 
 
 def permuted_places(
-    n: int, clusters: Numbers | None, seed: int, number: int
+    n: int,
+    clusters: Numbers | None,
+    seed: int,
+    number: int,
+    strata: Numbers | None = None,
 ) -> Numbers:
     """Return a permutation of n records: the record that takes the place of each.
 
@@ -295,6 +306,8 @@ def permuted_places(
         same size.
     seed, number : int
         Seed for all permutations, and the number of this one.
+    strata : numpy.ndarray of int, shape (n,), optional
+        The stratum of each record; records change places within strata.
 
     Examples
     --------
@@ -305,16 +318,22 @@ def permuted_places(
     """
     stream = np.random.SeedSequence(seed, spawn_key=(PERMUTATION, int(number)))
     rng = np.random.default_rng(stream)
-    if clusters is None:
+    if strata is not None and not strata.any():
+        strata = None
+    if clusters is None and strata is None:
         return rng.permutation(n)
-    # a permutation of clusters, among those of the same size
+    clusters = np.arange(n) if clusters is None else clusters
+    # a permutation of clusters, among those of the same size and strata
     order = np.argsort(clusters, kind="stable")
     sizes = np.bincount(clusters)
     starts = np.cumsum(sizes) - sizes
-    taken = np.arange(len(sizes))
-    for size in np.unique(sizes):
-        alike = np.flatnonzero(sizes == size)
-        # only clusters of the same size can change places
+    taken, kind = np.arange(len(sizes)), sizes
+    if strata is not None:
+        own = np.split(strata[order], starts[1:])
+        known = {each.tobytes(): place for place, each in enumerate(own)}
+        kind = np.array([known[each.tobytes()] for each in own])
+    for one in np.unique(kind):
+        alike = np.flatnonzero(kind == one)
         taken[alike] = rng.permutation(alike)
     # records keep their order within the cluster that is moved as a whole
     within = np.arange(n) - np.repeat(starts, sizes)

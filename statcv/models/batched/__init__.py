@@ -25,6 +25,7 @@ Nearest neighbours have a room of their own.
 from statcv.models.batched.blocks import CELLS, Block
 from statcv.models.batched.centre import Centre, find_centre
 from statcv.models.batched.chord import STEPS, Precision, approach, follow, shortened
+from statcv.models.batched.cox import free_columns
 from statcv.models.batched.downdate import (
     Whole,
     by_counts,
@@ -47,7 +48,7 @@ from statcv.models.batched.partial_likelihood import (
 from statcv.models.batched.permuted import permuted_folds
 from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.batched.problem import Problem
-from statcv.models.batched.risk_sets import RiskSets, Tied
+from statcv.models.batched.risk_sets import RiskSets, Tied, strata_shares
 from statcv.models.batched.row_space import Expanded
 from statcv.models.batched.separate import fit_alone, inverse_gram, refit
 from statcv.models.batched.separation import not_separated
@@ -79,6 +80,7 @@ __all__ = [
     "fit_alone",
     "fit_class_folds",
     "follow",
+    "free_columns",
     "information_of",
     "inverse_gram",
     "not_separated",
@@ -88,6 +90,7 @@ __all__ = [
     "quadratic_of",
     "refit",
     "shortened",
+    "strata_shares",
     "sure_fits",
     "symmetric_inverse",
 ]

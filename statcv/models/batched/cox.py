@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.formula import Learnt
+from statcv.formula import Design, Learnt, is_strata
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.blocks import CELLS, Numbers
 from statcv.models.batched.chord import Precision, approach
@@ -22,7 +22,12 @@ from statcv.models.batched.downdate import Inverse, OneInverse, Whole, symmetric
 from statcv.models.batched.fits import FoldFits
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.partial_likelihood import PartialLikelihoods
-from statcv.models.batched.risk_sets import RiskSets, Tied, risk_order
+from statcv.models.batched.risk_sets import (
+    RiskSets,
+    Tied,
+    risk_order,
+    strata_shares,
+)
 from statcv.numeric.gram import column_units
 from statcv.numeric.newton import Optimum, minimise
 
@@ -40,10 +45,10 @@ class CoxFits:
     Attributes
     ----------
     fits : FoldFits
-        With a coefficient of 0 for the intercept of the design, if it has one.
+        With a coefficient of 0 for the intercept of the design, and for its strata.
     constant : numpy.ndarray, shape (fits,)
         What makes linear predictors 0 at the mean of all records.
-    baseline : numpy.ndarray, shape (fits, horizons)
+    baseline : numpy.ndarray, shape (fits, strata, horizons)
         The logarithm of the cumulative hazard there at each horizon.
     """
 
@@ -84,10 +89,10 @@ def fit_cox_folds(
     array([[-0.693],
            [-0.347]])
     """
-    (n, p), place = records.X.shape, records.intercept
-    columns = np.delete(np.arange(p), [] if place is None else place)
+    n, p = records.X.shape
+    columns, shares = free_columns(records), strata_shares(records.X, records.names)
     fits, constant = FoldFits.empty(len(folds), p), np.zeros(len(folds))
-    baseline = np.empty((len(folds), len(records.horizons)))
+    baseline = np.empty((len(folds), shares.shape[1], len(records.horizons)))
     wide = len(columns) > n
     for some, X in _matrices(
         records, folds, wide and bool(np.ptp(ridge[:, columns]) > 0)
@@ -101,7 +106,7 @@ def fit_cox_folds(
             turn = 1 / column_units(rows if rows.ndim == 2 else np.concatenate(rows))
             rows, own = rows * turn, own * turn**2
         for numbers, problem, start in _problems(
-            rows, records, folds, some, own, efron
+            rows, records, shares, folds, some, own, efron
         ):
             solved = firth_optimum(problem) if firth else _optimum(problem, start)
             eta, made = problem.linear(solved.beta), np.zeros((len(numbers), p))
@@ -115,6 +120,13 @@ def fit_cox_folds(
             fits.separated[numbers] = solved.separated
             fits.converged[numbers] = solved.converged & problem.have_events
     return CoxFits(fits, constant, baseline)
+
+
+def free_columns(data: TrainingSet | Design) -> Numbers:
+    """Return the columns that have a coefficient: neither the intercept nor strata."""
+    names = enumerate(data.names)
+    free = [j for j, name in names if j != data.intercept and not is_strata(name)]
+    return np.array(free, dtype=np.intp)
 
 
 def _matrices(
@@ -163,6 +175,7 @@ def _turned(X: Matrix, ridge: Matrix) -> tuple[Matrix, Matrix, Matrix]:
 def _problems(
     X: Matrix,
     records: TrainingSet,
+    shares: Matrix,
     folds: Folds,
     some: Numbers,
     ridge: Matrix,
@@ -170,15 +183,17 @@ def _problems(
 ) -> Iterator[tuple[Numbers, PartialLikelihoods, _Whole | None]]:
     """Yield blocks of fits with their likelihoods, and where they start."""
     outcomes, (n, q) = np.atleast_2d(records.y), X.shape[-2:]
+    strata = shares.argmax(axis=1)
     which = group = np.zeros(len(some), dtype=np.intp)
     if folds.outcome is not None:
         which = folds.outcome[some]
         # permuted outcomes have the same times, and risk sets but for their order
-        times = np.unique(np.sort(outcomes, axis=1), axis=0, return_inverse=True)[1]
+        times = np.take_along_axis(outcomes, risk_order(outcomes, strata), axis=1)
+        times = np.unique(times, axis=0, return_inverse=True)[1]
         group = np.ravel(times)[which]
     for number in np.unique(group):
         members = np.flatnonzero(group == number)
-        sets = RiskSets.of(outcomes[which[members[0]]])
+        sets = RiskSets.of(outcomes[which[members[0]]], shares)
         several = X.ndim == 3 or np.ptp(which[members]) > 0
         rows, start = X, None
         if not several:
@@ -190,7 +205,7 @@ def _problems(
             places = members[first : first + step]
             orders = np.broadcast_to(sets.order, (len(places), n))
             if several:
-                orders = risk_order(outcomes[which[places]])
+                orders = risk_order(outcomes[which[places]], strata)
                 rows = np.take_along_axis(
                     X[places] if X.ndim == 3 else X[None], orders[:, :, None], 1
                 )

@@ -268,14 +268,15 @@ class PartialLikelihoods:
         return self.furthest(eta) > EXTREME
 
     def log_baseline(self, eta: Matrix, horizons: tuple[float, ...]) -> Matrix:
-        """Return logarithms of the cumulative baseline hazard, (m, horizons).
+        """Return logarithms of the cumulative baseline hazard, (m, strata, horizons).
 
         It is that of a linear predictor of 0, and -inf before the first event.
         """
         jumps = self.jumps(eta[:, 0])
         until = self.sets.times[:, None] <= np.asarray(horizons, dtype=float)
+        own = [jumps.size[:, some] @ until[some] for _, some in self.sets.strata]
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(jumps.size @ until) - jumps.shift[:, None])
+            return np.log(np.stack(own, axis=1)) - jumps.shift[:, None, None]
 
 
 def partial_likelihood(
@@ -284,6 +285,7 @@ def partial_likelihood(
     efron: bool,
     weights: Matrix | None = None,
     ridge: Matrix | None = None,
+    shares: Matrix | None = None,
 ) -> PartialLikelihoods:
     """Return minus the log partial likelihood of all records.
 
@@ -299,8 +301,10 @@ def partial_likelihood(
         Weights of the records.
     ridge : numpy.ndarray, shape (q,), optional
         Strength of the penalty on each column; none unless given.
+    shares : numpy.ndarray, shape (n, strata), optional
+        The stratum of each record, as `strata_shares` returns it.
     """
-    sets = RiskSets.of(y)
+    sets = RiskSets.of(y, shares)
     given = np.ones(len(y)) if weights is None else weights.astype(float)
     once = given[None, sets.order]
     tied = Tied.of(sets, np.ones_like(once), once) if efron else None

@@ -1,20 +1,37 @@
 """Who is at risk at the time of each event, and how tied events leave.
 
-Records are sorted by time, the latest first, so that sums over those at risk are
-cumulative sums.
+Records are sorted by stratum and then by time, the latest first, so that sums over
+those at risk are cumulative sums, which begin again in every stratum.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.formula import is_strata
 from statcv.models.batched.blocks import Numbers
 
 Matrix = NDArray[np.float64]
+
+
+def strata_shares(X: Matrix, names: Sequence[str]) -> Matrix:
+    """Return the share of each row in the strata of the baseline hazard, (…, strata).
+
+    It is 1 in that of the record; a record whose stratum is not known has those of the
+    training records. The reference level has no column.
+
+    >>> strata_shares(np.array([[40.0, 0], [50, 1]]), ["age", "strata(sex)[T.f]"])
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    others = X[..., [j for j, name in enumerate(names) if is_strata(name)]]
+    return np.concatenate([1 - others.sum(axis=-1, keepdims=True), others], axis=-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,9 +41,9 @@ class RiskSets:
     Attributes
     ----------
     order : numpy.ndarray of int, shape (n,)
-        The records, the latest first; positions refer to this order.
+        The records by stratum, the latest first; positions refer to this order.
     times : numpy.ndarray, shape (k,)
-        The distinct times of events, the latest first.
+        The distinct times of events in each stratum, the latest first.
     last : numpy.ndarray of int, shape (k,)
         The position of the last record at risk at each of them.
     since : numpy.ndarray of int, shape (n,)
@@ -35,6 +52,8 @@ class RiskSets:
         The positions of the records with events.
     starts : numpy.ndarray of int, shape (k,)
         Where in ``dead`` those of each time begin.
+    strata : tuple of (slice, slice)
+        The positions of the records of each stratum, and its times.
 
     Examples
     --------
@@ -49,27 +68,43 @@ class RiskSets:
     since: Numbers
     dead: Numbers
     starts: Numbers
+    strata: tuple[tuple[slice, slice], ...]
 
     @classmethod
-    def of(cls, y: Matrix) -> RiskSets:
-        """Sort signed times, shape (n,)."""
-        order = risk_order(y)
-        time, event = np.abs(y)[order], y[order] > 0
-        times = np.unique(time[event])[::-1]
-        last = np.searchsorted(-time, -times, side="right") - 1
-        since = np.searchsorted(-times, -time)
-        dead = np.flatnonzero(event)
-        starts = np.searchsorted(since[dead], np.arange(len(times)))
-        return cls(order, times, last, since, dead, starts)
+    def of(cls, y: Matrix, shares: Matrix | None = None) -> RiskSets:
+        """Sort signed times, shape (n,), within strata, given as shares if any."""
+        shares = np.ones((len(y), 1)) if shares is None else shares
+        own, count = shares.argmax(axis=1), shares.shape[1]
+        order = risk_order(y, own)
+        rank = np.unique(-np.abs(y), return_inverse=True)[1].reshape(-1)
+        # a number for each time of each stratum, rising in this order
+        key = (own * (len(y) + 1) + rank)[order]
+        dead = np.flatnonzero(y[order] > 0)
+        known, starts = np.unique(key[dead], return_index=True)
+        last = np.searchsorted(key, known, side="right") - 1
+        stratum, since = own[order], np.searchsorted(known, key)
+        # before the first event of a stratum, the next is that of another
+        since[np.append(stratum[last], -1)[since] != stratum] = len(known)
+        ends = (
+            np.searchsorted(of, np.arange(count + 1)) for of in (stratum, stratum[last])
+        )
+        slices = ([slice(*two) for two in pairwise(end.tolist())] for end in ends)
+        strata = tuple(zip(*slices, strict=True))
+        return cls(order, np.abs(y)[order][last], last, since, dead, starts, strata)
 
     def total(self, values: Matrix) -> Matrix:
         """Return sums over the records at risk at each time, (…, k) of (…, n)."""
-        return np.asarray(np.cumsum(values, axis=-1)[..., self.last])
+        sums = np.empty(values.shape)
+        for some, _ in self.strata:
+            np.cumsum(values[..., some], axis=-1, out=sums[..., some])
+        return sums[..., self.last]
 
     def earlier(self, values: Matrix) -> Matrix:
         """Return sums over the times at which each record is at risk, (…, n)."""
         sums = np.zeros((*values.shape[:-1], len(self.times) + 1))
-        np.cumsum(values[..., ::-1], axis=-1, out=sums[..., -2::-1])
+        for _, some in self.strata:
+            later = sums[..., some][..., ::-1]
+            np.cumsum(values[..., some][..., ::-1], axis=-1, out=later)
         return np.asarray(sums[..., self.since])
 
     def of_dead(self, values: Matrix) -> Matrix:
@@ -79,13 +114,13 @@ class RiskSets:
         return np.add.reduceat(values[..., self.dead], self.starts, axis=-1)
 
 
-def risk_order(y: Matrix) -> Numbers:
-    """Return the order of signed times along the last axis, the latest first.
+def risk_order(y: Matrix, strata: Numbers) -> Numbers:
+    """Return the order of signed times by stratum along the last axis, latest first.
 
     Among equal times those of events come first, so that outcomes that are permuted
     have equal times in this order.
     """
-    return np.lexsort((y < 0, -np.abs(y)))
+    return np.lexsort((y < 0, -np.abs(y), np.broadcast_to(strata, y.shape)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
+from statcv.models.batched.cox import free_columns
 from statcv.models.batched.partial_likelihood import PartialLikelihoods
-from statcv.models.batched.risk_sets import RiskSets, Tied
+from statcv.models.batched.risk_sets import RiskSets, Tied, strata_shares
 
 if TYPE_CHECKING:
     from statcv.models.selection.training import Sets
@@ -36,9 +37,10 @@ def partial_likelihoods(
     model: Any = sets.rule.model
     outcomes, which = np.atleast_2d(sets.records.y), sets.folds.outcome
     which = np.zeros(len(some), dtype=np.intp) if which is None else which[some]
+    shares = strata_shares(sets.records.X, sets.records.names)
     for outcome in np.unique(which).tolist():
         places = np.flatnonzero(which == outcome)
-        at, own = RiskSets.of(outcomes[outcome]), some[places]
+        at, own = RiskSets.of(outcomes[outcome], shares), some[places]
         weights = sets.weights[own][:, at.order]
         counts = sets.folds.counts_in(X.shape[-2], own)[:, at.order]
         tied = Tied.of(at, counts, weights) if model.ties == "efron" else None
@@ -95,14 +97,15 @@ def partial_newton(
 
 
 def partial_information(
-    sets: Sets, X: Matrix, beta: Matrix, some: Numbers, intercept: int
+    sets: Sets, X: Matrix, beta: Matrix, some: Numbers, columns: Numbers
 ) -> Matrix:
-    """Return the information on columns; that on the unused intercept is 1."""
+    """Return the information on columns; that on those without a coefficient is 1."""
     made = np.empty((len(some), X.shape[-1], X.shape[-1]))
     centred = X - X.mean(axis=-2, keepdims=True)
     for own, problem in partial_likelihoods(sets, some, centred):
         made[own] = problem.hessian(problem.linear(beta[own]))
-    made[:, intercept, intercept] = 1.0
+    none = np.flatnonzero(~np.isin(columns, free_columns(sets.records)))
+    made[:, none, none] = 1.0
     return made
 
 
@@ -127,7 +130,8 @@ def baselines(sets: Sets, beta: Matrix) -> tuple[Matrix, Matrix]:
     eta = sets.linear(np.arange(beta.shape[1]), every, beta)
     constant = -eta.mean(axis=1)[:, 0] if centre is None else -beta @ centre
     horizons = sets.records.horizons
-    baseline = np.empty((len(sets), len(horizons)))
+    strata = strata_shares(sets.records.X, sets.records.names).shape[1]
+    baseline = np.empty((len(sets), strata, len(horizons)))
     for own, problem in partial_likelihoods(sets, every, eta):
         known = problem.linear(np.ones((len(own), 1))) + constant[own, None, None]
         baseline[own] = problem.log_baseline(known, horizons)

@@ -11,7 +11,7 @@ import numpy as np
 
 from statcv.arguments import is_number, is_whole, one_of
 from statcv.errors import ArgumentError, ModelError
-from statcv.formula import Learnt
+from statcv.formula import Learnt, is_strata
 from statcv.models.base import (
     Capabilities,
     Model,
@@ -25,7 +25,8 @@ from statcv.models.batched.fits import FittedFolds, FoldFits
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.own_matrices import predicted_by
 from statcv.models.batched.predictions import by_linear_predictor
-from statcv.models.cox import alone, fitted_hazards
+from statcv.models.batched.risk_sets import strata_shares
+from statcv.models.cox import alone, fitted_hazards, without_coefficients
 from statcv.models.families import width_of
 from statcv.models.logit import Logit
 from statcv.models.selection.hazards import baselines
@@ -98,7 +99,8 @@ class Selection(Constructed):
     @cached_property
     def forced(self) -> int:
         """The set of terms in every model."""
-        return forced_by(self.keep, self.terms)
+        strata = [term.name for term in self.terms if is_strata(term.name)]
+        return forced_by([*self.keep, *strata], self.terms)
 
     def check(self, kind: str) -> None:
         """Raise ModelError for an outcome that the regression does not fit."""
@@ -112,7 +114,7 @@ class Selection(Constructed):
         made = self.fit_folds(training, Folds.leaving_out([[]]))
         assert made is not None
         if training.kind == "survival":
-            return alone(made, training.intercept)
+            return alone(made, training)
         found = np.nan_to_num(np.asarray(made.coefficients)[0])
         return PlainFit(
             partial(predicted, self.model, training.kind, found),
@@ -127,8 +129,7 @@ class Selection(Constructed):
             return None
         made, none = self._fitted(records, folds), np.zeros(records.X.shape[1])
         if records.kind == "survival":
-            ridge = np.tile(none, (len(folds), 1))
-            ridge[:, records.intercept] = np.inf
+            ridge = without_coefficients(np.tile(none, (len(folds), 1)), records)
             return fitted_hazards(made, records, folds, ridge)
         fits, mean = made.fits, mean_by(self.model, records.kind)
         if isinstance(folds.matrices, Learnt):
@@ -146,7 +147,8 @@ class Selection(Constructed):
         free = max(width_of(records) - 1, 1)
         fits = FoldFits.empty(len(folds), free * p)
         constant = np.zeros(len(folds))
-        baseline = np.zeros((len(folds), len(records.horizons)))
+        strata = strata_shares(records.X, records.names).shape[1]
+        baseline = np.zeros((len(folds), strata, len(records.horizons)))
         own = 1 if folds.matrices is None else p
         step = max(1, 4 * CELLS // max(n * own, p * p))
         for start in range(0, len(folds), step):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from statcv.errors import ModelError
 from statcv.formula import Learnt
 from statcv.models.base import Matrix, Model, TrainingSet
+from statcv.models.batched.cox import free_columns
 from statcv.models.batched.fits import FoldFits
 from statcv.models.batched.folds import Folds
 from statcv.models.families import width_of
@@ -266,7 +267,7 @@ class Sets:
         at = np.zeros_like(folds) if self.matrices is None else folds
         idle = place == start.shape[1] - 1
         if self.is_survival:
-            idle |= place == self.records.intercept
+            idle = ~np.isin(place, free_columns(self.records))
         return self.padded[at[:, None], place], start[folds[:, None], place], idle
 
 

@@ -59,8 +59,7 @@ def _without(sets: Sets, start: int, some: Numbers) -> list[int]:
 def _information(sets: Sets, columns: Numbers, some: Numbers, beta: Matrix) -> Matrix:
     if sets.is_survival:
         every = sets.records.X if sets.matrices is None else sets.matrices[some]
-        place = int(np.searchsorted(columns, sets.records.intercept or 0))
-        return partial_information(sets, every[..., columns], beta, some, place)
+        return partial_information(sets, every[..., columns], beta, some, columns)
     eta, weights = sets.linear(columns, some, beta)[..., 0], sets.weights[some]
     if sets.is_gaussian:
         squares = (weights * (sets.outcome(some) - eta) ** 2).sum(axis=1)

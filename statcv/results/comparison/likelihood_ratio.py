@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from statcv.models.batched import strata_shares
 from statcv.models.likelihood import Bernoulli, Gaussian, Hazards
 from statcv.results.refittable import Refittable
 from statcv.tables import wrapped
@@ -81,6 +82,8 @@ def likelihood_ratio(
         return None
     if not np.array_equal(first.design.y, second.design.y):
         return None
+    if first.design.strata != second.design.strata:
+        return None
     matrices = [one.design.matrix for one in both]
     ranks = [int(np.linalg.matrix_rank(X)) for X in matrices]
     joint = int(np.linalg.matrix_rank(np.column_stack(matrices)))
@@ -140,7 +143,9 @@ def _log_likelihood(result: Refittable) -> float:
     """
     y, predicted = result.design.y, result.refits.fitted
     if isinstance(own := _likelihood(result), Hazards):
-        return own.of_all(y, predicted[:, 0])
+        design = result.design
+        shares = strata_shares(design.matrix, design.names)
+        return own.of_all(y, predicted[:, 0], shares)
     if _likelihood(result) == Gaussian():
         return float(-len(y) / 2 * np.log(np.mean((y - predicted) ** 2)))
     return float(np.log(np.where(y == 1, predicted, 1 - predicted)).sum())

@@ -147,6 +147,11 @@ class FullModel(HandedOver):
                 f"the equation of a {self._learner.label} is not written down; its "
                 "predictions are exp() of the sum of coefficients times columns."
             )
+        if self._design.strata:
+            raise EquationError(
+                f"{self._design.strata} has a baseline hazard for each level, which an "
+                "equation does not; C() of the same columns has an effect of each."
+            )
         if self.coefficients is None or not is_regression(self._learner):
             raise EquationError(
                 f"{self._learner.label} has no coefficients that make an equation; "
