@@ -123,7 +123,9 @@ def _information(
         squares = np.nan if known else float(((y - fitted) ** 2 / variance).sum())
         return (X.T / (variance * steep**2)) @ X, squares
     if isinstance(likelihood, Hazards):
-        problem = partial_likelihood(X - X.mean(axis=0), y, likelihood.efron)
+        design, centred = result.design, X - X.mean(axis=0)
+        offset = design.matrix[:, list(design.offsets)].sum(axis=1)
+        problem = partial_likelihood(centred, y, likelihood.efron, offset=offset)
         return problem.hessian(problem.linear(values[None]))[0], np.nan
     if fitted.ndim == 1:
         return (X.T * (fitted * (1 - fitted))) @ X, np.nan

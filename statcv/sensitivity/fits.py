@@ -118,8 +118,9 @@ class Sensitivity:
         if isinstance(self.likelihood, Hazards):
             X = np.asarray(rows.matrix(0))[:, :-1]  # the last is the constant's
             centre = records.centre
+            X = X - (X.mean(axis=0) if centre is None else centre)
             return cox_reference(
-                X - (X.mean(axis=0) if centre is None else centre),
+                X,
                 records.y,
                 penalty[:-1],
                 given,
@@ -128,6 +129,7 @@ class Sensitivity:
                 records.horizons,
                 by_class,
                 clusters,
+                X[:, list(records.offsets)].sum(axis=1),
             )
         return Reference.of(
             np.asarray(rows.matrix(0)),

@@ -222,7 +222,7 @@ def test_bad_counts_and_exposures_are_refused(name):
 @pytest.mark.parametrize(
     ("formula", "model", "said"),
     [
-        ("y ~ x + offset(days)", "linear", "has no offset"),
+        ("y ~ x + offset(days)", "neighbors", "has no offset"),
         ("y ~ x:offset(days)", "poisson", "a term by itself"),
         ("y ~ offset(days) + 1 + I(offset(x))", "poisson", "a term by itself"),
         ("y ~ offset(C(days))", "poisson", "."),
