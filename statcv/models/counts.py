@@ -111,7 +111,7 @@ class NegativeBinomial(Constructed):
 
     label: str = "negative binomial regression"
     distribution = "negative binomial"
-    capabilities = Capabilities(fits_together=True, needs_full_rank=True, offsets=True)
+    capabilities = Poisson.capabilities
 
     def check(self, kind: str) -> None:
         """Raise ModelError for an outcome of classes, or a time to an event."""
@@ -127,7 +127,9 @@ class NegativeBinomial(Constructed):
         beta = with_offsets(fits.coefficients, training, start)
         made = _fit(training, beta, bool(fits.converged[0]), bool(fits.separated[0]))
         found = {**(made.coefficients or {}), _name(training): float(theta[0])}
-        return replace(made, coefficients=found, linear=None)
+        assert made.linear is not None
+        linear = replace(made.linear, dispersion=1 / theta)
+        return replace(made, coefficients=found, linear=linear)
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
@@ -149,11 +151,12 @@ class NegativeBinomial(Constructed):
         fits = replace(fits, coefficients=beta)
         penalty = _ridge(records)
         fitted = by_linear_predictor(fits, records, folds, counted, penalty)
+        assert fitted.linear is not None
         return replace(
             fitted,
             coefficients=np.column_stack([np.asarray(fitted.coefficients), theta]),
             names=(*fitted.names, _name(records)),
-            linear=None,
+            linear=replace(fitted.linear, dispersion=1 / theta),
         )
 
 

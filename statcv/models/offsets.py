@@ -14,7 +14,6 @@ from statcv.models.batched.fits import FittedFolds, FoldFits
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.likelihood import Gaussian
-from statcv.models.linear_fits import LinearFits
 
 
 def total(records: TrainingSet) -> Matrix:
@@ -85,22 +84,18 @@ def zeroed(model: Any, records: TrainingSet) -> tuple[TrainingSet, float]:
 
 
 def fit_beside(
-    model: Any,
-    training: TrainingSet,
-    mean: Callable[[Matrix], Matrix],
+    model: Any, training: TrainingSet, mean: Callable[[Matrix], Matrix]
 ) -> PlainFit:
     """Fit a regression beside the offset of a training set."""
-    inner, start = apart(model, training)
-    fit: PlainFit = model.fit(inner)
-    assert fit.coefficients is not None and fit.linear is not None
-    found = np.array([list(fit.coefficients.values())])
-    beta = with_offsets(found, training, start)[0]
-    linear = LinearFits.of_one(beta, model.ridge(training))
-    return replace(
-        fit,
-        function=partial(_predicted, mean, beta),
-        coefficients=dict(zip(training.names, beta.tolist(), strict=True)),
-        linear=_uncorrected(linear, fit.linear, training, start),
+    fitted = fit_folds_beside(model, training, Folds.leaving_out([[]]), mean)
+    assert fitted is not None and fitted.linear is not None
+    beta = fitted.linear.coefficients[0]
+    return PlainFit(
+        partial(_predicted, mean, beta),
+        dict(zip(training.names, beta.tolist(), strict=True)),
+        bool(fitted.converged[0]),
+        bool(fitted.separated[0]),
+        linear=fitted.linear,
     )
 
 
@@ -121,18 +116,11 @@ def fit_folds_beside(
     fits = FoldFits(beta, done, fitted.separated, ~done)
     penalty = model.ridge(records) if own is None else own
     made = by_linear_predictor(fits, records, folds, mean, penalty)
-    linear = _uncorrected(made.linear, fitted.linear, records, start)
-    return replace(made, linear=linear)
-
-
-def _uncorrected(
-    linear: LinearFits | None, of: LinearFits | None, records: TrainingSet, start: float
-) -> LinearFits | None:
-    """Add the coefficients before intercepts were corrected (FLIC)."""
-    before = None if of is None else of.uncorrected
-    if linear is None or before is None:
-        return linear
-    return replace(linear, uncorrected=with_offsets(before, records, start))
+    before = None if fitted.linear is None else fitted.linear.uncorrected
+    if made.linear is None or before is None:
+        return made
+    before = with_offsets(before, records, start)  # as FLIC moved the intercept
+    return replace(made, linear=replace(made.linear, uncorrected=before))
 
 
 def _predicted(mean: Callable[[Matrix], Matrix], beta: Matrix, X: Matrix) -> Matrix:

@@ -13,7 +13,7 @@ from statcv.errors import CoefficientError, StatcvWarning, warn
 from statcv.formula import as_frame
 from statcv.inference.tests.no_skill import ratio, tail
 from statcv.metrics.areas.placements import symmetric_limits
-from statcv.models import partial_likelihood
+from statcv.models import distribution_of, partial_likelihood
 from statcv.models.likelihood import Gaussian, Generalized, Hazards, LogLinear
 from statcv.results.comparison.likelihood_ratio import why_no_likelihood
 from statcv.results.refittable import Refittable
@@ -33,7 +33,9 @@ def tidy(result: Refittable, level: float) -> pd.DataFrame:
     if estimates is None or not len(estimates):
         raise CoefficientError(f"{result.learner.label} has no coefficients.")
     known = [result.design.names[j] for j in result.design.offsets]
-    estimates = estimates.drop(known)  # they are not estimated
+    if distribution_of(result.learner) == "negative binomial":
+        known.append(estimates.index[-1])  # theta, which is not among columns
+    estimates = estimates.drop(known)  # offsets are not estimated
     values = np.asarray(estimates, dtype=float)
     ses, df, why = standard_errors(result, values)
     if why:
@@ -115,7 +117,10 @@ def _information(
     if isinstance(likelihood, Gaussian):
         return X.T @ X, float(((y - fitted) ** 2).sum())
     if isinstance(likelihood, LogLinear):
-        return (X.T * fitted) @ X, np.nan
+        linear = result.refits.all_rows.linear
+        assert linear is not None  # theta is taken as known, as in R
+        more = 0.0 if linear.dispersion is None else linear.dispersion
+        return (X.T * (fitted / (1 + more * fitted))) @ X, np.nan
     if isinstance(likelihood, Generalized):
         family = likelihood.family
         variance, steep = family.variance(fitted), family.link.deriv(fitted)

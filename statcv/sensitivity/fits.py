@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from statcv.engine import Held, Setup
 from statcv.formula import Learnt
 from statcv.models.batched import CELLS
-from statcv.models.likelihood import Hazards, Likelihood, OfRecords
+from statcv.models.likelihood import Hazards, Likelihood, LogLinear, OfRecords
 from statcv.models.linear_fits import LinearFits
 from statcv.models.thresholds import training_times
 from statcv.sensitivity.hazards import cox_reference
@@ -131,6 +131,9 @@ class Sensitivity:
                 clusters,
                 X[:, list(records.offsets)].sum(axis=1),
             )
+        likelihood = self.likelihood
+        if self.fits.dispersion is not None:
+            likelihood = LogLinear(float(self.fits.dispersion[first[0]]))
         return Reference.of(
             np.asarray(rows.matrix(0)),
             records.y,
@@ -139,7 +142,7 @@ class Sensitivity:
             given,
             trained,
             setup.folds,
-            cast(OfRecords, self.likelihood),
+            cast(OfRecords, likelihood),
             by_class,
             clusters,
         )
