@@ -13,7 +13,7 @@ from statcv.errors import CoefficientError, StatcvWarning, warn
 from statcv.formula import as_frame
 from statcv.inference.tests.no_skill import ratio, tail
 from statcv.metrics.areas.placements import symmetric_limits
-from statcv.models import distribution_of, partial_likelihood
+from statcv.models import partial_likelihood
 from statcv.models.likelihood import Gaussian, Generalized, Hazards, LogLinear
 from statcv.results.comparison.likelihood_ratio import why_no_likelihood
 from statcv.results.refittable import Refittable
@@ -33,7 +33,7 @@ def tidy(result: Refittable, level: float) -> pd.DataFrame:
     if estimates is None or not len(estimates):
         raise CoefficientError(f"{result.learner.label} has no coefficients.")
     known = [result.design.names[j] for j in result.design.offsets]
-    if distribution_of(result.learner) == "negative binomial":
+    if getattr(result.refits.all_rows.linear, "dispersion", None) is not None:
         known.append(estimates.index[-1])  # theta, which is not among columns
     estimates = estimates.drop(known)  # offsets are not estimated
     values = np.asarray(estimates, dtype=float)
