@@ -22,6 +22,8 @@ from statcv.models.weights import with_given_weights
 from statcv.models.without_predictors import (
     Mean,
     NegMean,
+    bare_records,
+    bare_regression,
     fitted_to_constant,
     predicted_without,
 )
@@ -57,6 +59,8 @@ __all__ = [
     "Updating",
     "WrappedFit",
     "XGBoost",
+    "bare_records",
+    "bare_regression",
     "baseline_beside",
     "decisions_of",
     "distribution_of",

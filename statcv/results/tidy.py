@@ -33,7 +33,9 @@ def tidy(result: Refittable, level: float) -> pd.DataFrame:
     if estimates is None or not len(estimates):
         raise CoefficientError(f"{result.learner.label} has no coefficients.")
     known = [result.design.names[j] for j in result.design.offsets]
-    estimates = estimates.drop(known)  # they are not estimated
+    if getattr(result.refits.all_rows.linear, "dispersion", None) is not None:
+        known.append(estimates.index[-1])  # theta, which is not among columns
+    estimates = estimates.drop(known)  # offsets are not estimated
     values = np.asarray(estimates, dtype=float)
     ses, df, why = standard_errors(result, values)
     if why:
@@ -84,7 +86,8 @@ def standard_errors(result: Refittable, values: Floats) -> tuple[Floats, float, 
     fitted = result.refits.fitted if not why else none
     classes = 1 if fitted.ndim == 1 else fitted.shape[1] - 1
     if isinstance(result.learner.capabilities.likelihood, Hazards):
-        classes, X = 1, design.matrix[:, free_columns(design)]
+        free = np.setdiff1d(free_columns(design), design.offsets)
+        classes, X = 1, design.matrix[:, free]
     if not why and len(values) != classes * X.shape[1]:
         why = "the model has other coefficients than the columns of the formula"
     if why:
@@ -114,7 +117,10 @@ def _information(
     if isinstance(likelihood, Gaussian):
         return X.T @ X, float(((y - fitted) ** 2).sum())
     if isinstance(likelihood, LogLinear):
-        return (X.T * fitted) @ X, np.nan
+        linear = result.refits.all_rows.linear
+        assert linear is not None  # theta is taken as known, as in R
+        more = 0.0 if linear.dispersion is None else linear.dispersion
+        return (X.T * (fitted / (1 + more * fitted))) @ X, np.nan
     if isinstance(likelihood, Generalized):
         family = likelihood.family
         variance, steep = family.variance(fitted), family.link.deriv(fitted)
@@ -122,10 +128,14 @@ def _information(
         squares = np.nan if known else float(((y - fitted) ** 2 / variance).sum())
         return (X.T / (variance * steep**2)) @ X, squares
     if isinstance(likelihood, Hazards):
-        design = result.design
-        given = X - X.mean(axis=0), y, likelihood.efron
-        shares = strata_shares(design.matrix, design.names)
-        problem = partial_likelihood(*given, shares=shares)
+        design, centred = result.design, X - X.mean(axis=0)
+        problem = partial_likelihood(
+            centred,
+            y,
+            likelihood.efron,
+            shares=strata_shares(design.matrix, design.names),
+            offset=design.matrix[:, list(design.offsets)].sum(axis=1),
+        )
         return problem.hessian(problem.linear(values[None]))[0], np.nan
     if fitted.ndim == 1:
         return (X.T * (fitted * (1 - fitted))) @ X, np.nan

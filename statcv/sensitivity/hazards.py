@@ -43,6 +43,7 @@ def cox_reference(
     by_class: Numbers | None = None,
     clusters: Numbers | None = None,
     shares: Floats | None = None,
+    offset: Floats | None = None,
 ) -> Reference:
     """Fit all records, with the mean weight that they have in the fits.
 
@@ -64,13 +65,18 @@ def cox_reference(
         As in :meth:`Reference.of`.
     shares : numpy.ndarray, shape (n, strata), optional
         The stratum of each record, as `strata_shares` returns it.
+    offset : numpy.ndarray, shape (n,), optional
+        What is added to the linear predictor.
     """
     used = np.isfinite(penalty)
     X, penalty = fewer_columns(X[:, used], penalty[used])
     times = mean_times(folds, len(X))
+    beside = np.zeros(len(X)) if offset is None else offset
     weights = given * times
     shares = np.ones((len(X), 1)) if shares is None else shares
-    problem = partial_likelihood(X, y, likelihood.efron, weights, penalty, shares)
+    problem = partial_likelihood(
+        X, y, likelihood.efron, weights, penalty, shares, beside
+    )
     sets = problem.sets
     beta, back = minimise(problem).beta, np.argsort(sets.order)
     fit = _Fit(problem, problem.linear(beta)[0, 0], given[sets.order])
@@ -89,7 +95,7 @@ def cox_reference(
         own = [fit.baseline(horizon, influence, some) for _, some in sets.strata]
         every[:, place, q:] = np.stack([change for _, change in own], axis=1)
         levels = np.column_stack([levels, [level for level, _ in own]])
-    eta, every = fit.eta[back, None] + levels[strata], every[back]
+    eta, every = (fit.eta[back] + beside)[:, None] + levels[strata], every[back]
     if by_class is not None:
         within_classes(every, by_class, given, times)
     X, exposure = np.column_stack([X, shares]), fit.exposure[back]

@@ -166,6 +166,15 @@ def test_without_overdispersion_theta_is_infinite_and_the_fit_is_poissons():
     )
 
 
+@pytest.mark.parametrize("formula", OF_R["formula"].unique())
+def test_standard_errors_of_the_negative_binomial_are_those_of_r(formula):
+    res = scv.cv(formula, CASES, model="negbin", scheme=CASES["fold"], seed=1)
+    known = OF_R.query("formula == @formula and model == 'se' and weighted == 0")
+    table = res.tidy()
+    assert len(table) == len(known)
+    np.testing.assert_allclose(table["std.error"], known["value"], rtol=1e-6)
+
+
 def test_terms_are_dropped_but_the_exposure_is_not():
     data = simulated(60)
     res = scv.cv("y ~ x + z", data, exposure="days", model="negbin", seed=1, k=4)
@@ -187,9 +196,13 @@ def test_an_equation_of_a_logarithm_is_refused():
         res.final.equation()
 
 
-def test_the_default_interval_is_near_that_of_the_jackknife():
-    data = simulated(150)
-    res = scv.cv("y ~ x + z", data, exposure="days", model="poisson", seed=1)
+@pytest.mark.parametrize("model", MODELS)
+def test_the_default_interval_is_near_that_of_the_jackknife(model):
+    data, rng = simulated(150), np.random.default_rng(1)
+    if model == "negbin":
+        data["y"] = rng.poisson(data["y"] * rng.gamma(1.5, 1 / 1.5, 150))
+    res = scv.cv("y ~ x + z", data, exposure="days", model=model, seed=1)
+    assert res.estimate().interval.method == "infinitesimal jackknife"
     usual = res.estimate("poisson_deviance").interval
     values = res.jackknife("poisson_deviance").values
     se = np.sqrt((len(values) - 1) * np.var(values))
@@ -222,7 +235,7 @@ def test_bad_counts_and_exposures_are_refused(name):
 @pytest.mark.parametrize(
     ("formula", "model", "said"),
     [
-        ("y ~ x + offset(days)", "linear", "has no offset"),
+        ("y ~ x + offset(days)", "neighbors", "has no offset"),
         ("y ~ x:offset(days)", "poisson", "a term by itself"),
         ("y ~ offset(days) + 1 + I(offset(x))", "poisson", "a term by itself"),
         ("y ~ offset(C(days))", "poisson", "."),
