@@ -161,6 +161,8 @@ if root := os.environ.get("STATCV_DOCS_ROOT"):
 # Made by the verbs, never by hand: their fields are not how a user makes them.
 _NOT_MADE_BY_HAND = {
     "statcv.results.comparison.comparison.Comparison",
+    "statcv.results.comparison.pooled_comparison.PooledComparison",
+    "statcv.results.export.PaperTable",
     "statcv.inference.Estimate",
     "statcv.inference.HTest",
     "statcv.results.final.Equation",
@@ -168,6 +170,7 @@ _NOT_MADE_BY_HAND = {
     "statcv.results.final.PointScore",
     "statcv.results.final.UpdatedModel",
     "statcv.results.final.WrittenModel",
+    "statcv.results.pooling.Pooled",
     "statcv.results.result.CVResult",
     "statcv.results.stability.Stability",
     "statcv.results.stratifier_bias.bias.StratifierBias",

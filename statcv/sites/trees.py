@@ -55,8 +55,9 @@ class Trees(Constructed):
     >>> import statcv as scv
     >>> from statcv import sites
     >>> trees = sites.Trees({"age": [30, 50, 70], "crp": [1, 3, 10]}, rounds=50)
-    >>> sites.agree("ill ~ age + crp", model=trees).learner.label[:32]
-    'XGBoost (n_estimators=50, max_de'
+    >>> sheet = sites.disclosure_sheet(sites.agree("ill ~ age + crp", model=trees))
+    >>> sheet.set_index("array").loc["histograms", "smallest_cell"]
+    '1 record: not guarded'
     """
 
     cuts: Mapping[str, Iterable[float]] = field(default_factory=dict)
