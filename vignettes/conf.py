@@ -161,6 +161,8 @@ if root := os.environ.get("STATCV_DOCS_ROOT"):
 # Made by the verbs, never by hand: their fields are not how a user makes them.
 _NOT_MADE_BY_HAND = {
     "statcv.results.comparison.comparison.Comparison",
+    "statcv.results.comparison.pooled_comparison.PooledComparison",
+    "statcv.results.export.PaperTable",
     "statcv.inference.Estimate",
     "statcv.inference.HTest",
     "statcv.results.final.Equation",
@@ -168,6 +170,7 @@ _NOT_MADE_BY_HAND = {
     "statcv.results.final.PointScore",
     "statcv.results.final.UpdatedModel",
     "statcv.results.final.WrittenModel",
+    "statcv.results.pooling.Pooled",
     "statcv.results.result.CVResult",
     "statcv.results.stability.Stability",
     "statcv.results.stratifier_bias.bias.StratifierBias",
@@ -186,30 +189,63 @@ def _hide_signature(app, what, name, obj, options, signature, returned):
 # ---- what pages of the reference say once, at their beginning ----
 
 SETUP = (
+    ">>> import numpy as np",
+    ">>> import pandas as pd",
     ">>> import statcv as scv",
+    ">>> from statcv import sites",
     '>>> df = scv.load_data("spector")',
+    '>>> ehr = scv.load_data("ehr")',
     '>>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)',
+    '>>> loo = scv.cv("GRADE ~ GPA", df, scheme="rloocv", seed=1)',
+    ">>> ridge = res.update(model=scv.models.Logit(C=1.0))",
+    '>>> large = scv.cv("y ~ x1 + x3", ehr, k=5, seed=1)',
+    '>>> both = scv.compare(full=res, less=res.update(". ~ . - PSI"))',
+    '>>> plan = scv.fold_plan("GRADE", df, k=4, seed=1)',
+    '>>> at = {name: ehr.iloc[i::3] for i, name in enumerate("ABC")}',
+    '>>> plan = sites.agree("y ~ x1 + x2", seed=1)',
+    ">>> transport = sites.InProcess()",
+    ">>> over = sites.run(plan, at, transport)",
 )
 
 SHARED = (
-    r"Confidence level of the intervals?\.",
+    r"Confidence level of the (?:pointwise )?(?:bands?|intervals?)(?: of [\w ]+)?\.",
+    r"Confidence level of the bands? and (?:the )?intervals?\.",
     r"Metric and way of combining, as in :meth:`estimate`\.",
     r"Name of the metric; the headline metric unless given\.",
     r"Number of processes and progress bar, as in :func:`statcv\.cv`\.",
     r"As in :meth:`(?:estimate|null_distribution)`\.",
-    r"Number of bootstrap samples\.",
+    r"Seed, number of processes and progress bar, as in :meth:`estimate`\.",
+    r"Seed for [\w ]+; the seed of the result if None\.",
+    r"Seed for the (?:permutations|bootstrap)\.",
+    r"Number of (?:permutations|bootstrap samples|folds)\.",
+    r"Grouping of the records, as in :meth:`metrics`"
+    r"(?:; optional after ``validate\(by=\)``)?\.",
+    r"Grouping of the records: a column of the data, or one value per row of it\.",
+    r"Records with the outcome and the columns of the model\. "
+    r"Rows in which one of these is missing are left out, and counted\.",
     r"Outcome, 0 or 1 \(or bool\)\.",
     r"(?:Any increasing function of the p|P)robability of 1\.",
     r"Relative difference below which two scores tie\.",
     r"Cluster labels, for the cluster sandwich estimator\.",
-    r"Axes to draw on; those of a new figure by default\.",
+    r"Cluster labels, equal for records that belong together\.",
+    r"Axes to draw on; (?:those of a new figure by default|new axes unless given)\.",
+    r"Plan that was made with an outcome, or a result\.",
+    r"Repeat to draw, from 1\. The default is the first repeat; if each repeat is a "
+    r"single split \(``montecarlo``, ``bootstrap``\), all are drawn side by side\.",
     r"Seed for the folds and the dropped records\.",
+    r"Whether records are dropped or repeated\.",
+    r"The data of each site\.",
+    r"Least number of records behind any [\w ]+\.",
+    r"A new data frame at each call\.",
 )
+TEXTS = "|".join(SHARED).replace(" ", r"\s+")
 NAME = r"^\w+(?:, \w+)*(?: : .*)?"
 SAID = re.compile(
-    rf"{NAME}\n {{4}}(?:{'|'.join(SHARED)})\n(?! )"
-    r"|^ax : matplotlib\.axes\.Axes, optional\n(?! )"
-    r"|^Returns\n-+\nmatplotlib\.axes\.Axes\n {4}The Axes\.\n",
+    rf"{NAME}\n {{4}}(?:{TEXTS})\n(?! )"
+    r"|^(?:ax : matplotlib\.axes\.Axes, optional|plan : SitesPlan"
+    r"|level : float, default 0\.95)\n(?! )"
+    r"|^Returns\n-+\nmatplotlib\.axes\.Axes\n {4}The Axes\.\n"
+    r"|^Returns\n-+\npandas\.DataFrame\n {4}A new data frame at each call\.\n",
     re.MULTILINE,
 )
 

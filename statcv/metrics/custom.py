@@ -91,13 +91,8 @@ def make_metric(
     ...     missed, alarmed = (y > predicted).sum(), (y < predicted).sum()
     ...     return (5 * missed + alarmed) / len(y)
     >>> metric = make_metric(cost, greater_is_better=False, reads="classes")
-    >>> metric([0, 1, 1, 0], [0.7, 0.9, 0.4, 0.3])
-    1.5
     >>> metric([0, 1, 1, 0], [0.7, 0.9, 0.4, 0.3], threshold=0.35)
     0.25
-    >>> from sklearn.metrics import fbeta_score, make_scorer
-    >>> make_metric(make_scorer(fbeta_score, beta=2)).label
-    'fbeta_score(beta=2)'
     """
     found = _described(function)
     named = _name(found.name if name is None else name)

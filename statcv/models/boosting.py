@@ -143,11 +143,6 @@ class XGBoost:
     --------
     >>> XGBoost(max_depth=3).label
     'XGBoost (max_depth=3)'
-    >>> XGBoost(max_dept=3)
-    Traceback (most recent call last):
-    ...
-    statcv.errors.ModelError: XGBoost has no parameter 'max_dept'. Did you mean \
-'max_depth'?
     """
 
     def __init__(self, **parameters: Any) -> None:

@@ -69,16 +69,11 @@ class Cox(Constructed):
 
     Examples
     --------
-    >>> from statcv.numeric.survival import signed_times
-    >>> y = signed_times(np.array([1.0, 2, 3, 4, 5]), np.array([1, 1, 0, 1, 1]))
-    >>> X = np.array([[0.0], [1], [0], [1], [2]])
-    >>> data = TrainingSet(X, y, "survival", 0, ("x",), None, None, 0, horizons=(3.0,))
-    >>> fit = Cox().fit(data)
-    >>> {name: round(value, 4) for name, value in fit.coefficients.items()}
-    {'x': -1.1821}
-    >>> fit.predict(X[:2]).round(3)
-    array([[ 0.946,  0.615],
-           [-0.236,  0.254]])
+    >>> import statcv as scv
+    >>> data, formula = scv.load_data("veteran"), "Surv(time, status) ~ karno"
+    >>> res = scv.cv(formula, data, model=Cox(ties="breslow"), k=5, seed=1)
+    >>> res.final.coefficients.round(4).to_dict()
+    {'karno': -0.0332}
 
     References
     ----------

@@ -59,9 +59,9 @@ class Logit(Constructed):
         training records than columns there may be several maxima: folds start from that
         of all records.
     flic : bool, default False
-        Whether to use Firth's penalised likelihood with a corrected intercept, as in
-        R's ``logistf::flic``, so that the mean of the fitted probabilities is the share
-        of the positive class. It is the choice for predictions.
+        Whether to correct the intercept as well, as R's ``logistf::flic``, so that the
+        mean of the fitted probabilities is the share of the positive class. It is the
+        choice for predictions.
     standardize : bool, default False
         Whether the penalty acts on columns divided by their standard deviation in the
         training set of each fit, as in R's ``glmnet`` and after scikit-learn's
@@ -76,14 +76,8 @@ class Logit(Constructed):
     --------
     >>> Logit().label
     'logistic regression, unpenalised'
-    >>> Logit(C=0.5).label
-    'ridge logistic regression, C = 0.5'
-    >>> Logit(firth=True).label
-    "logistic regression, Firth's penalty"
     >>> Logit(flic=True).label
     "logistic regression, Firth's penalty, intercept corrected"
-    >>> Logit(C=1.0, standardize=True).label
-    'ridge logistic regression, C = 1, standardized columns'
     >>> Logit(C=1.0, l1_ratio=0.5).label
     'elastic net logistic regression, C = 1, l1_ratio = 0.5'
 

@@ -46,12 +46,8 @@ class Neighbors(Constructed):
 
     Examples
     --------
-    >>> Neighbors().label
-    '5 nearest neighbours'
-    >>> X, y = np.array([[1.0], [2.0], [3.0], [9.0]]), np.array([0, 1, 1, 0])
-    >>> training = TrainingSet(X, y, "binary", 2, ("x",), None, None, seed=0)
-    >>> Neighbors(k=2).fit(training).predict(np.array([[2.0], [8.0]]))
-    array([0.75, 0.5 ])
+    >>> Neighbors(k=2).label
+    '2 nearest neighbours'
     """
 
     k: int = 5

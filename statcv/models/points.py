@@ -91,11 +91,11 @@ class Score:
 class Points:
     """Logistic or Cox regression, rounded to integer points (Sullivan et al. 2004).
 
-    Each training set is fitted, and its coefficients are rounded: a covariate has a
-    point for each distance whose log-odds are those of the unit, beginning with the
-    values of the lowest risk in the training set; a level has the nearest number of
-    points. The risk is that of the total; of a Cox regression, from Breslow's baseline
-    hazard given the totals. Rounding is thus part of what is cross-validated.
+    In each training set the coefficients are rounded: a covariate has a point for each
+    distance whose log-odds are those of the unit, beginning with the values of the
+    lowest risk; a level has the nearest number of points. The risk is that of the
+    total; of a Cox regression, from Breslow's baseline hazard given the totals.
+    Rounding is thus part of what is cross-validated.
 
     Parameters
     ----------
@@ -107,14 +107,8 @@ class Points:
 
     Examples
     --------
-    >>> import statcv as scv
-    >>> data = scv.load_data("spector")
-    >>> model = scv.models.Points({"GPA": 0.5})
-    >>> model.label
+    >>> Points({"GPA": 0.5}).label
     'points by logistic regression, unpenalised; 0.5 of GPA is a point'
-    >>> res = scv.cv("GRADE ~ GPA + PSI", data, model=model, k=4, seed=1)
-    >>> res.predictions["predicted"].nunique() < 20
-    True
 
     References
     ----------

@@ -32,13 +32,11 @@ class Stacking:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from statcv.models import Stacking, TrainingSet
-    >>> X = np.column_stack([np.ones(4), [0, 1, 2, 3], [3, 1, 2, 0]]).astype(float)
-    >>> y, names = np.array([1.0, 3.0, 5.0, 7.0]), ("Intercept", "a", "b")
-    >>> fit = Stacking().fit(TrainingSet(X, y, "continuous", 0, names, 0, None, seed=1))
-    >>> {name: abs(round(one, 6)) for name, one in fit.coefficients.items()}
-    {'Intercept': 1.0, 'a': 2.0, 'b': 0.0}
+    >>> import statcv as scv
+    >>> df, model = scv.load_data("spector"), scv.models.Stacking()
+    >>> res = scv.cv("GRADE ~ GPA + TUCE", df, model=model, k=4, seed=1)
+    >>> bool((res.coefficients[["GPA", "TUCE"]] >= 0).all(axis=None))
+    True
 
     References
     ----------

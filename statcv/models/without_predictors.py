@@ -81,9 +81,8 @@ class NegMean(Constructed):
     Examples
     --------
     >>> import statcv as scv
-    >>> data = scv.load_data("spector")
-    >>> model = scv.models.NegMean()
-    >>> res = scv.cv("GRADE ~ 1", data, model=model, scheme="rloocv", seed=1)
+    >>> df = scv.load_data("spector")
+    >>> res = scv.cv("GRADE ~ 1", df, model="negmean", scheme="rloocv", seed=1)
     >>> float(res.estimate("auroc", how="pooled"))
     0.5
     """

@@ -304,9 +304,9 @@ def style(name: Literal["paper"] = "paper") -> AbstractContextManager[None]:
     """Return a context in which figures are drawn and saved for print.
 
     Characters are of 8 points, lines are thin, and a figure of one plot has the width
-    of a column (3.5 inches), that of :func:`plot_referee` the width of a page. Figures
-    that are saved as PDF or SVG contain their text as text, which an editor can search
-    and change. Both drawing and saving have to be within the context.
+    of a column (3.5 inches), that of :func:`plot_referee` the width of a page. PDF and
+    SVG contain text as text, which an editor can search and change. Both drawing and
+    saving have to be within the context.
 
     Parameters
     ----------

@@ -27,12 +27,9 @@ def plot_bias(plan: FoldPlan | Readable, ax: Axes | None = None) -> Axes:
     outcome; points on a level line show that it reveals nothing. The area of a point
     increases with the number of folds at its position, over all repeats. The title
     gives the correlation, over all held-out records, of the outcome of a record with
-    the mean of its training set.
-
-    With more than two classes each class has its own colour, and the vertical axis is
-    the share of the class in the training set minus its share in all records. If the
-    plan has no training sets, as for predictions from other software without folds, the
-    plot is empty and says so.
+    the mean of its training set. With more than two classes each has its own colour,
+    and the vertical axis is the share of the class in the training set minus its share
+    in all records.
 
     Parameters
     ----------
@@ -48,10 +45,9 @@ def plot_bias(plan: FoldPlan | Readable, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import statcv as scv
-    >>> from statcv.plots import plot_bias
     >>> plan = scv.fold_plan("GRADE", scv.load_data("spector"), scheme="loocv")
-    >>> plot_bias(plan).get_title().splitlines()
-    ['Fold balance, loocv', 'r = −1.00 over held-out records']
+    >>> scv.plots.plot_bias(plan).get_title().splitlines()[1]
+    'r = −1.00 over held-out records'
     """
     plan, response = require_response(plan, "a plot of balance")
     ax, title = new_axes(ax), f"Fold balance, {short_scheme(plan)}"

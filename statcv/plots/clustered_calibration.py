@@ -53,8 +53,9 @@ def plot_clustered_calibration(
     Examples
     --------
     >>> import statcv as scv
-    >>> res = scv.cv("y ~ x1 + x3", scv.load_data("ehr"), k=5, seed=1)
-    >>> curve = res.clustered_calibration(by="site")
+    >>> ehr = scv.load_data("ehr")
+    >>> large = scv.cv("y ~ x1 + x3", ehr, k=5, seed=1)
+    >>> curve = large.clustered_calibration(by="site")
     >>> scv.plots.plot_clustered_calibration(curve).get_title()
     'Calibration by site'
     """

@@ -56,9 +56,9 @@ def plot_composition(
     Examples
     --------
     >>> import statcv as scv
-    >>> from statcv.plots import plot_composition
-    >>> plan = scv.fold_plan("GRADE", scv.load_data("spector"), k=4, seed=1)
-    >>> plot_composition(plan).get_title()
+    >>> df = scv.load_data("spector")
+    >>> plan = scv.fold_plan("GRADE", df, k=4, seed=1)
+    >>> scv.plots.plot_composition(plan).get_title()
     'Records held out, stratified_kfold'
     """
     check_types(plot_composition, locals())

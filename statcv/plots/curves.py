@@ -117,28 +117,25 @@ def plot_roc(
 
     There is one line per repeat, of the pooled predictions of that repeat; with a band
     there is one curve of the predictions averaged over repeats. The legend gives the
-    headline estimate, as ``print(result)`` does, and its interval if there is one
-    result. If the headline is a mean over folds, or is from pairs that one fit
-    predicts, the area under the pooled curve may differ slightly.
+    headline estimate, with its interval if there is one result. If that is a mean over
+    folds, or from pairs that one fit predicts, the area under the pooled curve may
+    differ slightly.
 
-    Under ``"leave_pair_out"`` only records held out by the same fit are compared, and a
-    record has no score of its own. The curve is then the distribution function of the
-    placement values (``statcv.metrics.paired_roc``), where the placement value of
-    a positive record is the share of its pairs in which the negative record ranks
-    higher. Under
-    ``"tournament_leave_pair_out"`` the score of a record is the share of all its pairs
-    that it won (Montoya Perez et al. 2019).
+    Under ``"leave_pair_out"`` a record has no score of its own, and the curve is the
+    distribution function of the placement values (``statcv.metrics.paired_roc``): of a
+    positive record, the share of its pairs in which the negative record ranks higher.
+    Under ``"tournament_leave_pair_out"`` the score of a record is the share of all its
+    pairs that it won (Montoya Perez et al. 2019).
 
     For times to an event, sensitivity is that of the records with the event by a
-    horizon, and specificity that of those at risk after it, both with the inverse
-    probability of censoring as weights. Its band is from bootstrap samples, in which
-    censoring is estimated too.
+    horizon, and specificity that of those at risk after it, weighted by the inverse
+    probability of censoring, which the bootstrap of the band estimates again.
 
     Parameters
     ----------
     *results : CVResult, mapping of str to CVResult, or Comparison
-        One result for a binary outcome, or for times to an event, or several, which
-        are named by their differences; or a mapping of names to results.
+        One result for two classes, or for times to an event, or several, which are
+        named by their differences; or a mapping of names to results.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on, to which further calls add curves; those of a new figure by
         default.
@@ -148,11 +145,10 @@ def plot_roc(
         Grouping of the records of one result, with one curve per group: a column of the
         data, or one value per row of it.
     band : bool or {"pointwise", "simultaneous"}, default False
-        Confidence band to shade. With ``True`` or ``"pointwise"`` the level holds at
-        each false positive rate separately (stratified bootstrap of records, or of
-        whole clusters). With ``"simultaneous"`` it holds for the whole curve (from
-        Kolmogorov-Smirnov bands of both classes), and the band is wide. Both take the
-        fits as given.
+        Confidence band to shade: pointwise (or ``True``), from a stratified bootstrap
+        of records, or of whole clusters; or for the whole curve, from
+        Kolmogorov-Smirnov bands of both classes, which is wide. Both take the fits as
+        given.
     level : float, default 0.95
         Confidence level of the band and the interval.
     at : float, optional
@@ -171,8 +167,8 @@ def plot_roc(
     >>> import statcv as scv
     >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
     >>> ax = scv.plots.plot_roc(res, band=True, label="four folds")
-    >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['four folds: auROC 0.83', '95% band, pointwise']
+    >>> ax.get_legend().get_texts()[0].get_text()
+    'four folds: auROC 0.83'
     """
     check_types(plot_roc, locals())
     check_level(level)
@@ -282,9 +278,8 @@ def plot_pr(
     *results, ax, label, by, level
         As in :func:`plot_roc`.
     band : bool or "pointwise", default False
-        Whether to shade a confidence band, whose level holds at each recall separately.
-        It is a bootstrap of the records of each class, or of whole clusters, and takes
-        the fits and the share of positives as given.
+        Whether to shade a pointwise band, from a bootstrap of the records of each
+        class, or of whole clusters, with the fits and the share of positives as given.
     method : {"average_precision", "trapezoid"}
         Area in the legend, with points joined accordingly: by steps, beginning at the
         first true positive; or by straight lines, beginning at recall 0 and precision
@@ -301,9 +296,8 @@ def plot_pr(
     --------
     >>> import statcv as scv
     >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
-    >>> ax = scv.plots.plot_pr(res, label="four folds")
-    >>> ax.get_xlabel(), ax.get_ylabel()
-    ('recall (sensitivity)', 'precision')
+    >>> scv.plots.plot_pr(res, label="four folds").get_ylabel()
+    'precision'
     """
     check_types(plot_pr, locals())
     check_level(level)

@@ -35,13 +35,10 @@ def plot_decision(
 ) -> Axes:
     """Draw the net benefit of treatment by the predictions: a decision curve.
 
-    The net benefits of treating all and of treating none are shown for comparison. A
-    decision to treat at probabilities of at least t implies that the cost of a false
+    A decision to treat at probabilities of at least t implies that the cost of a false
     positive is t / (1 − t) of the benefit of a true positive. The predictions are
     pooled, after those of a record are averaged over repeats. The pointwise band takes
-    the fits as given. A dot marks the threshold of a result with a fixed threshold
-    (``cv(threshold=0.3)``); thresholds that were chosen in each training set do not
-    correspond to a point of the curve.
+    the fits as given. A dot marks the threshold of ``cv(threshold=0.3)``.
 
     Parameters
     ----------
@@ -50,10 +47,9 @@ def plot_decision(
         must be for the same records. For times to an event, the net benefit of treating
         all is that of Kaplan and Meier's risk.
     thresholds : array_like, optional
-        Thresholds, at least 0 and below 1. By default they end at 0.99, or where fewer
-        than 10 records (or a twentieth of few) are treated: beyond, a single false
-        positive changes the net benefit by t / (1 − t) / n, and the curve jumps. It is
-        best to draw only the range that is clinically plausible.
+        Thresholds, at least 0 and below 1, best those that are clinically plausible. By
+        default they end at 0.99, or where fewer than 10 records (or a twentieth of few)
+        are treated, since single records make the curve jump there.
 
     Raises
     ------
@@ -74,10 +70,10 @@ def plot_decision(
     --------
     >>> import statcv as scv
     >>> df = scv.load_data("spector")
-    >>> res = scv.cv("GRADE ~ GPA + PSI", df, scheme="rloocv", seed=1)
-    >>> ax = scv.plots.plot_decision(res)
-    >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['model', '95% band, pointwise', 'treat all', 'treat none']
+    >>> loo = scv.cv("GRADE ~ GPA", df, scheme="rloocv", seed=1)
+    >>> ax = scv.plots.plot_decision(loo)
+    >>> ax.get_legend().get_texts()[2].get_text()
+    'treat all'
     """
     check_level(level)
     named = protocol.named_results(results, "plot_decision", by=by)

@@ -137,14 +137,12 @@ def plot_difference(
 ) -> Axes:
     """Draw the paired difference of two results, second minus first.
 
-    The title gives the difference and its test by :func:`statcv.compare`, with that
-    function's defaults if two results are given. For auROC the plot shows the
-    difference in sensitivity at each false positive rate, with a pointwise band from a
-    bootstrap that draws the same records (or whole clusters) for both curves. The
-    curves are based on the mean prediction of each record, also where the difference
-    that is tested is a mean over folds or repeats. For a mean over records, such as the
-    Brier score, the plot shows the contributions of the records to the difference, in
-    increasing order, and their mean with its interval as a horizontal band.
+    The title gives the difference and its test by :func:`statcv.compare`. For auROC the
+    plot shows the difference in sensitivity at each false positive rate, with a
+    pointwise band from a bootstrap that draws the same records (or whole clusters) for
+    both curves; the curves are of the mean prediction of each record. For a mean over
+    records, such as the Brier score, the plot shows the contributions of the records to
+    the difference, in increasing order, and their mean with its interval.
 
     Parameters
     ----------
@@ -176,13 +174,10 @@ def plot_difference(
     Examples
     --------
     >>> import statcv as scv
-    >>> df = scv.load_data("spector")
-    >>> a = scv.cv("GRADE ~ GPA", df, seed=1)
-    >>> b = a.update(formula=". ~ . + PSI")
-    >>> compared = scv.compare(small=a, large=b, test="delong")
-    >>> ax = scv.plots.plot_difference(compared)
-    >>> ax.get_title().splitlines()[0]
-    'large minus small: difference in auROC 0.06 (−0.11 to 0.23)'
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> both = scv.compare(full=res, less=res.update(". ~ . - PSI"))
+    >>> print(scv.plots.plot_difference(both).get_title().splitlines()[0])
+    less minus full: difference in auROC −0.07 (−0.38 to 0.24)
     """
     check_types(plot_difference, locals())
     check_level(level)

@@ -53,12 +53,11 @@ def plot_folds(
         single split (``montecarlo``, ``bootstrap``), all are drawn side by side.
     ax : matplotlib.axes.Axes, optional
     sites : array_like, optional
-        Site of each record of the plan. Records are sorted by site first, with a line
-        between sites and their names at the left.
+        Site of each record of the plan, by which records are sorted first.
     duplicates : array_like, optional
-        Identity of each record of the plan, such as the number of a person; duplicates
-        share it. A cross marks a held-out record with a duplicate in the training
-        set of the same fold, which reveals its outcome.
+        Identity of each record of the plan, such as the number of a person, which
+        duplicates share. A cross marks a held-out record with a duplicate in the
+        training set of the same fold, which reveals its outcome.
 
     Raises
     ------
@@ -71,17 +70,17 @@ def plot_folds(
 
     Notes
     -----
-    With more than 250 splits an evenly spaced sample is drawn, with the records that
-    are held out or dropped in these splits, and the title says so. With more than 250
-    records several share a line. If a fold has several fits, the darkness of a record
-    is in proportion to the share of fits in which it is dropped.
+    Of more than 250 splits an evenly spaced sample is drawn, with the records that are
+    held out or dropped in these. Of more than 250 records several share a line. If a
+    fold has several fits, the darkness of a record is in proportion to the share of
+    fits in which it is dropped.
 
     Examples
     --------
     >>> import statcv as scv
-    >>> from statcv.plots import plot_folds
-    >>> plan = scv.fold_plan("GRADE", scv.load_data("spector"), k=4, seed=1)
-    >>> plot_folds(plan).get_title()
+    >>> df = scv.load_data("spector")
+    >>> plan = scv.fold_plan("GRADE", df, k=4, seed=1)
+    >>> scv.plots.plot_folds(plan).get_title()
     'Who is held out, stratified_kfold'
     """
     plan, response = plan_and_response(plan)

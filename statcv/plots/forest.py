@@ -42,13 +42,12 @@ def plot_forest(
     Parameters
     ----------
     *estimates : CVResult, mapping, pandas.DataFrame, Comparison or Combination
-        One result, or several, which are named by their differences; or one mapping of
-        names to results or estimates; a table with columns ``estimate``, ``lower`` and
-        ``upper``, such as ``result.metrics(by="site")`` returns; a comparison, whose
-        differences are drawn; or a meta-analysis by :func:`statcv.meta_analysis`, with
-        the mean over data sets. A table may also have a column ``n``, which is shown
-        beside the names, and a column ``weight``, to which the areas of the marks are
-        proportional.
+        Results; a mapping of names to results or estimates; a table with columns
+        ``estimate``, ``lower`` and ``upper``, such as ``result.metrics(by="site")``; a
+        comparison, whose differences are drawn; or a meta-analysis by
+        :func:`statcv.meta_analysis`. A table may also have a column ``n``, which is
+        shown beside the names, and a column ``weight``, to which the areas of the marks
+        are proportional.
     ax : matplotlib.axes.Axes, optional
     metric, how : str, optional
         Arguments of ``result.estimate``, for results. For a table, ``metric`` selects
@@ -59,12 +58,11 @@ def plot_forest(
         Column of a table that names its rows. By default this is the index, or the
         first non-numeric column if the index only numbers the rows.
     summary : optional
-        Combined estimate, drawn as a diamond below the rows: ``(estimate, lower,
-        upper)``; five numbers with a prediction interval, which is a thin line; or an
-        object with these attributes, such as ``result.heterogeneity()`` returns.
+        Combined estimate, a diamond below the rows: ``(estimate, lower, upper)``; five
+        numbers with a prediction interval; or what ``result.heterogeneity()`` returns.
     reference : float, optional
-        Position of a vertical line. By default it is at 0.5 for auROC and at 0 for
-        differences, and there is no line for other metrics. NaN draws no line.
+        Position of a vertical line; 0.5 for auROC and 0 for differences unless given.
+        NaN draws none.
     xlim : tuple of float, optional
         Limits of the axis; by default the axis includes all finite limits.
 
@@ -78,14 +76,10 @@ def plot_forest(
     Examples
     --------
     >>> import statcv as scv
-    >>> df = scv.load_data("spector")
-    >>> a = scv.cv("GRADE ~ GPA", df, scheme="rloocv", seed=1)
-    >>> b = a.update(formula=". ~ . + PSI")
-    >>> ax = scv.plots.plot_forest({"GPA": a, "GPA and PSI": b})
-    >>> ax.get_xlabel()
-    'auROC'
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> ax = scv.plots.plot_forest({"GPA": res.update(". ~ . - PSI"), "both": res})
     >>> [label.get_text() for label in ax.get_yticklabels()]
-    ['GPA', 'GPA and PSI']
+    ['GPA', 'both']
     """
     check_types(plot_forest, locals())
     found = read_rows(_given(estimates), metric, how, level, names)

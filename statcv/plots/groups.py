@@ -57,10 +57,9 @@ def plot_groups(
     Examples
     --------
     >>> import statcv as scv
-    >>> res = scv.cv("GRADE ~ GPA + TUCE", scv.load_data("spector"), seed=1)
-    >>> upper, lower = scv.plots.plot_groups(res, metric="brier", by="PSI")
-    >>> [label.get_text() for label in lower.get_yticklabels()]
-    ['1 minus 0\np = 0.132']
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> scv.plots.plot_groups(res, metric="brier", by="PSI").shape
+    (2,)
     """
     check_types(plot_groups, locals())
     instead = "plot_forest(a, b) shows the estimates of several results"

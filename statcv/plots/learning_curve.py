@@ -30,9 +30,8 @@ def plot_learning_curve(
     Parameters
     ----------
     *results : CVResult, or mapping of str to CVResult
-        Result for a model that keeps learning curves: ``models.XGBoost(curves=True)``;
-        or several such results, which are named by their differences; or a mapping of
-        names to results.
+        One result or several for a model that keeps learning curves:
+        ``models.XGBoost(curves=True)``.
     metric : str, optional
         Name of the metric in the model, such as XGBoost's ``"logloss"``; the first
         metric by default.
@@ -51,11 +50,10 @@ def plot_learning_curve(
     --------
     >>> import statcv as scv
     >>> model = scv.models.XGBoost(n_estimators=10, curves=True)
-    >>> data = scv.load_data("spector")
-    >>> res = scv.cv("GRADE ~ GPA + PSI", data, model=model, k=4, seed=1)
-    >>> ax = scv.plots.plot_learning_curve(res)
-    >>> ax.get_xlabel(), ax.get_ylabel()
-    ('rounds', 'logloss')
+    >>> df = scv.load_data("spector")
+    >>> trees = scv.cv("GRADE ~ GPA + PSI", df, model=model, seed=1)
+    >>> scv.plots.plot_learning_curve(trees).get_ylabel()
+    'logloss'
     """
     from matplotlib.ticker import MaxNLocator
 

@@ -42,9 +42,8 @@ def plot_permutation(test: HTest | Readable, ax: Axes | None = None) -> Axes:
     --------
     >>> import statcv as scv
     >>> df = scv.load_data("spector")
-    >>> res = scv.cv("GRADE ~ GPA + PSI", df, scheme="rloocv", seed=1)
-    >>> ax = scv.plots.plot_permutation(res.test(n_permutations=99))
-    >>> ax.get_xlabel()
+    >>> loo = scv.cv("GRADE ~ GPA", df, scheme="rloocv", seed=1)
+    >>> scv.plots.plot_permutation(loo.test(n_permutations=99)).get_xlabel()
     'auROC (paired)'
     """
     test = _tested(test)

@@ -44,9 +44,8 @@ def plot_predicted(*results: Drawn, ax: Axes | None = None) -> Axes:
     --------
     >>> import statcv as scv
     >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
-    >>> ax = scv.plots.plot_predicted(res)
-    >>> ax.get_xlabel(), ax.get_ylabel()
-    ('held-out prediction', 'observed GRADE')
+    >>> scv.plots.plot_predicted(res).get_ylabel()
+    'observed GRADE'
     """
     instead = "plot_forest(a, b) shows the estimates of several results"
     result = one_result(results, "plot_predicted", instead)

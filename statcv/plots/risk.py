@@ -26,11 +26,10 @@ def plot_risk(*results: Drawn, ax: Axes | None = None, bins: int | None = None) 
     """Draw the distribution of predicted risk in each class, back to back.
 
     Bars upwards show the positive records, and bars downwards the negative records,
-    each as a share of its own class, so that a rare class is as visible as a common
-    one. Each record is counted once, with its predictions averaged over repeats. The
-    dashed line is the threshold from which on class 1 is predicted. If thresholds were
-    chosen in each training set, it is their median, and their range is shaded. The
-    line is missing if the decisions are those of the model's ``predict``.
+    each as a share of its own class. Predictions are averaged over repeats. The dashed
+    line is the threshold from which on class 1 is predicted, unless decisions are those
+    of the model's ``predict``. If thresholds were chosen in each training set, it is
+    their median, and their range is shaded.
 
     Parameters
     ----------
@@ -52,7 +51,7 @@ def plot_risk(*results: Drawn, ax: Axes | None = None, bins: int | None = None) 
     Examples
     --------
     >>> import statcv as scv
-    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), seed=1)
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
     >>> scv.plots.plot_risk(res).get_title()
     'Risk by outcome, held-out predictions pooled'
     """

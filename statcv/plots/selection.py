@@ -40,11 +40,10 @@ def plot_selection(*results: Drawn, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import statcv as scv
-    >>> data, formula = scv.load_data("spector"), "GRADE ~ GPA + TUCE + PSI"
-    >>> res = scv.cv(formula, data, select="backward", k=4, seed=1)
-    >>> ax = scv.plots.plot_selection(res)
-    >>> [label.get_text() for label in ax.get_yticklabels()]
-    ['GPA', 'PSI', 'TUCE']
+    >>> df = scv.load_data("spector")
+    >>> few = scv.cv("GRADE ~ GPA + TUCE", df, select="backward", k=4, seed=1)
+    >>> [label.get_text() for label in scv.plots.plot_selection(few).get_yticklabels()]
+    ['GPA', 'TUCE']
     """
     result: Any = one_result(results, "plot_selection", "draw each by itself")
     table = result.selection

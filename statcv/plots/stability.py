@@ -74,9 +74,9 @@ def plot_stability(
     Examples
     --------
     >>> import statcv as scv
-    >>> data, ridge = scv.load_data("spector"), scv.models.Logit(C=1.0)
-    >>> res = scv.cv("GRADE ~ GPA + PSI", data, model=ridge, seed=1)
-    >>> ax = scv.plots.plot_stability(res.stability(n_boot=20), "calibration")
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> ridge = res.update(model=scv.models.Logit(C=1.0))
+    >>> ax = scv.plots.plot_stability(ridge.stability(n_boot=20), "calibration")
     >>> ax.get_title()
     'Calibration instability, 20 bootstrap models'
     """

@@ -84,14 +84,13 @@ def table1(
     Examples
     --------
     >>> import statcv as scv
-    >>> res = scv.cv("GRADE ~ GPA + TUCE + PSI", scv.load_data("spector"), seed=1)
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
     >>> scv.table1(res, by="outcome", caption="Students")
     Students
     <BLANKLINE>
-                    All (n = 32) GRADE = 0 (n = 21) GRADE = 1 (n = 11)
-    GPA, mean (SD)   3.12 (0.47)        2.95 (0.36)        3.43 (0.50)
-    TUCE, mean (SD)   21.9 (3.9)         21.1 (3.8)         23.5 (3.8)
-    PSI = 1, n (%)      14 (44%)            6 (29%)            8 (73%)
+                   All (n = 32) GRADE = 0 (n = 21) GRADE = 1 (n = 11)
+    GPA, mean (SD)  3.12 (0.47)        2.95 (0.36)        3.43 (0.50)
+    PSI = 1, n (%)     14 (44%)            6 (29%)            8 (73%)
     """
     check_options(table1, locals())
     frame, names, groups, name = _read(data, by, columns)

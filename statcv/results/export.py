@@ -57,7 +57,7 @@ class Written:
         --------
         >>> import tempfile
         >>> import statcv as scv
-        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), k=4, seed=1)
+        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     scv.table(res).to_word(f"{folder}/table.docx").name
         'table.docx'
@@ -95,12 +95,11 @@ class PaperTable(Written):
     --------
     >>> import statcv as scv
     >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
-    >>> scv.table(res, metrics=["auroc", "brier"], caption="Performance")
+    >>> scv.table(res, metrics="auroc", caption="Performance")
     Performance
     <BLANKLINE>
-                  Estimate (95% CI)
-    auROC       0.83 (0.57 to 0.98)
-    Brier score 0.15 (0.02 to 0.26)
+            Estimate (95% CI)
+    auROC 0.83 (0.57 to 0.98)
     """
 
     cells: pd.DataFrame
@@ -136,21 +135,13 @@ class PaperTable(Written):
         Examples
         --------
         >>> import statcv as scv
-        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), k=4, seed=1)
-        >>> made = scv.table(res, metrics="auroc", caption="Area", label="tab:cv")
-        >>> print(made.to_latex())
-        \begin{table}
-        \centering
-        \caption{Area}
-        \label{tab:cv}
-        \begin{tabular}{lr}
+        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+        >>> made = scv.table(res, metrics="auroc", caption="Area")
+        >>> print(*made.to_latex().splitlines()[4:8], sep="\n")
         \toprule
          & Estimate (95\% CI) \\
         \midrule
-        auROC & 0.77 (0.45 to 0.96) \\
-        \bottomrule
-        \end{tabular}
-        \end{table}
+        auROC & 0.83 (0.57 to 0.98) \\
         """
         return latex_figure(self)
 

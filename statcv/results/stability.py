@@ -211,13 +211,12 @@ class Stability:
         Examples
         --------
         >>> import statcv as scv
-        >>> data, ridge = scv.load_data("spector"), scv.models.Logit(C=1.0)
-        >>> res = scv.cv("GRADE ~ GPA + PSI", data, model=ridge, seed=1)
-        >>> found = res.stability(n_boot=50).curves("decision", at=[0.2, 0.4])
+        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+        >>> ridge = res.update(model=scv.models.Logit(C=1.0))
+        >>> found = ridge.stability(n_boot=50).curves("decision", at=[0.2])
         >>> found[["at", "final", "lower", "upper"]].round(3)
             at  final  lower  upper
         0  0.2  0.266   0.18  0.273
-        1  0.4  0.188   0.07  0.208
         """
         one_of(kind, ("calibration", "decision"), "kind")
         if at is None:

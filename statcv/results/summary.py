@@ -33,34 +33,26 @@ class Summary(Written):
 
     Attributes
     ----------
-    title : str
-        The title.
-    headline : str
-        The main result in one line, or an empty string.
+    title, headline : str
+        The title, and the main result in one line, or an empty string.
     facts : tuple of (str, str)
         The names and descriptions of model, data and scheme, one line each.
     methods : str
-        The same as a short paragraph, which is printed in place of title and facts; or
-        an empty string.
-    tables : dict of str to pandas.DataFrame
-        The tables, unrounded.
-    shown : dict of str to pandas.DataFrame
-        The same tables as text, rounded for reading.
+        The same as a short paragraph, printed in their place, or an empty string.
+    tables, shown : dict of str to pandas.DataFrame
+        The tables, unrounded, and as text.
     notes : tuple of str
-        Assumptions, methods and caveats, one sentence or more each.
+        Assumptions, methods and caveats.
     more : str
         What there is beyond the text, and the call that shows it; or an empty string.
 
     Examples
     --------
     >>> import statcv as scv
-    >>> data, ridge = scv.load_data("spector"), scv.models.Logit(C=1.0)
-    >>> res = scv.cv("GRADE ~ GPA + PSI", data, model=ridge, k=4, seed=1)
-    >>> summary = res.summary()
-    >>> print(summary.headline)
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> ridge = res.update(model=scv.models.Logit(C=1.0))
+    >>> print(ridge.summary().headline)
     auROC 0.85 (95% CI 0.64 to 0.97)
-    >>> list(summary.tables)
-    ['Metrics', 'Coefficients']
     """
 
     title: str
@@ -122,12 +114,10 @@ class Summary(Written):
         Examples
         --------
         >>> import statcv as scv
-        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), seed=1)
-        >>> text = res.summary().to_latex("Held-out metrics.", label="tab:cv")
-        >>> print(*text.splitlines()[:4], sep="\n")
-        \begin{table}
-        \centering
-        \caption{Held-out metrics.}
+        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+        >>> text = res.summary().to_latex("Metrics.", label="tab:cv")
+        >>> print(*text.splitlines()[2:4], sep="\n")
+        \caption{Metrics.}
         \label{tab:cv}
         """
         check_types(Summary.to_latex, locals())

@@ -103,10 +103,11 @@ def verify(
     --------
     >>> import statcv as scv
     >>> from statcv import sites
-    >>> data = scv.load_data("ehr")
-    >>> at = {name: data.iloc[i::3] for i, name in enumerate("ABC")}
-    >>> plan, transport = sites.agree("y ~ x1 + x2"), sites.InProcess()
-    >>> res = sites.run(plan, at, transport)
+    >>> ehr = scv.load_data("ehr")
+    >>> at = {name: ehr.iloc[i::3] for i, name in enumerate("ABC")}
+    >>> plan = sites.agree("y ~ x1 + x2", seed=1)
+    >>> transport = sites.InProcess()
+    >>> over = sites.run(plan, at, transport)
     >>> sites.verify(plan, transport.sites["A"].entries, at["A"], "A").passed
     True
     """
@@ -158,10 +159,11 @@ def audit_logs(plan: SitesPlan, logs: Mapping[str, Sequence[Entry]]) -> int:
     --------
     >>> import statcv as scv
     >>> from statcv import sites
-    >>> data = scv.load_data("ehr")
-    >>> at = {name: data.iloc[i::3] for i, name in enumerate("ABC")}
-    >>> plan, transport = sites.agree("y ~ x1 + x2"), sites.InProcess()
-    >>> res = sites.run(plan, at, transport)
+    >>> ehr = scv.load_data("ehr")
+    >>> at = {name: ehr.iloc[i::3] for i, name in enumerate("ABC")}
+    >>> plan = sites.agree("y ~ x1 + x2", seed=1)
+    >>> transport = sites.InProcess()
+    >>> over = sites.run(plan, at, transport)
     >>> logs = {name: site.entries for name, site in transport.sites.items()}
     >>> sites.audit_logs(plan, logs) > 0
     True

@@ -136,9 +136,7 @@ def thresholds(
     -----
     With many records in each narrow bin, the share of records below a threshold is
     within .0005 of the best. A bin with fewer than ``cell`` records is joined with its
-    neighbours, and the count of that site is then known only to an interval, mostly of
-    fewer than ``2 * cell`` records. Extreme values at a site show in a count of 0 next
-    to one that is not.
+    neighbours. Extreme values at a site show in a count of 0 next to one that is not.
 
     Examples
     --------
@@ -146,17 +144,11 @@ def thresholds(
     >>> import pandas as pd
     >>> import statcv as scv
     >>> from statcv import sites
-    >>> rng = np.random.default_rng(1)
-    >>> at = {
-    ...     name: pd.DataFrame({"age": rng.normal(mean, 15, 4000).clip(0, 99)})
-    ...     for name, mean in {"A": 45, "B": 55, "C": 60}.items()
-    ... }
-    >>> found = sites.thresholds(at, "age", low=0, high=120, k=3)
-    >>> ages = pd.concat(at)["age"]
+    >>> ages = np.random.default_rng(1).normal(55, 15, 12_000).clip(0, 99)
+    >>> three = {s: pd.DataFrame({"age": ages[i::3]}) for i, s in enumerate("ABC")}
+    >>> found = sites.thresholds(three, "age", low=0, high=120, k=3)
     >>> [round((ages < one).mean().item(), 2) for one in found]
     [0.33, 0.67]
-    >>> scv.by_quantile("age", thresholds=found)
-    ByQuantile(columns=('age',), per_fold=1, thresholds=[46.09130859375, 60.263671875])
     """
     if not isinstance(data, Mapping) or not data:
         raise ArgumentTypeError(

@@ -64,12 +64,11 @@ class SitesResult:
     --------
     >>> import statcv as scv
     >>> from statcv import sites
-    >>> data = scv.load_data("ehr")
-    >>> at = {name: data.iloc[i::3] for i, name in enumerate("ABC")}
-    >>> res = sites.run(sites.agree("y ~ x1 + x2", seed=1), at)
-    >>> res.n, sorted(res.sites.index)
-    (2000, ['A', 'B', 'C'])
-    >>> round(float(res.estimate("brier")), 3)
+    >>> ehr = scv.load_data("ehr")
+    >>> at = {name: ehr.iloc[i::3] for i, name in enumerate("ABC")}
+    >>> plan = sites.agree("y ~ x1 + x2", seed=1)
+    >>> over = sites.run(plan, at)
+    >>> round(float(over.estimate("brier")), 3)
     0.238
     """
 

@@ -59,17 +59,11 @@ def run(
     --------
     >>> import statcv as scv
     >>> from statcv import sites
-    >>> data = scv.load_data("ehr").assign(person=range(2000))
-    >>> at = {name: data.iloc[i::3] for i, name in enumerate(["A", "B", "C"])}
-    >>> plan = sites.agree(
-    ...     "y ~ x1 + x2", k=5, stratify=scv.by_hash("person", key="our secret")
-    ... )
-    >>> res = sites.run(plan, at)
-    >>> pooled = scv.cv(
-    ...     "y ~ x1 + x2", data, scheme="kfold", k=5, model="logit",
-    ...     stratify=scv.by_hash("person", key="our secret"),
-    ... )
-    >>> bool(abs(res.coefficients["x1"] - pooled.coefficients["x1"]).max() < 1e-10)
+    >>> ehr, person = scv.load_data("ehr"), scv.by_hash("patient_id", key="our secret")
+    >>> at = {name: ehr.iloc[i::3] for i, name in enumerate("ABC")}
+    >>> found = sites.run(sites.agree("y ~ x1 + x2", stratify=person), at)
+    >>> pooled = scv.cv("y ~ x1 + x2", ehr, scheme="kfold", k=5, stratify=person)
+    >>> bool(abs(found.coefficients["x1"] - pooled.coefficients["x1"]).max() < 1e-10)
     True
     """
     check_types(run, locals())

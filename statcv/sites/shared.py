@@ -108,31 +108,25 @@ def shared_patients(
 
     Notes
     -----
-    Counts of two sites in ``m`` buckets have covariance ``shared / m * (1 - 1/m)``. The
-    estimate is the correlation of the counts times the geometric mean of the numbers of
-    patients, with an interval by Fisher's z. It is **imprecise**: its standard error is
-    about ``sqrt(n * other / (m * tables))``. It shows a tenth of the patients, and
-    seldom a hundredth. Each site takes the largest power of 2 of which no bucket holds
-    fewer than ``cell`` patients; two sites are compared at the smaller number.
+    The estimate is the correlation of the sites' counts in ``m`` buckets times the
+    geometric mean of the numbers of patients, with an interval by Fisher's z. It is
+    **imprecise**: its standard error is about ``sqrt(n * other / (m * tables))``. It
+    shows a tenth of the patients, and seldom a hundredth. Each site takes the largest
+    power of 2 of which no bucket holds fewer than ``cell`` patients; two sites are
+    compared at the smaller number.
 
     Examples
     --------
     >>> import numpy as np
     >>> import pandas as pd
     >>> from statcv import sites
-    >>> people = np.arange(30_000)
-    >>> at = {
-    ...     "A": pd.DataFrame({"id": people[:12_000]}),
-    ...     "B": pd.DataFrame({"id": people[8_000:20_000]}),  # 4 000 of them of A
-    ...     "C": pd.DataFrame({"id": people[20_000:]}),
-    ... }
-    >>> sites.shared_patients(at, "id", key="statcv", tables=4)
+    >>> people = pd.DataFrame({"id": np.arange(20_000)})  # A and B share 4 000
+    >>> two = {"A": people[:12_000], "B": people[8_000:]}
+    >>> sites.shared_patients(two, "id", key="statcv", tables=4)
     Patients shared by two sites
     <BLANKLINE>
     site  other      shared (95% CI)  buckets
     A     B      3994 (3524 to 4450)      512
-    A     C           107 (0 to 582)      512
-    B     C           253 (0 to 727)      512
     <BLANKLINE>
     Further columns: se.
     """

@@ -28,7 +28,8 @@ class Trees(Constructed):
     """Gradient boosted trees over sites, for two classes.
 
     XGBoost grows them, with its federated plugin (``pip install
-    "statcv[sites-trees]"``). Sums of gradients by node and bin go from each site to
+    "statcv[sites-trees]"``); they are those of the pooled records, with values replaced
+    by the numbers of their bins. Sums of gradients by node and bin go from each site to
     XGBoost's server: no least number of records guards them, and no log has them; see
     :func:`statcv.sites.disclosure_sheet`.
 
@@ -49,19 +50,14 @@ class Trees(Constructed):
     ridge : float, default 1
         Ridge on the values of leaves (``lambda`` of XGBoost).
 
-    Notes
-    -----
-    Predictions are those of one fit per fold of the pooled records, with values
-    replaced by the numbers of their bins.
-
     Examples
     --------
     >>> import statcv as scv
     >>> from statcv import sites
     >>> trees = sites.Trees({"age": [30, 50, 70], "crp": [1, 3, 10]}, rounds=50)
-    >>> print(sites.agree("ill ~ age + crp", model=trees).learner.label)
-    XGBoost (n_estimators=50, max_depth=3, learning_rate=0.3, min_child_weight=5.0, \
-reg_lambda=1.0, base_score=0.5, tree_method='hist', max_bin=256)
+    >>> sheet = sites.disclosure_sheet(sites.agree("ill ~ age + crp", model=trees))
+    >>> sheet.set_index("array").loc["histograms", "smallest_cell"]
+    '1 record: not guarded'
     """
 
     cuts: Mapping[str, Iterable[float]] = field(default_factory=dict)

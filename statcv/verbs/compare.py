@@ -56,19 +56,17 @@ def compare(
 ) -> Comparison:
     """Compare results, or formulas, on the same records in pairs.
 
-    Estimates, differences, intervals and p-values refer to one metric, computed in one
-    way. If several records form a cluster, as defined by ``stratify=``, the clusters
-    are the independent units.
+    Everything refers to one metric, computed in one way. Clusters of records, as
+    defined by ``stratify=``, are the independent units.
 
     Parameters
     ----------
     *results, **named : CVResult, Pooled or str
         Two or more results, or pooled ones. ``compare(a, b)`` and ``compare([a, b])``
-        name them by what differs; ``compare(old=a, new=b)`` and ``compare({"old": a,
-        "new": b})`` use the given names. Differences are the later minus the earlier
-        result. Formulas can be given instead, with ``data=`` and other arguments of
-        :func:`statcv.cv`: they are fitted on the rows that are complete for all of
-        them, and on the same folds. ``". ~ . + x"`` changes the first one.
+        name them by what differs; ``compare(old=a, new=b)`` and a mapping give names.
+        Differences are the later minus the earlier result. Formulas, with ``data=`` and
+        other arguments of :func:`statcv.cv`, are fitted on the rows that are complete
+        for all of them, and on the same folds. ``". ~ . + x"`` changes the first one.
     metric : str, optional
         The metric by which results are compared; by default ``"auroc"`` for two
         classes, ``"accuracy"`` for more, ``"mse"`` for a continuous outcome.
@@ -85,11 +83,9 @@ def compare(
           of both fits to first order.
         - ``"corrected_influence"``, for rank metrics: the same with the fits as given,
           corrected for shared training records.
-        - ``"delong"``, for auROC: DeLong's test of paired curves, with the fits as
-          given.
+        - ``"delong"``, for auROC: paired curves, with the fits as given.
         - ``"t"``, for a mean over records: a paired t test of their losses.
-        - ``"corrected_t"``, per fold: a t test of the differences in each fold,
-          corrected for overlapping training sets.
+        - ``"corrected_t"``, per fold: a t test corrected for overlapping training sets.
         - ``"influence"``: as the second, without the correction.
 
         Two are never the default: ``"corrected_jackknife"``, for auROC, refits both
@@ -131,17 +127,17 @@ def compare(
     Examples
     --------
     >>> import statcv as scv
-    >>> df = scv.load_data("spector")
-    >>> a = scv.cv("GRADE ~ GPA", df, seed=1)
-    >>> b = a.update(formula="GRADE ~ GPA + PSI")
-    >>> scv.compare(small=a, large=b).differences["second"].tolist()
-    ['large']
-
-    The same two models can be fitted by the call itself, and tested by permutation:
-
-    >>> both = scv.compare(small="GRADE ~ GPA", large=". ~ . + PSI", data=df, seed=1,
-    ...                    test="permutation")
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> both = scv.compare(full=res, less=res.update(". ~ . - PSI"))
     >>> both.differences["p"].round(2).tolist()
+    [0.66]
+
+    The call itself can fit the models:
+
+    >>> df = scv.load_data("spector")
+    >>> small = "GRADE ~ GPA"
+    >>> again = scv.compare(small, ". ~ . + PSI", data=df, seed=1, test="permutation")
+    >>> again.differences["p"].round(2).tolist()
     [0.65]
     """
     scope = caller_scope()

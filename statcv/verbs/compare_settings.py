@@ -177,12 +177,8 @@ def compare_settings(
     Examples
     --------
     >>> import statcv as scv
-    >>> over = scv.compare_settings(
-    ...     loocv={0.01: 0.61, 0.1: 0.68, 1: 0.70, 10: 0.69, 100: 0.66},
-    ...     rloocv={0.01: 0.69, 0.1: 0.71, 1: 0.705, 10: 0.70, 100: 0.68},
-    ... )
-    >>> over.test.p_value
-    0.0625
+    >>> scv.compare_settings([0.61, 0.68, 0.70], [0.69, 0.71, 0.705]).test.p_value
+    0.25
     """
     check_types(compare_settings, locals())
     given = dict(zip(("first", "second"), ways, strict=False)) | named

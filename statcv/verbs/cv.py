@@ -62,11 +62,11 @@ def cv(
     ----------
     formula : str or fitted statsmodels result
         Model formula in patsy's language, such as ``"y ~ age * smoker + bmi"``; a dot
-        stands for all other columns, and odd names are written in backticks or as
-        ``Q("odd name")``. ``Surv(time, status)`` on the left is a right-censored time,
-        as in R. Terms with parameters estimated from the data (``center``,
-        ``scale``, ``bs``, ``cr``, ``poly``) are estimated on each training set. A
-        result of ``statsmodels.formula.api`` may stand for formula, data and model.
+        stands for all other columns, and odd names are in backticks or ``Q("odd
+        name")``. ``Surv(time, status)`` on the left is a right-censored time, as in R.
+        What terms estimate from data (``center``, ``scale``, ``bs``, ``cr``, ``poly``)
+        is estimated on each training set. A result of ``statsmodels.formula.api`` may
+        stand for formula, data and model.
     data : data frame
         Data frame of pandas, polars, pyarrow or DuckDB.
     model : str or object, optional
@@ -80,15 +80,13 @@ def cv(
         Choice of the formula's terms by AIC in every training set, as by R's ``step``:
         for logistic, linear and Cox regression without a penalty. Other criteria, terms
         that are always kept, and a screen of many columns are set in
-        :class:`~statcv.models.Backward` and its like. The chosen terms are in
-        ``result.selection``.
+        :class:`~statcv.models.Backward` and its like.
     tune : mapping, Tuning or scikit-learn search, optional
         Hyperparameters to be chosen inside every training set by an inner
         cross-validation: a grid such as ``{"C": np.logspace(-3, 3, 7)}``; a
         :class:`~statcv.Tuning`, which also sets the metric, the inner plan or the
         one-standard-error rule; or an estimator that searches, such as
-        ``GridSearchCV``, in place of the model. The chosen values are in
-        ``result.tuned``.
+        ``GridSearchCV``, in place of the model.
     scheme : str or object, optional
         Cross-validation scheme: ``"kfold"``, ``"stratified_kfold"``, ``"rkfold"``,
         ``"loocv"``, ``"rloocv"``, ``"lpocv"``, ``"stratified_lpocv"``, ``"rlpocv"``,
@@ -106,15 +104,14 @@ def cv(
         Number of pairs held out by ``"leave_pair_out"``, a balanced sample of all
         pairs; all unless given.
     repeats : int, optional
-        Number of times that the allocation to folds, or the random choice of dropped
-        records, is repeated; by default 20 for ``"rloocv"``, 25 for ``"montecarlo"``,
-        100 for ``"bootstrap"`` and 1 for the other schemes.
+        Number of allocations to folds, or of random choices of dropped records; by
+        default 20 for ``"rloocv"``, 25 for ``"montecarlo"``, 100 for ``"bootstrap"``
+        and 1 for the other schemes.
     stratify : str, list of str or stratifier, optional
         Fold-stratifying covariate. Records with equal values are never divided between
         training and held-out records, and count as one cluster in every interval, test
-        and comparison (scikit-learn's ``groups``; to spread classes evenly, use
-        ``scheme="stratified_kfold"``). Several columns define clusters jointly.
-        :func:`~statcv.by_quantile` cuts a covariate into bins instead, and
+        and comparison (scikit-learn's ``groups``). Several columns define clusters
+        jointly. :func:`~statcv.by_quantile` cuts a covariate into bins instead, and
         :func:`~statcv.by_hash` allocates by a keyed hash.
     rebalance : str or Bags, optional
         Method by which all training sets are given equal class totals: ``"subsample"``
@@ -145,10 +142,10 @@ def cv(
         default depends on the kind of outcome.
     threshold : float or str, optional
         Smallest probability that is classified as positive; 0.5 unless given, but the
-        classes of a scikit-learn classifier are those of its ``predict``. A rule lets
-        every training set choose its own: ``"youden"`` (the largest sum of sensitivity
-        and specificity), ``"f1"``, ``"accuracy"`` or ``"prevalence"`` (the proportion
-        of positives).
+        classes of a scikit-learn classifier are those of its ``predict``. Every
+        training set chooses its own by ``"youden"`` (the largest sum of sensitivity and
+        specificity), ``"f1"``, ``"accuracy"`` or ``"prevalence"`` (the proportion of
+        positives).
     weights : str or array-like, optional
         Weights of the records in the fits: a column, or one value per row of the data.
         Rebalanced training sets give each class the same total weight. The metrics are
@@ -160,14 +157,12 @@ def cv(
         Number of processes, as in joblib, or of threads where all folds are fitted
         together; by default as ``joblib.parallel_config`` says, and all cores.
     checkpoint : str or path, optional
-        Directory in which fits are saved as they are made. The same call resumes from
-        there and gives the same numbers; another call is refused.
+        Directory in which fits are saved, from which the same call resumes.
     progress : bool, optional
-        Whether to show a progress bar; if None, it appears after two seconds, and only
-        in a terminal.
+        Whether to show a progress bar; if None, after two seconds, in a terminal.
     **unknown
-        Not used. An argument name from R or scikit-learn raises an error that gives the
-        name used here.
+        Not used. A name from R or scikit-learn raises an error that gives the name
+        used here.
 
     Returns
     -------

@@ -42,9 +42,8 @@ def fold_plan(
 ) -> FoldPlan:
     """Make the folds of a cross-validation without fitting a model.
 
-    The plan is the one that :func:`cv` would make with the same arguments. It can be
-    used by ``cv(…, scheme=plan)`` and, in scikit-learn, by ``cross_val_predict(…,
-    cv=plan)``; ``plan.to_frame()`` exports it as a table.
+    The plan is that of :func:`cv` with the same arguments, for ``cv(…, scheme=plan)``
+    or ``cv=plan`` in scikit-learn.
 
     Parameters
     ----------
@@ -73,15 +72,10 @@ def fold_plan(
     --------
     >>> import statcv as scv
     >>> df = scv.load_data("spector")
-    >>> plan = scv.fold_plan("GRADE", df, scheme="rloocv", repeats=1, seed=1)
-    >>> print(plan)
+    >>> print(scv.fold_plan("GRADE", df, scheme="rloocv", repeats=1, seed=1))
     rloocv: rebalanced leave-one-out, each record held out by itself, a random
     record of the other class dropped; training sets of 10/20 each
     32 records, 32 splits; folds 57fc6138f597
-    >>> plan.to_frame()[["fold", "position", "row", "role"]].head(2)
-       fold  position  row      role
-    0     1         0    0  held out
-    1     2         1    1  held out
     """
     given = locals()
     refuse_unknown("fold_plan", unknown, tuple(fold_plan.__annotations__)[:-2])

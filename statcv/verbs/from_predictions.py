@@ -58,13 +58,12 @@ def from_predictions(
     observed : str
         Column of the outcome, or ``"Surv(time, status)"``.
     predicted : str, or list or mapping of them
-        Column of the predictions: the probability (or score) of the positive class, or
-        the predicted value of a continuous outcome. With more than two classes there is
-        one column per class, given as a list in the order of the classes, or as a
-        mapping from class to column. Of times to an event it is the linear predictor,
-        or a mapping from each horizon to the column of the risk by then,
-        ``{365: "risk"}``, in which ``"linear"`` may have the linear predictor;
-        unless given, records are ranked by the risk at the last horizon.
+        Column of the probability (or score) of the positive class, or the predicted
+        value of a continuous outcome. More than two classes have a list of columns in
+        the order of the classes, or a mapping from class to column. Of times to an
+        event it is the linear predictor, or a mapping from each horizon to the column
+        of the risk by then, ``{365: "risk"}``; ``"linear"`` in it is the linear
+        predictor, else records are ranked by the risk at the last horizon.
     fold : str, optional
         Column of the fold in which each record was held out, after training on all
         others. If records occur in several folds of a repeat, it is leave-pair-out:
@@ -105,12 +104,10 @@ def from_predictions(
     --------
     >>> import pandas as pd
     >>> import statcv as scv
-    >>> df = pd.DataFrame({
-    ...     "ill": [0, 0, 1, 1, 0, 1], "risk": [0.1, 0.4, 0.3, 0.8, 0.2, 0.7],
-    ... })
-    >>> res = scv.from_predictions(df, observed="ill", predicted="risk")
-    >>> round(float(res.estimate("auroc")), 3)
-    0.889
+    >>> cases = pd.DataFrame({"ill": [0, 0, 1, 1], "risk": [0.1, 0.4, 0.3, 0.8]})
+    >>> val = scv.from_predictions(cases, observed="ill", predicted="risk")
+    >>> float(val.estimate("auroc"))
+    0.75
     """
     given = locals()
     check_types(from_predictions, given)

@@ -181,10 +181,9 @@ def meta_analysis(
     Examples
     --------
     >>> import statcv as scv
-    >>> p = {"ptb": 0.38976, "xgboost": 0.12437, "boost": 0.04829, "irae": 0.03233}
-    >>> found = scv.meta_analysis(**p)
-    >>> found.combined["p"].round(5).to_dict()
-    {'Fisher': 0.01498, 'Stouffer': 0.00673}
+    >>> found = scv.meta_analysis(ptb=0.38976, xgboost=0.12437, irae=0.03233)
+    >>> found.combined["p"].round(3).to_dict()
+    {'Fisher': 0.044, 'Stouffer': 0.029}
     """
     check_types(meta_analysis, locals())
     check_alternative(alternative)

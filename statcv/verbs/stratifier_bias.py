@@ -80,11 +80,10 @@ def stratifier_bias(
 ) -> StratifierBias:
     """Estimate the bias caused by stratifying folds by each of several covariates.
 
-    Folds stratified by a covariate do not divide duplicates of a record between
-    training and held-out records, as random folds do. But the folds then differ in that
-    covariate, and a model that needs it is tested on values on which it was not
-    trained. Candidates are ranked by one unbiased cross-validation, whose estimate is
-    then compared with that on the folds of each candidate.
+    Folds stratified by a covariate do not divide duplicates of a record, as random
+    folds do, but differ in that covariate: a model that needs it is tested on values on
+    which it was not trained. Candidates are ranked by one unbiased cross-validation,
+    whose estimate is then compared with that on the folds of each candidate.
 
     Parameters
     ----------
@@ -144,9 +143,7 @@ def stratifier_bias(
     --------
     >>> import statcv as scv
     >>> df = scv.simulate_ehr(300, 60, seed=1)
-    >>> bias = scv.stratifier_bias(
-    ...     "y ~ x3 + x7 + x10", df, ["x3", "x10"], duplicates="patient_id", seed=1
-    ... )
+    >>> bias = scv.stratifier_bias("y ~ x3 + x10", df, ["x3", "x10"], repeats=3, seed=1)
     >>> bias.ranking["candidate"].tolist()
     ['x3', 'x10']
     """

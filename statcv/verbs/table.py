@@ -36,9 +36,8 @@ def table(
     Parameters
     ----------
     *results, **named : CVResult, Pooled or Comparison
-        One result or comparison, or several results: ``table(base=a, full=b)`` and
-        ``table({"base": a, "full": b})`` use the given names as heads of the columns,
-        and ``table(a, b)`` names the results by what differs.
+        One result or comparison, or several results, named as in
+        :func:`statcv.compare`.
     by : str or array-like, optional
         Grouping of the records, as in
         :meth:`~statcv.results.result.CVResult.metrics`; there is then one row per
@@ -46,9 +45,9 @@ def table(
     metrics : str or list of str, optional
         The metrics to show; those of the results unless given.
     digits : int, optional
-        Number of decimals. Unless given, estimates have two, here as in every summary,
-        plot and report: one more for each power of ten by which a quarter of the width
-        of the interval is below 0.01, and one less for each by which it is above 1.
+        Number of decimals. Unless given, two, here as in every summary, plot and
+        report: one more for each power of ten by which a quarter of the width of the
+        interval is below 0.01, and one less for each by which it is above 1.
     level : float, default 0.95
         Confidence level of the intervals.
     caption : str, optional
@@ -73,14 +72,10 @@ def table(
     Examples
     --------
     >>> import statcv as scv
-    >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), k=4, seed=1)
-    >>> full = res.update(". ~ . + PSI")
-    >>> scv.table(base=res, full=full, metrics=["auroc", "brier"], caption="Students")
-    Students
-    <BLANKLINE>
-    Estimate (95% CI)                base                full
-    auROC             0.77 (0.45 to 0.96) 0.83 (0.57 to 0.98)
-    Brier score       0.17 (0.06 to 0.27) 0.15 (0.02 to 0.26)
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> scv.table(all=res, less=res.update(". ~ . - PSI"), metrics="auroc", caption="")
+    Estimate (95% CI)                 all                less
+    auROC             0.83 (0.57 to 0.98) 0.77 (0.45 to 0.96)
     """
     options: dict[str, Any] = {
         "by": by,

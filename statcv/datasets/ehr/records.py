@@ -112,24 +112,8 @@ def simulate_ehr(
     --------
     >>> from statcv.datasets import simulate_ehr
     >>> records = simulate_ehr(n=1_000, n_duplicates=200, seed=1)
-    >>> records.shape
-    (1200, 14)
-    >>> records["patient_id"].nunique()
-    1000
-    >>> int(records.duplicated(["patient_id", "site"]).sum())
-    0
-
-    Folds by birth date split duplicates if hospitals shift dates, each in its own way:
-
-    >>> from statcv import by_hash, fold_plan
-    >>> from statcv.datasets import Pseudonyms
-    >>> shifted = Pseudonyms(date_shift=365)
-    >>> records = simulate_ehr(1_000, 200, pseudonyms=shifted, seed=1)
-    >>> by_birth = by_hash("birth_date", key="our secret")
-    >>> plan = fold_plan("y", records, scheme="kfold", k=5, stratify=by_birth)
-    >>> audit = plan.audit(data=records, duplicates="person")
-    >>> int(audit["duplicates"].value)
-    299
+    >>> len(records), records["patient_id"].nunique()
+    (1200, 1000)
     """
     _check_size(n, n_duplicates, n_sites)
     secret = _secret(key, pseudonyms)

@@ -44,9 +44,8 @@ class Bags(Constructed):
 
     Examples
     --------
-    >>> from statcv.folds import make_plan
-    >>> make_plan("loocv", [0, 1] * 4, "binary", rebalance=Bags(3)).n_fits
-    24
+    >>> Bags(3)
+    Bags(count=3)
     """
 
     count: int = 10

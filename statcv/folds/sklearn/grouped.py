@@ -29,19 +29,13 @@ class FoldStratifiedKFold(GroupsSplitter):
     n_splits : int, default 5
         Number of folds.
     by : {"value", "hash", "quantile"}
-        How values are allocated to folds: whole at random; by a keyed hash, the same
-        wherever the key is, whatever other records there are; by quantile bins of a
-        number or date. See :func:`statcv.by_value`, :func:`statcv.by_hash`,
-        :func:`statcv.by_quantile`.
-    key : bytes or str, optional
-        For ``by="hash"``: the secret, by default what the environment variable
-        ``STATCV_KEY`` holds; None is a hash that anyone can undo, and warns. It is not
-        shown, and a splitter that was pickled takes its key from the environment.
-    balanced : bool, default False
-        For ``by="hash"``: folds of about equal size, by thresholds on the hash of the
-        records at hand, in place of the hash modulo ``n_splits``.
+        How values are allocated to folds, as by :func:`statcv.by_value`,
+        :func:`statcv.by_hash` or :func:`statcv.by_quantile`.
+    key, balanced
+        As in :func:`statcv.by_hash`. A splitter that was pickled takes its key from the
+        environment.
     per_fold : int, default 1
-        For ``by="quantile"``: number of bins per fold; several are allocated at random.
+        Number of quantile bins per fold; several are allocated at random.
     continuous : bool, optional
         Whether ``y`` is continuous, without classes to be spread. By default numbers
         with fractions are continuous.

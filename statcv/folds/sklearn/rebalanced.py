@@ -57,11 +57,9 @@ class RebalancedLeaveOneOut(_Rebalanced):
     --------
     >>> import numpy as np
     >>> X, y = np.zeros((6, 1)), np.array(["a", "a", "b", "b", "b", "b"])
-    >>> splitter = RebalancedLeaveOneOut(random_state=1)
-    >>> [len(train) for train, test in splitter.split(X, y)]
-    [4, 4, 4, 4, 4, 4]
-    >>> [str(y[train]) for train, test in splitter.split(X, y)][:1]
-    ["['a' 'b' 'b' 'b']"]
+    >>> train, test = next(RebalancedLeaveOneOut(random_state=1).split(X, y))
+    >>> print(y[train])
+    ['a' 'b' 'b' 'b']
     """
 
     scheme = "rloocv"
@@ -108,8 +106,8 @@ class RebalancedKFold(_Rebalanced):
     >>> import numpy as np
     >>> X, y = np.zeros((14, 1)), np.array([0] * 8 + [1] * 6)
     >>> splits = RebalancedKFold(3, random_state=1).split(X, y)
-    >>> [(np.bincount(y[train]).tolist(), len(test)) for train, test in splits]
-    [([5, 4], 5), ([5, 4], 5), ([5, 4], 4)]
+    >>> [np.bincount(y[train]).tolist() for train, test in splits]
+    [[5, 4], [5, 4], [5, 4]]
     """
 
     scheme = "rkfold"
@@ -147,10 +145,9 @@ class RebalancedLeavePOut(_Rebalanced):
     --------
     >>> import numpy as np
     >>> X, y = np.zeros((100, 1)), np.arange(100) % 2
-    >>> splitter = RebalancedLeavePOut(5, random_state=1)
-    >>> train, test = next(splitter.split(X, y))
-    >>> splitter.get_n_splits(X), np.bincount(y[train]), len(test)
-    (20, array([47, 47]), 5)
+    >>> train, test = next(RebalancedLeavePOut(5, random_state=1).split(X, y))
+    >>> np.bincount(y[train]).tolist(), len(test)
+    ([47, 47], 5)
     """
 
     scheme = "rlpocv"
@@ -189,8 +186,8 @@ class RebalancedLeaveOneGroupOut(GroupsSplitter, _Rebalanced):
     >>> X, y = np.zeros((9, 1)), np.array([0, 1, 0, 0, 1, 1, 0, 1, 1])
     >>> site = list("AABBBCCCC")
     >>> splits = RebalancedLeaveOneGroupOut(random_state=1).split(X, y, site)
-    >>> [(np.bincount(y[train]).tolist(), test.tolist()) for train, test in splits]
-    [([2, 2], [0, 1]), ([2, 2], [2, 3, 4]), ([2, 2], [5, 6, 7, 8])]
+    >>> [np.bincount(y[train]).tolist() for train, test in splits]
+    [[2, 2], [2, 2], [2, 2]]
     """
 
     scheme = "rloocv"
@@ -232,9 +229,6 @@ class LeavePairOut(PlanSplitter):
     >>> X, y = np.zeros((4, 1)), np.array([0, 0, 1, 1])
     >>> [test.tolist() for train, test in LeavePairOut().split(X, y)]
     [[0, 2], [0, 3], [1, 2], [1, 3]]
-    >>> some = LeavePairOut(2, random_state=1)
-    >>> sorted(i for train, test in some.split(X, y) for i in test.tolist())
-    [0, 1, 2, 3]
     """
 
     scheme = "leave_pair_out"

@@ -46,15 +46,13 @@ def by_quantile(column: str, per_fold: int = 1, thresholds: Any = None) -> ByQua
         Rising thresholds on which several sites agree, such as ``plan.thresholds`` of
         one of them; a value equal to a threshold lies in the bin above. ``k - 1`` make
         ``k`` folds, ``per_fold * k - 1`` as many with ``per_fold`` bins each, which are
-        allocated by the seed alone, so that sites with the same seed have the same
-        folds. ``plan.stratifier`` follows a plan that was made without thresholds.
+        allocated by the seed alone. ``plan.stratifier`` follows a plan that was made
+        without thresholds.
 
     Examples
     --------
     >>> by_quantile("age", per_fold=20)
     ByQuantile(columns=('age',), per_fold=20)
-    >>> by_quantile("age", thresholds=[35.5, 56])
-    ByQuantile(columns=('age',), per_fold=1, thresholds=[35.5, 56])
     """
     check_types(by_quantile, locals())
     check_whole(per_fold, "per_fold", least=1, most=MAX_BINS)

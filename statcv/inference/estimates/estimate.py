@@ -62,18 +62,16 @@ class Estimate:
     sd : float
         The standard deviation of the values over repeats, or over folds of an estimate
         per fold; NaN if there is a single value.
-    make : callable
-        The function that computes the interval.
-    bounds : tuple of float
-        The least and the largest possible value.
+    make, bounds
+        The function that computes the interval, and its least and largest value.
 
     Examples
     --------
     >>> import statcv as scv
     >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
     >>> one = res.estimate("auroc")
-    >>> round(float(one), 3), round(one.lower, 3), round(one.upper, 3)
-    (0.833, 0.566, 0.976)
+    >>> round(float(one), 3), round(one.lower, 3)
+    (0.833, 0.566)
     >>> one
     auROC 0.83 (95% CI 0.57 to 0.98)
     mean over folds; interval by infinitesimal jackknife

@@ -48,11 +48,10 @@ class HTest:
     Examples
     --------
     >>> import statcv as scv
-    >>> data, ridge = scv.load_data("spector"), scv.models.Logit(C=1.0)
-    >>> res = scv.cv("GRADE ~ GPA + PSI", data, model=ridge, k=4, seed=1)
-    >>> test = res.test("auroc", n_permutations=99, seed=1)
-    >>> test.p_value, test.alternative
-    (0.01, 'greater')
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> ridge = res.update(model=scv.models.Logit(C=1.0))
+    >>> ridge.test("auroc", n_permutations=99, seed=1).p_value
+    0.01
     """
 
     method: str

@@ -121,9 +121,6 @@ def delong_test(
     >>> test = delong_test(y, a, b)
     >>> round(test.estimate, 4), round(test.p_value, 4)
     (0.0625, 0.7119)
-    >>> test = delong_test(y, a, b, paired=False)
-    >>> round(test.p_value, 4), round(test.df, 2)
-    (0.7186, 11.6)
     """
     check_types(delong_test, locals(), MetricError)
     check_level(level, MetricError)

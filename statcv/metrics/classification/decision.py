@@ -147,8 +147,6 @@ def net_benefit(
     >>> curve = net_benefit(y, p, [0.25, 0.5])
     >>> curve.net_benefit.round(4).tolist(), curve.treat_all.round(4).tolist()
     ([0.2222, 0.0], [0.1111, -0.3333])
-    >>> curve.avoided.round(1).tolist()
-    [33.3, 33.3]
     """
     check_level(level, MetricError)
     positive, p = binary_probabilities(y, p)

@@ -119,10 +119,8 @@ def roc_band(
     --------
     >>> y, score = [0, 1] * 20, [k * 7 % 40 + 9 * (k % 2) for k in range(40)]
     >>> band = roc_band(y, score, at=[0.1, 0.5], seed=1)
-    >>> band.estimate.tolist(), band.lower.tolist(), band.upper.tolist()
-    ([0.35, 0.75], [0.15, 0.45], [0.65, 1.0])
-    >>> roc_band(y, score, at=[0.5], method="simultaneous").lower.round(3).tolist()
-    [0.13]
+    >>> band.estimate.tolist(), band.lower.tolist()
+    ([0.35, 0.75], [0.15, 0.45])
     """
     check_level(level, MetricError)
     one_of(method, ("pointwise", "simultaneous"), "method")

@@ -240,8 +240,6 @@ def partial_auroc(
     >>> y, score = [0, 0, 0, 0, 1, 1, 1, 1], [1, 2, 3, 6, 4, 5, 7, 8]
     >>> partial_auroc(y, score, range=(0.5, 1))
     0.375
-    >>> round(partial_auroc(y, score, range=(0.5, 1), corrected=True), 4)
-    0.8333
     """
     one_of(corrected, (True, False), "corrected")
     one_of(focus, ("specificity", "sensitivity"), "focus")

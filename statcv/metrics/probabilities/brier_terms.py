@@ -123,8 +123,6 @@ def brier_parts(
     >>> parts = brier_parts([0, 0, 1, 0, 1, 1], [0.2, 0.2, 0.2, 0.6, 0.6, 0.6])
     >>> round(parts.reliability, 4), round(parts.resolution, 4), parts.uncertainty
     (0.0111, 0.0278, 0.25)
-    >>> round(parts.brier, 4)
-    0.2333
     """
     check_types(brier_parts, locals(), MetricError)
     positive, p = binary_probabilities(y, p)

@@ -198,9 +198,8 @@ class Backward(Selection):
     Examples
     --------
     >>> import statcv as scv
-    >>> rule = scv.models.Backward(by="bic", keep=["PSI"])
-    >>> data = scv.load_data("spector")
-    >>> res = scv.cv("GRADE ~ GPA + TUCE + PSI", data, select=rule, k=4, seed=1)
+    >>> df, rule = scv.load_data("spector"), scv.models.Backward(by="bic", keep=["PSI"])
+    >>> res = scv.cv("GRADE ~ GPA + TUCE + PSI", df, select=rule, k=4, seed=1)
     >>> res.learner.label.partition(", ")[2]
     'unpenalised, backward selection by BIC in every training set'
     """

@@ -33,8 +33,7 @@ class Tuning(Constructed):
     """The grid and the rule for hyperparameters chosen inside every training set.
 
     Every training set is divided again by an inner plan, and fitted with the
-    combination of values that predicts its inner held-out records best. No held-out
-    record thus affects the hyperparameters of the fit that predicts it.
+    combination of values that predicts its inner held-out records best.
 
     Parameters
     ----------
@@ -79,10 +78,10 @@ class Tuning(Constructed):
     Examples
     --------
     >>> import statcv as scv
-    >>> tuning = scv.Tuning({"C": [0.01, 0.1, 1, 10, 100]}, rule="one_se")
+    >>> tuning = scv.Tuning({"C": [0.01, 0.1, 1, 10]}, rule="one_se")
     >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), tune=tuning, seed=1)
-    >>> res.tuned["C"].value_counts().to_dict()
-    {1.0: 7, 0.1: 2, 0.01: 1}
+    >>> sorted(set(res.tuned["C"]))
+    [0.01, 0.1, 1.0]
     """
 
     grid: Mapping[str, Any]

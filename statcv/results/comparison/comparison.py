@@ -73,10 +73,10 @@ class Comparison(Exports):
     >>> import statcv as scv
     >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
     >>> both = scv.compare(full=res, less=res.update(". ~ . - PSI"))
-    >>> both.table.round(3)
-          estimate  lower  upper       how
-    full     0.833  0.566  0.976  per_fold
-    less     0.767  0.450  0.961  per_fold
+    >>> both.table[["estimate", "lower"]].round(3)
+          estimate  lower
+    full     0.833  0.566
+    less     0.767  0.450
     """
 
     results: Mapping[str, Refittable]
@@ -174,8 +174,7 @@ class Comparison(Exports):
             more, so that the printed estimates and differences agree.
         notes : bool, default False
             Whether to show all notes, among them the test, what it assumes and its
-            measured error rate. Unless asked for, there are at most three notes, those
-            that may change a decision.
+            measured error rate; else at most three, those that may change a decision.
 
         Examples
         --------

@@ -94,11 +94,8 @@ class HandedOver:
             Records with the outcome and the columns of the model. Rows in which one of
             these is missing are left out, and counted.
         method : str, default "closed_test"
-            ``"none"``; ``"intercept"``; ``"slope"``, which also updates the intercept;
-            ``"refit"``, all coefficients; ``"shrink"``, a ridge on their differences
-            from the old ones; or ``"closed_test"``, which refits only if tests reject
-            all simpler updates (Vergouwe et al. 2017). The equation of a file has a
-            spline as one term, whose shape is kept.
+            One of those of :class:`statcv.models.Updating`. The equation of a file has
+            a spline as one term, whose shape is kept.
         outcome : str, optional
             Column of the outcome; that of the model unless given.
         strength : float, optional
@@ -129,9 +126,9 @@ class HandedOver:
         Examples
         --------
         >>> import statcv as scv
-        >>> data = scv.load_data("ehr")
+        >>> ehr = scv.load_data("ehr")
         >>> model = scv.published_model({"(Intercept)": 1, "x1": 0.3}, outcome="y")
-        >>> upd = model.update(data[data.site == "D"])
+        >>> upd = model.update(ehr[ehr.site == "D"])
         >>> upd.method
         'slope'
         """
@@ -185,8 +182,6 @@ class HandedOver:
         >>> table = res.final.nomogram(values={"GPA": [2, 3, 4]}, at=[0.1, 0.5])
         >>> table[table.axis.isin(["GPA", "PSI"])]["points"].round(1).tolist()
         [0.0, 50.0, 100.0, 0.0, 38.2]
-        >>> table.tail(2)["points"].round(1).tolist()
-        [53.5, 89.4]
         """
         return nomogram_of(self.equation(), self._seen(), values, at)
 
@@ -248,10 +243,10 @@ class HandedOver:
         Examples
         --------
         >>> import statcv as scv
-        >>> data = scv.load_data("ehr")
-        >>> old, new = data[data.site != "D"], data[data.site == "D"]
-        >>> res = scv.cv("y ~ x1 + x2 + x3", old, k=5, seed=1)
-        >>> val = res.final.validate(new, stratify="patient_id")
+        >>> ehr = scv.load_data("ehr")
+        >>> old, new = ehr[ehr.site != "D"], ehr[ehr.site == "D"]
+        >>> final = scv.cv("y ~ x1 + x2 + x3", old, k=5, seed=1).final
+        >>> val = final.validate(new, stratify="patient_id")
         >>> round(float(val.estimate("auroc")), 3)
         0.747
         """

@@ -224,10 +224,10 @@ def to_python(equation: Equation, name: str = "predict") -> str:
     Examples
     --------
     >>> import statcv as scv
-    >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), k=4, seed=1)
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
     >>> exec(res.final.equation().to_python())
-    >>> round(predict({"GPA": 3.5}), 3)
-    0.559
+    >>> round(predict({"GPA": 3.5, "PSI": 1}), 3)
+    0.811
     """
     check_types(to_python, locals())
     if not name.isidentifier():

@@ -57,10 +57,6 @@ class FullModel(HandedOver):
     >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
     >>> res.model.coefficients.round(2).to_dict()
     {'Intercept': -11.6, 'GPA': 3.06, 'PSI': 2.34}
-    >>> res.model.predict(scv.load_data("spector").head(2)).round(3)
-    0    0.031
-    1    0.060
-    Name: predicted, dtype: float64
     """
 
     _design: Design
@@ -212,9 +208,9 @@ class FullModel(HandedOver):
         """Return the model with its coefficients shrunk, and its intercept refitted.
 
         A model that was fitted to few records predicts too extreme values for others.
-        Its linear predictor is multiplied by the calibration slope, corrected for
-        optimism, that is to be expected there (van Houwelingen & le Cessie 1990). Of a
-        Cox regression, the baseline is refitted.
+        Its linear predictor is multiplied by the calibration slope to be expected there
+        (van Houwelingen & le Cessie 1990). Of a Cox regression, the baseline is
+        refitted.
 
         Parameters
         ----------

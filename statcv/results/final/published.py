@@ -68,13 +68,9 @@ def published_model(
     Examples
     --------
     >>> import statcv as scv
-    >>> model = scv.published_model(
-    ...     {"(Intercept)": -3.4, "age": 0.03, "sex[m]": 0.3}, outcome="died"
-    ... )
-    >>> print(model.equation())
-    logit P(died = 1) =
+    >>> print(scv.published_model({"(Intercept)": -3.4, "sex[m]": 0.3}).equation())
+    logit P(outcome = 1) =
         -3.4
-        + 0.03 age
         + 0.3 [sex = m]
     """
     check_types(published_model, locals())

@@ -52,11 +52,11 @@ def stack(
     Examples
     --------
     >>> import statcv as scv
-    >>> data = scv.load_data("ehr")
+    >>> ehr = scv.load_data("ehr")
     >>> one = scv.published_model({"(Intercept)": -0.4, "x1": 0.5}, outcome="y")
     >>> two = scv.published_model({"(Intercept)": -0.1, "x3": 0.7}, outcome="y")
-    >>> both = scv.stack({"one": one, "two": two}, data)
-    >>> bool((both.weights["weight"][1:] >= 0).all())
+    >>> weights = scv.stack({"one": one, "two": two}, ehr).weights["weight"]
+    >>> bool((weights[1:] >= 0).all())
     True
     """
     check_types(stack, locals())

@@ -77,8 +77,8 @@ class UpdatedModel(WrittenModel):
         Examples
         --------
         >>> import statcv as scv
-        >>> data = scv.load_data("ehr")
-        >>> old, new = data[data.site != "D"], data[data.site == "D"]
+        >>> ehr = scv.load_data("ehr")
+        >>> old, new = ehr[ehr.site != "D"], ehr[ehr.site == "D"]
         >>> final = scv.cv("y ~ x1 + x2 + x3", old, k=5, seed=1).final
         >>> upd = final.update(new)
         >>> both = scv.compare(old=final.validate(new), updated=upd.validate(seed=1))

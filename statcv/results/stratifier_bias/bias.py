@@ -27,8 +27,7 @@ class StratifierBias(CandidateLosses):
         metric, in points (hundredths) if the metric lies between 0 and 1.
 
         - ``folds`` is the way in which the candidate defines folds; ``in_model``
-          whether a term of the formula uses it; ``rank`` is 1 for the largest predicted
-          loss.
+          whether a term of the formula uses it.
         - ``predicted`` is 0.40 + 1.01 times ``clamp`` (or 0 if that is negative) +
           0.058 times ``permutation`` for accuracy and one quantile bin per fold,
           otherwise ``clamp``; NaN for models other than trees and nearest neighbours.
@@ -41,25 +40,22 @@ class StratifierBias(CandidateLosses):
           ``anova_f`` and ``anova_p`` measure the association with the outcome.
         - ``heterogeneity`` is the auROC of a linear discriminant analysis that predicts
           the fold from the other covariates; 0.5 if the folds are alike.
-        - ``duplicates_split`` is the number of records that would be predicted by fits
-          trained on a known duplicate; NaN if no duplicates are known.
+        - ``duplicates_split`` is the number of records predicted by fits trained on a
+          known duplicate; NaN if no duplicates are known.
     measured : pandas.DataFrame or None
         The measured biases, one row per candidate: ``bias`` is ``estimate`` minus
         ``unbiased``, with its interval over folds (``lower``, ``upper``) and over
         records (``records_lower``, ``records_upper``); ``ratio`` is that of the two
         estimates; ``verdict`` states the bias in words.
-    unbiased : float
+    unbiased, chance : float, MonteCarlo
         The unbiased estimate, from random folds across which known duplicates are never
-        split; ``chance`` is its Monte Carlo error.
-    chance : MonteCarlo
+        split, and its Monte Carlo error.
     plans : dict of str to FoldPlan
         The folds of every estimate, including ``"unbiased"``.
     skipped : dict of str to str
         Columns that cannot define folds, with the reason, if no candidates were named.
-    importance, how : str
-        The kind of importance, and the way in which folds are combined.
-    level : float
-        The confidence level of the intervals.
+    importance, how, level
+        The kind of importance, the way of combining folds, and the level of intervals.
     failed, fits : int
         The number of fits that did not converge or were separated, and of all fits.
 
@@ -67,9 +63,7 @@ class StratifierBias(CandidateLosses):
     --------
     >>> import statcv as scv
     >>> people = scv.simulate_ehr(300, 60, seed=1)
-    >>> cost = scv.stratifier_bias(
-    ...     "y ~ x3 + x7 + x10", people, ["x3", "x10"], measure=False, seed=1
-    ... )
+    >>> cost = scv.stratifier_bias("y ~ x3 + x10", people, ["x3", "x10"], measure=False)
     >>> cost.ranking["candidate"].tolist()
     ['x3', 'x10']
     """
