@@ -15,9 +15,9 @@ from statcv.inference.intervals.interval import corrected_t_interval
 from statcv.inference.paired.paired_test import PairedTest
 from statcv.inference.refits.corrected_jackknife import corrected_se
 from statcv.inference.refits.jackknife import Jackknife
-from statcv.inference.tests.no_skill import ratio
 from statcv.inference.tests.sign_flips import Swaps, auroc_terms, flip_signs, swap
 from statcv.metrics import Metric, midrank, round_significant
+from statcv.metrics.areas.placements import ratio
 
 Floats = NDArray[np.float64]
 Clusters = NDArray[np.intp] | None
