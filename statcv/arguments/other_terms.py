@@ -23,7 +23,7 @@ def _tables() -> dict[str, list[tuple[str, ...]]]:
 
 
 def _arguments(name: str) -> dict[str, tuple[str, str]]:
-    """Return the terms of a table of arguments: their name here, "" if there is none."""
+    """Return the terms of a table of arguments: the name here, or ""."""
     rows = _TABLES[name]
     return {word: (ours, says) for words, ours, says in rows for word in words.split()}
 
