@@ -1,7 +1,8 @@
 """Checks of integers, words, levels and seeds, and the terms that other packages use.
 
-There is one table for arguments, one for functions in formulas, and one for metrics.
-A term is looked up without regard to capitals, dots and underscores.
+``terms.txt`` has a table for arguments of each verb, for functions in formulas, for
+attributes of results and for metrics. A term is looked up without regard to capitals,
+dots and underscores.
 """
 
 from statcv.arguments.checks import (
@@ -21,18 +22,16 @@ from statcv.arguments.checks import (
     numbers,
     one_of,
 )
-from statcv.arguments.other_arguments import (
+from statcv.arguments.other_terms import (
     ARGUMENTS,
+    METRICS,
     OF_COMPARE,
     OF_PREDICTIONS,
-    refuse_unknown,
-    refuse_words_of_compare,
-)
-from statcv.arguments.other_functions import (
-    METRICS,
     attribute_error,
     function_answer,
     metric_answer,
+    refuse_unknown,
+    refuse_words_of_compare,
 )
 from statcv.arguments.seeds import (
     FIT,

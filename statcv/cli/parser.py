@@ -1,19 +1,34 @@
-"""What can be typed after ``statcv``: the parser of commands and options."""
+"""What can be typed after ``statcv``: the parser of commands and options.
+
+``options.txt`` has each command and its options, one per line: flags, the value, and
+what it means. The name of a value says how it is read: ``N`` is an integer, ``A,B`` are
+names, ``FILE`` is a path; a sign after it marks a default (``=``), a value that must be
+given (``!``), and an argument that may be omitted (``?``) or be several (``+``).
+"""
 
 from __future__ import annotations
 
 import argparse
 import re
 from collections.abc import Callable, Mapping
+from importlib import resources
 from pathlib import Path
 from typing import Any, NoReturn
 
 import statcv
-from statcv.cli.options import COMMANDS, EXAMPLES, SITES, SITES_COMMANDS, SITES_EXAMPLES
+from statcv.results.styles import STYLES
 from statcv.words import sentence
 
 Run = Callable[[argparse.Namespace], None]
 WORDS = {"True": True, "False": False, "None": None}
+
+
+def _text(name: str) -> str:
+    return resources.files("statcv.cli").joinpath(name).read_text("utf-8")
+
+
+OPTIONS = _text("options.txt").replace("{STYLES}", "|".join(STYLES))
+EXAMPLES, SITES_EXAMPLES = _text("examples.txt"), _text("examples_of_sites.txt")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -35,25 +50,27 @@ def make_parser(commands: Mapping[str, Run]) -> argparse.ArgumentParser:
     version = f"statcv {statcv.__version__}"
     parser.add_argument("--version", action="version", version=version)
     added = parser.add_subparsers(metavar="COMMAND", required=True)
-    _add_commands(added, COMMANDS, commands, "")
-    plain |= {"help": SITES, "description": sentence(SITES)}
-    sites = added.add_parser("sites", epilog=SITES_EXAMPLES, **plain)
-    steps = sites.add_subparsers(metavar="COMMAND", required=True)
-    _add_commands(steps, SITES_COMMANDS, commands, "sites ")
-    return parser
-
-
-def _add_commands(added: Any, text: str, commands: Mapping[str, Run], of: str) -> None:
-    """Add the commands of a text, each followed by its options."""
-    for line in filter(None, text.splitlines()):
-        if heading := re.fullmatch("([a-z]+): (.*)", line):
-            name, what = heading.groups()
-            about = {"help": what, "description": sentence(what)}
-            made = added.add_parser(name, allow_abbrev=False, **about)
-            made.set_defaults(run=commands[of + name])
-        else:
+    rooms = {"": added}  # where commands of one word, and those of two, are added
+    shared: dict[str, list[str]] = {}  # options of several commands
+    for block in OPTIONS.strip().split("\n\n"):
+        heading, *lines = block.splitlines()
+        lines = [one for line in lines for one in shared.get(line, [line])]
+        name, _, what = heading.partition(": ")
+        if not what:
+            shared[heading] = lines
+            continue
+        room, _, last = name.rpartition(" ")
+        about: dict[str, Any] = {"help": what, "description": sentence(what)}
+        if name == "sites":
+            sites = added.add_parser(name, epilog=SITES_EXAMPLES, **plain, **about)
+            rooms[name] = sites.add_subparsers(metavar="COMMAND", required=True)
+            continue
+        made = rooms[room].add_parser(last, allow_abbrev=False, **about)
+        made.set_defaults(run=commands[name])
+        for line in lines:
             flags, settings = read_option(line)
             made.add_argument(*flags, **settings)
+    return parser
 
 
 OPTION = re.compile(

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,44 @@ from statcv.folds import FoldPlan
 from statcv.folds.audit import training_means
 from statcv.inference.by_record import mean_by
 from statcv.inference.clusters import clusters_of, count_split
-from statcv.inference.kept_values import KeptValues
 from statcv.inference.left_out import LeftOut
 from statcv.metrics import METRICS, Metric, ranked_higher
 from statcv.metrics.survival.known import compares_in_all
 from statcv.sensitivity import Sensitivity
 from statcv.tables import Printed
+
+
+class KeptValues:
+    """Values by the name of a metric and further words; a pickle omits them.
+
+    Of different metrics with one name, such as two functions of a caller, only the last
+    is kept. The functions of a metric may not pickle.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, ...], tuple[Metric, Any]] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return KeptValues, ()
+
+    def once(self, metric: Metric, key: tuple[str, ...], make: Callable[[], T]) -> T:
+        """Return what was computed for a metric, or compute it and keep it.
+
+        Parameters
+        ----------
+        metric : Metric
+        key : tuple of str
+            What was computed of the metric, and how.
+        make : callable
+            Function without arguments that computes it.
+        """
+        key = (metric.name, *key)
+        of, found = self._known.get(key, (None, None))
+        if of is not metric and of != metric:
+            found = make()
+            self._known[key] = metric, found
+        return cast(T, found)
+
 
 Floats = NDArray[np.float64]
 T = TypeVar("T")

@@ -8,7 +8,6 @@ from typing import Any
 from statcv.report.checklists import GUIDELINES
 from statcv.report.estimates import Clusters
 from statcv.report.facts import (
-    OF_VALIDATION,
     censoring,
     headline,
     horizons,
@@ -57,10 +56,11 @@ def answers_of(
         Further facts by name.
     """
     known = _known(res, level, clusters) | more
-    own = OF_VALIDATION if res.thing.validated and style == "tripod+ai" else {}
     found = []
     for _, items in GUIDELINES[style].lists:
-        said = {one.name: own.get(one.name, one.words) for one in items}
+        said = {one.name: one.words for one in items}
+        if res.thing.validated:
+            said = {one.name: one.validated or one.words for one in items}
         found.append(
             {
                 item: prose(words, **known)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import resources
 from typing import Final
 
 from statcv.report.methods import WORKS
-from statcv.report.parts import Prose, ReportTable, Section, plain_text
+from statcv.report.parts import Prose, ReportTable, Section, plain_text, stored_rows
 from statcv.words import joined
 
 AUTHOR: Final = "for the author"
@@ -26,11 +25,14 @@ class Item:
         Words with fields in braces, which stand for facts: an item without one of them
         is for the author, as is one without words. ``res`` is the result, and ``own``
         the same result if it has fits of its own.
+    validated : str
+        What the validation of a model says instead; empty if it says the same.
     """
 
     name: str
     topic: str
     words: str = ""
+    validated: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,15 +56,8 @@ class Guideline:
     @cached_property
     def lists(self) -> tuple[tuple[str, tuple[Item, ...]], ...]:
         """The lists of items, each with a caption."""
-        folder = resources.files("statcv.report").joinpath("templates")
         return tuple(
-            (
-                caption,
-                tuple(
-                    Item(*line.split(" | "))
-                    for line in folder.joinpath(file).read_text("utf-8").splitlines()
-                ),
-            )
+            (caption, tuple(Item(*row) for row in stored_rows(file)))
             for caption, file in self.tables.items()
         )
 

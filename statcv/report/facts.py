@@ -304,21 +304,6 @@ def session(seed: Said | None) -> ReportTable:
     return named_values("Session", *rows)
 
 
-# what the validation of a model says, in place of the above
-OF_VALIDATION = {
-    "7": "nothing is estimated from these records; quality checks are for the author",
-    "9b": "columns that the model reads: {read}; the measurement is for the author",
-    "12b": "{written}",
-    "12c": "{res.learner.label}; it is not fitted again",
-    "12f": "the model was not updated",
-    "12g": "computed by the model from the columns {read}",
-    "16": "{shares}; others are for the author",
-    "20c": "{shares}; predictors are for the author",
-    "22": "{written}",
-    "24": "the model was not updated",
-}
-
-
 def of_others(res: Cited) -> dict[str, Any]:
     """Return the facts of an external validation."""
     names = [name for name in res.thing.design.names if name != "Intercept"]

@@ -11,41 +11,11 @@ from statcv.report.facts import (
     resampling,
     the,
 )
-from statcv.report.parts import Cited, Prose, Said, Section, count, prose
+from statcv.report.parts import Cited, Prose, Said, Section, count, prose, stored_rows
 from statcv.results.comparison.comparison import Comparison
 from statcv.results.refittable import Refittable
 
-WORKS = {
-    "austin": "Austin GI, Pe'er I, Korem T (2024). Distributional bias compromises "
-    "leave-one-out cross-validation. Sci Adv 11(48):eadx6976 (2025).",
-    "bey": "Bey R, Goussault R, Grolleau F, Benchoufi M, Porcher R (2020). "
-    "Fold-stratified cross-validation for unbiased and privacy-preserving federated "
-    "learning. J Am Med Inform Assoc 27:1244-1251.",
-    "delong": "DeLong ER, DeLong DM, Clarke-Pearson DL (1988). Comparing the areas "
-    "under two or more correlated receiver operating characteristic curves. "
-    "Biometrics 44:837-845.",
-    "nadeau": "Nadeau C, Bengio Y (2003). Inference for the generalization error. "
-    "Machine Learning 52:239-281.",
-    "efron": "Efron B (1982). The Jackknife, the Bootstrap and Other Resampling Plans. "
-    "SIAM, Philadelphia.",
-    "stratos": "Van Calster B, Collins GS, Vickers AJ, et al. (2025), topic group 6 "
-    "of STRATOS. Performance evaluation of predictive AI models to support "
-    "medical decisions: overview and guidance. Lancet Digit Health; arXiv:2412.10288.",
-    "vickers": "Vickers AJ, Elkin EB (2006). Decision curve analysis. Med Decis Making "
-    "26:565-574.",
-    "tripod": "Collins GS, Moons KGM, Dhiman P, et al. (2024). TRIPOD+AI statement. "
-    "BMJ 385:e078378, doi.org/10.1136/bmj-2023-078378; www.tripod-statement.org.",
-    "probast": "Moons KGM, Damen JAA, Kaul T, et al. (2025). PROBAST+AI. BMJ "
-    "388:e082505, doi.org/10.1136/bmj-2024-082505; www.probast.org.",
-    "cluster": "Debray TPA, Collins GS, Riley RD, et al. (2023). TRIPOD-Cluster "
-    "checklist. BMJ 380:e071018, doi.org/10.1136/bmj-2022-071018; "
-    "www.tripod-statement.org.",
-    "blanche": "Blanche P, Dartigues JF, Jacqmin-Gadda H (2013). Estimating and "
-    "comparing time-dependent areas under ROC curves for censored event times. Stat "
-    "Med 32:5381-5397.",
-    "efron632": "Efron B, Tibshirani R (1997). Improvements on cross-validation: the "
-    ".632+ bootstrap method. J Am Stat Assoc 92:548-560.",
-}
+WORKS = {row[0]: row[1] for row in stored_rows("works.txt")}
 OF_INTERVALS = {
     "delong": "delong",
     "logit": "delong",

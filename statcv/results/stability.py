@@ -15,20 +15,25 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from statcv.arguments import MAX_RESAMPLES, check_level, check_whole, is_number, one_of
+from statcv.engine import Setup, progress_bar, run_everywhere
 from statcv.errors import (
     ArgumentError,
+    FitError,
     MetricError,
     OutcomeError,
+    StatcvWarning,
+    warn,
 )
+from statcv.formula import Design
 from statcv.inference.estimates.groups import group_name, groups_of
 from statcv.inference.refits.refitting import warn_of_refits
+from statcv.inference.refits.resampling import Resampling, ResamplingStudy
 from statcv.metrics import METRICS, calibration_curve, net_benefit
 from statcv.metrics.classification.classwise import predicted_as
 from statcv.metrics.survival.curves import RisksBy
 from statcv.plots.base import horizon_of
 from statcv.results.cost import warn_of_fits
 from statcv.results.refits import Running
-from statcv.results.stability_fits import bootstrapped, of_folds
 from statcv.tables import Table
 from statcv.words import percent
 
@@ -37,6 +42,39 @@ if TYPE_CHECKING:
 
     from statcv.plots.stability import Kind
     from statcv.results.refittable import Refittable
+
+
+def of_folds(setup: Setup, fits: int, running: Running) -> tuple[Floats, int]:
+    """Return what fits of folds predict for all records, and how many failed."""
+    chosen = np.linspace(0, len(setup.folds) - 1, fits).round().astype(np.intp)
+    with progress_bar(fits, running.progress, "fit") as bar:
+        folds = setup.folds.chosen(chosen)
+        made = run_everywhere(setup, folds, running.n_jobs, bar)
+    return made.predicted, made.failed
+
+
+def bootstrapped(
+    setup: Setup, n_boot: int, running: Running, design: Design | None = None
+) -> tuple[Floats, int]:
+    """Return what bootstrap models predict for all records, and how many failed.
+
+    With a design that has further rows, these are predicted as well.
+    """
+    study = ResamplingStudy((), False, None, running.seed, n_boot)
+    resampling = Resampling(setup, study)
+    times, _ = resampling.samples(range(n_boot))
+    with progress_bar(n_boot, running.progress, "fit") as bar:
+        numbers, jobs = np.arange(n_boot), running.n_jobs
+        fits = resampling.fits(times, numbers, jobs, bar, design)
+        made = [one.predicted for _, one in fits]
+    missing = n_boot - sum(map(len, made))
+    said = f"{missing} of {n_boot} bootstrap samples have too few records of a class."
+    if not made:
+        raise FitError(said)
+    if missing and design is None:  # the same models gave the warning before
+        warn(said, StatcvWarning)
+    return np.concatenate(made), resampling.failed
+
 
 Floats = NDArray[np.float64]
 LEAST_BOOT = 20  # bootstrap samples of which percentiles are computed

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from statcv.arguments import check_level
 from statcv.errors import CoefficientError, StatcvWarning, warn
 from statcv.formula import as_frame
-from statcv.inference.tests.no_skill import ratio, tail
-from statcv.metrics.areas.placements import symmetric_limits
+from statcv.metrics.areas.placements import ratio, symmetric_limits, tail
 from statcv.models.batched import free_columns, partial_likelihood, strata_shares
 from statcv.models.likelihood import Gaussian, Generalized, Hazards, LogLinear
 from statcv.results.comparison.likelihood_ratio import why_no_likelihood

@@ -22,7 +22,7 @@ import pytest
 
 import statcv as scv
 from statcv.cli.main import main
-from statcv.cli.options import EXAMPLES
+from statcv.cli.parser import EXAMPLES
 from statcv.folds import FoldPlan
 from statcv.folds.strata.hashing import pads
 from statcv.folds.strata.hashing_sql import register_sqlite

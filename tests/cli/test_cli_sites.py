@@ -18,7 +18,7 @@ import statcv as scv
 from statcv import sites
 from statcv.cli.files import read_site_data
 from statcv.cli.main import main
-from statcv.cli.options import SITES_EXAMPLES
+from statcv.cli.parser import SITES_EXAMPLES
 from statcv.sites.transports import Exchange, Home, SiteParty
 
 pytest.importorskip("cryptography", reason="signatures need cryptography")

@@ -14,9 +14,13 @@ from hypothesis import strategies as st
 from statcv import cv
 from statcv.errors import MetricError
 from statcv.inference import LeftOut, Scores, make_estimate
-from statcv.inference.intervals.bootstrap import DrawnUnits, bootstrap_interval
-from statcv.inference.intervals.percentiles import bca_limits, percentile_limits
-from statcv.inference.intervals.resampled_metric import weighted_metric
+from statcv.inference.intervals.bootstrap import (
+    DrawnUnits,
+    bca_limits,
+    bootstrap_interval,
+    percentile_limits,
+    weighted_metric,
+)
 from statcv.metrics import METRICS, delong
 from statcv.models import Logit
 

@@ -194,7 +194,7 @@ def test_errors_above_the_truth_call_for_a_lower_limit_that_is_further_away():
 def test_draws_do_not_depend_on_how_many_are_made_at_a_time(monkeypatch):
     res = scv.cv("y ~ a + b", simulated(50), k=5, seed=1)
     whole = draw(res.scores, [(AUROC, "per_fold"), (BRIER, "pooled")])
-    monkeypatch.setattr("statcv.inference.estimates.moved_predictions.CELLS", 7 * 50)
+    monkeypatch.setattr("statcv.inference.estimates.draws.CELLS", 7 * 50)
     parts = draw(res.scores, [(AUROC, "per_fold"), (BRIER, "pooled")])
     for one, other in zip(whole, parts, strict=True):
         np.testing.assert_allclose(one.error, other.error, atol=1e-12)

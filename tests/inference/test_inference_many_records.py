@@ -38,7 +38,7 @@ def influences_of(n):
 
 def test_draws_some_at_a_time_are_those_at_once(monkeypatch):
     at_once = influences_of(500)
-    monkeypatch.setattr("statcv.inference.estimates.moved_predictions.CELLS", 3500)
+    monkeypatch.setattr("statcv.inference.estimates.draws.CELLS", 3500)
     for one, other in zip(at_once, influences_of(500), strict=True):
         assert np.ptp(one.draws.error) > 0
         for name in ("error", "held"):

@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 
 import statcv as scv
-from statcv.inference import stored_studies as measured
+from statcv.inference import operating_characteristics as measured
 from statcv.inference.operating_characteristics import (
     measured_comparison,
     measured_coverage,
     measured_size,
+    study,
 )
-from statcv.inference.stored_studies import study
 from statcv.models import Logit
 from studies.inference import Population, run_study, study_table
 

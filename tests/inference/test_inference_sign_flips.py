@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import permutation_test, rankdata
 
 import statcv as scv
-from statcv.inference.tests.sign_flips import auroc_terms, flip_signs, swap
+from statcv.inference.paired.tests import auroc_terms, flip_signs, swap
 from statcv.metrics import auroc, casewise_brier
 
 RNG = np.random.default_rng

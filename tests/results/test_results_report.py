@@ -286,8 +286,11 @@ def test_errors_say_what_to_do(res: CVResult, tmp_path: Path) -> None:
 def test_templates_are_package_data() -> None:
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg")
-    assert config["options.package_data"]["statcv.report"] == "templates/*"
+    data = config["options.package_data"]
+    assert data["statcv.report"] == "templates/*"
+    assert data["statcv.arguments"] == data["statcv.cli"] == "*.txt"
     assert "jinja2" in config["options"]["install_requires"]
     folder = ROOT / "statcv" / "report" / "templates"
     lists = {file for one in GUIDELINES.values() for file in one.tables.values()}
-    assert {p.name for p in folder.iterdir()} == {"report.html", "report.md", *lists}
+    pages = {"report.html", "report.md", "pictures.txt", "works.txt"}
+    assert {p.name for p in folder.iterdir()} == pages | lists

@@ -11,31 +11,175 @@ its pairs are weighted by products.)
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import RESAMPLE_HELD
+from statcv.inference.estimates.losses import losses_by_cell
 from statcv.inference.estimates.pairs import concordant_pairs
+from statcv.inference.estimates.values import ReadPart, fold_parts, pooled_part
+from statcv.inference.intervals.influence import ComparedCells
 from statcv.inference.intervals.interval import (
     CLUSTERS_ONLY,
     NOTHING,
     RECORDS_ONLY,
     Interval,
 )
-from statcv.inference.intervals.percentiles import bca_limits, percentile_limits
-from statcv.inference.intervals.resampled_metric import Statistic, weighted_metric
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
+from statcv.metrics.areas.placements import normal_quantile
 
 Floats = NDArray[np.float64]
+Numbers = NDArray[np.intp]
+Statistic = Callable[[Floats], Floats]
+
+# ---- an estimate as a function of how often each record was drawn ----
+
+
+def weighted_metric(scores: Scores, metric: Metric, how: str) -> Statistic:
+    """Return the estimate as a function of how often each record occurs.
+
+    The function takes weights of shape (times, n) and returns values of shape (times,).
+    It is vectorized for auROC and for means over records; other metrics are computed
+    for one sample after the other.
+    """
+    if metric.is_auroc:
+        what = ComparedCells.of(scores, how)
+        return lambda weights: what.value(weights[:, what.row])
+    if metric.root_of is not None:
+        return _weighted_mean(scores, metric.root_of, how, root=True)
+    if metric.casewise is not None:
+        return _weighted_mean(scores, metric, how)
+    if how == "per_fold":
+        parts = fold_parts(scores, metric)
+    else:
+        parts = [pooled_part(scores, metric, where) for where in scores.by_repeat]
+    return lambda weights: np.array([_one_by_one(metric, parts, w) for w in weights])
+
+
+def _weighted_mean(
+    scores: Scores, metric: Metric, how: str, root: bool = False
+) -> Statistic:
+    """Return the mean over cells of the weighted mean loss (or its root) in each."""
+    row, loss, first = losses_by_cell(scores, metric, how)
+
+    def mean(weights: Floats) -> Floats:
+        # the weighted mean loss of each cell, and its mean over cells with records
+        chosen = weights[:, row]
+        total = np.add.reduceat(chosen * loss, first, axis=1)
+        count = np.add.reduceat(chosen, first, axis=1)
+        known = count > 0
+        value = np.divide(total, count, out=np.zeros_like(total), where=known)
+        value = np.sqrt(value) if root else value
+        with np.errstate(invalid="ignore"):
+            return np.asarray(value.sum(axis=1) / known.sum(axis=1))
+
+    return mean
+
+
+def _one_by_one(metric: Metric, parts: list[ReadPart], weights: Floats) -> float:
+    times = weights.astype(np.intp)
+    values = [part.taken(times[part.row]).value(metric) for part in parts]
+    known = [value for value in values if not np.isnan(value)]
+    return float(np.mean(known)) if known else np.nan
+
+
+# ---- limits from resampled values ----
+
+
+def percentile_limits(replicates: Floats, level: float) -> tuple[float, float]:
+    """Return the percentile limits of bootstrap replicates.
+
+    Between two order statistics they are interpolated on the normal scale, as in
+    Davison & Hinkley (1997), equation 5.8. A limit beyond the replicates is NaN.
+
+    Examples
+    --------
+    >>> percentile_limits(np.arange(1.0, 1000.0), 0.95)
+    (25.0, 975.0)
+    """
+    from scipy.special import ndtr
+
+    z = normal_quantile(level)
+    return _at(replicates, float(ndtr(-z))), _at(replicates, float(ndtr(z)))
+
+
+def bca_limits(
+    replicates: Floats, value: float, moved: Floats, level: float
+) -> tuple[float, float]:
+    """Return the bias-corrected and accelerated limits of bootstrap replicates.
+
+    Parameters
+    ----------
+    replicates : numpy.ndarray
+        The bootstrap replicates. Those that equal the estimate count half for the bias,
+        which matters if the estimate has few possible values.
+    value : float
+        The estimate.
+    moved : numpy.ndarray
+        The amount by which each record moves the estimate. The acceleration is a sixth
+        of the sum of cubes over the sum of squares to the power of 1.5.
+    level : float
+        Confidence level of the limits.
+
+    Returns
+    -------
+    lower, upper : float
+        NaN if all replicates are on one side of the estimate, or if a corrected
+        percentile lies beyond them.
+
+    References
+    ----------
+    Efron (1987), JASA 82:171.
+
+    Examples
+    --------
+    >>> values, moved = np.arange(1.0, 1000.0), np.array([-1.0, 1.0])
+    >>> bca_limits(values, 500.0, moved, 0.95) == percentile_limits(values, 0.95)
+    True
+    """
+    from scipy.special import ndtr, ndtri
+
+    # replicates that equal the estimate count one half
+    slack = 1e-12 * max(1.0, abs(value))
+    below = float((replicates < value - slack).sum())
+    below += float((np.abs(replicates - value) <= slack).sum()) / 2
+    squares = float((moved**2).sum())
+    if not 0 < below < len(replicates) or not squares > 0:
+        return np.nan, np.nan
+    # the median bias in normal deviates
+    bias = float(ndtri(below / len(replicates)))
+    # a sixth of the skewness of the influences
+    acceleration = float((moved**3).sum()) / (6 * squares**1.5)
+    z = normal_quantile(level)
+    limits = []
+    for side in (bias - z, bias + z):
+        scale = 1 - acceleration * side
+        share = float(ndtr(bias + side / scale)) if scale > 0 else np.nan
+        limits.append(_at(replicates, share))
+    return limits[0], limits[1]
+
+
+def _at(replicates: Floats, share: float) -> float:
+    """Return a quantile of replicates; NaN if it lies beyond them."""
+    from scipy.special import ndtri
+
+    place = (len(replicates) + 1) * share
+    if not 1 - 1e-9 <= place <= len(replicates) + 1e-9:
+        return np.nan
+    k, ordered = int(np.floor(place + 1e-9)), np.sort(replicates)
+    if abs(place - k) <= 1e-9:
+        return float(ordered[k - 1])
+    # interpolation on the normal scale between two order statistics
+    low, high, at = ndtri(np.array([k, k + 1, place]) / (len(replicates) + 1))
+    step = ordered[k] - ordered[k - 1]
+    return float(ordered[k - 1] + (at - low) / (high - low) * step)
 
 
 # ---- the units that are drawn, and their strata ----
-
-Numbers = NDArray[np.intp]
 
 MOST_DELETED = 1000  # the most groups of units that the jackknife deletes
 

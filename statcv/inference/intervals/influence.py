@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +23,97 @@ from statcv.inference.intervals.interval import (
     Interval,
     symmetric,
 )
-from statcv.inference.intervals.ranked import RankedGroups
 from statcv.inference.scores import Scores
+from statcv.metrics.discrimination.by_value import RankedRecords, placement_counts
+from statcv.metrics.discrimination.rounding import TIE_TOL
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedGroups:
+    """Predictions that are compared within groups.
+
+    Attributes
+    ----------
+    positive : numpy.ndarray of bool, shape (m,)
+        Whether the record of each prediction is positive.
+    predicted : numpy.ndarray, shape (m,)
+    group : numpy.ndarray of int, shape (m,)
+        The group of each prediction, from 0.
+    groups : int
+        The number of groups.
+    """
+
+    positive: NDArray[np.bool_]
+    predicted: Floats
+    group: Numbers
+    groups: int
+
+    @cached_property
+    def missing(self) -> NDArray[np.bool_]:
+        """Whether a prediction of each group is NaN."""
+        return np.bincount(self.group, np.isnan(self.predicted), self.groups) > 0
+
+    @cached_property
+    def sizes(self) -> tuple[Numbers, Numbers]:
+        """The numbers of positive and of negative records of each group."""
+        ones = np.bincount(self.group, self.positive, self.groups)
+        return ones, np.bincount(self.group, ~self.positive, self.groups)
+
+    @cached_property
+    def _ranked(self) -> RankedRecords:
+        return RankedRecords.of(self.predicted, self.group, self.groups)
+
+    def wins(self) -> tuple[Floats, Floats]:
+        """Return the correctly ranked pairs, and all pairs, of each prediction.
+
+        A positive record is paired with the negative ones of its group, and a negative
+        record with the positive ones. A tie counts half, and the count is NaN if a
+        prediction of the group is missing.
+        """
+        of, (ones, zeros) = (self.group, self.groups), self.sizes
+        won, _ = placement_counts(self.positive, self.predicted, TIE_TOL, *of)
+        won[self.missing[self.group]] = np.nan
+        return won, np.where(self.positive, zeros[self.group], ones[self.group])
+
+    def pairs(self, weights: Floats) -> tuple[Floats, Floats]:
+        """Return the weight of correctly ranked pairs, and of all pairs, in each group.
+
+        Parameters
+        ----------
+        weights : numpy.ndarray, shape (times, m)
+            The weight of each prediction; the weight of a pair is the product of its
+            two weights.
+
+        Returns
+        -------
+        won, pairs : numpy.ndarray, shape (times, groups)
+            The total weights.
+        """
+        ranked = self._ranked
+        rising, hits = weights[:, ranked.order], self.positive[ranked.order]
+        ones, zeros = (
+            np.add.reduceat(np.where(own, rising, 0.0), ranked.begins, axis=1)
+            for own in (hits, ~hits)
+        )
+        # weight of the negative records of the group below each value, half of a tie
+        running, bounds = _running(zeros), ranked.bounds
+        start = np.repeat(bounds[:-1], np.diff(bounds))
+        below = running[:, :-1] - running[:, start] + zeros / 2
+        won = _within(_running(ones * below), bounds)
+        won[:, self.missing] = np.nan
+        return won, _within(_running(ones), bounds) * _within(running, bounds)
+
+
+def _running(values: NDArray[Any]) -> Floats:
+    """Return cumulative sums along the last axis, starting with 0."""
+    sums = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
+    np.cumsum(values, axis=-1, out=sums[..., 1:])
+    return sums
+
+
+def _within(running: Floats, bounds: Numbers) -> Floats:
+    return running[..., bounds[1:]] - running[..., bounds[:-1]]
+
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -65,7 +155,7 @@ class ComparedCells:
     ----------
     row : numpy.ndarray of int, shape (m,)
         The record of each prediction.
-    ranked : RankedGroups
+    ranked : ComparedGroups
         The predictions, in groups that are compared with each other.
     cell : numpy.ndarray of int, shape (groups,)
         The cell of each group, in rising order. The estimate is the mean over cells,
@@ -73,15 +163,15 @@ class ComparedCells:
     out : numpy.ndarray of int
         The positions of predictions that are not compared with each other: those for
         the records that a fit dropped.
-    not_compared : RankedGroups or None
+    not_compared : ComparedGroups or None
         The predictions at these positions.
     """
 
     row: Numbers
-    ranked: RankedGroups
+    ranked: ComparedGroups
     cell: Numbers
     out: Numbers
-    not_compared: RankedGroups | None = None
+    not_compared: ComparedGroups | None = None
 
     @classmethod
     def of(cls, scores: Scores, how: str) -> ComparedCells:
@@ -93,18 +183,18 @@ class ComparedCells:
             predicted = np.concatenate([predicted for _, predicted in parts])
             predicted = scores.to_rank(predicted)
             repeat = np.repeat(np.arange(len(parts)), [len(rows) for rows, _ in parts])
-            ranked = RankedGroups.of(scores.y[row], predicted, repeat, len(parts))
+            ranked = ComparedGroups(scores.y[row] == 1, predicted, repeat, len(parts))
             return cls(row, ranked, np.arange(len(parts)), none)
         if how == "paired" and scores.pairwise:
             left, out = scores.left, np.flatnonzero(~scores.left.held)
             fits, y = len(left.repeat), scores.y[left.row]
             predicted = scores.to_rank(left.predicted)
-            ranked = RankedGroups.of(y, predicted, left.fit, fits)
-            dropped = RankedGroups.of(y[out], predicted[out], left.fit[out], fits)
+            ranked = ComparedGroups(y == 1, predicted, left.fit, fits)
+            dropped = ComparedGroups(y[out] == 1, predicted[out], left.fit[out], fits)
             return cls(left.row, ranked, _numbered(left.repeat), out, dropped)
         y, splits = scores.y[scores.row], scores.n_splits
         predicted = scores.to_rank(scores.predicted)
-        ranked = RankedGroups.of(y, predicted, scores.split, splits)
+        ranked = ComparedGroups(y == 1, predicted, scores.split, splits)
         cell = np.arange(splits) if how == "per_fold" else _numbered(scores.repeat)
         return cls(scores.row, ranked, cell, none)
 
@@ -147,13 +237,12 @@ class ComparedCells:
     @cached_property
     def moved(self) -> MovedAuroc:
         """The amount by which each prediction moves the estimate."""
-        won, rivals, positive = self.ranked.wins()
+        won, rivals = self.ranked.wins()
         if self.not_compared is not None:
-            less, fewer, _ = self.not_compared.wins()
+            less, fewer = self.not_compared.wins()
             won[self.out] -= less
             rivals[self.out] -= fewer
-        cell = np.empty(len(self.row), dtype=np.intp)
-        cell[self.ranked.order] = self.cell[self.ranked.group]
+        positive, cell = self.ranked.positive, self.cell[self.ranked.group]
         total = np.bincount(cell, np.where(positive, won, 0.0), self.cells)
         pairs = np.bincount(cell, np.where(positive, rivals, 0.0), self.cells)
         counted = (pairs > 0) & ~np.isnan(total)
@@ -170,8 +259,7 @@ class ComparedCells:
         This requires that a cell is a fold, or all held-out records of a repeat.
         """
         ranked = self.ranked
-        ones = np.bincount(ranked.group, ranked.positive, self.cells)
-        zeros = np.bincount(ranked.group, ~ranked.positive, self.cells)
+        ones, zeros = ranked.sizes
         both = (ones > 0) & (zeros > 0) & ~ranked.missing
         return int((np.minimum(ones, zeros)[both] == 1).sum()), int(both.sum())
 

@@ -21,8 +21,8 @@ from statcv.inference.intervals.interval import squares_of_pairs, units_of_pairs
 from statcv.inference.paired.paired_test import PairedTest
 from statcv.inference.paired.tests import Clusters
 from statcv.inference.scores import Scores
-from statcv.inference.tests.no_skill import ratio
 from statcv.metrics.areas.delong_test import SAME_EVERYWHERE, warn_degenerate
+from statcv.metrics.areas.placements import ratio
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from statcv.inference.tests.no_skill import ratio, tail
-from statcv.metrics.areas.placements import symmetric_limits
+from statcv.metrics.areas.placements import ratio, symmetric_limits, tail
 
 
 @dataclass(frozen=True)

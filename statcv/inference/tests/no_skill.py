@@ -14,7 +14,7 @@ from statcv.inference.intervals.scales import SCALES
 from statcv.inference.tests.htest import HTest, check_alternative
 from statcv.metrics import Metric
 from statcv.metrics.areas.exact_bounds import p_at_end
-from statcv.metrics.areas.placements import symmetric_limits
+from statcv.metrics.areas.placements import ratio, symmetric_limits, tail
 from statcv.words import plural, stated
 
 Floats = NDArray[np.float64]
@@ -298,18 +298,6 @@ def mean_test(
     )
 
 
-def tail(statistic: float, df: float, alternative: str) -> float:
-    """Return the p-value of a t statistic, or of a normal one if df is NaN."""
-    from scipy.special import ndtr, stdtr
-
-    def below(x: float) -> float:
-        return float(ndtr(x) if np.isnan(df) else stdtr(df, x))
-
-    # two-sided: twice the smaller tail
-    sides = {"greater": below(-statistic), "less": below(statistic)}
-    return sides.get(alternative, 2 * below(-abs(statistic)))
-
-
 def _why_not_at(null: float, scale: str) -> str:
     """Return why a null value cannot be tested on a scale; empty if it can be."""
     inside = 0 < null < 1
@@ -320,13 +308,6 @@ def _why_not_at(null: float, scale: str) -> str:
     if scale == "log" and not null > 0:
         return f"the logarithm of the null value {null:g} is undefined"
     return ""
-
-
-def ratio(difference: float, se: float) -> float:
-    """Return a difference over its standard error; if that is 0, 0 or ±inf."""
-    if se == 0:
-        return float(np.sign(difference) * np.inf) if difference else 0.0
-    return difference / se
 
 
 def _named(estimate: Estimate) -> str:

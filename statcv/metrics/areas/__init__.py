@@ -6,7 +6,12 @@ from statcv.metrics.areas.exact_bounds import (
     p_at_end,
     pick_disjoint,
 )
-from statcv.metrics.areas.placements import normal_quantile, symmetric_limits
+from statcv.metrics.areas.placements import (
+    normal_quantile,
+    ratio,
+    symmetric_limits,
+    tail,
+)
 
 __all__ = [
     "disjoint_pairs",
@@ -14,5 +19,7 @@ __all__ = [
     "normal_quantile",
     "p_at_end",
     "pick_disjoint",
+    "ratio",
     "symmetric_limits",
+    "tail",
 ]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from statcv.arguments import check_level, check_types
 from statcv.errors import DegenerateVarianceWarning, MetricError, warn
 from statcv.metrics.areas.counts import PlacementCounts, placements
-from statcv.metrics.areas.placements import symmetric_limits
+from statcv.metrics.areas.placements import ratio, symmetric_limits, tail
 from statcv.metrics.inputs import binary_scores
 from statcv.tables import Printed
 
@@ -149,7 +149,7 @@ def delong_test(
         se, df = _welch(*samples)
         reasons = zip("ab", samples, strict=True)
         reason = "; ".join(f"in {k}, {s.reason}" for k, s in reasons if s.reason)
-    statistic = _ratio(estimate, se)
+    statistic = ratio(float(estimate), float(se))
     if np.isinf(statistic):
         reason = SAME_EVERYWHERE
         warn_degenerate(f"the areas {area_a:.6g} and {area_b:.6g} differ")
@@ -162,7 +162,7 @@ def delong_test(
         float(area_b),
         float(se),
         statistic,
-        _two_sided(statistic, df),
+        tail(statistic, known, "two-sided"),
         float(lower),
         float(upper),
         level,
@@ -191,16 +191,3 @@ def _welch(one: PlacementCounts, other: PlacementCounts) -> tuple[float, float]:
     if not total > 0:
         return total, math.nan
     return math.sqrt(total), total**2 / float((variances**2 / spare).sum())
-
-
-def _ratio(estimate: float, se: float) -> float:
-    if se == 0:
-        return float(np.sign(estimate) * np.inf) if estimate else 0.0
-    return float(estimate / se)
-
-
-def _two_sided(statistic: float, df: float) -> float:
-    from scipy.special import ndtr, stdtr
-
-    below = -abs(statistic)
-    return 2 * float(stdtr(df, below) if np.isfinite(df) else ndtr(below))

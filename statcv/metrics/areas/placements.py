@@ -272,3 +272,22 @@ def normal_quantile(level: float) -> float:
     from scipy.special import ndtri
 
     return -float(ndtri((1 - level) / 2))
+
+
+def ratio(difference: float, se: float) -> float:
+    """Return a difference over its standard error; if that is 0, 0 or ±inf."""
+    if se == 0:
+        return float(np.sign(difference) * np.inf) if difference else 0.0
+    return difference / se
+
+
+def tail(statistic: float, df: float, alternative: str) -> float:
+    """Return the p-value of a t statistic, or of a normal one if df is NaN."""
+    from scipy.special import ndtr, stdtr
+
+    def below(x: float) -> float:
+        return float(ndtr(x) if np.isnan(df) else stdtr(df, x))
+
+    # two-sided: twice the smaller tail
+    sides = {"greater": below(-statistic), "less": below(statistic)}
+    return sides.get(alternative, 2 * below(-abs(statistic)))

@@ -256,23 +256,29 @@ def _order_in_groups(own: Ints, values: Floats, groups: int) -> Ints:
 
 
 def placement_counts(
-    positive: Bools, score: Floats, tie_tol: float = TIE_TOL
+    positive: Bools,
+    score: Floats,
+    tie_tol: float = TIE_TOL,
+    group: Ints | None = None,
+    groups: int = 1,
 ) -> tuple[Floats, float]:
     """Count the records of the other class that each record is on the right side of.
 
     Returns
     -------
     counts : numpy.ndarray, shape (n,)
-        The number of negative records below a positive one, or of positive records
-        above a negative one; a tie counts one half.
+        The number of negative records below a positive one in its group, or of positive
+        records above a negative one; a tie counts one half.
     tied : float
         The number of pairs of two classes that tie.
     """
-    ranked = RankedRecords.of(score, tie_tol=tie_tol)
-    by = ranked.classes(positive)
-    below = np.cumsum(by.zeros) - by.zeros / 2
-    above = by.ones.sum() - np.cumsum(by.ones) + by.ones / 2
-    hits, counts = positive[ranked.order], np.empty(len(score))
+    ranked = RankedRecords.of(score, group, groups, tie_tol)
+    by, hits = ranked.classes(positive), positive[ranked.order]
+    ones, zeros = by.totals
+    below = by._through(by.zeros, zeros) - by.zeros / 2
+    above = np.repeat(ones, np.diff(by.bounds)) - by._through(by.ones, ones)
+    above += by.ones / 2
+    counts = np.empty(len(score))
     counts[ranked.order] = np.where(
         hits, ranked.repeated(below), ranked.repeated(above)
     )
