@@ -17,7 +17,7 @@ from statcv.models.sklearn_estimator import Sklearn, SklearnFit
 from statcv.models.stacking import Stacking
 from statcv.models.statsmodels_model import Statsmodels
 from statcv.models.statsmodels_results import unwrap_result
-from statcv.models.updating import UPDATE_METHODS, Updating
+from statcv.models.updating import Updating, said_update
 from statcv.models.weights import with_given_weights
 from statcv.models.without_predictors import (
     Mean,
@@ -31,7 +31,6 @@ from statcv.models.wrapped_fit import WrappedFit, decisions_of
 
 __all__ = [
     "MODELS",
-    "UPDATE_METHODS",
     "Backward",
     "BoostedFit",
     "Both",
@@ -69,6 +68,7 @@ __all__ = [
     "partial_likelihood",
     "predicted_without",
     "resolve_model",
+    "said_update",
     "unwrap_result",
     "with_given_weights",
 ]

@@ -20,7 +20,7 @@ from statcv.models.one_predictor import (
     loss_of,
     mean_of,
 )
-from statcv.models.updating import KINDS
+from statcv.models.updating import LIKELIHOODS
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Stacking:
 
     def check(self, kind: str) -> None:
         """Raise ModelError for more than two classes."""
-        refuse_kind("stacking", kind, KINDS)
+        refuse_kind("stacking", kind, tuple(LIKELIHOODS))
 
     def fit(self, training: TrainingSet) -> PlainFit:
         """Fit the training set."""

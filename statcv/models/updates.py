@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from statcv.models.base import (
     PlainFit,
     TrainingSet,
 )
+from statcv.models.batched.partial_likelihood import partial_likelihood
 from statcv.models.linear_fits import LinearFits
 from statcv.models.one_predictor import (
     fit_with,
@@ -23,9 +24,11 @@ from statcv.models.one_predictor import (
     mean_of,
 )
 from statcv.models.spread import variances
+from statcv.numeric.newton import minimise
 
 STRENGTHS = np.logspace(3, -3, 25)
 MAX_STEPS = 100
+TINY = 1e-9  # ridge of a constant column, whose coefficient is then 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,10 +40,13 @@ class Updates:
     training : TrainingSet
     old : numpy.ndarray, shape (p,)
         The old coefficients.
+    baseline : tuple of float
+        The old probabilities of no event by each horizon, of times to an event.
     """
 
     training: TrainingSet
     old: Matrix
+    baseline: tuple[float, ...] = ()
 
     @cached_property
     def slope(self) -> float:
@@ -95,12 +101,13 @@ class Updates:
         best = self._loss(self._refit)
         found = []
         simpler = ("none", 0), ("intercept", 1), ("slope", 1 + self.is_varying)
-        for against, used in simpler:
+        # the partial likelihood does not depend on the baseline hazard
+        for against, used in simpler[self.training.kind == "survival" :]:
             df = full - used
             gain = max(0.0, self._loss(self.made(against)) - best)
             if df == 0:  # the same model
                 found.append(RefitTest(against, 0.0, 0, 1.0))
-            elif self.training.kind == "binary":
+            elif self.training.kind != "continuous":
                 statistic = 2 * gain
                 p = float(chi2.sf(statistic, df))
                 found.append(RefitTest(against, statistic, df, p))
@@ -115,8 +122,16 @@ class Updates:
         self, method: str, beta: Matrix, separated: bool = False, **more: float
     ) -> PlainFit:
         """Return coefficients as a fit."""
-        fit = fit_with(self.training, beta, separated, {"method": method, **more})
-        return replace(fit, linear=self._linear_fit(method, beta, **more))
+        times, chosen = self.training.kind == "survival", {"method": method, **more}
+        if times and method in ("refit", "shrink"):
+            # a linear predictor of 0 is that of the mean, as in a Cox regression
+            X, centre = self.training.X, self.training.centre
+            beta, place = beta.copy(), self.training.intercept
+            beta[place] -= beta @ (X.mean(axis=0) if centre is None else centre)
+        old = self.baseline if method == "none" else None
+        fit = fit_with(self.training, beta, separated, chosen, old)
+        linear = None if times else self._linear_fit(method, beta, **more)
+        return replace(fit, linear=linear)
 
     def _linear_fit(
         self, method: str, beta: Matrix, strength: float = 0.0
@@ -161,8 +176,8 @@ class Updates:
     @cached_property
     def _recalibrated(self) -> Matrix:
         X = np.column_stack([np.ones(len(self.linear)), self.linear])
-        names = ("Intercept", "slope")
-        return fitted_values(replace(self.training, X=X, names=names, intercept=0))[0]
+        own = replace(self.training, X=X, names=("Intercept", "slope"), centre=None)
+        return fitted_values(replace(own, intercept=0))[0]
 
     @cached_property
     def _refit(self) -> PlainFit:
@@ -170,7 +185,8 @@ class Updates:
         some, X = self.varying, self.training.X
         names = tuple(np.array(self.training.names, dtype=object)[some])
         place = names.index(self.training.names[self.training.intercept or 0])
-        own = replace(self.training, X=X[:, some], names=names, intercept=place)
+        own = replace(self.training, X=X[:, some], names=names, centre=None)
+        own = replace(own, intercept=place)
         made = self.old.copy()
         made[some], separated = fitted_values(own)
         made[self.training.intercept] -= X[0, ~some] @ self.old[~some]
@@ -192,8 +208,12 @@ class Updates:
         start = np.zeros(len(self.old))
         start[training.intercept] = self._intercept
         if strength is None:
-            mean = mean_of(training.kind, self.linear + self._intercept)
-            each = mean * (1 - mean) if training.kind == "binary" else 1.0
+            each: Any = 1.0
+            if training.kind == "survival":
+                each = training.y > 0
+            elif training.kind == "binary":
+                mean = mean_of(training.kind, self.linear + self._intercept)
+                each = mean * (1 - mean)
             tried = STRENGTHS * float(np.sum(w * each))
         else:
             tried = np.array([strength])
@@ -212,6 +232,15 @@ class Updates:
         some, training = self.varying, self.training
         X, w, ridge = training.X[:, some], self._weights, ridge[some]
         here = start[some]
+        made = np.zeros(len(start))
+        if training.kind == "survival":
+            about, offset = X - X.mean(axis=0), self.linear - self.linear.mean()
+            free = partial_likelihood(about, training.y, True, w, None, None, offset)
+            problem = replace(free, ridge=np.maximum(ridge, TINY)[None])
+            made[some] = best = minimise(problem).beta[0]
+            hessian = problem.hessian(eta := problem.linear(best[None]))[0]
+            df = np.trace(np.linalg.lstsq(hessian, free.hessian(eta)[0], rcond=None)[0])
+            return made, float(df)
 
         def objective(change: Matrix) -> float:
             loss = loss_of(training, self.linear + X @ change, w)
@@ -231,7 +260,6 @@ class Updates:
             if np.abs(X @ step).max() < 1e-9:
                 break
         df = np.trace(np.linalg.lstsq(hessian, information, rcond=None)[0])
-        made = np.zeros(len(start))
         made[some] = here
         return made, float(df)
 

@@ -36,7 +36,13 @@ LIKELIHOODS: Mapping[str, Likelihood] = {
     "binary": Bernoulli(),
     "continuous": Gaussian(),
 }
-KINDS = tuple(LIKELIHOODS)
+KINDS = (*LIKELIHOODS, "survival")
+
+
+def said_update(method: str, kind: str | None) -> str:
+    """Return what a method updates, in words."""
+    said = UPDATE_METHODS[method]
+    return said.replace("intercept", "baseline hazard") if kind == "survival" else said
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,10 @@ class Updating:
     kind : {"binary", "continuous"}, optional
         The kind of outcome. Intervals take account of the variation of the fits, with
         the chosen method or strength as given, only if it is given.
+    baseline : tuple of float, optional
+        Of a Cox regression, the old probabilities of no event by each horizon at a
+        linear predictor of 0. Its baseline hazard is updated where others have a new
+        intercept, and refitting is tested by the partial likelihood.
 
     Examples
     --------
@@ -82,13 +92,14 @@ class Updating:
     strength: float | None = None
     level: float = 0.05
     kind: str | None = None
+    baseline: tuple[float, ...] = ()
 
     @property
     def capabilities(self) -> Capabilities:
         """What it can do, and what it needs."""
         tried = {"closed_test": 4, "shrink": len(STRENGTHS)}
         return Capabilities(
-            likelihood=None if self.kind is None else LIKELIHOODS[self.kind],
+            likelihood=LIKELIHOODS.get(self.kind or ""),
             fits_per_training_set=1 if self.strength else tried.get(self.method, 1),
         )
 
@@ -108,7 +119,7 @@ class Updating:
     @property
     def label(self) -> str:
         """How print and summary call it."""
-        return f"an older model, {UPDATE_METHODS[self.method]}"
+        return f"an older model, {said_update(self.method, self.kind)}"
 
     def check(self, kind: str) -> None:
         """Raise ModelError for more than two classes."""
@@ -144,4 +155,5 @@ class Updating:
                 f"{listed([*training.names])}, an intercept among them; old= has "
                 f"{listed([*self.old])}."
             )
-        return Updates(training, np.array([self.old[one] for one in training.names]))
+        old = np.array([self.old[one] for one in training.names])
+        return Updates(training, old, self.baseline)

@@ -19,7 +19,6 @@ from statcv.errors import (
     ColumnError,
     DataError,
     MissingDataWarning,
-    ModelError,
     PrecisionWarning,
     StatcvWarning,
 )
@@ -283,10 +282,6 @@ def test_a_nomogram_has_an_axis_for_each_horizon(final):
 
 
 def test_what_is_not_for_times_says_what_is(final, tmp_path):
-    with pytest.raises(ModelError, match=r"logistic regression.*nomogram\(\)"):
-        final.points({"age": 5})
-    with pytest.raises(ArgumentError, match=r"update\(\).*validate.*cv\(\)"):
-        final.update(NEW)
     with pytest.raises(ArgumentError, match=r"stack\(\).*columns of the data"):
         scv.stack({"one": final, "two": final}, NEW)
     with pytest.raises(ArgumentError, match=r"slope of a Cox.*optimism_corrected"):

@@ -320,7 +320,7 @@ def test_bad_input_is_named():
         sex.update(new.assign(sex=["m", "f", "x", "f"] * 100))
     people = pd.read_csv(REFERENCE / "equations_cases.csv")
     stages = scv.cv("stage ~ age", people, k=4, seed=1).final
-    with pytest.raises(ArgumentError, match="two classes, or a continuous"):
+    with pytest.raises(ArgumentError, match="not several classes"):
         stages.update(people)
     forest = scv.cv("died ~ age", people, k=4, seed=1, model="neighbors").final
     with pytest.raises(EquationError, match="no coefficients"):
@@ -366,3 +366,84 @@ def test_a_procedure_is_a_model_of_cv():
     assert weighted.predictions.equals(res.predictions)
     with pytest.raises(ModelError, match="one old coefficient of each column"):
         scv.cv("died ~ a + c", new, model=model, seed=1)
+
+
+# ---- times to an event ----
+
+
+def arms():
+    data = scv.load_data("veteran")
+    standard = data.treatment == "standard"
+    return data[standard], data[~standard]
+
+
+def cox_of(data, **options):
+    call = {"horizon": [90, 180], "k": 5, "seed": 1} | options
+    return scv.cv("Surv(time, status) ~ karno + age + celltype", data, **call).final
+
+
+def test_a_cox_regression_is_updated_as_by_r():
+    r = pd.read_csv(REFERENCE / "cox_updating_r.csv").set_index(["what", "name"]).value
+    old, new = arms()
+    final = cox_of(old)
+    closed = final.update(new)
+    assert closed.method == "refit"
+    statistics = closed.tests.set_index("against")["statistic"]
+    assert statistics.to_dict() == pytest.approx(r["statistic"].to_dict(), rel=1e-7)
+    assert closed.tests["df"].tolist() == [5, 4]
+    found = coefficients(closed)
+    for name, value in r["refit"].items():
+        own = name.replace("celltype", "celltype[T.") + "]" * ("cell" in name)
+        assert found[own] == pytest.approx(value, rel=1e-7)
+    slope = coefficients(final.update(new, "slope"))["karno"]
+    assert slope / final.coefficients["karno"] == pytest.approx(r["slope", "lp"])
+    for method in ("intercept", "slope", "refit"):
+        risks = final.update(new, method).predict(new.head(3))
+        for name, value in r[f"risk of {method}"].items():
+            row, _, horizon = name.split()
+            assert risks[f"risk_{horizon}"].iloc[int(row)] == pytest.approx(value)
+
+
+def test_an_unchanged_or_a_shrunk_cox_regression():
+    old, new = arms()
+    final = cox_of(old)
+    same = final.update(new, "none").predict(new)
+    np.testing.assert_allclose(same, final.predict(new), rtol=1e-10)
+    near = coefficients(final.update(new, "shrink", strength=1e7))["karno"]
+    assert near == pytest.approx(final.coefficients["karno"], rel=1e-3)
+    far = coefficients(final.update(new, "shrink", strength=1e-6))["karno"]
+    refit = coefficients(final.update(new, "refit"))["karno"]
+    assert far == pytest.approx(refit, rel=1e-4)
+    between = coefficients(final.update(new, "shrink"))["karno"]
+    assert refit < between < final.coefficients["karno"]
+
+
+@pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
+def test_the_updating_of_a_cox_regression_is_cross_validated(tmp_path):
+    old, new = arms()
+    final = cox_of(old)
+    upd = final.update(new)
+    inside = upd.validate(k=5, seed=1)
+    assert inside.design.outcome.horizons == (90.0, 180.0)
+    held = inside.predictions.iloc[0]
+    outside = new.drop(index=inside.predictions["row"][inside.predictions.fold == 1])
+    again = final.update(outside).predict(new.loc[[held["row"]]])
+    assert held["risk_90"] == pytest.approx(again["risk_90"].iloc[0], rel=1e-8)
+    both = scv.compare(old=final.validate(new), updated=inside, metric="brier@90")
+    assert np.isfinite(both.differences["difference"].iloc[0])
+    upd.save(tmp_path / "cox.json")
+    read = scv.load_model(tmp_path / "cox.json").update(new, "intercept")
+    np.testing.assert_allclose(read.predict(new), upd.predict(new), rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:columns that do not vary", "ignore:the refit sep")
+def test_what_a_cox_regression_cannot_be_updated_on():
+    old, new = arms()
+    final = cox_of(old)
+    few = new.sort_values("time").iloc[[0, 20, 40, -1]]
+    with pytest.warns(StatcvWarning, match="4 records with the event, and refitting"):
+        final.update(few, "refit")
+    with pytest.raises(ColumnError, match="'status'"):
+        final.update(new.drop(columns="status"))
+    with pytest.raises(OutcomeError):
+        final.update(new.assign(status=0))

@@ -305,6 +305,9 @@ class FullModel(HandedOver):
         assert self.coefficients is not None
         factors = dict(zip(design.names, column_factors(design.terms), strict=True))
         named = {str(name): float(b) for name, b in self.coefficients.items()}
+        if design.outcome.kind == "survival":
+            start = sum(one.coefficient for one in equation.parts[0] if not one.factors)
+            named = {design.names[design.intercept]: start, **named}
         if design.names[design.intercept] not in named:
             raise EquationError("a model without an intercept cannot be updated.")
         parts = tuple(Part(name, b, factors[name]) for name, b in named.items())

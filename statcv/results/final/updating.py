@@ -18,13 +18,17 @@ from statcv.errors import (
     StatcvWarning,
     warn,
 )
-from statcv.formula import as_frame, make_design, quoted
-from statcv.models import UPDATE_METHODS, Model, TrainingSet, Updating
+from statcv.formula import as_frame, make_design, outcome_columns, quoted
+from statcv.models import Model, TrainingSet, Updating, said_update
 from statcv.results.final.equation import Equation
 from statcv.results.final.handed_over import HandedOver
 from statcv.results.final.nomogram import values_seen
 from statcv.results.final.validation import check_there, complete_rows, unused
-from statcv.results.final.written import WrittenModel, check_columns
+from statcv.results.final.written import (
+    WrittenModel,
+    check_columns,
+    with_coefficients,
+)
 from statcv.tables import WIDTH, Table
 from statcv.words import listed, plural
 
@@ -102,6 +106,7 @@ class UpdatedModel(WrittenModel):
             known.frame,
             model=self._procedure,
             positive=known.positive,
+            horizon=known.horizons or None,
             **{"scheme": "kfold", **options},
         )
 
@@ -121,6 +126,7 @@ class Records:
     formula: str
     positive: Any
     training: TrainingSet
+    horizons: list[float] | None = None
 
     @classmethod
     def of(
@@ -141,9 +147,10 @@ class Records:
             row is complete.
         """
         frame = as_frame(new)
-        check_there(frame, [outcome])
+        observed = [*outcome_columns(outcome, frame.columns.tolist())]
+        check_there(frame, observed)
         made = columns(frame)
-        complete = complete_rows(frame[outcome], pd.DataFrame(made, frame.index))
+        complete = complete_rows(frame[observed], pd.DataFrame(made, frame.index))
         frame = frame[complete]
         named: dict[str, Any] = {}
         for name, values in made.items():
@@ -152,15 +159,18 @@ class Records:
                 name = unused(name, [*frame.columns, *named])
             named[name] = own
         frame = frame.assign(**named)
-        if frame[outcome].nunique() < 2:
+        if (values := frame[observed[-1]]).nunique() < 2 and known.kind != "survival":
             raise DataError(
-                f"the outcome {outcome!r} is always {frame[outcome].unique()[0]} in "
+                f"the outcome {outcome!r} is always {values.unique()[0]} in "
                 f"the {len(frame)} complete rows of the new data; a model can be "
                 "updated only where the outcome varies."
             )
         positive = known.levels[1] if known.kind == "binary" else None
-        formula = f"{quoted(outcome)} ~ " + (" + ".join(map(quoted, named)) or "1")
-        design = make_design(formula, frame, scope={}, positive=positive)
+        times = [at for at, _ in known.baseline] if known.kind == "survival" else None
+        left = quoted(outcome) if outcome in frame else outcome
+        formula = f"{left} ~ " + (" + ".join(map(quoted, named)) or "1")
+        asked: dict[str, Any] = {"positive": positive, "horizon": times or None}
+        design = make_design(formula, frame, scope={}, **asked)
         if design.outcome.kind != known.kind:
             raise DataError(
                 f"the outcome {outcome!r} is {design.outcome.kind} in the new data, "
@@ -175,13 +185,16 @@ class Records:
             intercept=design.intercept,
             weights=None,
             seed=0,
+            horizons=design.outcome.horizons,
         )
-        return cls(frame, formula, positive, training)
+        return cls(frame, formula, positive, training, times)
 
     @property
     def described(self) -> str:
         """The number of records, and of those of the positive class."""
         y = self.training.y
+        if self.training.kind == "survival":
+            return f"{plural(len(y), 'record')}, {plural(int((y > 0).sum()), 'event')}"
         if self.positive is None:
             return plural(len(y), "record")
         return f"{plural(len(y), 'record')}, {int(y.sum())} with the outcome"
@@ -225,6 +238,7 @@ def update_model(
         strength,
         level,
         training.kind,
+        tuple(start for _, start in known.baseline),
     )
     updates, fit = procedure.updates(training), procedure.fit(training)
     assert fit.chosen is not None and fit.coefficients is not None
@@ -234,17 +248,28 @@ def update_model(
         tests = Table(
             pd.DataFrame(updates.tests()).rename(columns={"p_value": "p"}),
             "Refitting, tested against simpler updates; chosen: "
-            f"{UPDATE_METHODS[chosen]}",
+            f"{said_update(chosen, known.kind)}",
         )
     _warn(updates.slope, fit.separated, updates.varying, training, method, chosen)
-    said = UPDATE_METHODS[chosen]
+    said = said_update(chosen, known.kind)
     if chosen == "shrink":
         said += f" (strength {fit.chosen['strength']:.3g})"
+    values = [*fit.coefficients.values()]
+    share: float | None = float(training.y.mean())
+    if known.kind == "survival":
+        linear, *risks = fit.predict(training.X.mean(axis=0)[None])[0].tolist()
+        # 1 - risk is the probability at 0 to the power of the hazard ratio
+        start = [(1 - risk) ** float(np.exp(-linear)) for risk in risks]
+        at, share = records.horizons or [], None
+        made = with_coefficients(known, values)
+        made = replace(made, baseline=tuple(zip(at, start, strict=True)))
+    else:
+        made = written(values)
     return UpdatedModel(
-        written([*fit.coefficients.values()]),
+        made,
         f"{model.described}; {said} in {records.described}",
         values_seen(records.frame[known.names]),
-        float(training.y.mean()),
+        share,
         method=chosen,
         tests=tests,
         _records=records,
@@ -265,6 +290,8 @@ def _warn(
     few, of, count = len(training.y), "", int(varying.sum())
     if training.kind == "binary":
         few, of = int(np.bincount(training.y.astype(int)).min()), " of the rarer class"
+    if training.kind == "survival":
+        few, of = int((training.y > 0).sum()), " with the event"
     if refits and few < count:
         warn(
             f"the new data have {plural(few, 'record')}{of}, and refitting estimates "

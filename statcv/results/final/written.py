@@ -139,13 +139,8 @@ def labelled(
 
 def check_one_predictor(equation: Equation, verb: str) -> None:
     """Check that an equation has one linear predictor, which the verb changes."""
-    if equation.kind == "survival" and verb != "shrunk()":
-        raise ArgumentError(
-            f"{verb} is not for times to an event; validate(new) tells how well the "
-            "model is calibrated there, and cv() on the new data fits it again."
-        )
     if len(equation.parts) != 1:
-        raise ArgumentError(f"{verb} is for two classes, or a continuous outcome.")
+        raise ArgumentError(f"{verb} is for one linear predictor, not several classes.")
 
 
 def with_coefficients(equation: Equation, values: Sequence[float]) -> Equation:
