@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import (
+    ArgumentError,
     DataError,
     OutcomeError,
     StatcvWarning,
@@ -49,6 +50,8 @@ class Outcome(Printed):
         The times by which the risk of an event is predicted, in rising order.
     distribution : {"", "poisson", "negative binomial"}
         The distribution that the model gives to numbers that are counts.
+    censoring : {"all", "training"}
+        Records from which censoring weights of metrics are estimated.
 
     Examples
     --------
@@ -66,6 +69,7 @@ class Outcome(Printed):
     notes: tuple[str, ...] = field(default=())
     horizons: tuple[float, ...] = ()
     distribution: str = ""
+    censoring: str = "all"
 
     def _said(self) -> Said:
         return f"{self.name}: {self.describe()}", {}
@@ -111,6 +115,22 @@ class Outcome(Printed):
     def follow_up(self) -> float:
         """Median follow-up of times to an event, by reverse Kaplan-Meier."""
         return median_follow_up(self.y) if self.kind == "survival" else np.nan
+
+    def censored_in_training(self) -> Outcome:
+        """Return the outcome with censoring weights from the training sets.
+
+        Raises
+        ------
+        ArgumentError
+            If it is not a time to an event.
+        """
+        if self.kind != "survival":
+            raise ArgumentError(
+                f"censoring='training' is for times to an event, Surv(time, status) ~ "
+                f"…, and {self.name!r} is not one."
+            )
+        note = "Censoring weights are estimated from the training set of each fit."
+        return replace(self, censoring="training", notes=(*self.notes, note))
 
     def describe(self) -> str:
         """Return one line such as ``1 (11) against 0 (21)``."""

@@ -94,8 +94,9 @@ class Scores(Printed):
     decided : bool
         Whether the thresholds stand for decisions of the model's ``predict``.
     sensitivity : Sensitivity or None
-        How the predictions change with the training records; None if that is not
-        known without refits.
+        How the predictions change with the training records, if that is known.
+    uncensored : numpy.ndarray, shape (m, 1 + horizons), or None
+        Probabilities of not being censored, if they come from the training sets.
     n_jobs : int or None
         The number of threads, as `cv` takes it.
 
@@ -122,6 +123,7 @@ class Scores(Printed):
     threshold: Floats | None = None
     decided: bool = False
     sensitivity: Sensitivity | None = None
+    uncensored: Floats | None = None
     n_jobs: int | None = None
 
     @classmethod
@@ -372,10 +374,8 @@ class Scores(Printed):
 
     @cached_property
     def by_split(self) -> bool:
-        """Whether every repeat is a single split, as when splits overlap.
-
-        Repeats of an external validation all have the same records.
-        """
+        """Whether every repeat is a single split, as when splits overlap."""
+        # repeats of an external validation all have the same records
         alike = self.external and self.n_splits > 1
         return len(self.by_repeat) == self.n_splits and not alike
 

@@ -23,7 +23,6 @@ __all__ = [
     "named_metric",
     "named_metrics",
     "usual_metrics",
-    "without_censoring_of_all",
 ]
 
 FEWEST_HORIZONS = 3  # between which a Brier score is integrated
@@ -57,6 +56,10 @@ class Named(Hashable, Protocol):
     def horizons(self) -> tuple[float, ...]:
         """The times by which risks are predicted."""
 
+    @property
+    def censoring(self) -> str:
+        """Whether censoring weights are from "all" records, or "training" sets."""
+
 
 OF_MEANS = ("poisson_deviance", "slope_counts", "oe_counts")
 
@@ -70,7 +73,7 @@ def _metrics_of_counts(outcome: Named) -> Mapping[str, Metric]:
 
 @lru_cache(maxsize=8)
 def _metrics_of_times(outcome: Named) -> Mapping[str, Metric]:
-    """Return the metrics of an outcome, with censoring weights from all its records."""
+    """Return the metrics of an outcome, with its censoring weights."""
     horizons, found = outcome.horizons, {}
     for name, metric in survival_metrics(horizons).items():
         at = metric.horizon
@@ -84,27 +87,22 @@ def _metrics_of_times(outcome: Named) -> Mapping[str, Metric]:
 
 
 def _read(metric: Metric, outcome: Named, column: int | slice) -> Metric:
-    """Return a metric that reads a column, with censoring weights from all records.
+    """Return a metric that reads a column, with its censoring weights.
 
-    Its derivatives take account of how these weights vary with the records.
+    If they are from all records, its derivatives take account of how they vary with
+    these; if from training sets, they come with the predictions.
     """
     assert metric.weighted is not None
+    of_all = outcome.censoring == "all"
+    bound = {"censoring": outcome.y} if of_all else {}
     return replace(
         metric,
         column=column,
         pairs="horizon" if metric.name.startswith("auroc@") else None,
-        function=partial(metric.function, censoring=outcome.y),
-        weighted=partial(metric.weighted, censoring=outcome.y),
+        function=partial(metric.function, **bound),
+        weighted=partial(metric.weighted, **bound),
+        uses_censoring=not of_all,
     )
-
-
-def without_censoring_of_all(metric: Metric) -> Metric:
-    """Return a metric whose censoring weights come from the records that it is given.
-
-    So it is to be within training sets, whose weights must not use held-out records.
-    """
-    function = metric.function
-    return replace(metric, function=getattr(function, "func", function))
 
 
 def named_metrics(name: Any, outcome: Named) -> list[Metric]:

@@ -74,9 +74,11 @@ def censoring(res: Cited) -> Prose:
     """Return how censored records entered the estimates."""
     said = "a censored record is compared with the events before its censoring"
     if res.thing.design.outcome.horizons:
+        training = res.thing.design.outcome.censoring == "training"
         said += (
             "; at a horizon, records with a known status have as weights the inverse "
-            "probability of censoring, by the Kaplan-Meier estimate from all records"
+            "probability of censoring, by the Kaplan-Meier estimate from "
+            + ("the training set of each fit" if training else "all records")
         )
     return (said,)
 

@@ -11,17 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.errors import DistributionalBiasWarning, warn
+from statcv.errors import DistributionalBiasWarning, FoldWarning, warn
 from statcv.folds import by_quantile
 from statcv.folds.audit import UNLIKE, between_folds, opposite_twins
 from statcv.folds.strata import ALIKE
 from statcv.folds.theory import pooled_null_auroc
+from statcv.inference.estimates.beside import uncensored_in_training
 from statcv.inference.estimates.no_skill import MATERIAL, NoSkill
 from statcv.inference.estimates.values import values_by_repeat
 from statcv.inference.tests.permutation import is_permutable
 from statcv.results.notes import balancing
 from statcv.results.result import CVResult
-from statcv.words import joined, listed
+from statcv.words import joined, listed, plural
 
 Labels = NDArray[Any]
 
@@ -257,3 +258,19 @@ def _warn_of_twins(result: CVResult) -> None:
         return
     for found in opposite_twins(result.plan, result.design.matrix, outcome.y):
         warn(f"distributional bias: {found.sentence}", DistributionalBiasWarning)
+
+
+def warn_of_longer_times(result: CVResult) -> None:
+    """Count the held-out records beyond the times from which censoring is estimated."""
+    outcome = result.design.outcome
+    if outcome.censoring == "all":
+        return
+    given = result.plan, outcome.y, outcome.horizons
+    if longer := uncensored_in_training(*given)[1]:
+        warn(
+            f"{plural(longer, 'held-out prediction')} of {len(result.scores.row)}: the "
+            "event, or the horizon, is later than all times of the training set, after "
+            "which the probability of not being censored keeps its last value; "
+            "censoring='all' uses all records.",
+            FoldWarning,
+        )

@@ -158,6 +158,7 @@ class CVResult(Exports):
             self.design.y,
             self.threshold,
             Sensitivity.of(self.refits.setup, self.held),
+            self.design.outcome,
         )
         return replace(scores, n_jobs=self.call.n_jobs)
 

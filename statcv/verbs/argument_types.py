@@ -71,6 +71,7 @@ Rebalancing: TypeAlias = Literal["subsample", "weight", "upsample", "all", "bag"
 ThresholdRule: TypeAlias = Literal["youden", "f1", "accuracy", "prevalence"]
 MissingAction: TypeAlias = Literal["drop", "raise", "pass"]
 NewLevelsAction: TypeAlias = Literal["mean", "omit", "error"]
+CensoringOf: TypeAlias = Literal["all", "training"]
 
 SelectionName: TypeAlias = Literal["backward", "forward", "both"]
 

@@ -8,6 +8,7 @@ from statcv.arguments import refuse_unknown
 from statcv.formula import caller_scope
 from statcv.results.result import CVResult
 from statcv.verbs.argument_types import (
+    CensoringOf,
     DataLike,
     FormulaLike,
     HorizonLike,
@@ -45,6 +46,7 @@ def cv(
     exposure: str | None = None,
     positive: object = None,
     horizon: HorizonLike | None = None,
+    censoring: CensoringOf = "all",
     na_action: MissingAction = "drop",
     new_levels: NewLevelsAction = "mean",
     metrics: MetricsLike | None = None,
@@ -128,6 +130,11 @@ def cv(
     horizon : float or list of float, optional
         Times by which the risk of an event is predicted, for an outcome ``Surv(time,
         status)``. Without one only ranks are predicted.
+    censoring : {"all", "training"}
+        Records from which the probability of not being censored is estimated, by which
+        metrics of times to an event weight records: all of them, or the training set of
+        each fit. It keeps its last value beyond the longest training time, with a
+        warning that counts the held-out records there. Plots use all.
     na_action : {"drop", "raise", "pass"}
         Treatment of rows with missing values. ``"pass"`` passes missing covariates on
         to a model that imputes or accepts them.

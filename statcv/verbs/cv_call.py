@@ -54,11 +54,12 @@ from statcv.models.tuning import (
     tuned_model,
     warn_of_edges,
 )
-from statcv.results.bias_warning import warn_of_bias
+from statcv.results.bias_warning import warn_of_bias, warn_of_longer_times
 from statcv.results.call import choose_metrics, with_warnings
 from statcv.results.result import CVResult
 from statcv.tables import Printed
 from statcv.verbs.argument_types import (
+    CensoringOf,
     DataLike,
     FormulaLike,
     HorizonLike,
@@ -101,6 +102,7 @@ class CVCall(Printed):
     exposure: str | None = None
     positive: object = None
     horizon: HorizonLike | None = None
+    censoring: CensoringOf = "all"
     na_action: MissingAction = "drop"
     new_levels: NewLevelsAction = "mean"
     metrics: MetricsLike | None = None
@@ -190,6 +192,7 @@ class CVCall(Printed):
     def _run(self, scope: Mapping[str, Any]) -> CVResult:
         check_types(CVCall, vars(self))
         one_of(self.new_levels, NEW_LEVELS, "new_levels")
+        one_of(self.censoring, ("all", "training"), "censoring")
         given = self.unwrapped()
         table = as_frame(given.data)
         kept = None if self.checkpoint is None else kept_seed(self.checkpoint)
@@ -214,6 +217,8 @@ class CVCall(Printed):
         if given.weights is not None:
             weights = row_weights(given.weights, table, design.kept)
         refuse_underflow(design)
+        if self.censoring == "training":
+            design = replace(design, outcome=design.outcome.censored_in_training())
         outcome = design.outcome
         learner = resolve_model(model_to_tune(self.tune, given.model), outcome.kind)
         if design.strata and not learner.capabilities.strata:
@@ -273,6 +278,7 @@ class CVCall(Printed):
             threshold=threshold,
             call=replace(given, seed=seed, checkpoint=None),
         )
+        warn_of_longer_times(result)
         warn_of_bias(result)
         if isinstance(tuned, Tuned) and held.chosen is not None:
             warn_of_edges(tuned, held.chosen)

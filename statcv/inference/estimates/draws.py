@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.inference.estimates.beside import beside
 from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
 from statcv.inference.estimates.values import values_by_split
 from statcv.inference.scores import Scores
@@ -399,8 +400,8 @@ class _Form:
     def _by_prediction(self) -> dict[str, Floats]:
         """What else the metric uses of each prediction."""
         scores, more = self.scores, {}
-        if self.metric.uses_baseline:
-            more["baseline"] = scores.baseline[scores.split]
+        if (own := beside(scores, self.metric)) is not None:
+            more[f"{self.metric.beside}"] = own
         cuts = scores.threshold_for(self.metric)
         if cuts is not None:
             more["threshold"] = cuts

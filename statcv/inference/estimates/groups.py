@@ -41,7 +41,7 @@ def among(scores: Scores, members: NDArray[np.bool_]) -> Scores:
         baseline = np.full(len(used), scores.y[of_group].mean() if len(used) else 0.0)
     left = scores.left
     kept = members[left.row]
-    threshold = scores.threshold
+    threshold, uncensored = scores.threshold, scores.uncensored
     return replace(
         scores,
         split=split,
@@ -58,6 +58,7 @@ def among(scores: Scores, members: NDArray[np.bool_]) -> Scores:
             held=left.held[kept],
         ),
         threshold=None if threshold is None else threshold[where],
+        uncensored=None if uncensored is None else uncensored[where],
     )
 
 

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.inference.by_record import mean_by
+from statcv.inference.estimates.beside import beside
 from statcv.inference.scores import Scores
 from statcv.metrics import (
     METRICS,
@@ -157,8 +159,13 @@ def concordant_pairs(scores: Scores, metric: Metric = AUROC) -> ConcordantPairs 
     places = np.stack([first, second])
     weight = None
     if metric.horizon is not None and (y < 0).any():
-        every = np.ones((1, len(y)))
-        weight = Known(scores.y, metric.horizon, every).factor[0, rows[0]]
+        every, own = np.ones((1, len(y))), beside(scores, metric)
+        if own is not None:
+            held, mean = mean_by(scores.row, own)
+            own = np.ones(len(y))
+            own[held] = mean
+        status = Known(scores.y, metric.horizon, every, uncensored=own)
+        weight = status.factor[0, rows[0]]
     return ConcordantPairs(*rows, won, repeat, repeats, cell, places, cells, weight)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.inference.by_record import mean_by
+from statcv.inference.estimates.beside import beside
 from statcv.inference.estimates.units import Units
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
@@ -181,11 +182,8 @@ class PooledRepeat:
         return values if self.order is None else values[self.order]
 
     def baseline(self, metric: Metric) -> Floats | None:
-        """Return the baselines, if the metric uses them."""
-        scores = self.scores
-        if not metric.uses_baseline:
-            return None
-        return self.beside(scores.baseline[scores.split])
+        """Return the baselines, or what else the metric takes, if it takes any."""
+        return self.beside(beside(self.scores, metric))
 
     def threshold(self, metric: Metric) -> Floats | None:
         """Return the thresholds, if there are any and the metric depends on them."""
@@ -211,6 +209,6 @@ class PooledRepeat:
             read = metric.readable(read, self.scores.probabilities)
         elif read.ndim > 1:
             read = metric.column_of(read)
-        given = {"baseline": self.baseline(metric), "threshold": cut}
+        given = {f"{metric.beside}": self.baseline(metric), "threshold": cut}
         named = {name: one for name, one in given.items() if one is not None}
         return metric.derive(self.y, read, **named)

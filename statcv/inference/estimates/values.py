@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.inference.by_record import mean_by
+from statcv.inference.estimates.beside import beside
 from statcv.inference.estimates.losses import casewise, losses_by_cell
 from statcv.inference.estimates.pairs import paired_values
 from statcv.inference.estimates.slopes import paired_slopes
@@ -171,7 +172,7 @@ def part(scores: Scores, metric: Metric, where: NDArray[np.intp] | slice) -> Rea
         row=scores.row[where],
         y=scores.outcome[where],
         read=readable(scores, metric, scores.predicted[where]),
-        baseline=scores.baseline[scores.split[where]] if metric.uses_baseline else None,
+        baseline=beside(scores, metric, where),
         threshold=None if cuts is None else cuts[where],
     )
 
@@ -187,10 +188,9 @@ def pooled_part(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> Read
         every = len(where) == len(scores.row)
         return part(scores, metric, slice(None) if every else where)
     rows, predicted = scores.by_record(where, metric.rank)
-    baseline = scores.baseline[scores.split] if metric.uses_baseline else None
     threshold, baseline = (
         None if one is None else mean_by(scores.row[where], one[where])[1]
-        for one in (scores.threshold_for(metric), baseline)
+        for one in (scores.threshold_for(metric), beside(scores, metric))
     )
     read = readable(scores, metric, predicted)
     return ReadPart(rows, scores.y[rows], read, baseline, threshold)
@@ -228,7 +228,8 @@ def beside_itself(scores: Scores, times: int, **differing: Any) -> Scores:
     metrics that compare pairs within single fits are not those of the copies.
     """
     numbers = np.arange(times)[:, None]
-    for name in {"y", "predicted", "n_train", "baseline", "threshold"} - {*differing}:
+    names = {"y", "predicted", "n_train", "baseline", "threshold", "uncensored"}
+    for name in names - {*differing}:
         if getattr(scores, name) is not None:
             differing[name] = np.concatenate([getattr(scores, name)] * times)
     sizes = {"split": scores.n_splits, "row": len(scores.y)}

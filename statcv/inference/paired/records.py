@@ -12,7 +12,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import ComparisonError
+from statcv.inference.by_record import mean_by
 from statcv.inference.clusters import joined_clusters
+from statcv.inference.estimates.beside import beside
 from statcv.inference.paired.delong import Side
 from statcv.inference.paired.described import differences
 from statcv.inference.readable import Readable
@@ -148,6 +150,7 @@ def averaged(scores: Scores) -> Scores:
     place = np.searchsorted(row, scores.row)
     times = np.bincount(place)
     count, none = len(row), np.empty(0, dtype=np.intp)
+    known = scores.uncensored
     nothing = replace(
         scores.left,
         fit=none,
@@ -168,6 +171,7 @@ def averaged(scores: Scores) -> Scores:
         pairwise=False,
         tournament=False,
         threshold=scores.mean_threshold,
+        uncensored=None if known is None else mean_by(scores.row, known)[1],
         sensitivity=None,
     )
 
@@ -266,13 +270,17 @@ class SharedRecords(Printed):
     def averaged(self) -> dict[str, Scores]:
         """The mean predictions of the records, with the baseline of the first."""
         found = {name: averaged(scores) for name, scores in self.scores.items()}
-        baseline = next(iter(found.values())).baseline
-        return {
-            name: replace(one, baseline=baseline[self.labels.get_indexer(held)])
-            for (name, one), held in zip(
-                found.items(), map(held_out, self.results.values()), strict=True
+        first, made = next(iter(found.values())), {}
+        for (name, one), result in zip(
+            found.items(), self.results.values(), strict=True
+        ):
+            order, known = self.labels.get_indexer(held_out(result)), first.uncensored
+            made[name] = replace(
+                one,
+                baseline=first.baseline[order],
+                uncensored=None if known is None else known[order],
             )
-        }
+        return made
 
     @cached_property
     def predictions(self) -> dict[str, Floats]:
@@ -286,8 +294,8 @@ class SharedRecords(Printed):
 
     def value(self, predictions: Floats) -> float:
         """Return the metric for predictions of all records."""
-        baseline = next(iter(self.averaged.values())).baseline
-        return float(self.metric(self.y, predictions, baseline))
+        base = beside(next(iter(self.averaged.values())), self.metric)
+        return float(self.metric(self.y, predictions, base))
 
     # ---- pairs of results ----
 

@@ -14,6 +14,8 @@ from statcv.arguments import PAIR_SAMPLE
 from statcv.engine import Held, Setup, progress_bar, run_quietly
 from statcv.errors import ConvergenceWarning, SchemeError, warn
 from statcv.folds import FoldPlan, choose_splits, count_fits, delete_records
+from statcv.formula import Outcome
+from statcv.inference.estimates.beside import uncensored_in_training
 from statcv.inference.estimates.values import values_by_repeat, values_by_split
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
@@ -186,7 +188,8 @@ def values_without(
             left = delete_records(setup.plan, [sets[s] for s in batch], setup.seed)
             held = run_quietly(setup, left.plan, n_jobs, numbers=left.fits)
             failed += held.failed
-            scores = scores_of(left.plan, held, setup.design.y, threshold)
+            outcome = setup.design.outcome
+            scores = scores_of(left.plan, held, outcome.y, threshold, outcome=outcome)
             values[batch] = mean_values(scores, metric, how, left.of_repeat, len(batch))
             bar.update(left.plan.n_fits)
     return values, failed
@@ -227,6 +230,7 @@ def scores_of(
     y: NDArray[Any],
     threshold: float | None = None,
     sensitivity: Sensitivity | None = None,
+    outcome: Outcome | None = None,
 ) -> Scores:
     """Return the predictions of the fits of a plan, with their thresholds.
 
@@ -239,8 +243,13 @@ def scores_of(
         Smallest probability of a predicted class 1 if the model does not choose it.
     sensitivity : Sensitivity, optional
         How the predictions change with the training records, if that is known.
+    outcome : Outcome, optional
+        The outcome, if censoring weights may come from the training sets.
     """
     scores = Scores.of(plan, held, y, sensitivity)
+    if outcome is not None and outcome.censoring == "training":
+        known = uncensored_in_training(plan, y, outcome.horizons)[0]
+        scores = replace(scores, uncensored=known)
     if held.chosen is not None and NAME in held.chosen:
         chosen = held.chosen[NAME].to_numpy(dtype=float)
         return replace(scores, threshold=plan.fits.mean_by_split(chosen)[scores.split])

@@ -132,7 +132,7 @@ def permuted_values(
         clusters = permuted_clusters(plan, setup.design.y)
         draws = _permuted(setup, clusters, numbers, seed, n_jobs)
     values, failed, why = np.full((len(wanted), len(numbers)), np.nan), 0, ""
-    number = 0
+    number, outcome = 0, setup.design.outcome
     with progress_bar(len(numbers), progress, "permutation") as bar:
         for moved, outcomes, made in draws:
             able = list[tuple[int, Scores]]()
@@ -141,7 +141,8 @@ def permuted_values(
                     why = why or held
                 else:
                     failed += held.failed
-                    able.append((place, scores_of(moved, held, y, threshold)))
+                    given = moved, held, y, threshold
+                    able.append((place, scores_of(*given, outcome=outcome)))
             if able:
                 places, scores = zip(*able, strict=True)
                 values[:, places] = _values(scores, wanted)

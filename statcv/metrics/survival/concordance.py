@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from statcv.metrics.influence.derivative import Derivative
 from statcv.metrics.inputs import Floats, Ints, real_number
 from statcv.metrics.survival.form import ValueOf, with_ties
-from statcv.metrics.survival.known import by_censoring, uncensored
+from statcv.metrics.survival.known import by_censoring, censoring_curve
 from statcv.numeric.survival import RiskSets
 
 
@@ -113,11 +113,11 @@ class Concordance:
     tau: float | None = None
 
     def __call__(
-        self, y: Floats, x: Floats, weights: Floats, censoring: Floats | None = None
+        self, y: Floats, x: Floats, weights: Floats, **named: Floats | None
     ) -> Floats:
         """Return the concordance."""
         slot, ranks = RiskSets.of(y).slot, with_ties(x)
-        events = weights * self._factor(y, weights, censoring)
+        events = weights * self._factor(y, weights, **named)
         right = _before(slot, -ranks, events)
         with np.errstate(all="ignore"):
             found = (weights * right).sum(1) / (
@@ -126,29 +126,34 @@ class Concordance:
         found = np.minimum(found, 1.0)  # equal sums may be rounded apart
         return np.where(np.isnan(x).any(axis=1), np.nan, found)
 
-    def derivative(
-        self, y: Floats, x: Floats, censoring: Floats | None = None
-    ) -> Derivative:
+    def derivative(self, y: Floats, x: Floats, **named: Floats | None) -> Derivative:
         """Return the derivatives."""
         slot, ranks, one = RiskSets.of(y).slot, with_ties(x)[None], np.ones((1, len(y)))
-        factor = self._factor(y, one, censoring)
+        factor = self._factor(y, one, **named)
         right, pairs = (_before(slot, by, factor)[0] for by in (-ranks, None))
         above, later = (_before(-slot, by, one)[0] for by in (ranks, None))
         total = pairs.sum()
         value = float(right.sum() / total)
         by_event = factor[0] * (above - value * later) / total
         weight = by_event + (right - value * pairs) / total
-        if self.uno and censoring is None:
+        if self.uno and named.get("censoring") is None:
             weight = weight - 2 * by_censoring(y, by_event)
         return Derivative(weight, None, value)
 
-    def _factor(self, y: Floats, weights: Floats, censoring: Floats | None) -> Floats:
+    def _factor(
+        self,
+        y: Floats,
+        weights: Floats,
+        censoring: Floats | None = None,
+        uncensored: Floats | None = None,
+    ) -> Floats:
         """Return the factor by which the pairs of each event are weighted."""
         counts = (y > 0) & (y <= (np.inf if self.tau is None else self.tau))
         if not self.uno:
             return counts[None].astype(float)
-        left = uncensored(y, weights, censoring).before(np.abs(y))
-        return np.where(counts, 1 / left**2, 0.0)
+        if uncensored is None:
+            uncensored = censoring_curve(y, weights, censoring).before(np.abs(y))
+        return np.where(counts, 1 / uncensored**2, 0.0).reshape(-1, len(y))
 
 
 def _before(slot: Ints, ranks: Floats | None, values: Floats) -> Floats:

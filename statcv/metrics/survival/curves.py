@@ -142,8 +142,8 @@ class RisksBy:
         codes, found = clusters_of(self.clusters, len(self.y)), []
         for time in at:
             form = AtHorizon(Area(), float(time))
-            every = self.known.weights, 0.5, self.censoring
-            area = float(form(self.y, self.predicted[None], *every)[0])
+            given = self.y, self.predicted[None], self.known.weights
+            area = float(form(*given, censoring=self.censoring)[0])
             error = np.nan
             if 0 < area < 1:
                 change = form.derivative(self.y, self.predicted).weight[:, None]

@@ -49,10 +49,10 @@ class AtHorizon:
         x: Floats,
         weights: Floats,
         threshold: Cut = 0.5,
-        censoring: Floats | None = None,
+        **named: Floats | None,
     ) -> Floats:
         """Return the metric; NaN without cases, controls or proper predictions."""
-        known = Known(y, self.horizon, weights, censoring)
+        known = Known(y, self.horizon, weights, **named)
         order = isinstance(self.measure, Area)
         proper = np.isfinite(x) if order else (x >= 0) & (x <= 1)
         with np.errstate(all="ignore"):
@@ -65,10 +65,10 @@ class AtHorizon:
         y: Floats,
         x: Floats,
         threshold: Cut = 0.5,
-        censoring: Floats | None = None,
+        **named: Floats | None,
     ) -> Derivative:
         """Return the derivatives."""
-        known = Known(y, self.horizon, np.ones((1, len(y))), censoring)
+        known = Known(y, self.horizon, np.ones((1, len(y))), **named)
         value = float(self.measure.value(known, x[None], threshold)[0])
         weight = known.derivative(*self.measure.gradient(known, x, value, threshold))
         placed = _placed(known, x) if isinstance(self.measure, Area) else None

@@ -38,12 +38,15 @@ class Known:
     censoring : numpy.ndarray or None
         Signed times of the records from which G is estimated, with equal weights; by
         default those of `y` with their weights.
+    uncensored : numpy.ndarray, shape (n,), or None
+        G itself, if it is from the training sets of the records, which vary as these.
     """
 
     y: Floats
     horizon: float
     weights: Floats
     censoring: Floats | None = None
+    uncensored: Floats | None = None
 
     @cached_property
     def case(self) -> Bools:
@@ -58,7 +61,9 @@ class Known:
     @cached_property
     def factor(self) -> Floats:
         """The inverse probability of being known, 0 for other records."""
-        curve = uncensored(self.y, self.weights, self.censoring)
+        if self.uncensored is not None:
+            return np.where(self.case | self.control, 1 / self.uncensored, 0.0)[None]
+        curve = censoring_curve(self.y, self.weights, self.censoring)
         left, last = curve.before(np.abs(self.y)), curve.at(self.horizon)[:, None]
         return np.where(self.case, 1 / left, np.where(self.control, 1 / last, 0.0))
 
@@ -97,7 +102,9 @@ class Known:
         )
 
 
-def uncensored(y: Floats, weights: Floats, censoring: Floats | None) -> StepFunctions:
+def censoring_curve(
+    y: Floats, weights: Floats, censoring: Floats | None
+) -> StepFunctions:
     """Return the probability of not being censored."""
     if censoring is None:
         return kaplan_meier(y, weights, censoring=True)

@@ -217,12 +217,22 @@ class IntegratedBrier:
         """Return the mean over time, for predictions of shape (m, n, H)."""
         parts = enumerate(self._parts())
         each = [
-            share * form(y, x[..., k], weights, **named) for k, (share, form) in parts
+            share * form(y, x[..., k], weights, **_at(k, **named))
+            for k, (share, form) in parts
         ]
         return np.asarray(sum(each))
 
     def derivative(self, y: Floats, x: Floats, **named: Any) -> Derivative:
         """Return the derivatives."""
         parts = enumerate(self._parts())
-        each = [(s, form.derivative(y, x[:, k], **named)) for k, (s, form) in parts]
-        return Derivative(np.asarray(sum(share * one.weight for share, one in each)))
+        each = [
+            share * form.derivative(y, x[:, k], **_at(k, **named)).weight
+            for k, (share, form) in parts
+        ]
+        return Derivative(np.asarray(sum(each)))
+
+
+def _at(k: int, uncensored: Floats | None = None, **named: Any) -> dict[str, Any]:
+    """Return what is known of censoring at one of the horizons."""
+    own = None if uncensored is None else uncensored[:, min(k, uncensored.shape[1] - 1)]
+    return {**named, "uncensored": own}

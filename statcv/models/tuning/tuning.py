@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from statcv.arguments import MAX_REPEATS, check_types, check_whole, one_of
 from statcv.folds import FoldPlan
 from statcv.formula import Outcome
 from statcv.metrics import get_metric
-from statcv.metrics.named import OF_TIMES, named_metric, without_censoring_of_all
+from statcv.metrics.named import OF_TIMES, named_metric
 from statcv.models import Model
 from statcv.models.tuning.grid import candidates, read_grid
 from statcv.models.tuning.inner import InnerScheme
@@ -115,9 +115,9 @@ class Tuning(Constructed):
             If the metric is not for this outcome, or not for the inner scheme.
         """
         kind = outcome.kind
-        metric = named_metric(self.metric or DEFAULTS[kind], outcome)
-        if kind == "survival":
-            metric = without_censoring_of_all(metric)
+        # censoring weights must not use held-out records
+        inside = replace(outcome, censoring="training")
+        metric = named_metric(self.metric or DEFAULTS[kind], inside)
         given = (self.scheme, self.k, self.repeats, self.rebalance)
         inner = InnerScheme.of(*given, kind=kind, outer=outer)
         way_of(metric, inner)
