@@ -174,6 +174,25 @@ def fitted_ridge(C):
     return scv.cv(formula, CASES, model=Logit(C=C), scheme=folds, seed=1)
 
 
+@pytest.mark.parametrize("name", ["logit", "linear", "efron"])
+def test_equations_have_the_offset_as_a_column(name, tmp_path):
+    res = fitted(name)
+    res.final.save(tmp_path / "m.json")
+    loaded, known = scv.load_model(tmp_path / "m.json"), res.final.predict(CASES)
+    np.testing.assert_allclose(loaded.predict(CASES), known, rtol=1e-9)
+    found = res.final.equation(digits=3)
+    assert str(found).splitlines()[5].strip() == "+ z"
+    with pytest.raises(scv.errors.StatcvError):
+        loaded.update(CASES)
+
+
+def test_points_count_the_offset_as_a_covariate():
+    res = fitted("logit")
+    score = res.final.points({"x": 0.5})
+    assert "z" in score.table["predictor"].tolist()
+    assert score.cost() is not None
+
+
 def test_ratios_of_likelihoods_need_the_same_offset():
     res = fitted("logit")
     less, other = res.update("~ x + offset(z)"), res.update("~ x + g")
