@@ -234,6 +234,10 @@ def test_validation_has_the_metrics_of_counts_and_needs_the_exposure(tmp_path):
         mean = one.predict(new)
         assert found.estimate().value == pytest.approx(poisson_deviance(new["y"], mean))
         assert one.validate(new, metrics="rmse").estimate().value > 0
+        rare = one.validate(new.assign(y=np.minimum(new["y"], 1)))
+        assert rare.chosen_metrics[0].name == "poisson_deviance"
+        with pytest.raises(scv.errors.OutcomeError, match="'y' is negative in"):
+            one.validate(new.assign(y=new["y"] - 1))
         with pytest.raises(scv.errors.ColumnError, match="'days'"):
             one.predict(new.drop(columns="days"))
         with pytest.raises(scv.errors.EquationError, match=r"offset\(log\(days\)\)"):
