@@ -115,6 +115,7 @@ def test_without_predictors_the_offset_remains(scheme):
     for row in res.without_predictors:
         if not np.isnan(row.found):
             assert row.found == pytest.approx(bare.estimate(row.metric.name).value)
+            assert row.value == pytest.approx(row.found, abs=0.04)
     assert not res.suspect
 
 
