@@ -48,7 +48,7 @@ class Outcome(Printed):
         Assumptions that were made where the data are ambiguous.
     horizons : tuple of float
         The times by which the risk of an event is predicted, in rising order.
-    distribution : {"", "poisson", "negative binomial"}
+    distribution : {"", "poisson", "negative binomial", "counts"}
         The distribution that the model gives to numbers that are counts.
     censoring : {"all", "training"}
         Records from which censoring weights of metrics are estimated.

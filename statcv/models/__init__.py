@@ -4,7 +4,7 @@ from statcv.models.base import Capabilities, Fit, FollowingModel, Model, Trainin
 from statcv.models.batched.partial_likelihood import partial_likelihood
 from statcv.models.boosted_fit import BoostedFit
 from statcv.models.boosting import XGBoost
-from statcv.models.counts import NegativeBinomial, Poisson
+from statcv.models.counts import NegativeBinomial, Poisson, counted
 from statcv.models.cox import Cox, baseline_beside
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit
@@ -61,6 +61,7 @@ __all__ = [
     "bare_records",
     "bare_regression",
     "baseline_beside",
+    "counted",
     "decisions_of",
     "distribution_of",
     "fitted_to_constant",

@@ -92,7 +92,11 @@ def check_column(frame: pd.DataFrame, column: Any, name: str) -> None:
 
 
 def design_of(
-    records: pd.DataFrame, observed: str, predicted: Any, positive: object
+    records: pd.DataFrame,
+    observed: str,
+    predicted: Any,
+    positive: object,
+    distribution: str,
 ) -> Design:
     """Return the design of the records, whose terms are the predictions."""
     listed = predicted.values() if isinstance(predicted, Mapping) else predicted
@@ -101,7 +105,13 @@ def design_of(
         check_column(records, column, "predicted")
     right = " + ".join(map(quoted, columns))
     left = quoted(observed) if observed in records else observed
-    design = make_design(f"{left} ~ {right}", records, scope={}, positive=positive)
+    design = make_design(
+        f"{left} ~ {right}",
+        records,
+        scope={},
+        positive=positive,
+        distribution=distribution,
+    )
     if (outcome := design.outcome).kind == "survival":
         at = _horizons(predicted)
         horizons = read_horizons(at or None, outcome.y, outcome.name)

@@ -115,6 +115,7 @@ def test_without_predictors_the_offset_remains(scheme):
     for row in res.without_predictors:
         if not np.isnan(row.found):
             assert row.found == pytest.approx(bare.estimate(row.metric.name).value)
+            assert row.value == pytest.approx(row.found, abs=0.04)
     assert not res.suspect
 
 
@@ -172,6 +173,25 @@ def test_terms_are_dropped_and_hyperparameters_tuned_beside_the_offset():
 def fitted_ridge(C):
     formula, folds = MODELS["logit"][0], CASES["fold"]
     return scv.cv(formula, CASES, model=Logit(C=C), scheme=folds, seed=1)
+
+
+@pytest.mark.parametrize("name", ["logit", "linear", "efron"])
+def test_equations_have_the_offset_as_a_column(name, tmp_path):
+    res = fitted(name)
+    res.final.save(tmp_path / "m.json")
+    loaded, known = scv.load_model(tmp_path / "m.json"), res.final.predict(CASES)
+    np.testing.assert_allclose(loaded.predict(CASES), known, rtol=1e-9)
+    found = res.final.equation(digits=3)
+    assert str(found).splitlines()[5].strip() == "+ z"
+    with pytest.raises(scv.errors.StatcvError):
+        loaded.update(CASES)
+
+
+def test_points_count_the_offset_as_a_covariate():
+    res = fitted("logit")
+    score = res.final.points({"x": 0.5})
+    assert "z" in score.table["predictor"].tolist()
+    assert score.cost() is not None
 
 
 def test_ratios_of_likelihoods_need_the_same_offset():

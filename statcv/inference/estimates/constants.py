@@ -61,7 +61,8 @@ class Constants:
 
     def at_no_skill(self, scores: Scores, shift: float) -> Scores:
         """Return the scores with the same prediction for all records."""
-        mean = float(scores.y.mean()) if self.overall.ndim else float(self.overall)
+        alone = not self.overall.ndim and self.offset is None
+        mean = float(self.overall if alone else scores.y.mean())
         shape = (len(scores.row), *self.overall.shape)
         cuts = scores.given_threshold
         return scores.predicting(
