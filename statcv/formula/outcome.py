@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -49,6 +49,8 @@ class Outcome(Printed):
         The times by which the risk of an event is predicted, in rising order.
     distribution : {"", "poisson", "negative binomial"}
         The distribution that the model gives to numbers that are counts.
+    ordered : bool
+        Whether the order of several levels has a meaning.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class Outcome(Printed):
     notes: tuple[str, ...] = field(default=())
     horizons: tuple[float, ...] = ()
     distribution: str = ""
+    ordered: bool = False
 
     def _said(self) -> Said:
         return f"{self.name}: {self.describe()}", {}
@@ -84,7 +87,12 @@ class Outcome(Printed):
         ('age[mid]', 'C(site)[T.2][high]')
         """
         labels = enumerate(map(str, self.levels))
-        ends = {f"{code}]": f"{label}]" for code, label in labels if str(code) != label}
+        ends = {
+            f"{sign}{code}]": f"{sign}{label}]"
+            for code, label in labels
+            for sign in ("", ">=")
+            if str(code) != label
+        }
         if self.kind != "multiclass" or not ends:
             return tuple(coefficients)
         parts = ((name, name.rpartition("[")) for name in coefficients)
@@ -133,11 +141,17 @@ class Outcome(Printed):
         shown = [f"{level} ({counts[level]})" for level in self.levels]
         if self.kind == "binary":
             return f"{shown[1]} against {shown[0]}; {self.positive} is positive"
+        if self.ordered:
+            return f"{len(shown)} ordered classes: {' < '.join(shown)}"
         return f"{len(shown)} classes: {', '.join(shown)}"
 
 
 def make_outcome(
-    values: pd.Series[Any], name: str, positive: object = None, classes: bool = False
+    values: pd.Series[Any],
+    name: str,
+    positive: object = None,
+    classes: bool = False,
+    ordered: bool = False,
 ) -> Outcome:
     """Code the values of an outcome.
 
@@ -151,11 +165,24 @@ def make_outcome(
         Level that counts as positive. By default the second level.
     classes : bool
         Whether numbers are classes, as in ``C(y)``.
+    ordered : bool
+        Whether the model needs classes with an order, which numbers have.
     """
     if isinstance(values.dtype, pd.CategoricalDtype):
+        given = values.cat.categories
         values = values.cat.remove_unused_categories()
         levels = list(values.cat.categories)
-        return _classes(values.cat.codes.to_numpy(), levels, name, positive)
+        made = _classes(values.cat.codes.to_numpy(), levels, name, positive)
+        if made.kind == "multiclass" and values.cat.ordered:
+            _warn_of_unmet([level for level in given if level not in levels], name)
+            return replace(made, ordered=True)
+        if made.kind == "multiclass" and ordered:
+            raise OutcomeError(
+                f"the classes of {name!r} have no order ({', '.join(map(str, levels))})"
+                "; give them from the lowest to the highest in the formula, as "
+                f"C({name}, levels=[…]) ~ …, or as pandas.Categorical(…, ordered=True)."
+            )
+        return made
     array = values.to_numpy()
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
         raise OutcomeError(f"the outcome {name!r} is a date; a model needs a number.")
@@ -163,9 +190,15 @@ def make_outcome(
         count = int(np.isinf(array).sum())
         raise DataError(f"the outcome {name!r} has {count} infinite values.")
     distinct = _distinct(array)
-    if array.dtype.kind == "b" or set(distinct.tolist()) <= {0, 1} or classes:
+    if (
+        array.dtype.kind == "b"
+        or set(distinct.tolist()) <= {0, 1}
+        or classes
+        or ordered
+    ):
         levels = [_label(value, array.dtype) for value in distinct]
-        return _classes(np.searchsorted(distinct, array), levels, name, positive)
+        made = _classes(np.searchsorted(distinct, array), levels, name, positive)
+        return replace(made, ordered=ordered and made.kind == "multiclass")
     if len(distinct) == 1:
         raise OutcomeError(f"the outcome {name!r} is constant: always {distinct[0]:g}.")
     if len(distinct) == 2:
@@ -195,6 +228,15 @@ def make_outcome(
     numbers = array.astype(float)
     refuse_overflow(numbers, f"the outcome {name!r}")
     return Outcome(name, "continuous", numbers, notes=notes)
+
+
+def _warn_of_unmet(levels: list[Any], name: str) -> None:
+    if levels:
+        warn(
+            f"no record has {name} = {' or '.join(map(str, levels))}: a model that is "
+            "fitted to these records gives that class no probability.",
+            StatcvWarning,
+        )
 
 
 def _distinct(values: NDArray[Any]) -> NDArray[Any]:

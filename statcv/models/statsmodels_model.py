@@ -17,14 +17,22 @@ from statcv.models.base import (
     TrainingSet,
     refuse_kind,
     refuse_missing,
+    without_column,
 )
 from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
 from statcv.models.families import EXTREME
-from statcv.models.likelihood import Bernoulli, Gaussian, Generalized, Likelihood
+from statcv.models.likelihood import (
+    Bernoulli,
+    CumulativeLogit,
+    Gaussian,
+    Generalized,
+    Likelihood,
+)
 from statcv.models.linear import Linear
 from statcv.models.linear_fits import LinearFits
 from statcv.models.logit import Logit
+from statcv.models.ordered import ProportionalOdds
 from statcv.models.thread_warnings import collected
 
 # These take one value per row, which must be subset to each training set.
@@ -75,12 +83,6 @@ class Statsmodels:
                 f"statsmodels {self.family.__name__} is not supported: it models "
                 "groups of records or times, not one record after another."
             )
-        if self.family.__name__ == "OrderedModel":
-            raise ModelError(
-                "statsmodels OrderedModel is not supported: its thresholds take the "
-                "place of an intercept, and no metric here takes account of the order "
-                "of classes. MNLogit fits classes without an order."
-            )
         _refuse_rowwise(keywords)
         self.keywords = keywords
         self.fit_keywords = {"disp": 0, **(fit or {})}
@@ -96,13 +98,20 @@ class Statsmodels:
         )
 
     @property
-    def _built_in(self) -> Logit | Linear | None:
+    def ordered(self) -> bool:
+        """Whether it is a model of ordered classes."""
+        return bool(self.family.__name__ == "OrderedModel")
+
+    @property
+    def _built_in(self) -> Logit | Linear | ProportionalOdds | None:
         """The built-in model that maximises the same likelihood, if there is one."""
         if set(self.fit_keywords) - {"disp"}:
             return None
         likelihood = self._likelihood()
         if isinstance(likelihood, Bernoulli):
             return Logit()
+        if isinstance(likelihood, CumulativeLogit):
+            return ProportionalOdds()
         return Linear() if isinstance(likelihood, Gaussian) else None
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
@@ -127,6 +136,8 @@ class Statsmodels:
         from statsmodels.genmod import families
 
         name = self.family.__name__
+        if self.ordered and self.keywords == {"distr": "logit"}:
+            return CumulativeLogit()
         family = self.keywords.get("family") or families.Gaussian()
         if set(self.keywords) - {"family"} or not isinstance(family, families.Family):
             return None
@@ -170,6 +181,8 @@ class Statsmodels:
             raise ModelError(
                 "statsmodels MNLogit needs an outcome of classes; write C(…) ~ …"
             )
+        if self.ordered:
+            return ProportionalOdds().check(kind)
         if kind == "multiclass" and name != "MNLogit":
             raise ModelError(
                 f"statsmodels {name} does not fit an outcome of more than two classes; "
@@ -179,11 +192,15 @@ class Statsmodels:
     def fit(self, training: TrainingSet) -> PlainFit:
         """Fit the training set."""
         refuse_missing(training, self.label)
-        keywords = dict(self.keywords)
+        if isinstance(built_in := self._built_in, ProportionalOdds):
+            return built_in.fit(training)
+        keywords, X = dict(self.keywords), training.X
+        if self.ordered:  # cut points are its intercepts
+            X = training.without_intercept
         if training.weights is not None:
             keywords[self._weight_name()] = training.weights
         with collected():  # the relevant part is reported fold by fold
-            model = self.family(training.y, training.X, **keywords)
+            model = self.family(training.y, X, **keywords)
             result = model.fit(**self._fit_keywords(model))
         parameters = np.asarray(result.params)
         coefficients = (
@@ -192,6 +209,9 @@ class Statsmodels:
             else None
         )
         predict = functools.partial(_predict, result, training.kind)
+        if self.ordered:
+            place, classes = training.intercept, training.n_classes
+            predict = functools.partial(_predict_ordered, result, place, classes)
         return PlainFit(
             predict,
             coefficients,
@@ -228,7 +248,9 @@ class Statsmodels:
         import inspect
 
         known = inspect.signature(model.fit).parameters
-        return {
+        # the default of ordered models, Nelder and Mead's method, stops too early
+        usual = {"method": "bfgs", "maxiter": 500} if self.ordered else {}
+        return usual | {
             name: value
             for name, value in self.fit_keywords.items()
             if name != "disp" or name in known
@@ -274,6 +296,17 @@ def _refuse_rowwise(keywords: Mapping[str, Any]) -> None:
 def _predict(result: Any, kind: str, X: Matrix) -> Matrix:
     predicted = np.asarray(result.predict(X), dtype=float)
     return predicted[:, 1] if kind == "binary" and predicted.ndim == 2 else predicted
+
+
+def _predict_ordered(
+    result: Any, intercept: int | None, classes: int, X: Matrix
+) -> Matrix:
+    """Return the probabilities of all classes, of which the fit may lack some."""
+    known = np.asarray(result.model.labels, dtype=np.intp)
+    made = np.zeros((len(X), max(classes, len(known))))
+    rows = without_column(X, intercept)
+    made[:, known] = _predict(result, "multiclass", rows)
+    return made
 
 
 def _converged(result: Any) -> bool:

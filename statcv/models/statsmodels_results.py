@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from statcv.models.statsmodels_model import Statsmodels
 
 # the share of the range of fitted values by which a refit of a result may differ
 SAME = 1e-3
+NO_INTERCEPT = re.compile(r"[~+]\s*0\b|-\s*1\b")
+DISTRIBUTIONS = {"norm": "probit", "logistic": "logit"}  # names in ordered models
 
 
 def unwrap_result(fitted: Any) -> tuple[str, Any, Statsmodels, Any]:
@@ -38,6 +41,8 @@ def unwrap_result(fitted: Any) -> tuple[str, Any, Statsmodels, Any]:
     if type(model).__name__ == "MNLogit":  # MNLogit takes numbers as classes
         left, right = text.split("~", 1)
         text = f"C({left.strip()}) ~ {right.strip()}"
+    if again.ordered and NO_INTERCEPT.search(text):
+        text += " + 1"  # cut points take its place
     return text, frame, again, weights
 
 
@@ -63,7 +68,9 @@ def unwrap_model(fitted: Any) -> tuple[Statsmodels, Any]:
         for name, value in model._get_init_kwds().items()
         if value is not None and name not in ("missing_idx", "formula", "model_spec")
     }
-    if np.ndim(model.data.orig_endog) == 2 and model.data.orig_endog.shape[1] > 1:
+    if type(model).__name__ == "OrderedModel":
+        keywords["distr"] = DISTRIBUTIONS.get(model.distr.name, model.distr)
+    elif np.ndim(model.data.orig_endog) == 2 and model.data.orig_endog.shape[1] > 1:
         raise ModelError(
             "statsmodels coded the outcome of this result in two columns and takes the "
             "first level for success; code the outcome 0/1, or give cv() the formula."
@@ -84,14 +91,17 @@ def _check_same(again: Statsmodels, fitted: Any, weights: Any) -> None:
     in the result, and would be lost in the folds.
     """
     model = fitted.model
-    names = tuple(model.exog_names)
+    X, names = np.asarray(model.exog), tuple(model.exog_names)
+    if again.ordered:  # cut points are its intercepts
+        names = ("Intercept", *names[: X.shape[1]])
+        X = np.column_stack([np.ones(len(X)), X])
     training = TrainingSet(
-        X=np.asarray(model.exog),
+        X=X,
         y=np.asarray(model.endog),
-        kind="continuous",
-        n_classes=0,
+        kind="multiclass" if again.ordered else "continuous",
+        n_classes=model.k_levels if again.ordered else 0,
         names=names,
-        intercept=None,
+        intercept=0 if again.ordered else None,
         weights=None if weights is None else weights.to_numpy(),
         seed=0,
     )

@@ -13,8 +13,14 @@ from statcv.errors import CoefficientError, StatcvWarning, warn
 from statcv.formula import as_frame
 from statcv.inference.tests.no_skill import ratio, tail
 from statcv.metrics.areas.placements import symmetric_limits
-from statcv.models import partial_likelihood
-from statcv.models.likelihood import Gaussian, Generalized, Hazards, LogLinear
+from statcv.models import cumulative_information, partial_likelihood
+from statcv.models.likelihood import (
+    CumulativeLogit,
+    Gaussian,
+    Generalized,
+    Hazards,
+    LogLinear,
+)
 from statcv.results.comparison.likelihood_ratio import why_no_likelihood
 from statcv.results.refittable import Refittable
 from statcv.tables import Table, labels_of
@@ -74,8 +80,8 @@ def standard_errors(result: Refittable, values: Floats) -> tuple[Floats, float, 
     """Return the standard errors, their degrees of freedom, and why they are missing.
 
     They are those of R's ``glm`` and ``lm``, from the expected information, and of its
-    ``coxph``, from the observed one. The degrees
-    of freedom are NaN where the variance of the outcome is a function of its mean.
+    ``coxph`` and ``orm``, from the observed one. The degrees of freedom are NaN where
+    the variance of the outcome is a function of its mean.
     """
     none = np.full(len(values), np.nan)
     why = why_no_likelihood(result)
@@ -83,10 +89,15 @@ def standard_errors(result: Refittable, values: Floats) -> tuple[Floats, float, 
     X = np.delete(X, list(result.design.offsets), axis=1)
     fitted = result.refits.fitted if not why else none
     classes = 1 if fitted.ndim == 1 else fitted.shape[1] - 1
-    if isinstance(result.learner.capabilities.likelihood, Hazards):
-        classes, place = 1, result.design.intercept
+    likelihood, place = result.learner.capabilities.likelihood, result.design.intercept
+    if isinstance(likelihood, (CumulativeLogit, Hazards)):
         X = np.delete(X, [] if place is None else place, axis=1)
-    if not why and len(values) != classes * X.shape[1]:
+    wanted = classes * X.shape[1]
+    if isinstance(likelihood, Hazards):
+        wanted = X.shape[1]
+    elif isinstance(likelihood, CumulativeLogit):  # a cut point for each class
+        wanted = classes + X.shape[1]
+    if not why and len(values) != wanted:
         why = "the model has other coefficients than the columns of the formula"
     if why:
         return none, np.nan, why
@@ -112,6 +123,9 @@ def _information(
     The latter is NaN for a family without a scale parameter.
     """
     likelihood = result.learner.capabilities.likelihood
+    if isinstance(likelihood, CumulativeLogit):
+        cuts = fitted.shape[1] - 1
+        return cumulative_information(X, y, values[:cuts], values[cuts:]), np.nan
     if isinstance(likelihood, Gaussian):
         return X.T @ X, float(((y - fitted) ** 2).sum())
     if isinstance(likelihood, LogLinear):

@@ -13,10 +13,16 @@ from numpy.typing import NDArray
 from statcv.engine import Held, Setup
 from statcv.formula import Learnt
 from statcv.models.batched import CELLS
-from statcv.models.likelihood import Hazards, Likelihood, OfRecords
+from statcv.models.likelihood import (
+    CumulativeLogit,
+    Hazards,
+    Likelihood,
+    OfRecords,
+)
 from statcv.models.linear_fits import LinearFits
 from statcv.models.thresholds import training_times
 from statcv.sensitivity.hazards import cox_reference
+from statcv.sensitivity.ordered import ordered_reference
 from statcv.sensitivity.reference import Reference
 from statcv.sensitivity.rows import BasisRows
 
@@ -126,6 +132,17 @@ class Sensitivity:
                 setup.folds,
                 self.likelihood,
                 records.horizons,
+                by_class,
+                clusters,
+            )
+        if isinstance(self.likelihood, CumulativeLogit):
+            others = np.arange(len(penalty)) != records.intercept
+            return ordered_reference(
+                np.asarray(rows.matrix(0))[:, others],
+                records.y,
+                penalty[others],
+                given,
+                setup.folds,
                 by_class,
                 clusters,
             )

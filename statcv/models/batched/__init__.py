@@ -25,6 +25,7 @@ Nearest neighbours have a room of their own.
 from statcv.models.batched.blocks import CELLS, Block
 from statcv.models.batched.centre import Centre, find_centre
 from statcv.models.batched.chord import STEPS, Precision, approach, follow, shortened
+from statcv.models.batched.cumulative import CumulativeOdds, cumulative_information
 from statcv.models.batched.downdate import (
     Whole,
     by_counts,
@@ -59,6 +60,7 @@ __all__ = [
     "Block",
     "Centre",
     "Computed",
+    "CumulativeOdds",
     "Expanded",
     "FittedFolds",
     "FoldFits",
@@ -74,6 +76,7 @@ __all__ = [
     "by_counts",
     "by_linear_predictor",
     "by_lists",
+    "cumulative_information",
     "find_centre",
     "fit_all_folds",
     "fit_alone",
