@@ -87,12 +87,8 @@ class Outcome(Printed):
         ('age[mid]', 'C(site)[T.2][high]')
         """
         labels = enumerate(map(str, self.levels))
-        ends = {
-            f"{sign}{code}]": f"{sign}{label}]"
-            for code, label in labels
-            for sign in ("", ">=")
-            if str(code) != label
-        }
+        ends = {f"{code}]": f"{label}]" for code, label in labels if str(code) != label}
+        ends |= {f">={code}": f">={label}" for code, label in ends.items()}
         if self.kind != "multiclass" or not ends:
             return tuple(coefficients)
         parts = ((name, name.rpartition("[")) for name in coefficients)
@@ -174,7 +170,10 @@ def make_outcome(
         levels = list(values.cat.categories)
         made = _classes(values.cat.codes.to_numpy(), levels, name, positive)
         if made.kind == "multiclass" and values.cat.ordered:
-            _warn_of_unmet([level for level in given if level not in levels], name)
+            unmet = " or ".join(str(level) for level in given if level not in levels)
+            if unmet:
+                said = f"no record has {name} = {unmet}: no model of them predicts it."
+                warn(said, StatcvWarning)
             return replace(made, ordered=True)
         if made.kind == "multiclass" and ordered:
             raise OutcomeError(
@@ -228,15 +227,6 @@ def make_outcome(
     numbers = array.astype(float)
     refuse_overflow(numbers, f"the outcome {name!r}")
     return Outcome(name, "continuous", numbers, notes=notes)
-
-
-def _warn_of_unmet(levels: list[Any], name: str) -> None:
-    if levels:
-        warn(
-            f"no record has {name} = {' or '.join(map(str, levels))}: a model that is "
-            "fitted to these records gives that class no probability.",
-            StatcvWarning,
-        )
 
 
 def _distinct(values: NDArray[Any]) -> NDArray[Any]:

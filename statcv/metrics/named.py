@@ -82,6 +82,11 @@ def _metrics_of_counts(outcome: Named) -> Mapping[str, Metric]:
     return {name: COUNT_METRICS[name] for name in OF_MEANS}
 
 
+def _metrics_of_order(outcome: Named) -> Mapping[str, Metric]:
+    """Return the metrics of ordered classes; none for other outcomes."""
+    return ordered_metrics(*map(str, outcome.levels)) if outcome.ordered else {}
+
+
 @lru_cache(maxsize=8)
 def _metrics_of_times(outcome: Named) -> Mapping[str, Metric]:
     """Return the metrics of an outcome, with censoring weights from all its records."""
@@ -145,11 +150,9 @@ def named_metrics(name: Any, outcome: Named) -> list[Metric]:
                 f"{', '.join(counted)}, and those of numbers, such as rmse."
                 + suggestion(name, counted)
             )
-    if outcome.ordered and isinstance(name, str):
-        of_order = ordered_metrics(outcome.levels)
-        keys = [key for key in of_order if name in (key, key.partition("@")[0])]
-        if keys:
-            return [of_order[key] for key in keys]
+    known = _metrics_of_order(outcome)
+    if keys := [key for key in known if name in (key, key.partition("@")[0])]:
+        return [known[key] for key in keys]
     if outcome.kind == "multiclass" and name in OF_ORDER:
         raise MetricError(
             f"{name} needs classes with an order, which those of {outcome.name} do not "
@@ -202,10 +205,8 @@ def usual_metrics(outcome: Named, threshold: bool) -> list[Metric]:
     if outcome.kind != "survival":
         usual = default_metrics(outcome.kind, threshold)
         few = len(outcome.levels) <= MAX_CUTS + 1
-        of_order = (
-            ordered_metrics(outcome.levels if few else ()) if outcome.ordered else {}
-        )
-        return [*of_order.values(), *map(get_metric, usual)]
+        own = [m for m in _metrics_of_order(outcome).values() if few or not m.target]
+        return [*own, *map(get_metric, usual)]
     known = _metrics_of_times(outcome)
     bases = {name: name.partition("@")[0] for name in known}
     wanted = (*OF_TIMES, *("net_benefit",) * threshold)

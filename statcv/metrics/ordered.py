@@ -6,8 +6,9 @@ those below a class, and that class and those above it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -71,34 +72,14 @@ def casewise_ordered_rps(y: ArrayLike, p: ArrayLike) -> Floats:
     return np.asarray(((below - known) ** 2).sum(axis=1))
 
 
-@dataclass(frozen=True)
-class AtLeast:
-    """The probability of a class or a higher one."""
-
-    code: int
-
-    def __call__(self, p: Floats) -> Floats:
-        """Return it by the probabilities of all classes, along the last axis."""
-        return np.asarray(np.minimum(p[..., self.code :].sum(axis=-1), 1.0))
+def at_least(code: int, p: Floats) -> Floats:
+    """Return the probability of a class or a higher one."""
+    return np.asarray(np.minimum(p[..., code:].sum(axis=-1), 1.0))
 
 
-@dataclass(frozen=True)
-class AtCut:
-    """A function of two classes, and a prediction, as one of the classes above a cut.
-
-    Attributes
-    ----------
-    function : callable
-    code : int
-        The lowest of the classes above the cut.
-    """
-
-    function: Callable[..., Any]
-    code: int
-
-    def __call__(self, y: ArrayLike, *others: Any, **named: Any) -> Any:
-        """Return the function of whether classes are above the cut."""
-        return self.function((np.asarray(y) >= self.code).astype(int), *others, **named)
+def at_cut(function: Any, code: int, y: ArrayLike, *others: Any, **named: Any) -> Any:
+    """Return a function of two classes: whether a class is at least that code."""
+    return function((np.asarray(y) >= code).astype(int), *others, **named)
 
 
 def _most(classes: int) -> tuple[float, float]:
@@ -106,16 +87,14 @@ def _most(classes: int) -> tuple[float, float]:
 
 
 CLASSES = frozenset(("multiclass",))
-RPS = Metric(
-    "rps",
-    "ranked probability score",
-    ordered_rps,
-    False,
-    CLASSES,
+RPS = replace(
+    METRICS["brier"],
+    name="rps",
+    label="ranked probability score",
+    function=ordered_rps,
+    outcomes=CLASSES,
     casewise=casewise_ordered_rps,
-    reads="probabilities",
     limits=_most,
-    perfect=0.0,
     **influence_on_mean(casewise_ordered_rps),
 )
 ORDINAL_C = replace(
@@ -127,24 +106,22 @@ ORDINAL_C = replace(
 )
 
 
-def ordered_metrics(levels: tuple[Any, ...]) -> Mapping[str, Metric]:
+@lru_cache(maxsize=8)
+def ordered_metrics(*levels: str) -> Mapping[str, Metric]:
     """Return the metrics of ordered classes by name, at each cut point.
 
-    >>> [*ordered_metrics(("I", "II", "III"))][2:4]
+    >>> [*ordered_metrics("I", "II", "III")][2:4]
     ['calibration_slope@II', 'calibration_slope@III']
     """
-    found = {"ordinal_c": ORDINAL_C, "rps": RPS}
-    for base in AT_CUTS:
-        for code, level in list(enumerate(levels))[1:]:
-            made = _at(METRICS[base], code, str(level))
-            found[made.name] = made
-    return found
+    codes = range(1, len(levels))
+    at_cuts = [_at(METRICS[base], k, levels[k]) for base in AT_CUTS for k in codes]
+    return {metric.name: metric for metric in (ORDINAL_C, RPS, *at_cuts)}
 
 
 def _at(metric: Metric, code: int, level: str) -> Metric:
     """Return a metric of two classes at a cut point."""
     changed: dict[str, Any] = {
-        name: AtCut(getattr(metric, name), code)
+        name: partial(at_cut, getattr(metric, name), code)
         for name in ("function", "by_group", "derive", "weighted")
     }
     return replace(
@@ -152,7 +129,7 @@ def _at(metric: Metric, code: int, level: str) -> Metric:
         name=f"{metric.name}@{level}",
         label=f"{metric.label}, {level} or higher",
         outcomes=CLASSES,
-        column=AtLeast(code),
+        column=partial(at_least, code),
         pairs=None,
         **changed,
     )

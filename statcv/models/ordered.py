@@ -16,7 +16,6 @@ from statcv.models.base import (
     TrainingSet,
     refuse_kind,
     refuse_missing,
-    without_column,
 )
 from statcv.models.batched.cumulative import fit_cumulative
 from statcv.models.batched.fits import FittedFolds, FoldFits
@@ -95,11 +94,8 @@ class ProportionalOdds(Constructed):
 
     def ridge(self, training: TrainingSet) -> Matrix:
         """Return the strength of the penalty on each column, shape (p,)."""
-        made = np.zeros(training.X.shape[1])
-        if self.C is not None and self.penalised:
-            made += 1 / self.C
-        made[training.intercept] = 0.0
-        return made
+        columns = np.arange(training.X.shape[1])
+        return np.where(columns == training.intercept, 0.0, 1 / (self.C or np.inf))
 
     def fit(self, training: TrainingSet) -> PlainFit:
         """Fit the training set."""
@@ -126,36 +122,28 @@ class ProportionalOdds(Constructed):
                 "proportional odds have cut points, which are intercepts; leave out "
                 "'- 1' or '0 +' of the formula."
             )
-        X, ridge = without_column(records.X, place), self.ridge(records)
-        fits = FoldFits.empty(len(folds), 0)
+        others, ridge = np.delete(np.arange(p), place), self.ridge(records)
+        X, fits = records.X[:, others], FoldFits.empty(len(folds), 0)
         beta = np.zeros((len(folds), classes - 1, p))
-        others = np.delete(np.arange(p), place)
-        given = np.ones(n) if records.weights is None else records.weights
+        given = np.ones(n) if records.weights is None else records.weights.astype(float)
         for block in folds.blocks(n, p, each=(n + p + classes) * (p + classes)):
-            weights = np.tile(given, (len(block), 1)).astype(float)
+            weights, some = np.tile(given, (len(block), 1)), block.fits
             block.multiply(weights)
             y = records.y if block.outcome is None else records.y[block.outcome]
-            y, some = np.broadcast_to(y, weights.shape), block.fits
-            cuts, slopes, fits.converged[some], fits.separated[some] = fit_cumulative(
-                X, y.astype(np.intp), weights, classes, ridge[others]
-            )
-            beta[some[:, None], :, others] = slopes[:, :, None]
-            beta[some, :, place] = cuts
-        fitted = by_linear_predictor(
-            fits, records, folds, CumulativeLogit().mean, ridge, beta
-        )
-        known = np.where(np.isfinite(beta), beta, np.nan)  # nothing known of a cut
-        empty = folds.empty_columns(records.X, None)
-        if empty is not None:
-            known[np.broadcast_to(empty[:, None], known.shape)] = np.nan
-        first = records.names[place]
+            y = np.broadcast_to(y.astype(np.intp), weights.shape)
+            made = fit_cumulative(X, y, weights, classes, ridge[others])
+            beta[some, :, place] = made[0]
+            beta[some[:, None], :, others] = made[1][:, :, None]
+            fits.converged[some], fits.separated[some] = made[2:]
+        mean = CumulativeLogit().mean
+        fitted = by_linear_predictor(fits, records, folds, mean, ridge, beta)
+        # infinite cut points say that a class is not met
+        cuts = np.where(np.isfinite(beta[..., place]), beta[..., place], np.nan)
+        first = [f"{records.names[place]}[>={k}]" for k in range(1, classes)]
         return replace(
             fitted,
-            coefficients=np.column_stack([known[..., place], known[:, 0, others]]),
-            names=(
-                *(f"{first}[>={k}]" for k in range(1, classes)),
-                *(records.names[j] for j in others),
-            ),
+            coefficients=np.column_stack([cuts, beta[:, 0, others]]),
+            names=(*first, *(records.names[j] for j in others)),
         )
 
 

@@ -42,7 +42,8 @@ MODELS: dict[str, Any] = {
 }
 
 # what other software calls a regression with proportional odds
-OF_ORDER = ("polr", "orm", "lrm", "clm", "ologit", "ordinal", "cumulative_logit")
+NAMES = ("polr", "orm", "lrm", "clm", "ologit", "ordinal")
+OF_ORDER = dict.fromkeys(NAMES, " Did you mean 'proportional_odds'?")
 
 
 def resolve_model(model: Any, kind: str) -> Model:
@@ -100,13 +101,10 @@ def _resolve(model: Any, kind: str) -> Model:
         return usual
     if isinstance(model, str):
         if model not in MODELS:
-            if model.lower() in OF_ORDER:
-                raise ModelError(
-                    f"there is no model {model!r}; write model='proportional_odds'."
-                )
             raise ModelError(
                 f"there is no model {model!r}; there are {', '.join(MODELS)}, and any "
-                "scikit-learn or statsmodels model." + suggestion(model, MODELS)
+                "scikit-learn or statsmodels model."
+                + (OF_ORDER.get(model.lower()) or suggestion(model, MODELS))
             )
         made: Model = MODELS[model]()
         return made

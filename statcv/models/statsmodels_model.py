@@ -194,9 +194,9 @@ class Statsmodels:
         refuse_missing(training, self.label)
         if isinstance(built_in := self._built_in, ProportionalOdds):
             return built_in.fit(training)
-        keywords, X = dict(self.keywords), training.X
-        if self.ordered:  # cut points are its intercepts
-            X = training.without_intercept
+        keywords = dict(self.keywords)
+        # cut points are intercepts
+        X = training.without_intercept if self.ordered else training.X
         if training.weights is not None:
             keywords[self._weight_name()] = training.weights
         with collected():  # the relevant part is reported fold by fold
@@ -208,10 +208,8 @@ class Statsmodels:
             if parameters.ndim == 1 and len(parameters) == len(training.names)
             else None
         )
-        predict = functools.partial(_predict, result, training.kind)
-        if self.ordered:
-            place, classes = training.intercept, training.n_classes
-            predict = functools.partial(_predict_ordered, result, place, classes)
+        place = training.intercept if self.ordered else None
+        predict = functools.partial(_predict, result, training.kind, place)
         return PlainFit(
             predict,
             coefficients,
@@ -293,20 +291,10 @@ def _refuse_rowwise(keywords: Mapping[str, Any]) -> None:
         )
 
 
-def _predict(result: Any, kind: str, X: Matrix) -> Matrix:
-    predicted = np.asarray(result.predict(X), dtype=float)
+def _predict(result: Any, kind: str, omitted: int | None, X: Matrix) -> Matrix:
+    rows = without_column(X, omitted)
+    predicted = np.asarray(result.predict(rows), dtype=float)
     return predicted[:, 1] if kind == "binary" and predicted.ndim == 2 else predicted
-
-
-def _predict_ordered(
-    result: Any, intercept: int | None, classes: int, X: Matrix
-) -> Matrix:
-    """Return the probabilities of all classes, of which the fit may lack some."""
-    known = np.asarray(result.model.labels, dtype=np.intp)
-    made = np.zeros((len(X), max(classes, len(known))))
-    rows = without_column(X, intercept)
-    made[:, known] = _predict(result, "multiclass", rows)
-    return made
 
 
 def _converged(result: Any) -> bool:

@@ -136,16 +136,9 @@ class Sensitivity:
                 clusters,
             )
         if isinstance(self.likelihood, CumulativeLogit):
-            others = np.arange(len(penalty)) != records.intercept
-            return ordered_reference(
-                np.asarray(rows.matrix(0))[:, others],
-                records.y,
-                penalty[others],
-                given,
-                setup.folds,
-                by_class,
-                clusters,
-            )
+            X, others = rows.matrix(0), np.arange(len(penalty)) != records.intercept
+            more = penalty[others], given, setup.folds, by_class, clusters
+            return ordered_reference(X[:, others], records.y, *more)
         return Reference.of(
             np.asarray(rows.matrix(0)),
             records.y,

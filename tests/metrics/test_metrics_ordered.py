@@ -15,7 +15,7 @@ REFERENCE = Path(__file__).parent.parent / "reference"
 RNG = np.random.default_rng(4)
 Y = RNG.integers(0, 4, 60)
 P = RNG.dirichlet(np.ones(4) + np.eye(4)[0], 60)
-KNOWN = ordered_metrics(("I", "II", "III", "IV"))
+KNOWN = ordered_metrics("I", "II", "III", "IV")
 
 
 def test_the_ranked_probability_score_is_the_sum_of_brier_scores_at_the_cuts():

@@ -82,24 +82,25 @@ class CumulativeOdds:
         along = beta[:, self.cuts :] @ self.X.T
         return along[:, None] + self._ends(cuts)
 
+    def _at(self, eta: Matrix) -> Matrix:
+        """Return both linear predictors, (2, m, n)."""
+        return np.asarray((eta + self._ends(self.start)).swapaxes(0, 1))
+
     def _ends(self, cuts: Matrix) -> Matrix:
         ends = [np.take_along_axis(cuts, self.y + more, axis=1) for more in (0, 1)]
         return np.stack(ends, axis=1)
 
     def loss(self, eta: Matrix, beta: Matrix) -> Matrix:
         """Return the value of each; infinite where cut points are not in order."""
-        pull = 0.5 * (self.ridge * beta[:, self.cuts :] ** 2).sum(axis=1)
-        lost = np.where(self.weights > 0, self._losses(eta), 0.0)
-        return np.asarray((self.weights * lost).sum(axis=1) + pull)
-
-    def _losses(self, eta: Matrix) -> Matrix:
-        lower, upper = (eta + self._ends(self.start)).swapaxes(0, 1)
+        lower, upper = self._at(eta)
         with np.errstate(divide="ignore", invalid="ignore"):
             # p = expit(lower) expit(-upper) (1 - exp(upper - lower)) keeps its digits
-            made = np.logaddexp(0.0, -lower) + np.logaddexp(0.0, upper)
-            return np.where(
-                lower > upper, made - np.log(-np.expm1(upper - lower)), np.inf
-            )
+            lost = np.logaddexp(0.0, -lower) + np.logaddexp(0.0, upper)
+            lost -= np.log(-np.expm1(upper - lower))
+        lost[~(lower > upper)] = np.inf
+        lost[self.weights == 0] = 0.0
+        pull = 0.5 * (self.ridge * beta[:, self.cuts :] ** 2).sum(axis=1)
+        return np.asarray((self.weights * lost).sum(axis=1) + pull)
 
     def slopes(self, eta: Matrix) -> tuple[Matrix, Matrix]:
         """Return derivatives of log-likelihoods by both predictors, and variances.
@@ -107,7 +108,7 @@ class CumulativeOdds:
         Both are weighted; the variances are those along the two predictors, and along
         their difference, shape (3, m, n).
         """
-        lower, upper = (eta + self._ends(self.start)).swapaxes(0, 1)
+        lower, upper = self._at(eta)
         with np.errstate(over="ignore"):
             apart = 1 / np.expm1(lower - upper)
         above, below = expit(-lower), expit(upper)
@@ -159,22 +160,20 @@ class CumulativeOdds:
         for fit in np.flatnonzero(~well).tolist():
             # an ill-conditioned Hessian: half its digits are kept by its root
             rows = self.rows(fit) * np.sqrt(curved[:, fit, :, None])
-            pull = np.diag(np.sqrt(self.ridge))[self.ridge > 0]
-            free = np.pad(pull, ((0, 0), (self.cuts, 0)))
-            step[fit] = inverse_gram(
-                np.vstack([*rows, free]),
-                gradient[fit],
-            )
+            pull = np.pad(np.diag(np.sqrt(self.ridge)), ((0, 0), (self.cuts, 0)))
+            step[fit] = inverse_gram(np.vstack([*rows, pull]), gradient[fit])
         return step
 
     def rows(self, fit: int) -> Matrix:
-        """Return the rows of both linear predictors, and their differences."""
-        n, cuts = len(self.X), self.cuts
-        place = np.pad(np.eye(cuts), ((1, 1), (0, 0)))
-        ends = [np.pad(self.X, ((0, 0), (cuts, 0))) for _ in range(2)]
-        for more, one in enumerate(ends):
-            one[:, :cuts] = place[self.y[fit] + more]
-        return np.asarray([*ends, ends[0] - ends[1]]).reshape(3, n, -1)
+        """Return the rows of both linear predictors, and their differences, (3, n, q).
+
+        They are what coefficients are multiplied by.
+        """
+        place = np.pad(np.eye(self.cuts), ((1, 1), (0, 0)))
+        lower, upper = (
+            np.column_stack([place[self.y[fit] + more], self.X]) for more in (0, 1)
+        )
+        return np.stack([lower, upper, lower - upper])
 
     def furthest(self, eta: Matrix) -> Matrix:
         """Return the largest linear predictor of a training record, (m,)."""
@@ -183,9 +182,8 @@ class CumulativeOdds:
 
     def extreme(self, eta: Matrix) -> NDArray[np.bool_]:
         """Return whether fitted probabilities come near 0 or 1, shape (m,)."""
-        every = eta + self._ends(self.start)
-        known = (self.weights[:, None] > 0) & np.isfinite(every)
-        most = np.where(known, np.abs(every), 0.0).max(axis=(1, 2), initial=0.0)
+        every = self._at(eta).swapaxes(0, 1)
+        most = self.furthest(np.where(np.isfinite(every), every, 0.0))
         return np.asarray(expit(-most) < EXTREME)
 
 

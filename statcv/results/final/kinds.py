@@ -8,31 +8,21 @@ if TYPE_CHECKING:
     pass
 from collections.abc import Iterator
 
-from statcv.models import Cox, Logit, Model, Updating, distribution_of
-from statcv.models.likelihood import CumulativeLogit
+from statcv.models import Cox, Logit, Model, Updating, distribution_of, needs_order
 from statcv.models.selection import Selection
 
 
 def is_regression(model: Model | None) -> bool:
     """Return whether coefficients make the linear predictor of a model."""
+    if distribution_of(model):  # the equation would be of a logarithm
+        return False
+    if any(map(needs_order, models_in(model))):  # or of several probabilities
+        return False
     known = (Cox, Logit, Selection, Updating)
-    return not why_no_equation(model) and any(
+    return any(
         isinstance(one, known) or one.capabilities.likelihood is not None
         for one in models_in(model)
     )
-
-
-def why_no_equation(model: Model | None) -> str:
-    """Return what predictions are, if the equation of a regression is not written."""
-    if distribution_of(model):
-        return "exp() of the sum of coefficients times columns"
-    fitted = [one.capabilities.likelihood for one in models_in(model)]
-    if CumulativeLogit() in fitted:
-        return (
-            "differences of probabilities, whose log-odds are a cut point plus the sum "
-            "of coefficients times columns"
-        )
-    return ""
 
 
 def models_in(model: Model | None) -> Iterator[Model]:

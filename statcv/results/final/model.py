@@ -18,17 +18,13 @@ from statcv.models import (
     Fit,
     Model,
     baseline_beside,
+    distribution_of,
     intercept_beside,
 )
 from statcv.results.final.columns import column_factors
 from statcv.results.final.equation import Equation, Part, equation_of
 from statcv.results.final.handed_over import HandedOver
-from statcv.results.final.kinds import (
-    is_regression,
-    models_in,
-    said_chosen,
-    why_no_equation,
-)
+from statcv.results.final.kinds import is_regression, models_in, said_chosen
 from statcv.results.final.nomogram import values_seen
 from statcv.results.final.points import PointScore, points_of
 from statcv.results.final.written import (
@@ -146,10 +142,10 @@ class FullModel(HandedOver):
             + 3.06 GPA
             + 2.34 PSI
         """
-        if why := why_no_equation(self._learner):
+        if distribution_of(self._learner):
             raise EquationError(
                 f"the equation of a {self._learner.label} is not written down; its "
-                f"predictions are {why}."
+                "predictions are exp() of the sum of coefficients times columns."
             )
         if self.coefficients is None or not is_regression(self._learner):
             raise EquationError(
