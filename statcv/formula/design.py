@@ -214,6 +214,7 @@ def make_design(
     na_action: str = "drop",
     not_in_dot: Collection[str] = (),
     distribution: str = "",
+    ordered: bool = False,
 ) -> Design:
     """Join a formula and a frame.
 
@@ -236,6 +237,8 @@ def make_design(
         Columns that ``.`` does not stand for.
     distribution : str
         Distribution of the outcome, if it is a count.
+    ordered : bool
+        Whether the model needs an outcome of ordered classes.
     """
     one_of(na_action, NA_ACTIONS, "na_action")
     frame = as_frame(data)
@@ -253,7 +256,9 @@ def make_design(
     plain = {name: plain_column(one, name) for name, one in covariates.items()}
     terms = Terms(parsed, numbers or plain, index)
     refuse_text_numbers(parsed, frame, () if terms.is_plain else parsed.terms)
-    outcome = read_outcome(parsed, given, index, positive, horizon, distribution)
+    outcome = read_outcome(
+        parsed, given, index, positive, horizon, distribution, ordered
+    )
     if not terms.is_plain:  # otherwise the matrix shows it
         refuse_identifiers(parsed, terms.columns)
         refuse_infinite(terms.columns)

@@ -30,6 +30,7 @@ def read_outcome(
     positive: object,
     horizon: object = None,
     distribution: str = "",
+    ordered: bool = False,
 ) -> Outcome:
     """Evaluate the left-hand side of a formula on the kept rows, and code it.
 
@@ -47,6 +48,8 @@ def read_outcome(
         Times by which the risk of an event is predicted.
     distribution : str
         Distribution of the outcome, if it is a count.
+    ordered : bool
+        Whether the model needs ordered classes.
 
     Raises
     ------
@@ -58,7 +61,12 @@ def read_outcome(
     times = structured(next(iter(given.values()))) if len(given) == 1 else None
     if times is not None:
         given = dict(zip(("time", "event"), map(pd.Series, times), strict=True))
-    columns = {name: plain_column(one, name) for name, one in given.items()}
+    columns = {
+        name: one
+        if isinstance(one.dtype, pd.CategoricalDtype)  # with levels that it lacks
+        else plain_column(one, name)
+        for name, one in given.items()
+    }
     frame = pd.DataFrame(columns).set_axis(index)
     if formula.survival or times is not None:
         if positive is not None:
@@ -78,15 +86,15 @@ def read_outcome(
             f"horizon={horizon!r} is for times to an event, Surv(time, status) ~ …, "
             f"and {formula.outcome!r} is not one."
         )
-    values, classes = _values(formula, formula.outcome, frame)
+    values, classes = _values(formula, formula.outcome, frame, ordered)
     if distribution:
         counts = read_counts(values, formula.outcome, positive)
         return Outcome(formula.outcome, "continuous", counts, (), (), (), distribution)
-    return make_outcome(values, formula.outcome, positive, classes)
+    return make_outcome(values, formula.outcome, positive, classes, ordered)
 
 
 def _values(
-    formula: Formula, code: str, frame: pd.DataFrame
+    formula: Formula, code: str, frame: pd.DataFrame, ordered: bool = False
 ) -> tuple[pd.Series[Any], bool]:
     """Return the values of an expression, and whether they are marked as classes."""
     column = formula.factors[code].column
@@ -102,7 +110,7 @@ def _values(
     series, what = plain_column(series, code), "a number"
     if getattr(value, "levels", None) is not None:  # C(y, levels=[…])
         known = series.where(series.isin(value.levels))
-        levels = pd.Categorical(known, categories=value.levels)
+        levels = pd.Categorical(known, categories=value.levels, ordered=ordered)
         series, what = pd.Series(levels, index=frame.index), "one of the levels"
     absent = int(series.isna().sum())
     if absent:

@@ -52,6 +52,8 @@ class Outcome(Printed):
         The distribution that the model gives to numbers that are counts.
     censoring : {"all", "training"}
         Records from which censoring weights of metrics are estimated.
+    ordered : bool
+        Whether the order of several levels has a meaning.
 
     Examples
     --------
@@ -70,6 +72,7 @@ class Outcome(Printed):
     horizons: tuple[float, ...] = ()
     distribution: str = ""
     censoring: str = "all"
+    ordered: bool = False
 
     def _said(self) -> Said:
         return f"{self.name}: {self.describe()}", {}
@@ -89,6 +92,7 @@ class Outcome(Printed):
         """
         labels = enumerate(map(str, self.levels))
         ends = {f"{code}]": f"{label}]" for code, label in labels if str(code) != label}
+        ends |= {f">={code}": f">={label}" for code, label in ends.items()}
         if self.kind != "multiclass" or not ends:
             return tuple(coefficients)
         parts = ((name, name.rpartition("[")) for name in coefficients)
@@ -153,11 +157,17 @@ class Outcome(Printed):
         shown = [f"{level} ({counts[level]})" for level in self.levels]
         if self.kind == "binary":
             return f"{shown[1]} against {shown[0]}; {self.positive} is positive"
+        if self.ordered:
+            return f"{len(shown)} ordered classes: {' < '.join(shown)}"
         return f"{len(shown)} classes: {', '.join(shown)}"
 
 
 def make_outcome(
-    values: pd.Series[Any], name: str, positive: object = None, classes: bool = False
+    values: pd.Series[Any],
+    name: str,
+    positive: object = None,
+    classes: bool = False,
+    ordered: bool = False,
 ) -> Outcome:
     """Code the values of an outcome.
 
@@ -171,11 +181,27 @@ def make_outcome(
         Level that counts as positive. By default the second level.
     classes : bool
         Whether numbers are classes, as in ``C(y)``.
+    ordered : bool
+        Whether the model needs classes with an order, which numbers have.
     """
     if isinstance(values.dtype, pd.CategoricalDtype):
+        given = values.cat.categories
         values = values.cat.remove_unused_categories()
         levels = list(values.cat.categories)
-        return _classes(values.cat.codes.to_numpy(), levels, name, positive)
+        made = _classes(values.cat.codes.to_numpy(), levels, name, positive)
+        if made.kind == "multiclass" and values.cat.ordered:
+            unmet = " or ".join(str(level) for level in given if level not in levels)
+            if unmet:
+                said = f"no record has {name} = {unmet}: no model of them predicts it."
+                warn(said, StatcvWarning)
+            return replace(made, ordered=True)
+        if made.kind == "multiclass" and ordered:
+            raise OutcomeError(
+                f"the classes of {name!r} have no order ({', '.join(map(str, levels))})"
+                "; give them from the lowest to the highest in the formula, as "
+                f"C({name}, levels=[…]) ~ …, or as pandas.Categorical(…, ordered=True)."
+            )
+        return made
     array = values.to_numpy()
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
         raise OutcomeError(f"the outcome {name!r} is a date; a model needs a number.")
@@ -183,9 +209,15 @@ def make_outcome(
         count = int(np.isinf(array).sum())
         raise DataError(f"the outcome {name!r} has {count} infinite values.")
     distinct = _distinct(array)
-    if array.dtype.kind == "b" or set(distinct.tolist()) <= {0, 1} or classes:
+    if (
+        array.dtype.kind == "b"
+        or set(distinct.tolist()) <= {0, 1}
+        or classes
+        or ordered
+    ):
         levels = [_label(value, array.dtype) for value in distinct]
-        return _classes(np.searchsorted(distinct, array), levels, name, positive)
+        made = _classes(np.searchsorted(distinct, array), levels, name, positive)
+        return replace(made, ordered=ordered and made.kind == "multiclass")
     if len(distinct) == 1:
         raise OutcomeError(f"the outcome {name!r} is constant: always {distinct[0]:g}.")
     if len(distinct) == 2:

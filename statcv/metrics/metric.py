@@ -94,9 +94,10 @@ class Metric(Printed):
     horizon : float, optional
         The time by which the predicted event is to happen, for a metric of the risk by
         then.
-    column : int or slice, optional
+    column : int, slice or callable, optional
         The columns of a survival model's predictions that the metric reads: 0 is the
-        linear predictor, others the risks at the horizons.
+        linear predictor, others the risks at the horizons. Or the function of the
+        probabilities of ordered classes that it reads.
 
     Examples
     --------
@@ -129,7 +130,7 @@ class Metric(Printed):
     derive: Derive | None = None
     weighted: Weighted | None = None
     horizon: float | None = None
-    column: int | slice | None = None
+    column: int | slice | Callable[[Floats], Floats] | None = None
 
     def _said(self) -> Said:
         wanted = ("outcomes", "greater_is_better", "limits", "no_skill", "perfect")
@@ -246,18 +247,21 @@ class Metric(Printed):
 
     def column_of(self, prediction: Floats) -> Floats:
         """Return the predictions that the metric reads, of those of all columns."""
+        if callable(self.column):
+            return self.column(prediction)
         return prediction if self.column is None else prediction[..., self.column]
 
     @property
     def of_numbers(self) -> bool:
         """Whether the metric reads numbers that are not probabilities."""
         linear = "survival" in self.outcomes and self.horizon is None
-        return linear or "continuous" in self.outcomes
+        return linear or "continuous" in self.outcomes or self.pairs == "numbers"
 
     @property
     def ranks_classes(self) -> bool:
         """Whether the metric ranks records of one class against another class."""
-        return self.rank and not self.outcomes & {"continuous", "survival"}
+        numbers = self.pairs == "numbers" or self.outcomes & {"continuous", "survival"}
+        return self.rank and not numbers
 
     def sides(self, y: NDArray[Any]) -> NDArray[Any]:
         """Return 1 and 0 for the two sides of the pairs, and -1 for records in none.

@@ -15,10 +15,12 @@ from statcv.metrics.counts import COUNT_METRICS
 from statcv.metrics.custom import get_metric
 from statcv.metrics.defaults import default_metrics
 from statcv.metrics.metric import Metric
+from statcv.metrics.ordered import MAX_CUTS, ordered_metrics
 from statcv.metrics.registry import METRICS
 from statcv.metrics.survival import integrated_brier_metric, survival_metrics
 
 __all__ = [
+    "OF_KINDS",
     "OF_MEANS",
     "OF_TIMES",
     "named_metric",
@@ -26,12 +28,16 @@ __all__ = [
     "usual_metrics",
 ]
 
+OF_ORDER = ("ordinal_c", "rps")
 FEWEST_HORIZONS = 3  # between which a Brier score is integrated
 # the usual metrics of a time to an event, at each horizon if they read a risk
 OF_TIMES = (
     *("harrell_c", "uno_c", "auroc", "brier", "brier_skill"),
     *("calibration_slope", "oe_ratio", "integrated_brier"),
 )
+
+# names of metrics that other outcomes do not have
+OF_KINDS = frozenset((*OF_TIMES, *OF_ORDER, *COUNT_METRICS))
 
 
 class Named(Hashable, Protocol):
@@ -54,6 +60,14 @@ class Named(Hashable, Protocol):
         """The distribution of its counts, if it is one."""
 
     @property
+    def levels(self) -> tuple[Any, ...]:
+        """The labels of its classes."""
+
+    @property
+    def ordered(self) -> bool:
+        """Whether its classes have an order."""
+
+    @property
     def horizons(self) -> tuple[float, ...]:
         """The times by which risks are predicted."""
 
@@ -70,6 +84,11 @@ def _metrics_of_counts(outcome: Named) -> Mapping[str, Metric]:
     if outcome.distribution == "poisson":
         return COUNT_METRICS
     return {name: COUNT_METRICS[name] for name in OF_MEANS}
+
+
+def _metrics_of_order(outcome: Named) -> Mapping[str, Metric]:
+    """Return the metrics of ordered classes; none for other outcomes."""
+    return ordered_metrics(*map(str, outcome.levels)) if outcome.ordered else {}
 
 
 @lru_cache(maxsize=8)
@@ -130,10 +149,18 @@ def named_metrics(name: Any, outcome: Named) -> list[Metric]:
                 f"{', '.join(counted)}, and those of numbers, such as rmse."
                 + suggestion(name, counted)
             )
+    known = _metrics_of_order(outcome)
+    if keys := [key for key in known if name in (key, key.partition("@")[0])]:
+        return [known[key] for key in keys]
+    if outcome.kind == "multiclass" and name in OF_ORDER:
+        raise MetricError(
+            f"{name} needs classes with an order, which those of {outcome.name} do not "
+            "have: make it a pandas.Categorical(…, ordered=True)."
+        )
     if outcome.kind != "survival" or not isinstance(name, str):
-        found = get_metric(name)
-        found.check_outcome(outcome.kind, outcome.name)
-        return [found]
+        one = get_metric(name)
+        one.check_outcome(outcome.kind, outcome.name)
+        return [one]
     known = _metrics_of_times(outcome)
     if name in known:
         return [known[name]]
@@ -176,7 +203,9 @@ def usual_metrics(outcome: Named, threshold: bool) -> list[Metric]:
         return list(_metrics_of_counts(outcome).values())
     if outcome.kind != "survival":
         usual = default_metrics(outcome.kind, threshold)
-        return [get_metric(name) for name in usual]
+        few = len(outcome.levels) <= MAX_CUTS + 1
+        own = [m for m in _metrics_of_order(outcome).values() if few or not m.target]
+        return [*own, *map(get_metric, usual)]
     known = _metrics_of_times(outcome)
     bases = {name: name.partition("@")[0] for name in known}
     wanted = (*OF_TIMES, *("net_benefit",) * threshold)

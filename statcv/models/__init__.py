@@ -1,6 +1,7 @@
 """Models that are fitted in a fold: one small protocol, one module per family."""
 
 from statcv.models.base import Capabilities, Fit, FollowingModel, Model, TrainingSet
+from statcv.models.batched.cumulative import cumulative_information
 from statcv.models.batched.partial_likelihood import partial_likelihood
 from statcv.models.boosted_fit import BoostedFit
 from statcv.models.boosting import XGBoost
@@ -10,8 +11,9 @@ from statcv.models.linear import Linear
 from statcv.models.logit import Logit
 from statcv.models.neighbors import Neighbors
 from statcv.models.one_predictor import intercept_beside
+from statcv.models.ordered import ProportionalOdds
 from statcv.models.points import Points, Score
-from statcv.models.resolve import MODELS, distribution_of, resolve_model
+from statcv.models.resolve import MODELS, distribution_of, needs_order, resolve_model
 from statcv.models.selection import Backward, Both, Forward, Screen
 from statcv.models.sklearn_estimator import Sklearn, SklearnFit
 from statcv.models.stacking import Stacking
@@ -48,6 +50,7 @@ __all__ = [
     "Neighbors",
     "Points",
     "Poisson",
+    "ProportionalOdds",
     "Score",
     "Screen",
     "Sklearn",
@@ -62,10 +65,12 @@ __all__ = [
     "bare_regression",
     "baseline_beside",
     "counted",
+    "cumulative_information",
     "decisions_of",
     "distribution_of",
     "fitted_to_constant",
     "intercept_beside",
+    "needs_order",
     "partial_likelihood",
     "predicted_without",
     "resolve_model",

@@ -17,6 +17,7 @@ Floats = NDArray[np.float64]
 
 __all__ = [
     "Bernoulli",
+    "CumulativeLogit",
     "Gaussian",
     "Generalized",
     "Hazards",
@@ -107,6 +108,32 @@ class Bernoulli:
         # p (1 - p) is even in the predictor, so that exp need not overflow
         odds = np.exp(-np.abs(eta))
         return np.asarray(odds / (1 + odds) ** 2)
+
+
+@dataclass(frozen=True)
+class CumulativeLogit:
+    """Ordered classes with proportional odds.
+
+    There is a linear predictor for each class but the first: the log-odds of that class
+    or a higher one.
+    """
+
+    def link(self, mean: Floats) -> Floats:
+        """Return the log-odds of at least each class, (…, K - 1) of (…, K)."""
+        above = np.cumsum(mean[..., :0:-1], axis=-1)[..., ::-1]
+        below = np.cumsum(mean[..., :-1], axis=-1)
+        return np.asarray(np.log(np.maximum(above, EDGE) / np.maximum(below, EDGE)))
+
+    def mean(self, eta: Floats) -> Floats:
+        """Return the probabilities of the classes, 0 where predictors do not fall."""
+        from scipy.special import expit
+
+        around = [(0, 0)] * (eta.ndim - 1)
+        lower = np.pad(eta, [*around, (1, 0)], constant_values=np.inf)
+        upper = np.pad(eta, [*around, (0, 1)], constant_values=-np.inf)
+        with np.errstate(invalid="ignore"):  # both are infinite for a class not met
+            apart = np.where(upper < lower, -np.expm1(upper - lower), 0.0)
+        return np.asarray(expit(lower) * expit(-upper) * apart)
 
 
 @dataclass(frozen=True)

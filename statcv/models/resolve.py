@@ -20,6 +20,7 @@ from statcv.models.linear import Linear
 from statcv.models.linear_fits import LinearFits
 from statcv.models.logit import Logit
 from statcv.models.neighbors import Neighbors
+from statcv.models.ordered import ProportionalOdds
 from statcv.models.sklearn_estimator import Sklearn
 from statcv.models.statsmodels_model import Statsmodels
 from statcv.models.statsmodels_results import is_result, unwrap_model
@@ -33,11 +34,16 @@ MODELS: dict[str, Any] = {
     "poisson": Poisson,
     "negbin": NegativeBinomial,
     "negative_binomial": NegativeBinomial,
+    "proportional_odds": ProportionalOdds,
     "neighbors": Neighbors,
     "xgboost": XGBoost,
     "mean": Mean,
     "negmean": NegMean,
 }
+
+# what other software calls a regression with proportional odds
+NAMES = ("polr", "orm", "lrm", "clm", "ologit", "ordinal")
+OF_ORDER = dict.fromkeys(NAMES, " Did you mean 'proportional_odds'?")
 
 
 def resolve_model(model: Any, kind: str) -> Model:
@@ -77,6 +83,18 @@ def distribution_of(model: Any) -> str:
     return found if isinstance(found, str) else ""
 
 
+def needs_order(model: Any) -> bool:
+    """Return whether a name or a model stands for one of ordered classes.
+
+    >>> needs_order("proportional_odds"), needs_order("logit")
+    (True, False)
+    """
+    named: Any = MODELS.get(model) if isinstance(model, str) else model
+    if _is_statsmodels(named) or is_result(named):
+        named = Statsmodels(named if _is_statsmodels(named) else type(named.model))
+    return getattr(named, "ordered", False) is True
+
+
 def _resolve(model: Any, kind: str) -> Model:
     if model is None:
         usual: Model = {"continuous": Linear, "survival": Cox}.get(kind, Logit)()
@@ -85,7 +103,8 @@ def _resolve(model: Any, kind: str) -> Model:
         if model not in MODELS:
             raise ModelError(
                 f"there is no model {model!r}; there are {', '.join(MODELS)}, and any "
-                "scikit-learn or statsmodels model." + suggestion(model, MODELS)
+                "scikit-learn or statsmodels model."
+                + (OF_ORDER.get(model.lower()) or suggestion(model, MODELS))
             )
         made: Model = MODELS[model]()
         return made

@@ -18,15 +18,23 @@ from statcv.models.base import (
     TrainingSet,
     refuse_kind,
     refuse_missing,
+    without_column,
 )
 from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
 from statcv.models.families import EXTREME
-from statcv.models.likelihood import Bernoulli, Gaussian, Generalized, Likelihood
+from statcv.models.likelihood import (
+    Bernoulli,
+    CumulativeLogit,
+    Gaussian,
+    Generalized,
+    Likelihood,
+)
 from statcv.models.linear import Linear
 from statcv.models.linear_fits import LinearFits
 from statcv.models.logit import Logit
 from statcv.models.offsets import fixed, with_offsets, without_offsets
+from statcv.models.ordered import ProportionalOdds
 from statcv.models.thread_warnings import collected
 
 # These take one value per row, which must be subset to each training set.
@@ -80,12 +88,6 @@ class Statsmodels:
                 f"statsmodels {self.family.__name__} is not supported: it models "
                 "groups of records or times, not one record after another."
             )
-        if self.family.__name__ == "OrderedModel":
-            raise ModelError(
-                "statsmodels OrderedModel is not supported: its thresholds take the "
-                "place of an intercept, and no metric here takes account of the order "
-                "of classes. MNLogit fits classes without an order."
-            )
         _refuse_rowwise(keywords)
         self.keywords = keywords
         self.fit_keywords = {"disp": 0, **(fit or {})}
@@ -102,13 +104,20 @@ class Statsmodels:
         )
 
     @property
-    def _built_in(self) -> Logit | Linear | None:
+    def ordered(self) -> bool:
+        """Whether it is a model of ordered classes."""
+        return bool(self.family.__name__ == "OrderedModel")
+
+    @property
+    def _built_in(self) -> Logit | Linear | ProportionalOdds | None:
         """The built-in model that maximises the same likelihood, if there is one."""
         if set(self.fit_keywords) - {"disp"}:
             return None
         likelihood = self._likelihood()
         if isinstance(likelihood, Bernoulli):
             return Logit()
+        if isinstance(likelihood, CumulativeLogit):
+            return ProportionalOdds()
         return Linear() if isinstance(likelihood, Gaussian) else None
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
@@ -133,6 +142,8 @@ class Statsmodels:
         from statsmodels.genmod import families
 
         name = self.family.__name__
+        if self.ordered and self.keywords == {"distr": "logit"}:
+            return CumulativeLogit()
         family = self.keywords.get("family") or families.Gaussian()
         if set(self.keywords) - {"family"} or not isinstance(family, families.Family):
             return None
@@ -176,6 +187,8 @@ class Statsmodels:
             raise ModelError(
                 "statsmodels MNLogit needs an outcome of classes; write C(…) ~ …"
             )
+        if self.ordered:
+            return ProportionalOdds().check(kind)
         if kind == "multiclass" and name != "MNLogit":
             raise ModelError(
                 f"statsmodels {name} does not fit an outcome of more than two classes; "
@@ -185,6 +198,8 @@ class Statsmodels:
     def fit(self, training: TrainingSet) -> PlainFit:
         """Fit the training set."""
         refuse_missing(training, self.label)
+        if isinstance(built_in := self._built_in, ProportionalOdds):
+            return built_in.fit(training)
         keywords = dict(self.keywords)
         if training.weights is not None:
             keywords[self._weight_name()] = training.weights
@@ -192,7 +207,9 @@ class Statsmodels:
         if training.offsets:
             keywords["offset"] = inner.offset
         with collected():  # the relevant part is reported fold by fold
-            model = self.family(inner.y, inner.X, **keywords)
+            # cut points are intercepts
+            X = inner.without_intercept if self.ordered else inner.X
+            model = self.family(inner.y, X, **keywords)
             result = model.fit(**self._fit_keywords(model))
         parameters = np.asarray(result.params)
         if training.offsets and len(parameters) == inner.X.shape[1]:
@@ -202,7 +219,8 @@ class Statsmodels:
             if parameters.ndim == 1 and len(parameters) == len(training.names)
             else None
         )
-        predict = functools.partial(_predict, result, training)
+        place = training.intercept if self.ordered else None
+        predict = functools.partial(_predict, result, training, place)
         return PlainFit(
             predict,
             coefficients,
@@ -239,7 +257,9 @@ class Statsmodels:
         import inspect
 
         known = inspect.signature(model.fit).parameters
-        return {
+        # the default of ordered models, Nelder and Mead's method, stops too early
+        usual = {"method": "bfgs", "maxiter": 500} if self.ordered else {}
+        return usual | {
             name: value
             for name, value in self.fit_keywords.items()
             if name != "disp" or name in known
@@ -282,11 +302,13 @@ def _refuse_rowwise(keywords: Mapping[str, Any]) -> None:
         )
 
 
-def _predict(result: Any, training: TrainingSet, X: Matrix) -> Matrix:
+def _predict(
+    result: Any, training: TrainingSet, omitted: int | None, X: Matrix
+) -> Matrix:
     if training.offsets:
         rows = without_offsets(replace(training, X=X), 0.0)
         return np.asarray(result.predict(rows.X, offset=rows.offset), dtype=float)
-    predicted = np.asarray(result.predict(X), dtype=float)
+    predicted = np.asarray(result.predict(without_column(X, omitted)), dtype=float)
     return (
         predicted[:, 1]
         if training.kind == "binary" and predicted.ndim == 2

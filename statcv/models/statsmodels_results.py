@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ COUNTS = {"Poisson": "poisson", "NegativeBinomial": "negative binomial"}
 
 # the share of the range of fitted values by which a refit of a result may differ
 SAME = 1e-3
+NO_INTERCEPT = re.compile(r"[~+]\s*0\b|-\s*1\b")
+DISTRIBUTIONS = {"norm": "probit", "logistic": "logit"}  # names in ordered models
 
 
 def unwrap_result(fitted: Any) -> tuple[str, Any, Statsmodels, Any]:
@@ -51,6 +54,8 @@ def unwrap_result(fitted: Any) -> tuple[str, Any, Statsmodels, Any]:
     if type(model).__name__ == "MNLogit":  # MNLogit takes numbers as classes
         left, right = text.split("~", 1)
         text = f"C({left.strip()}) ~ {right.strip()}"
+    if again.ordered and NO_INTERCEPT.search(text):
+        text += " + 1"  # cut points take its place
     return text, frame, again, weights
 
 
@@ -93,7 +98,9 @@ def unwrap_model(
         for name, value in model._get_init_kwds().items()
         if value is not None and name not in ("missing_idx", "formula", "model_spec")
     }
-    if np.ndim(model.data.orig_endog) == 2 and model.data.orig_endog.shape[1] > 1:
+    if type(model).__name__ == "OrderedModel":
+        keywords["distr"] = DISTRIBUTIONS.get(model.distr.name, model.distr)
+    elif np.ndim(model.data.orig_endog) == 2 and model.data.orig_endog.shape[1] > 1:
         raise ModelError(
             "statsmodels coded the outcome of this result in two columns and takes the "
             "first level for success; code the outcome 0/1, or give cv() the formula."
@@ -121,17 +128,20 @@ def _check_same(
     in the result, and would be lost in the folds.
     """
     model = fitted.model
+    X, names = np.asarray(model.exog), tuple(model.exog_names)
+    names = names[: X.shape[1]]
+    if again.ordered:  # cut points are its intercepts
+        X, names = np.column_stack([np.ones(len(X)), X]), ("Intercept", *names)
     logs = [v if n == "offset" else np.log(v) for n, v in beside.items()]
-    size = model.exog.shape[1]
-    names = (*model.exog_names[:size], *beside)
+    size, names = X.shape[1], (*names, *beside)
     training = TrainingSet(
-        X=np.column_stack([model.exog, *logs]),
+        X=np.column_stack([X, *logs]),
         offsets=tuple(range(size, len(names))),
         y=np.asarray(model.endog),
-        kind="continuous",
-        n_classes=0,
+        kind="multiclass" if again.ordered else "continuous",
+        n_classes=model.k_levels if again.ordered else 0,
         names=names,
-        intercept=None,
+        intercept=0 if again.ordered else None,
         weights=None if weights is None else weights.to_numpy(),
         seed=0,
     )

@@ -1,4 +1,7 @@
-"""Several classes: each of them against all others, and observed against predicted."""
+"""Several classes: each against all others, and observed against predicted.
+
+Ordered classes are divided at each cut point instead: those above it against others.
+"""
 
 from __future__ import annotations
 
@@ -23,20 +26,26 @@ DARK = 0.55  # share of a row above which its number is written in white
 
 
 def draw_roc(result: Readable, ax: Axes) -> None:
-    """Draw the ROC curve of each class against the others."""
+    """Draw the ROC curve of each class against the others, or of each cut point."""
     if _has_room(result, ax):
         plot_roc(_each(result), ax=ax)
-    ax.set_title("ROC, each class against the others")
+    ax.set_title(f"ROC{how_divided(result)}")
 
 
 def draw_calibration(result: Readable, ax: Axes, level: float) -> None:
-    """Draw the calibration curve of each class against the others."""
+    """Draw the calibration curve of each class, or of each cut point."""
     if not result.scores.probabilities:
         say(ax, "calibration needs probabilities, and these predictions are scores")
     elif _has_room(result, ax):
         plot_calibration(_each(result), ax=ax, level=level)
         ax.set_ylabel("observed share of the class")
-    ax.set_title("Calibration, each class against the others")
+    ax.set_title(f"Calibration{how_divided(result)}")
+
+
+def how_divided(result: Readable) -> str:
+    """Return between which classes curves are drawn, as the end of a title."""
+    ordered = result.design.outcome.ordered
+    return " at each cut point" if ordered else ", each class against the others"
 
 
 def _has_room(result: Readable, ax: Axes) -> bool:
@@ -79,18 +88,30 @@ def draw_own_probability(result: Readable, ax: Axes) -> None:
 
 
 def _each(result: Readable) -> dict[str, Readable]:
-    """Return each class against the others, by name."""
-    levels = result.design.outcome.levels
-    return {str(one): against_others(result, code) for code, one in enumerate(levels)}
+    """Return each class against the others, or those above each cut point, by name."""
+    levels, ordered = result.design.outcome.levels, result.design.outcome.ordered
+    return {
+        f"{'≥ ' * ordered}{one}": against_others(result, code)
+        for code, one in enumerate(levels)
+        if code or not ordered
+    }
 
 
 def against_others(result: Any, code: int) -> Any:
-    """Return the result of one class against all others, with its probabilities."""
+    """Return the result of a class, or those above a cut point, against all others."""
     outcome, held = result.design.outcome, result.held
-    own = np.asarray(outcome.y == code, dtype=outcome.y.dtype)
+    above = slice(code, None if outcome.ordered else code + 1)
+    own = np.isin(outcome.y, range(len(outcome.levels))[above])
     named = ("others", outcome.levels[code])
-    binary = replace(outcome, kind="binary", y=own, levels=named, notes=())
+    binary = replace(
+        outcome,
+        kind="binary",
+        y=own.astype(outcome.y.dtype),
+        levels=named,
+        notes=(),
+        ordered=False,
+    )
     names = ("predicted", "partner_predicted")
-    parts = {name: getattr(held, name)[:, code] for name in names}
+    parts = {name: getattr(held, name)[:, above].sum(axis=1) for name in names}
     column = replace(held, linear=None, **parts)
     return replace(result, design=replace(result.design, outcome=binary), held=column)

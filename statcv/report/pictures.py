@@ -13,6 +13,13 @@ from statcv.report.parts import Picture, Section, stored_rows
 from statcv.results.comparison.comparison import Comparison
 from statcv.results.refittable import Refittable
 
+# what is said of ordered classes instead
+AT_CUTS = (
+    (", each class against the others", " at each cut point"),
+    ("one curve per class", "one curve per cut point"),
+    ("share of a class", "share above a cut point"),
+)
+
 
 def _described(kind: str) -> list[tuple[str, ...]]:
     """Return the name, title and description of each picture; "none" of one omitted."""
@@ -43,10 +50,10 @@ def pictures_section(result: Refittable, level: float) -> Section:
         kind = "without horizon"
         said = "Calibration and net benefit need the risk by some time (horizon=)."
     elif kind == "multiclass":
-        said = (
-            "Each class is shown against all others. Net benefit is defined for two "
-            "classes, and is not shown."
-        )
+        said = "Each class is shown against all others."
+        if result.design.outcome.ordered:
+            said = "The classes above each cut point are shown against those below it."
+        said += " Net benefit is defined for two classes, and is not shown."
         if len(result.design.outcome.levels) > MAX_CLASSES:
             said += " For so many, neither ROC curves nor calibration are drawn."
         elif not probabilities:
@@ -56,6 +63,9 @@ def pictures_section(result: Refittable, level: float) -> Section:
         if words == ("none",):
             continue
         name, title, text = words
+        if result.design.outcome.ordered:
+            for a, b in AT_CUTS:
+                title, text = title.replace(a, b), text.replace(a, b)
         if external:
             text = text.replace("held-out ", "").replace("Held-out p", "P")
 

@@ -119,7 +119,8 @@ def choose_metrics(
         usual = usual_metrics(outcome, threshold is not None)
         if isinstance(threshold, (int, float)) and not 0 <= threshold < 1:
             usual = [metric for metric in usual if metric.name != "net_benefit"]
-        if pairs and (first := OF_PAIRS[outcome.kind]):
+        # the first metric of ordered classes compares pairs
+        if pairs and not outcome.ordered and (first := OF_PAIRS[outcome.kind]):
             usual = list(dict.fromkeys([get_metric(first), *usual]))
         return tuple(m for m in usual if probabilities or m.reads != "probabilities")
     alone = isinstance(metrics, (str, Metric)) or callable(metrics)

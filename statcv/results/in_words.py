@@ -166,9 +166,11 @@ def events_in_words(result: Readable) -> list[str]:
     if outcome.kind == "binary":
         events = f"{counts[outcome.positive]:,}"
         return [f", {events} with {outcome.name} = {outcome.positive}"]
-    each = ", ".join(f"{level} {count:,}" for level, count in counts.items())
+    between = " < " if outcome.ordered else ", "
+    each = between.join(f"{level} {count:,}" for level, count in counts.items())
     few = f" ({outcome.name}: {each})" if len(counts) <= MOST_NAMED else ""
-    return [*[few] * bool(few), f" of {len(counts)} classes"] if counts else [""]
+    many = f" of {len(counts)} {'ordered ' * outcome.ordered}classes"
+    return [*[few] * bool(few), many] if counts else [""]
 
 
 # ---- the scheme ----

@@ -12,8 +12,15 @@ from statcv.arguments import check_level
 from statcv.errors import CoefficientError, StatcvWarning, warn
 from statcv.formula import as_frame
 from statcv.metrics.areas.placements import ratio, symmetric_limits, tail
+from statcv.models import cumulative_information
 from statcv.models.batched import free_columns, partial_likelihood, strata_shares
-from statcv.models.likelihood import Gaussian, Generalized, Hazards, LogLinear
+from statcv.models.likelihood import (
+    CumulativeLogit,
+    Gaussian,
+    Generalized,
+    Hazards,
+    LogLinear,
+)
 from statcv.results.comparison.likelihood_ratio import why_no_likelihood
 from statcv.results.refittable import Refittable
 from statcv.tables import Table, labels_of
@@ -75,8 +82,8 @@ def standard_errors(result: Refittable, values: Floats) -> tuple[Floats, float, 
     """Return the standard errors, their degrees of freedom, and why they are missing.
 
     They are those of R's ``glm`` and ``lm``, from the expected information, and of its
-    ``coxph``, from the observed one. The degrees
-    of freedom are NaN where the variance of the outcome is a function of its mean.
+    ``coxph`` and ``orm``, from the observed one. The degrees of freedom are NaN where
+    the variance of the outcome is a function of its mean.
     """
     none = np.full(len(values), np.nan)
     why = why_no_likelihood(result)
@@ -84,10 +91,14 @@ def standard_errors(result: Refittable, values: Floats) -> tuple[Floats, float, 
     X = np.delete(design.matrix, list(design.offsets), axis=1)
     fitted = result.refits.fitted if not why else none
     classes = 1 if fitted.ndim == 1 else fitted.shape[1] - 1
-    if isinstance(result.learner.capabilities.likelihood, Hazards):
-        free = np.setdiff1d(free_columns(design), design.offsets)
-        classes, X = 1, design.matrix[:, free]
-    if not why and len(values) != classes * X.shape[1]:
+    likelihood, wanted = result.learner.capabilities.likelihood, classes * X.shape[1]
+    if isinstance(likelihood, Hazards):
+        X = design.matrix[:, np.setdiff1d(free_columns(design), design.offsets)]
+        wanted = X.shape[1]
+    elif isinstance(likelihood, CumulativeLogit):  # a cut point for each class
+        X = np.delete(X, [] if design.intercept is None else design.intercept, axis=1)
+        wanted = classes + X.shape[1]
+    if not why and len(values) != wanted:
         why = "the model has other coefficients than the columns of the formula"
     if why:
         return none, np.nan, why
@@ -113,6 +124,9 @@ def _information(
     The latter is NaN for a family without a scale parameter.
     """
     likelihood = result.learner.capabilities.likelihood
+    if isinstance(likelihood, CumulativeLogit):
+        cuts = fitted.shape[1] - 1
+        return cumulative_information(X, y, values[:cuts], values[cuts:]), np.nan
     if isinstance(likelihood, Gaussian):
         return X.T @ X, float(((y - fitted) ** 2).sum())
     if isinstance(likelihood, LogLinear):

@@ -13,10 +13,17 @@ from numpy.typing import NDArray
 from statcv.engine import Held, Setup
 from statcv.formula import Learnt
 from statcv.models.batched import CELLS, strata_shares
-from statcv.models.likelihood import Hazards, Likelihood, LogLinear, OfRecords
+from statcv.models.likelihood import (
+    CumulativeLogit,
+    Hazards,
+    Likelihood,
+    LogLinear,
+    OfRecords,
+)
 from statcv.models.linear_fits import LinearFits
 from statcv.models.thresholds import training_times
 from statcv.sensitivity.hazards import cox_reference
+from statcv.sensitivity.ordered import ordered_reference
 from statcv.sensitivity.reference import Reference
 from statcv.sensitivity.rows import BasisRows
 
@@ -132,6 +139,10 @@ class Sensitivity:
                 shares=strata_shares(records.X, records.names),
                 offset=X[:, list(records.offsets)].sum(axis=1),
             )
+        if isinstance(self.likelihood, CumulativeLogit):
+            X, others = rows.matrix(0), np.arange(len(penalty)) != records.intercept
+            more = penalty[others], given, setup.folds, by_class, clusters
+            return ordered_reference(X[:, others], records.y, *more)
         likelihood = self.likelihood
         if self.fits.dispersion is not None:
             likelihood = LogLinear(float(self.fits.dispersion[first[0]]))

@@ -61,6 +61,7 @@ ModelName: TypeAlias = Literal[
     "cox",
     "poisson",
     "negbin",
+    "proportional_odds",
     "negative_binomial",
     "neighbors",
     "xgboost",

@@ -73,11 +73,12 @@ def cv(
         Data frame of pandas, polars, pyarrow or DuckDB.
     model : str or object, optional
         Model to be fitted: ``"logit"``, ``"linear"``, ``"cox"``, ``"poisson"``,
-        ``"negbin"``, ``"neighbors"``, ``"xgboost"``, ``"mean"`` or ``"negmean"``; a
-        model of :mod:`statcv.models`; a scikit-learn or scikit-survival estimator or
-        pipeline; a regression of lifelines; or a statsmodels class or formula function.
-        The default is unpenalised logistic regression for classes, least squares for a
-        continuous outcome, and Cox regression for times to an event.
+        ``"negbin"``, ``"proportional_odds"``, ``"neighbors"``, ``"xgboost"``,
+        ``"mean"`` or ``"negmean"``; a model of :mod:`statcv.models`; a scikit-learn or
+        scikit-survival estimator or pipeline; a regression of lifelines; or a
+        statsmodels class or formula function. The default is unpenalised logistic
+        regression for classes, least squares for a continuous outcome, and Cox
+        regression for times to an event.
     select : {"backward", "forward", "both"} or selection, optional
         Choice of the formula's terms by AIC in every training set, as by R's ``step``:
         for logistic, linear and Cox regression without a penalty. Other criteria, terms

@@ -42,7 +42,13 @@ from statcv.formula import (
     updated_formula,
     with_exposure,
 )
-from statcv.models import Model, distribution_of, resolve_model, unwrap_result
+from statcv.models import (
+    Model,
+    distribution_of,
+    needs_order,
+    resolve_model,
+    unwrap_result,
+)
 from statcv.models.likelihood import Bernoulli, Gaussian
 from statcv.models.selection import Selection, selecting
 from statcv.models.thresholds import with_threshold
@@ -212,6 +218,7 @@ class CVCall(Printed):
             na_action=self.na_action,
             not_in_dot=[*weight_column, *exposed, *holdout.not_in_dot],
             distribution=distribution_of(given.model),
+            ordered=needs_order(given.model),
         )
         weights = None
         if given.weights is not None:

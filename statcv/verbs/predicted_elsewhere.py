@@ -119,14 +119,19 @@ def design_of(
     if not isinstance(predicted, Mapping) or len(predicted) <= 2:
         return design
     levels = list(predicted)  # levels of all classes, also of those without a record
-    with contextlib.suppress(TypeError):  # levels of several types are not sorted
-        levels.sort()
+    if outcome.ordered:
+        order = list(records[observed].cat.categories)
+        levels.sort(key=lambda one: order.index(one) if one in order else len(order))
+    else:
+        with contextlib.suppress(TypeError):  # levels of several types are not sorted
+            levels.sort()
     values = records[observed].to_numpy(dtype=object)
     codes = pd.Index(levels, dtype=object).get_indexer(pd.Index(values, dtype=object))
     if (codes < 0).any():
         lacking = values[codes < 0][0]
         raise ArgumentError(f"predicted= does not name a column for {lacking!r}.")
-    classes = Outcome(observed, "multiclass", codes, tuple(levels))
+    known = outcome.ordered
+    classes = Outcome(observed, "multiclass", codes, tuple(levels), ordered=known)
     return replace(design, outcome=classes)
 
 

@@ -38,6 +38,7 @@ from statcv.models import (
     Neighbors,
     Points,
     Poisson,
+    ProportionalOdds,
     Screen,
     Sklearn,
     Stacking,
@@ -66,6 +67,9 @@ def training_set(kind="binary"):
     if kind == "survival":
         y, names = np.where(y, 1.0, -1.0) * (1 + np.arange(40) % 9), ("one", "a", "b")
         return TrainingSet(X, y, kind, 0, names, 0, None, seed=3, horizons=(4.0,))
+    if kind == "multiclass":
+        y = y + (X[:, 2] > 0.3)
+        return TrainingSet(X, y, kind, 3, ("one", "a", "b"), 0, None, seed=3)
     if kind == "continuous":
         return TrainingSet(X, y + 0.0, kind, 0, ("one", "a", "b"), 0, None, seed=3)
     return TrainingSet(X, y, "binary", 2, ("Intercept", "a", "b"), 0, None, seed=3)
@@ -74,6 +78,8 @@ def training_set(kind="binary"):
 def kind_of(model):
     if isinstance(model, (Poisson, NegativeBinomial)):
         return "continuous"
+    if isinstance(model, ProportionalOdds):
+        return "multiclass"
     return "survival" if isinstance(model, (Cox, Lifelines)) else "binary"
 
 
@@ -127,6 +133,7 @@ FAMILIES = {
     NegativeBinomial: NegativeBinomial(),
     Neighbors: Neighbors(),
     Poisson: Poisson(),
+    ProportionalOdds: ProportionalOdds(),
     Sklearn: Sklearn(LogisticRegression()),
     Statsmodels: Statsmodels(sm.Logit),
     XGBoost: XGBoost(n_estimators=3),
@@ -198,7 +205,8 @@ def test_every_fit_has_all_that_a_fit_has(model):
     assert isinstance(fit.separated, bool)
     predicted = fit.predict(training.X)
     # a model of times predicts the linear predictor, and the risk at each horizon
-    assert predicted.shape == ((40, 2) if kind_of(model) == "survival" else (40,))
+    columns = {"survival": (2,), "multiclass": (3,)}.get(kind_of(model), ())
+    assert predicted.shape == (40, *columns)
     if not model.capabilities.uses_predictors:
         assert np.ptp(predicted) == 0
 

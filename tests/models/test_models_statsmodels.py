@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 import statsmodels.formula.api as smf
+from statsmodels.miscmodels.ordinal_model import OrderedModel
 
 import statcv as scv
 from statcv import cv
@@ -437,15 +438,18 @@ def test_a_negative_binomial_does_not_repeat_a_warning():
     assert scv.cv("count ~ a", simulated(), model=model, k=5, seed=1).learner is model
 
 
-def test_an_ordered_model_is_refused_for_the_reason_that_holds():
-    from statsmodels.miscmodels.ordinal_model import OrderedModel
-
+@pytest.mark.parametrize("formula", ["m ~ a", "m ~ 0 + a"])
+@pytest.mark.parametrize("distr", ["logit", "probit"])
+def test_a_fitted_ordered_model_is_fitted_again_in_every_fold(distr, formula):
     data = simulated()
     ordered = data.assign(m=pd.Categorical(data["m"], ordered=True))
-    fitted = OrderedModel.from_formula("m ~ 0 + a", ordered, distr="logit").fit(disp=0)
-    for call in (
-        lambda: scv.cv("C(m) ~ a", data, model=OrderedModel, k=5),
-        lambda: scv.cv(fitted, k=5),
-    ):
-        with pytest.raises(ModelError, match="thresholds take the place of an inter"):
-            call()
+    known = {"disp": 0, "method": "bfgs"}
+    fitted = OrderedModel.from_formula(formula, ordered, distr=distr).fit(**known)
+    res = scv.cv(fitted, k=5, seed=1)
+    assert res.chosen_metrics[0].name == "ordinal_c"
+    first = res.predictions.query("fold == 1")
+    train = ordered.drop(index=first["row"])
+    alone = OrderedModel(train["m"], train[["a"]], distr=distr).fit(**known)
+    expected = alone.predict(data.loc[first["row"], ["a"]])
+    found = first.filter(like="predicted_").to_numpy()
+    np.testing.assert_allclose(found, expected, atol=1e-4)

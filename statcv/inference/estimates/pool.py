@@ -82,7 +82,7 @@ class Pool:
         their location and scale.
         """
         # ranks within a fold do not depend on its mean and scale
-        one = self.scores.predicted.ndim == 1 or metric.column is not None
+        one = self.scores.predicted.ndim == 1 or isinstance(metric.column, int)
         within = metric.rank and how != "pooled" and one
         known = within and self.sensitivity is not None
         return self.standardised if known else self.predicted

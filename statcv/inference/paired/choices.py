@@ -189,6 +189,8 @@ def chosen_metric(first: Readable, metric: str | Metric | None) -> Metric:
     """
     outcome = first.design.outcome
     default = "poisson_deviance" if outcome.distribution else DEFAULTS[outcome.kind]
+    if outcome.ordered:
+        default = "ordinal_c"
     return metric_of(first, default if metric is None else metric)
 
 

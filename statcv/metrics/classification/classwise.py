@@ -245,7 +245,7 @@ def casewise_brier(y: ArrayLike, p: ArrayLike) -> Floats:
     [0.25, 0.0]
     """
     codes, p = outcome_and_prediction(y, p)
-    given: Floats = _probabilities(p).astype(np.float64, copy=False)
+    given: Floats = proper_probabilities(p).astype(np.float64, copy=False)
     if given.ndim == 1:
         return (given - codes) ** 2
     happened = codes[:, None] == np.arange(given.shape[1])
@@ -313,7 +313,7 @@ def casewise_log_loss(y: ArrayLike, p: ArrayLike) -> Floats:
     """
     codes, p = outcome_and_prediction(y, p)
     margin = float(np.finfo(p.dtype).eps)
-    given: Floats = _probabilities(p).astype(np.float64, copy=False)
+    given: Floats = proper_probabilities(p).astype(np.float64, copy=False)
     given = np.clip(given, margin, 1 - margin)
     if given.ndim == 1:
         given = np.abs((codes != 1) - given)  # that of 1, or of 0
@@ -323,7 +323,7 @@ def casewise_log_loss(y: ArrayLike, p: ArrayLike) -> Floats:
     return loss
 
 
-def _probabilities(p: NDArray[Any]) -> NDArray[Any]:
+def proper_probabilities(p: NDArray[Any]) -> NDArray[Any]:
     """Return p with NaN for records whose values are not probabilities."""
     within: Bools = (p >= 0) & (p <= 1)
     if p.ndim == 1:

@@ -26,6 +26,7 @@ from statcv.models.batched.blocks import CELLS, Block
 from statcv.models.batched.centre import Centre, find_centre
 from statcv.models.batched.chord import STEPS, Precision, approach, follow, shortened
 from statcv.models.batched.cox import free_columns
+from statcv.models.batched.cumulative import CumulativeOdds, cumulative_information
 from statcv.models.batched.downdate import (
     Whole,
     by_counts,
@@ -60,6 +61,7 @@ __all__ = [
     "Block",
     "Centre",
     "Computed",
+    "CumulativeOdds",
     "Expanded",
     "FittedFolds",
     "FoldFits",
@@ -75,6 +77,7 @@ __all__ = [
     "by_counts",
     "by_linear_predictor",
     "by_lists",
+    "cumulative_information",
     "find_centre",
     "fit_all_folds",
     "fit_alone",

@@ -91,6 +91,7 @@ def by_linear_predictor(
     folds: Folds,
     mean: Callable[[Matrix], Matrix],
     penalty: Matrix,
+    beta: Matrix | None = None,
 ) -> FittedFolds:
     """Predict by a function of the linear predictors.
 
@@ -104,8 +105,12 @@ def by_linear_predictor(
         predictions.
     penalty : numpy.ndarray, shape (p,) or (fits, p)
         Strength of the ridge on each column.
+    beta : numpy.ndarray, shape (fits, classes, p), optional
+        Coefficients of all linear predictors, if these are not one for each class.
     """
-    X, beta = records.X, every_class(fits.coefficients, records, penalty)
+    X = records.X
+    if beta is None:
+        beta = every_class(fits.coefficients, records, penalty)
     fitted, classes, p = beta.shape
 
     def linear(eta: Matrix) -> Matrix:
@@ -123,7 +128,7 @@ def by_linear_predictor(
         if classes == 1:
             return mean(eta[:, 0])
         made = mean(eta.swapaxes(1, 2).reshape(-1, classes))
-        return made.reshape(fitted, -1, classes)
+        return made.reshape(fitted, len(X), -1)
 
     columns = beta[:, 0] if classes == 1 else beta.transpose(0, 2, 1)
     return FittedFolds(

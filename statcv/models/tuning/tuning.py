@@ -10,7 +10,7 @@ from statcv.arguments import MAX_REPEATS, check_types, check_whole, one_of
 from statcv.folds import FoldPlan
 from statcv.formula import Outcome
 from statcv.metrics import get_metric
-from statcv.metrics.named import OF_TIMES, named_metric
+from statcv.metrics.named import OF_KINDS, named_metric
 from statcv.models import Model
 from statcv.models.tuning.grid import candidates, read_grid
 from statcv.models.tuning.inner import InnerScheme
@@ -96,7 +96,7 @@ class Tuning(Constructed):
         """Check what can be checked without model and outcome."""
         check_types(Tuning, vars(self))
         object.__setattr__(self, "grid", read_grid(self.grid))
-        if self.metric is not None and self.metric.partition("@")[0] not in OF_TIMES:
+        if self.metric is not None and self.metric.partition("@")[0] not in OF_KINDS:
             get_metric(self.metric)
         if self.k is not None:
             check_whole(self.k, "k", least=2)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from statcv.models.batched import strata_shares
-from statcv.models.likelihood import Bernoulli, Gaussian, Hazards
+from statcv.models.likelihood import Bernoulli, CumulativeLogit, Gaussian, Hazards
 from statcv.results.refittable import Refittable
 from statcv.tables import wrapped
 from statcv.words import p_in_words
@@ -65,7 +65,7 @@ def likelihood_ratio(
     """Return the test if one model is nested in the other; None if it does not apply.
 
     It applies to models that maximise the same likelihood of independent records, of
-    two classes, normal, or times to an event, without a penalty.
+    two classes, ordered classes, normal, or times to an event, without a penalty.
 
     Parameters
     ----------
@@ -108,7 +108,8 @@ def _has_likelihood(result: Refittable) -> bool:
     """Return whether the test is known for the model, and its fit to all rows."""
     own = _likelihood(result)
     known = own in (Bernoulli(), Gaussian()) or isinstance(own, Hazards)
-    return known and result.scores.n_classes <= 2 and not why_no_likelihood(result)
+    known &= result.scores.n_classes <= 2
+    return (known or own == CumulativeLogit()) and not why_no_likelihood(result)
 
 
 def why_no_likelihood(result: Refittable) -> str:
@@ -152,4 +153,6 @@ def _log_likelihood(result: Refittable) -> float:
         return own.of_all(y, predicted[:, 0], shares)
     if _likelihood(result) == Gaussian():
         return float(-len(y) / 2 * np.log(np.mean((y - predicted) ** 2)))
+    if predicted.ndim > 1:
+        return float(np.log(predicted[np.arange(len(y)), y]).sum())
     return float(np.log(np.where(y == 1, predicted, 1 - predicted)).sum())

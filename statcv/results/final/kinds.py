@@ -7,7 +7,7 @@ from typing import Any
 
 from statcv.errors import EquationError, PrecisionWarning, warn
 from statcv.formula import Design
-from statcv.models import Cox, Logit, Model, Updating
+from statcv.models import Cox, Logit, Model, Updating, needs_order
 from statcv.models.likelihood import Generalized
 from statcv.models.selection import Selection
 from statcv.numeric.survival import events_of
@@ -16,6 +16,8 @@ from statcv.words import plural
 
 def is_regression(model: Model | None) -> bool:
     """Return whether coefficients make the linear predictor of a model."""
+    if any(map(needs_order, models_in(model))):  # several probabilities
+        return False
     known = (Cox, Logit, Selection, Updating)
     return any(
         isinstance(one, known) or one.capabilities.likelihood is not None

@@ -88,6 +88,10 @@ class ValidationCall(Printed):
         horizons = model._horizons()
         if horizons is None:
             _check_coding(model, frame[outcome])
+        fitted = model._design and model._design.outcome
+        if fitted and fitted.ordered and outcome in frame:
+            levels = pd.CategoricalDtype([*fitted.levels], ordered=True)
+            frame = frame.assign(**{outcome: frame[outcome].astype(levels)})
         predicted = model.predict(frame)
         _warn_of_units(model, frame)
         made = pd.DataFrame(predicted)

@@ -1,0 +1,263 @@
+"""Proportional-odds regressions of several training sets, as one problem.
+
+The log-odds of a class of at least k are a cut point plus the linear predictor. The
+information of a record is that of the two cut points between which its class lies, and
+of their distance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.models.base import Matrix
+from statcv.models.batched.separate import inverse_gram
+from statcv.models.families import EXTREME
+from statcv.numeric.gram import column_units, information_of
+from statcv.numeric.inverses import solve_well
+from statcv.numeric.logistic import expit
+from statcv.numeric.newton import minimise
+
+HIGHEST_VARIANCE = 0.25  # the most that an outcome of two classes varies
+
+
+@dataclass(frozen=True, eq=False)
+class CumulativeOdds:
+    """Minus the log-likelihoods of m fits, with a ridge.
+
+    Coefficients are changes of the K - 1 cut points, followed by the slopes. Of each
+    record there are two linear predictors, at the cut points below and above its class.
+
+    Attributes
+    ----------
+    X : numpy.ndarray, shape (n, q)
+        Without an intercept.
+    y : numpy.ndarray of int, shape (m, n)
+        The classes, from 0 to K - 1, each of which has a weight in every fit.
+    weights : numpy.ndarray, shape (m, n)
+    start : numpy.ndarray, shape (m, K + 1)
+        The cut points, from infinity to minus infinity.
+    ridge : numpy.ndarray, shape (q,)
+    """
+
+    X: Matrix
+    y: NDArray[np.intp]
+    weights: Matrix
+    start: Matrix
+    ridge: Matrix
+
+    @classmethod
+    def of(
+        cls, X: Matrix, y: NDArray[Any], weights: Matrix, classes: int, ridge: Matrix
+    ) -> CumulativeOdds:
+        """Start from the shares of the classes in each training set."""
+        sums = _sums(weights, y, classes)
+        above = np.cumsum(sums[:, ::-1], axis=1)[:, ::-1]
+        with np.errstate(divide="ignore"):
+            odds = above / (above[:, :1] - above)
+            start = np.pad(np.log(odds), ((0, 0), (0, 1)), constant_values=-np.inf)
+        return cls(X, y, weights, start, ridge)
+
+    @property
+    def cuts(self) -> int:
+        """The number of cut points."""
+        return int(self.start.shape[1]) - 2
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """The number of fits, and of coefficients."""
+        return len(self.y), self.cuts + self.X.shape[1]
+
+    def part(self, chosen: NDArray[Any]) -> CumulativeOdds:
+        """Return some of the fits."""
+        own = self.y[chosen], self.weights[chosen], self.start[chosen]
+        return replace(self, y=own[0], weights=own[1], start=own[2])
+
+    def linear(self, beta: Matrix) -> Matrix:
+        """Return the change of both linear predictors of each record, (m, 2, n)."""
+        cuts = np.pad(beta[:, : self.cuts], ((0, 0), (1, 1)))
+        along = beta[:, self.cuts :] @ self.X.T
+        return along[:, None] + self._ends(cuts)
+
+    def _at(self, eta: Matrix) -> Matrix:
+        """Return both linear predictors, (2, m, n)."""
+        return np.asarray((eta + self._ends(self.start)).swapaxes(0, 1))
+
+    def _ends(self, cuts: Matrix) -> Matrix:
+        ends = [np.take_along_axis(cuts, self.y + more, axis=1) for more in (0, 1)]
+        return np.stack(ends, axis=1)
+
+    def loss(self, eta: Matrix, beta: Matrix) -> Matrix:
+        """Return the value of each; infinite where cut points are not in order."""
+        lower, upper = self._at(eta)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # p = expit(lower) expit(-upper) (1 - exp(upper - lower)) keeps its digits
+            lost = np.logaddexp(0.0, -lower) + np.logaddexp(0.0, upper)
+            lost -= np.log(-np.expm1(upper - lower))
+        lost[~(lower > upper)] = np.inf
+        lost[self.weights == 0] = 0.0
+        pull = 0.5 * (self.ridge * beta[:, self.cuts :] ** 2).sum(axis=1)
+        return np.asarray((self.weights * lost).sum(axis=1) + pull)
+
+    def slopes(self, eta: Matrix) -> tuple[Matrix, Matrix]:
+        """Return derivatives of log-likelihoods by both predictors, and variances.
+
+        Both are weighted; the variances are those along the two predictors, and along
+        their difference, shape (3, m, n).
+        """
+        lower, upper = self._at(eta)
+        with np.errstate(over="ignore"):
+            apart = 1 / np.expm1(lower - upper)
+        above, below = expit(-lower), expit(upper)
+        pull = np.stack([above + apart, -below - apart])
+        curved = np.stack(
+            [above * expit(lower), below * expit(-upper), apart * (1 + apart)]
+        )
+        return pull * self.weights, curved * self.weights
+
+    def by_cut(self, lower: Matrix, upper: Matrix) -> Matrix:
+        """Return sums of values at the cut points below and above, (m, K - 1)."""
+        size = self.start.shape[1]
+        made = _sums(lower, self.y, size) + _sums(upper, self.y + 1, size)
+        return made[:, 1:-1]
+
+    def gradient(self, eta: Matrix, beta: Matrix) -> Matrix:
+        """Return the direction of steepest descent of each."""
+        (lower, upper), slopes = self.slopes(eta)[0], beta[:, self.cuts :]
+        along = (lower + upper) @ self.X - self.ridge * slopes
+        return np.column_stack([self.by_cut(lower, upper), along])
+
+    def hessian(self, curved: Matrix) -> Matrix:
+        """Return the information by the variances of the records, with the ridge."""
+        lower, upper, apart = curved
+        cuts, (m, q) = self.cuts, self.size
+        made, every = np.zeros((m, q, q)), np.arange(self.cuts)
+        made[:, every, every] = self.by_cut(lower + apart, upper + apart)
+        between = -_sums(apart, self.y, cuts + 1)[:, 1:cuts]
+        made[:, every[:-1], every[1:]] = made[:, every[1:], every[:-1]] = between
+        for cut in every:
+            at = lower * (self.y == cut + 1) + upper * (self.y == cut)
+            made[:, cut, cuts:] = made[:, cuts:, cut] = at @ self.X
+        made[:, cuts:, cuts:] = information_of(self.X, lower + upper)
+        made[:, cuts:, cuts:] += np.diag(self.ridge)
+        return made
+
+    def newton(self, eta: Matrix, gradient: Matrix) -> Matrix:
+        """Return each gradient times the inverse Hessian."""
+        return self._solved(self.slopes(eta)[1], gradient)
+
+    def cautious(self, eta: Matrix, gradient: Matrix) -> Matrix:
+        """Return each gradient times the inverse of a matrix above the Hessian."""
+        curved = self.slopes(eta)[1]
+        curved[:2] = HIGHEST_VARIANCE * self.weights
+        return self._solved(curved, gradient)
+
+    def _solved(self, curved: Matrix, gradient: Matrix) -> Matrix:
+        step, well = solve_well(self.hessian(curved), gradient)
+        for fit in np.flatnonzero(~well).tolist():
+            # an ill-conditioned Hessian: half its digits are kept by its root
+            rows = self.rows(fit) * np.sqrt(curved[:, fit, :, None])
+            pull = np.pad(np.diag(np.sqrt(self.ridge)), ((0, 0), (self.cuts, 0)))
+            step[fit] = inverse_gram(np.vstack([*rows, pull]), gradient[fit])
+        return step
+
+    def rows(self, fit: int) -> Matrix:
+        """Return the rows of both linear predictors, and their differences, (3, n, q).
+
+        They are what coefficients are multiplied by.
+        """
+        place = np.pad(np.eye(self.cuts), ((1, 1), (0, 0)))
+        lower, upper = (
+            np.column_stack([place[self.y[fit] + more], self.X]) for more in (0, 1)
+        )
+        return np.stack([lower, upper, lower - upper])
+
+    def furthest(self, eta: Matrix) -> Matrix:
+        """Return the largest linear predictor of a training record, (m,)."""
+        used = np.where(self.weights[:, None] > 0, np.abs(eta), 0.0)
+        return np.asarray(used.max(axis=(1, 2), initial=0.0))
+
+    def extreme(self, eta: Matrix) -> NDArray[np.bool_]:
+        """Return whether fitted probabilities come near 0 or 1, shape (m,)."""
+        every = self._at(eta).swapaxes(0, 1)
+        most = self.furthest(np.where(np.isfinite(every), every, 0.0))
+        return np.asarray(expit(-most) < EXTREME)
+
+
+def cumulative_information(
+    X: Matrix, y: NDArray[np.intp], cuts: Matrix, slopes: Matrix
+) -> Matrix:
+    """Return the observed information of cut points and slopes of one fit.
+
+    Parameters
+    ----------
+    X : numpy.ndarray, shape (n, q)
+        Without an intercept.
+    y : numpy.ndarray of int, shape (n,)
+    cuts, slopes : numpy.ndarray, shapes (K - 1,) and (q,)
+    """
+    ends = np.array([[np.inf, *cuts, -np.inf]])
+    given = np.ones((1, len(y))), ends, np.zeros_like(slopes)
+    odds = CumulativeOdds(X, y[None], *given)
+    eta = odds.linear(np.append(np.zeros_like(cuts), slopes)[None])
+    return np.asarray(odds.hessian(odds.slopes(eta)[1])[0])
+
+
+def _sums(values: Matrix, place: NDArray[np.intp], size: int) -> Matrix:
+    """Sum the values of each row by place, shape (m, size)."""
+    m = len(values)
+    cell = np.arange(m)[:, None] * size + place
+    made = np.bincount(cell.ravel(), values.ravel(), m * size)
+    return np.asarray(made, dtype=float).reshape(m, size)
+
+
+def fit_cumulative(
+    X: Matrix, y: NDArray[np.intp], weights: Matrix, classes: int, ridge: Matrix
+) -> tuple[Matrix, Matrix, NDArray[np.bool_], NDArray[np.bool_]]:
+    """Fit several training sets, of which some may lack classes.
+
+    Parameters
+    ----------
+    X : numpy.ndarray, shape (n, q)
+        Without an intercept.
+    y, weights : numpy.ndarray, shape (m, n)
+        The class and the weight of each record in each fit.
+    classes : int
+    ridge : numpy.ndarray, shape (q,)
+
+    Returns
+    -------
+    cuts : numpy.ndarray, shape (m, classes - 1)
+        Cut points, falling; a class that a training set lacks has no probability.
+    slopes : numpy.ndarray, shape (m, q)
+    converged, separated : numpy.ndarray of bool, shape (m,)
+
+    Examples
+    --------
+    >>> X, y = np.array([[0.0], [0], [0], [1], [1], [1]]), np.array([[0, 1, 2] * 2])
+    >>> cuts, slopes, *_ = fit_cumulative(X, y, np.ones((1, 6)), 3, np.zeros(1))
+    >>> cuts.round(3), abs(slopes.round(3))
+    (array([[ 0.693, -0.693]]), array([[0.]]))
+    """
+    m, unit = len(y), column_units(X)
+    cuts, slopes = np.empty((m, classes - 1)), np.zeros((m, X.shape[1]))
+    converged, separated = np.zeros((2, m), dtype=bool)
+    present = _sums(weights, y, classes) > 0
+    for pattern in np.unique(present, axis=0):
+        some = np.flatnonzero((present == pattern).all(axis=1))
+        rank = np.cumsum(pattern)
+        codes = np.maximum(rank - 1, 0)[y[some]]
+        odds = CumulativeOdds.of(
+            X / unit, codes, weights[some], int(rank[-1]), ridge / unit**2
+        )
+        solved = minimise(odds)
+        ends = odds.start
+        ends[:, 1:-1] += solved.beta[:, : odds.cuts]
+        cuts[some] = ends[:, rank[:-1]]
+        slopes[some] = solved.beta[:, odds.cuts :] / unit
+        converged[some] = solved.converged
+        separated[some] = solved.separated | ~pattern.all()
+    return cuts, slopes, converged, separated

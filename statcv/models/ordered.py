@@ -1,0 +1,152 @@
+"""Proportional-odds regression of ordered classes, of all training sets together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from statcv.arguments import described, is_number
+from statcv.errors import ModelError
+from statcv.models.base import (
+    Capabilities,
+    Matrix,
+    PlainFit,
+    TrainingSet,
+    refuse_kind,
+    refuse_missing,
+)
+from statcv.models.batched.cumulative import fit_cumulative
+from statcv.models.batched.fits import FittedFolds, FoldFits
+from statcv.models.batched.folds import Folds
+from statcv.models.batched.predictions import by_linear_predictor
+from statcv.models.likelihood import CumulativeLogit
+from statcv.tables import Constructed
+
+
+@dataclass(frozen=True, repr=False)
+class ProportionalOdds(Constructed):
+    """Proportional-odds regression of ordered classes, as R's ``polr`` and ``orm``.
+
+    The log-odds of a given class or a higher one are a cut point plus a linear
+    predictor that all classes share. Signs are those of ``rms::orm``; the cut points of
+    ``MASS::polr`` are minus these. Predictions are the probabilities of all classes.
+
+    Parameters
+    ----------
+    C : float, optional
+        Inverse strength of a ridge penalty: the objective is ``C × negative
+        log-likelihood + ½ Σ β²``, without the cut points. None, the default, means no
+        penalty.
+
+    Examples
+    --------
+    >>> X = np.column_stack([np.ones(6), [0.0, 1, 2, 3, 4, 5]])
+    >>> y, names = np.array([0, 1, 0, 2, 1, 2]), ("Intercept", "x")
+    >>> data = TrainingSet(X, y, "multiclass", 3, names, 0, None, 0)
+    >>> fit = ProportionalOdds().fit(data)
+    >>> {name: round(value, 3) for name, value in fit.coefficients.items()}
+    {'Intercept[>=1]': -1.447, 'Intercept[>=2]': -3.851, 'x': 1.06}
+
+    References
+    ----------
+    McCullagh (1980), Journal of the Royal Statistical Society B 42:109.
+    """
+
+    C: float | None = None
+    ordered = True
+
+    def __post_init__(self) -> None:
+        if self.C is not None and not (is_number(self.C) and self.C > 0):
+            shown = described(self.C)
+            raise ModelError(f"C must be a positive number or None, not {shown}.")
+
+    @property
+    def label(self) -> str:
+        """How print and summary call it."""
+        if not self.penalised:
+            return "proportional-odds regression"
+        return f"ridge proportional-odds regression, C = {self.C:g}"
+
+    @property
+    def penalised(self) -> bool:
+        """Whether there is a penalty on the size of coefficients."""
+        return self.C is not None and bool(np.isfinite(self.C))
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """A ridge determines the coefficients of dependent columns too."""
+        return Capabilities(
+            fits_together=True,
+            needs_full_rank=not self.penalised,
+            likelihood=CumulativeLogit(),
+        )
+
+    def check(self, kind: str) -> None:
+        """Raise ModelError for an outcome that does not have several classes."""
+        if kind == "binary":
+            raise ModelError(
+                "proportional odds need three or more ordered classes, and there are "
+                "two; model='logit' is the same model for these."
+            )
+        refuse_kind("proportional-odds regression", kind, ("multiclass",))
+
+    def ridge(self, training: TrainingSet) -> Matrix:
+        """Return the strength of the penalty on each column, shape (p,)."""
+        columns = np.arange(training.X.shape[1])
+        return np.where(columns == training.intercept, 0.0, 1 / (self.C or np.inf))
+
+    def fit(self, training: TrainingSet) -> PlainFit:
+        """Fit the training set."""
+        fitted = self.fit_folds(training, Folds.leaving_out([[]]))
+        assert fitted is not None and fitted.linear is not None
+        found = np.asarray(fitted.coefficients)[0].tolist()
+        return PlainFit(
+            partial(_predicted, fitted.linear.coefficients[0]),
+            dict(zip(fitted.names, found, strict=True)),
+            bool(fitted.converged[0]),
+            bool(fitted.separated[0]),
+            linear=fitted.linear,
+        )
+
+    def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
+        """Fit the training sets of all folds together."""
+        self.check(records.kind)
+        refuse_missing(records, "proportional-odds regression")
+        if folds.matrices is not None:
+            return None
+        (n, p), place, classes = records.X.shape, records.intercept, records.n_classes
+        if place is None:
+            raise ModelError(
+                "proportional odds have cut points, which are intercepts; leave out "
+                "'- 1' or '0 +' of the formula."
+            )
+        others, ridge = np.delete(np.arange(p), place), self.ridge(records)
+        X, fits = records.X[:, others], FoldFits.empty(len(folds), 0)
+        beta = np.zeros((len(folds), classes - 1, p))
+        given = np.ones(n) if records.weights is None else records.weights.astype(float)
+        for block in folds.blocks(n, p, each=(n + p + classes) * (p + classes)):
+            weights, some = np.tile(given, (len(block), 1)), block.fits
+            block.multiply(weights)
+            y = records.y if block.outcome is None else records.y[block.outcome]
+            y = np.broadcast_to(y.astype(np.intp), weights.shape)
+            made = fit_cumulative(X, y, weights, classes, ridge[others])
+            beta[some, :, place] = made[0]
+            beta[some[:, None], :, others] = made[1][:, :, None]
+            fits.converged[some], fits.separated[some] = made[2:]
+        mean = CumulativeLogit().mean
+        fitted = by_linear_predictor(fits, records, folds, mean, ridge, beta)
+        # infinite cut points say that a class is not met
+        cuts = np.where(np.isfinite(beta[..., place]), beta[..., place], np.nan)
+        first = [f"{records.names[place]}[>={k}]" for k in range(1, classes)]
+        return replace(
+            fitted,
+            coefficients=np.column_stack([cuts, beta[:, 0, others]]),
+            names=(*first, *(records.names[j] for j in others)),
+        )
+
+
+def _predicted(beta: Matrix, X: Matrix) -> Matrix:
+    """Return the probabilities of the classes, by coefficients (p, classes - 1)."""
+    return CumulativeLogit().mean(X @ beta)
