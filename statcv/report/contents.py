@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from statcv.errors import ArgumentError
-from statcv.report.answers import answers_of, same_or_each
-from statcv.report.checklists import GUIDELINES, checklist
+from statcv.report.checklists import GUIDELINES, answers_of, checklist, same_or_each
 from statcv.report.estimates import (
     Clusters,
     characteristics,

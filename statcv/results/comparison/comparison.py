@@ -12,9 +12,8 @@ import pandas as pd
 
 from statcv.arguments import check_level, check_types, one_of
 from statcv.errors import ComparisonError
-from statcv.inference.paired.adjusted import ADJUSTED
 from statcv.inference.paired.choices import contrast
-from statcv.inference.paired.contrasts import Contrasts
+from statcv.inference.paired.contrasts import ADJUSTED, Contrasts
 from statcv.inference.paired.methods import PairedMethod
 from statcv.inference.paired.records import NULL, check_results, is_result
 from statcv.metrics import Metric
