@@ -13,7 +13,7 @@ from statcv.inference.clusters import mean_by
 from statcv.inference.estimates.units import Units
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
-from statcv.metrics.discrimination.order import in_rising_order
+from statcv.metrics.discrimination.by_value import in_rising_order
 from statcv.metrics.influence.derivative import Derivative
 from statcv.numeric.threads import RECORD, shared
 from statcv.sensitivity import Sensitivity

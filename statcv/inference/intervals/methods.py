@@ -29,8 +29,10 @@ from statcv.inference.intervals.infinitesimal import (
 from statcv.inference.intervals.influence import influence_interval
 from statcv.inference.intervals.interval import Interval
 from statcv.inference.intervals.request import IntervalRequest
-from statcv.inference.refits.corrected_jackknife import corrected_jackknife_interval
-from statcv.inference.refits.jackknife import jackknife_interval
+from statcv.inference.refits.jackknife import (
+    corrected_jackknife_interval,
+    jackknife_interval,
+)
 from statcv.inference.refits.nested_cv import nested_cv_interval
 from statcv.inference.refits.refitting import fixed_threshold
 from statcv.inference.scores import Scores
