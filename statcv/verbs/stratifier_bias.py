@@ -206,7 +206,7 @@ def stratifier_bias(
         )
     with progress_bar(setting.k, progress) as bar:
         ranked = rank(setting, found, plans, how, n_jobs, bar)
-    once = values_of([ranked.scores], wanted, ranked.how)
+    once = values_of([ranked.found.scores], wanted, ranked.how)
     result = StratifierBias(
         ranking=Table(
             ranked.table,
@@ -229,14 +229,14 @@ def stratifier_bias(
         importance=ranked.importance,
         how=ranked.how,
         level=level,
-        failed=ranked.failed,
+        failed=ranked.found.failed,
         fits=setting.k,
         setting=setting,
     )
     if measure is False:
         return result
     return measure_all(
-        result, found, repeats, ranked.by_chance, n_jobs=n_jobs, progress=progress
+        result, found, repeats, ranked.found.by_chance, n_jobs=n_jobs, progress=progress
     )
 
 

@@ -212,7 +212,7 @@ def _fitted(
     for time in range(times):
         numbers = np.arange(plan.n_fits) + time * plan.n_fits
         held = run_quietly(setting.setup(plan), plan, n_jobs, numbers)
-        failed += int((~held.converged | held.separated).sum())
+        failed += held.failed
         scores.append(scores_of(plan, held, setting.design.y))
         bar.update(plan.n_fits)
     return scores, failed
