@@ -20,11 +20,6 @@ from statcv.inference.estimates.groups import among, group_estimates, joined_gro
 from statcv.inference.estimates.monte_carlo import MonteCarlo, monte_carlo
 from statcv.inference.estimates.values import values_by_split
 from statcv.inference.intervals.bootstrap import bootstrap_interval
-from statcv.inference.intervals.default import (
-    check_interval,
-    default_interval,
-    possible_intervals,
-)
 from statcv.inference.intervals.influence import influence_interval, record_influence
 from statcv.inference.intervals.interval import (
     Interval,
@@ -33,8 +28,13 @@ from statcv.inference.intervals.interval import (
     mean_interval,
     pairs_interval,
 )
-from statcv.inference.intervals.methods import INTERVALS, IntervalMethod
-from statcv.inference.left_out import LeftOut
+from statcv.inference.intervals.methods import (
+    INTERVALS,
+    IntervalMethod,
+    check_interval,
+    default_interval,
+    possible_intervals,
+)
 from statcv.inference.meta.effects import RandomEffects, random_effects
 from statcv.inference.operating_characteristics import (
     low_coverages,
@@ -44,7 +44,7 @@ from statcv.inference.operating_characteristics import (
     measured_size,
 )
 from statcv.inference.readable import Readable, metric_of
-from statcv.inference.scores import Scores
+from statcv.inference.scores import LeftOut, Scores
 from statcv.inference.tests.htest import HTest
 from statcv.inference.tests.no_skill import permutation_test, plain_t_test, wald_test
 from statcv.inference.tests.null_bias import NullBias

@@ -1,4 +1,4 @@
-"""Clusters of records: which records they hold, and sums over them."""
+"""Means by record, and clusters of records: what they hold, and sums over them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.folds import FoldPlan
+
+
+def mean_by(rows: NDArray[np.intp], values: Floats) -> tuple[NDArray[np.intp], Floats]:
+    """Return the distinct rows in rising order, and the mean value of each."""
+    times = np.bincount(rows)
+    distinct = np.flatnonzero(times)
+    if len(distinct) == len(rows):  # each once
+        means = np.empty((len(times), *values.shape[1:]))
+        means[rows] = values
+        return distinct, means if len(distinct) == len(times) else means[distinct]
+    columns = values.reshape(len(values), -1).T
+    # the mean of each class is taken over the predictions of a record
+    total = np.stack(
+        [np.bincount(rows, column)[distinct] for column in columns], axis=1
+    )
+    means = total / times[distinct][:, None]
+    return distinct, means.reshape(len(distinct), *values.shape[1:])
+
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp] | None

@@ -5,8 +5,12 @@ point to the positive class. An undefined metric is NaN without a warning; the c
 who knows the fold, counts such cases.
 """
 
-from statcv.metrics.areas.contrast_test import DeLongContrast, delong_contrast
-from statcv.metrics.areas.delong_test import DeLongTest, delong_test
+from statcv.metrics.areas.delong_test import (
+    DeLongContrast,
+    DeLongTest,
+    delong_contrast,
+    delong_test,
+)
 from statcv.metrics.areas.placements import DeLong, delong, delong_covariance
 from statcv.metrics.classification.classwise import (
     accuracy,
@@ -34,7 +38,12 @@ from statcv.metrics.classification.decision import (
 )
 from statcv.metrics.custom import get_metric, make_metric
 from statcv.metrics.defaults import default_metrics
-from statcv.metrics.discrimination.bands import CurveBand, pr_band, roc_band
+from statcv.metrics.discrimination.bands import (
+    CurveBand,
+    pr_band,
+    roc_band,
+    roc_difference,
+)
 from statcv.metrics.discrimination.concordance import concordance, concordance_by_group
 from statcv.metrics.discrimination.curves import (
     PrCurve,
@@ -43,7 +52,6 @@ from statcv.metrics.discrimination.curves import (
     pr_curve,
     roc_curve,
 )
-from statcv.metrics.discrimination.difference import roc_difference
 from statcv.metrics.discrimination.paired_roc import (
     PairedRoc,
     paired_roc,
@@ -73,9 +81,9 @@ from statcv.metrics.probabilities.calibration_limits import Calibration, calibra
 from statcv.metrics.probabilities.calibration_measures import (
     calibration_intercept,
     calibration_slope,
+    discrimination_slope,
     oe_ratio,
 )
-from statcv.metrics.probabilities.discrimination_slope import discrimination_slope
 from statcv.metrics.probabilities.distances import e50, e90, emax, ici
 from statcv.metrics.probabilities.grouped import (
     CalibrationGroups,

@@ -19,29 +19,27 @@ from statcv.metrics.classification.classwise import (
     log_loss,
 )
 from statcv.metrics.classification.confusion import (
-    balanced_accuracy,
-    ber,
-    f1,
-    matthews,
-    npv,
-    precision,
-    sensitivity,
-    specificity,
-)
-from statcv.metrics.classification.decision import casewise_net_benefit, net_benefit_at
-from statcv.metrics.classification.of_table import (
     MetricOfTables,
     accuracy_of,
+    balanced_accuracy,
     balanced_accuracy_of,
+    ber,
     ber_of,
+    f1,
     f1_macro_of,
     f1_of,
+    matthews,
     matthews_of,
+    npv,
     npv_of,
+    precision,
     precision_of,
+    sensitivity,
     sensitivity_of,
+    specificity,
     specificity_of,
 )
+from statcv.metrics.classification.decision import casewise_net_benefit, net_benefit_at
 from statcv.metrics.discrimination.concordance import concordance, concordance_by_group
 from statcv.metrics.discrimination.precision_recall import (
     auprc,
@@ -76,12 +74,10 @@ from statcv.metrics.probabilities.calibration_measures import (
     calibration_intercept_by_group,
     calibration_slope,
     calibration_slope_by_group,
-    oe_ratio,
-    oe_ratio_by_group,
-)
-from statcv.metrics.probabilities.discrimination_slope import (
     discrimination_slope,
     discrimination_slope_by_group,
+    oe_ratio,
+    oe_ratio_by_group,
 )
 from statcv.metrics.probabilities.distances import e50, e90, emax, ici
 

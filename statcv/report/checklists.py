@@ -1,14 +1,43 @@
-"""The items of reporting guidelines, in short words of our own."""
+"""The items of reporting guidelines, and what a result says of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
+from statcv.report.estimates import Clusters
+from statcv.report.facts import (
+    censoring,
+    headline,
+    horizons,
+    is_given,
+    lists_coefficients,
+    missing,
+    of_others,
+    of_validated,
+    per_column,
+    resampling,
+    sentence_parts,
+    size,
+    without_intercept,
+)
 from statcv.report.methods import WORKS
-from statcv.report.parts import Prose, ReportTable, Section, plain_text, stored_rows
+from statcv.report.parts import (
+    Cited,
+    Prose,
+    ReportTable,
+    Said,
+    Section,
+    Words,
+    count,
+    fields,
+    plain_text,
+    prose,
+    rounded,
+    stored_rows,
+)
 from statcv.words import joined
 
 AUTHOR: Final = "for the author"
@@ -111,3 +140,220 @@ def checklist(
         items=(WORKS[guideline.work],),
         tables=tuple(tables),
     )
+
+
+# ---- answers ----
+
+
+Answers = dict[str, Prose]
+
+
+def answers_of(
+    style: str, res: Cited, level: float, clusters: Clusters | None = None, **more: str
+) -> tuple[Answers, ...]:
+    """Return what a result says of the items of a guideline, one set per list.
+
+    Parameters
+    ----------
+    style : str
+        Key of the guideline.
+    res : Cited
+        The result.
+    level : float
+        Confidence level of the intervals.
+    clusters : Clusters, optional
+        The estimates of each cluster.
+    **more : str
+        Further facts by name.
+    """
+    known = _known(res, level, clusters) | more
+    found = []
+    for _, items in GUIDELINES[style].lists:
+        said = {one.name: one.words for one in items}
+        if res.thing.validated:
+            said = {one.name: one.validated or one.words for one in items}
+        found.append(
+            {
+                item: prose(words, **known)
+                for item, words in said.items()
+                if words and fields(words) <= known.keys()
+            }
+        )
+    return tuple(found)
+
+
+def same_or_each(answers: Mapping[str, tuple[Answers, ...]]) -> tuple[Answers, ...]:
+    """Return the answers of several results: once if equal, else one after the other.
+
+    Parameters
+    ----------
+    answers : mapping of str to tuple
+        The answers of each result, by its name.
+    """
+    lists = zip(*answers.values(), strict=True)
+    return tuple(_joined(list(answers), list(own)) for own in lists)
+
+
+def _joined(names: list[str], each: list[Answers]) -> Answers:
+    found: Answers = {}
+    for item in dict.fromkeys(item for own in each for item in own):
+        texts = {plain_text(own[item]) if item in own else None for own in each}
+        if len(texts) == 1:
+            found[item] = each[0][item]
+            continue
+        words: list[str | Said] = []
+        for place, (name, own) in enumerate(zip(names, each, strict=True)):
+            named = Said(name, f"list(res.results)[{place}]")
+            if item in own:
+                words += ["; "] * bool(words) + [named, ": ", *_clause(own[item])]
+        found[item] = tuple(words)
+    return found
+
+
+def _clause(words: Prose) -> Prose:
+    """Return words without the full stop at their end."""
+    *first, last = words
+    return (*first, last.rstrip(".")) if isinstance(last, str) else words
+
+
+HELD = "held-out predictions of {own.plan.n_fits:d} fits"
+
+
+# ---- the facts ----
+
+
+def _known(res: Cited, level: float, clusters: Clusters | None) -> dict[str, Any]:
+    """Return the facts that answers are made of, by name."""
+    result, api = res.thing, res.api
+    said = headline(res, level)
+    metrics = ", ".join(metric.label for metric in result.chosen_metrics)
+    kind = result.design.outcome.describe()
+    objective = "internal validation by cross-validation"
+    if is_given(result):
+        objective = "evaluation of predictions from other software"
+    if result.scores.external:
+        objective = "external validation of a model that was fitted to other records"
+    known = {
+        "res": res,
+        "objective": objective,
+        "sentence": sentence_parts(res, level),
+        "outcome": Said(kind, f"{api}.design.outcome.describe()"),
+        "size": size(res),
+        "analysed": size(res),
+        "missing": _missing(res),
+        "metrics": Said(metrics, f"', '.join(m.label for m in {api}.chosen_metrics)"),
+        "headline": said,
+        "performance": said,
+        "output": _output(res),
+    }
+    if result.design.outcome.kind == "survival":
+        known["metrics"] = (known["metrics"], "; ", *censoring(res))
+    if not is_given(result):
+        known |= _of_fits(res)
+    if result.scores.external:
+        known |= of_others(res)
+        known |= of_validated(res) if result.validated else {}
+    else:
+        known["concern"] = _concern(res)
+    if lists_coefficients(result):
+        known["equation"] = (
+            "coefficients of the model, in the table of the fit to all records"
+        )
+    elif result.held.coefficients is not None and len(result.held.coefficients.T):
+        known["equation"] = "coefficients are many: `model` of the result has them"
+    if clusters is not None:
+        group = clusters.group
+        known["clusters"] = (clusters.number, " clusters")
+        known["performance"] = (*said, "; by ", group, ", see the table")
+        if clusters.spread is not None:
+            known["grouping"] = group
+            for name in ("i2", "tau2"):
+                value = float(getattr(clusters.spread, name))
+                known[name] = rounded(value, f"{clusters.spread_api}.{name}")
+    return known
+
+
+def _of_fits(res: Cited) -> dict[str, Any]:
+    """Return the facts that only a result with fits of its own has."""
+    design, plan, drop = res.thing.design, res.thing.plan, without_intercept(res)
+    imbalance: Words = "training sets were not rebalanced"
+    recalibration: Words = "no method for class imbalance was used"
+    if plan.rebalance:
+        imbalance = ("training sets were rebalanced: ", res.said("plan.rebalance"))
+        recalibration = (*imbalance, "; statcv did not recalibrate predictions")
+    learnt = "no transformation of the predictors is estimated from the data"
+    if design.terms.stateful:
+        learnt = "transformations are estimated from each training set alone"
+    lowest, highest = (
+        count(int(getattr(plan.n_train, end)()), f"{res.api}.plan.n_train.{end}()")
+        for end in ("min", "max")
+    )
+    chosen = ""
+    if res.thing.held.chosen is not None:
+        chosen = " with its choice of hyperparameters or thresholds,"
+    training = "training sets of {low} to {high} records of the same data"
+    return {
+        "own": res,
+        "columns": Said(
+            ", ".join(design.names[drop:]),
+            f"', '.join({res.api}.design.names{'[1:]' * drop})",
+        ),
+        "analysed": prose("{size}; {res.plan.n_fits:d} fits", size=size(res), res=res),
+        "imbalance": imbalance,
+        "recalibration": recalibration,
+        "learnt": learnt,
+        "training": prose(training, low=lowest, high=highest),
+        "predictions": "each record is predicted by fits that were not trained on it",
+        "resampling": resampling(res),
+        "updating": "no model was updated after its evaluation",
+        "not_apparent": prose(HELD, own=res),
+        "per_column": per_column(res),
+        "kept_together": _kept_together(res),
+        "repeated": f"the formula was fitted again,{chosen} in every training set; "
+        "any selection before it is for the author",
+        "evaluated": "held-out records are those of the data, neither weighted nor "
+        "duplicated",
+    }
+
+
+def _missing(res: Cited) -> Prose:
+    design, api = res.thing.design, f"{res.api}.design"
+    given = is_given(res.thing) and not res.thing.validated
+    what = "are further rows of a record" if given else "are omitted as incomplete"
+    lost = count(design.n_given - design.n, f"{api}.n_given - {api}.n")
+    words = prose(
+        f"{{lost}} of {{res.design.n_given:d}} rows {what}", lost=lost, res=res
+    )
+    for name, n in missing(res):
+        words += ("; ", n, " lack ", name)
+    return words
+
+
+def _kept_together(res: Cited) -> Words:
+    """Return whether records that belong together are in one fold."""
+    scores = res.thing.scores
+    if scores.clusters is None:
+        return "no clusters were given, so that records count as independent"
+    if scores.split_clusters:
+        words = "{res.scores.split_clusters:d} clusters are divided across folds"
+        return prose(words, res=res)
+    return "no cluster is divided across folds"
+
+
+def _concern(res: Cited) -> Words:
+    concerns = "; ".join(text.rstrip(".") for text in res.thing.audit.concerns)
+    if not concerns:
+        return "the audit of the folds raises no concern"
+    api = f"'; '.join(text.rstrip('.') for text in {res.api}.audit.concerns)"
+    return ("the audit of the folds found: ", Said(concerns, api))
+
+
+def _output(res: Cited) -> Words:
+    probabilities = res.thing.scores.probabilities
+    kind = "probabilities" if probabilities else "predicted values"
+    if res.thing.design.outcome.kind == "survival":
+        at = horizons(res)
+        return ("linear predictor", *((" and risk of the event", *at) if at else ()))
+    if res.thing.threshold is None:
+        return kind
+    return prose(f"{kind}; threshold {{res.threshold:g}}", res=res)

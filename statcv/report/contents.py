@@ -8,8 +8,7 @@ from typing import Any
 import pandas as pd
 
 from statcv.errors import ArgumentError
-from statcv.report.answers import answers_of, same_or_each
-from statcv.report.checklists import GUIDELINES, checklist
+from statcv.report.checklists import GUIDELINES, answers_of, checklist, same_or_each
 from statcv.report.estimates import (
     Clusters,
     characteristics,

@@ -13,7 +13,7 @@ from statcv.arguments import check_level, check_types
 from statcv.errors import ArgumentError
 from statcv.inference import Estimate, make_estimates, metric_of
 from statcv.inference.estimates.groups import groups_of
-from statcv.inference.paired.adjusted import ADJUSTED
+from statcv.inference.paired.contrasts import ADJUSTED
 from statcv.metrics import Metric
 from statcv.report.facts import outcome_level, resampling
 from statcv.report.parts import Cited, plain_text

@@ -17,11 +17,14 @@ from statcv.errors import (
 )
 from statcv.formula import as_frame, is_offset, is_strata
 from statcv.metrics import Metric
-from statcv.results.comparison.comparison import Comparison, make_comparison
+from statcv.results.comparison.comparison import (
+    Comparison,
+    make_comparison,
+    null_result,
+)
 from statcv.results.comparison.likelihood_ratio import ANOTHER_QUESTION, LikelihoodRatio
-from statcv.results.comparison.null import null_result
 from statcv.results.comparison.text import summarise_comparison
-from statcv.results.cost import LONG, duration, seconds_once
+from statcv.results.refits import LONG, duration, seconds_once
 from statcv.results.refittable import Refittable
 from statcv.results.summary import Summary
 from statcv.tables import Table, column

@@ -19,8 +19,7 @@ from statcv.inference import (
 from statcv.inference.intervals.request import IntervalRequest
 from statcv.inference.refits.jackknife import Jackknife, keep_jackknife
 from statcv.metrics import Metric
-from statcv.results.cost import warn_of_interval
-from statcv.results.refits import Running
+from statcv.results.refits import Running, warn_of_interval
 from statcv.results.refittable import Refittable
 from statcv.words import stated
 

@@ -16,7 +16,7 @@ from statcv.inference.estimates.groups import (
     group_estimates,
     groups_of,
 )
-from statcv.inference.paired.adjusted import ADJUSTED, adjusted
+from statcv.inference.paired.contrasts import ADJUSTED, adjusted
 from statcv.inference.paired.groups import Group, compare_pair, group_differences
 from statcv.metrics import Metric
 from statcv.results.refittable import Refittable

@@ -15,8 +15,13 @@ from statcv.inference.tests.exchange import exchange, few_permutations
 from statcv.inference.tests.null_bias import make_null_bias
 from statcv.inference.tests.permutation import Permuted
 from statcv.metrics import Metric
-from statcv.results.cost import duration, seconds_once, warn_of_permutations
-from statcv.results.refits import Running, Wanted
+from statcv.results.refits import (
+    Running,
+    Wanted,
+    duration,
+    seconds_once,
+    warn_of_permutations,
+)
 from statcv.results.refittable import Refittable
 from statcv.tables import Values
 

@@ -41,12 +41,12 @@ from statcv.inference import (
 )
 from statcv.inference.estimates.constants import constants_of
 from statcv.inference.estimates.groups import groups_of
-from statcv.inference.estimates.mean_model import mean_model_hand_till
 from statcv.inference.estimates.monte_carlo import MonteCarlo, monte_carlo
 from statcv.inference.estimates.no_skill import (
     NoSkill,
     Rivals,
     is_suspect,
+    mean_model_hand_till,
     no_skill,
     no_skill_table,
 )
@@ -59,8 +59,11 @@ from statcv.inference.refits.corrected_calibration import (
     corrected_calibration,
 )
 from statcv.inference.refits.jackknife import Jackknife
-from statcv.inference.refits.optimism import optimism_corrected
-from statcv.inference.refits.optimism_table import OptimismCorrected, OptimismTable
+from statcv.inference.refits.optimism import (
+    OptimismCorrected,
+    OptimismTable,
+    optimism_corrected,
+)
 from statcv.inference.refits.refitting import scores_of
 from statcv.metrics import Metric
 from statcv.models import Model

@@ -20,7 +20,6 @@ from statcv.inference import (
 from statcv.inference.tests.exchange import exchange, few_permutations_caveat
 from statcv.inference.tests.htest import check_alternative
 from statcv.metrics import Metric
-from statcv.results.cost import warn_of_permutations
 from statcv.results.estimates import named_estimate
 from statcv.results.permutations import (
     about,
@@ -29,7 +28,7 @@ from statcv.results.permutations import (
     permutable_how,
     permuted,
 )
-from statcv.results.refits import Running
+from statcv.results.refits import Running, warn_of_permutations
 from statcv.results.refittable import Refittable
 
 

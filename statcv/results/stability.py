@@ -32,8 +32,7 @@ from statcv.metrics import METRICS, calibration_curve, net_benefit
 from statcv.metrics.classification.classwise import predicted_as
 from statcv.metrics.survival.curves import RisksBy
 from statcv.plots.base import horizon_of
-from statcv.results.cost import warn_of_fits
-from statcv.results.refits import Running
+from statcv.results.refits import Running, warn_of_fits
 from statcv.tables import Table
 from statcv.words import percent
 

@@ -14,7 +14,7 @@ from statcv.arguments import one_of
 from statcv.errors import ArgumentError, StatcvError
 from statcv.formula import counted
 from statcv.inference import COMBINED, NullBias, Readable
-from statcv.inference.refits.optimism_table import OptimismTable
+from statcv.inference.refits.optimism import OptimismTable
 from statcv.results.groups import summary_by_group
 from statcv.results.in_words import methods_in_words
 from statcv.results.notes import notes_of, shown_notes

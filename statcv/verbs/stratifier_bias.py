@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,14 +27,13 @@ from statcv.results.call import choose_metrics
 from statcv.results.stratifier_bias.bias import StratifierBias
 from statcv.results.stratifier_bias.candidates import (
     UNBIASED,
-    CandidateStratifier,
     every_candidate,
     first_plan,
     not_in_dot,
     read_candidates,
     usable_plans,
 )
-from statcv.results.stratifier_bias.measured import fits_to_make, measure_all
+from statcv.results.stratifier_bias.measured import measure_all
 from statcv.results.stratifier_bias.ranking import rank
 from statcv.results.stratifier_bias.setting import (
     Setting,
@@ -205,7 +203,7 @@ def stratifier_bias(
         )
     with progress_bar(setting.k, progress) as bar:
         ranked = rank(setting, found, plans, how, n_jobs, bar)
-    once = values_of([ranked.scores], wanted, ranked.how)
+    once = values_of([ranked.found.scores], wanted, ranked.how)
     result = StratifierBias(
         ranking=Table(
             ranked.table,
@@ -228,53 +226,14 @@ def stratifier_bias(
         importance=ranked.importance,
         how=ranked.how,
         level=level,
-        failed=ranked.failed,
+        failed=ranked.found.failed,
         fits=setting.k,
         setting=setting,
     )
     if measure is False:
         return result
-    return _measured(result, found, ranked.by_chance, repeats, n_jobs, progress)
-
-
-def _measured(
-    result: StratifierBias,
-    candidates: Sequence[CandidateStratifier],
-    by_chance: bool,
-    repeats: int,
-    n_jobs: int | None,
-    progress: bool | None,
-) -> StratifierBias:
-    """Add the measured biases, in the order of the ranking."""
-    place = {name: i for i, name in enumerate(result.ranking["candidate"])}
-    ordered = sorted(candidates, key=lambda one: place[one.name])
-    total = fits_to_make(result.setting, ordered, repeats, by_chance)
-    with progress_bar(total, progress) as bar:
-        found = measure_all(
-            result.setting,
-            ordered,
-            result.plans,
-            result.how,
-            repeats=repeats,
-            by_chance=by_chance,
-            level=result.level,
-            n_jobs=n_jobs,
-            bar=bar,
-        )
-    return replace(
-        result,
-        measured=Table(
-            found.table,
-            "Bias that was measured if folds are stratified by each candidate",
-            ["candidate", "bias", "verdict"],
-            limits={"bias": ("lower", "upper")},
-            level=result.level,
-        ),
-        unbiased=found.unbiased,
-        chance=found.chance,
-        plans=found.plans,
-        failed=result.failed + found.failed,
-        fits=result.fits + found.fits,
+    return measure_all(
+        result, found, repeats, ranked.found.by_chance, n_jobs=n_jobs, progress=progress
     )
 
 

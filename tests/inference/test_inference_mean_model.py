@@ -9,7 +9,7 @@ import pytest
 import statcv as scv
 from statcv.errors import DistributionalBiasWarning
 from statcv.inference import Scores
-from statcv.inference.estimates.mean_model import mean_model_hand_till
+from statcv.inference.estimates.no_skill import mean_model_hand_till
 from statcv.metrics import auroc_hand_till, default_metrics
 from statcv.models import Logit
 

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 import statcv as scv
 from statcv.errors import CostWarning, FoldWarning, MetricError, SchemeError
-from statcv.results.cost import warn_of_permutations
+from statcv.results.refits import warn_of_permutations
 
 
 @pytest.fixture(scope="module")

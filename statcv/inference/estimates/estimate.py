@@ -27,18 +27,18 @@ from statcv.inference.estimates.pairs import (
     is_mirrored,
 )
 from statcv.inference.estimates.values import know_values
-from statcv.inference.intervals.default import (
-    check_interval,
-    default_interval,
-    know_intervals,
-)
 from statcv.inference.intervals.interval import (
     CLUSTERS_ONLY,
     OF_OTHERS,
     RECORDS_ONLY,
     Interval,
 )
-from statcv.inference.intervals.methods import INTERVALS
+from statcv.inference.intervals.methods import (
+    INTERVALS,
+    check_interval,
+    default_interval,
+    know_intervals,
+)
 from statcv.inference.intervals.request import IntervalRequest
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric, is_listed

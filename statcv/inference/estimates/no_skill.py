@@ -12,19 +12,23 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from statcv.errors import MetricError
+from statcv.folds import FoldPlan
 from statcv.inference.estimates.constants import ROUNDING, Constants
 from statcv.inference.estimates.values import (
     beside_itself,
+    pooled_values,
     values_by_repeat,
     values_by_split,
 )
 from statcv.inference.scores import Scores
-from statcv.metrics import Metric
+from statcv.metrics import METRICS, Metric
 from statcv.numeric.survival import events_by
 from statcv.tables import Printed, Said, Table, labels_of
 from statcv.words import stated
@@ -358,3 +362,46 @@ def _value(metric: Metric, scores: Scores, how: str) -> float:
         return float(values[0])
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else math.nan
+
+
+# ---- the training means alone ----
+
+
+def mean_model_hand_till(
+    scores: Scores, plan: FoldPlan, weights: NDArray[Any] | None = None
+) -> float:
+    """Return Hand and Till's pooled auROC of the class shares in the training sets.
+
+    A difference from 0.5 is distributional bias. Under leave-one-out the value is 0,
+    since the training share of the held-out record's class is the smaller one.
+
+    Parameters
+    ----------
+    scores : Scores
+        The held-out predictions of several classes.
+    plan : FoldPlan
+        The fold plan.
+    weights : numpy.ndarray, shape (n,), optional
+        Weights of the records in the fits; in rebalanced training sets the classes have
+        equal totals of these as well.
+
+    Returns
+    -------
+    float
+        The mean over the repeats that hold out every class; NaN if no repeat does.
+
+    References
+    ----------
+    Austin, Pe'er & Korem (2024); Hand & Till (2001), Machine Learning 45:171.
+    """
+    weighed = np.ones(plan.n) if weights is None or plan.rebalanced else weights
+    fits, total = plan.fits, plan.training_means(weighed)
+    shares = [
+        fits.mean_by_split(plan.training_means(weighed * (scores.y == code)) / total)
+        for code in range(scores.n_classes)
+    ]
+    # the class shares of the training set stand for predictions
+    alone = np.column_stack(shares)[scores.split]
+    values = pooled_values(replace(scores, predicted=alone), METRICS["auroc_hand_till"])
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else float("nan")

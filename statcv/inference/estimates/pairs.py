@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.inference.by_record import mean_by
+from statcv.inference.clusters import mean_by
 from statcv.inference.estimates.beside import beside
 from statcv.inference.scores import Scores
 from statcv.metrics import (

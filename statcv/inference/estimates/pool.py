@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.inference.by_record import mean_by
+from statcv.inference.clusters import mean_by
 from statcv.inference.estimates.beside import beside
 from statcv.inference.estimates.units import Units
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
-from statcv.metrics.discrimination.order import in_rising_order
+from statcv.metrics.discrimination.by_value import in_rising_order
 from statcv.metrics.influence.derivative import Derivative
 from statcv.numeric.threads import RECORD, shared
 from statcv.sensitivity import Sensitivity

@@ -16,8 +16,7 @@ from statcv.inference.intervals.interval import (
     symmetric,
     units_of_pairs,
 )
-from statcv.inference.left_out import LeftOut
-from statcv.inference.scores import Scores
+from statcv.inference.scores import LeftOut, Scores
 from statcv.metrics.probabilities.paired_slope import (
     log_odds_difference,
     no_slope,

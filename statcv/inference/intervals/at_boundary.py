@@ -11,7 +11,7 @@ from statcv.inference.estimates.values import pooled_values
 from statcv.inference.intervals.interval import Interval
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric, round_significant
-from statcv.metrics.areas.exact_bounds import (
+from statcv.metrics.areas.placements import (
     FEWEST,
     disjoint_pairs,
     limits_at_end,

@@ -27,7 +27,6 @@ from statcv.inference.estimates.losses import share_by_record
 from statcv.inference.estimates.pair_variation import variation_of_difference
 from statcv.inference.estimates.values import values_by_split
 from statcv.inference.intervals.infinitesimal import shared_training
-from statcv.inference.paired.adjusted import ADJUSTED, adjusted
 from statcv.inference.paired.caveats import (
     caveat,
     headline_caveat,
@@ -50,6 +49,33 @@ from statcv.inference.paired.tests import (
 from statcv.inference.readable import Readable
 from statcv.metrics import Metric
 from statcv.tables import Printed, Table, labels_of
+
+# column of adjusted p-values, its heading, and the name of the method in statsmodels
+ADJUSTED = {
+    "holm": ("p_holm", "p (Holm)", "holm"),
+    "bh": ("p_bh", "p (BH)", "fdr_bh"),
+    "none": ("p", "p", ""),
+}
+
+
+def adjusted(p: Floats, name: str) -> Floats:
+    """Adjust p-values for their number; those that are NaN do not count.
+
+    Parameters
+    ----------
+    p : numpy.ndarray
+    name : {"holm", "fdr_bh"}
+        The name of the method in statsmodels.
+    """
+    known = ~np.isnan(p)
+    if known.sum() < 2:
+        return p
+    from statsmodels.stats.multitest import multipletests
+
+    corrected = np.full(len(p), np.nan)
+    corrected[known] = multipletests(p[known], method=name)[1]
+    return corrected
+
 
 Floats = NDArray[np.float64]
 

@@ -14,8 +14,7 @@ from statcv.inference.clusters import se_of_mean
 from statcv.inference.estimates.influences import Influences
 from statcv.inference.intervals.interval import corrected_t_interval
 from statcv.inference.paired.paired_test import PairedTest
-from statcv.inference.refits.corrected_jackknife import corrected_se
-from statcv.inference.refits.jackknife import Jackknife
+from statcv.inference.refits.jackknife import Jackknife, corrected_se
 from statcv.metrics import Metric, midrank, round_significant
 from statcv.metrics.areas.placements import ratio
 

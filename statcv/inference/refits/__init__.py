@@ -1,9 +1,11 @@
 """Intervals and corrections for which the model is refitted."""
 
 from statcv.inference.refits.jackknife import Jackknife
-from statcv.inference.refits.nested_cv import FOLDED, REPEATS, nested_fits
-from statcv.inference.refits.nested_folds import (
+from statcv.inference.refits.nested_cv import (
+    FOLDED,
+    REPEATS,
     folds_of,
+    nested_fits,
     nested_plan,
     nested_tests,
     new_divisions,

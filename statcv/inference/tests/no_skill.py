@@ -13,8 +13,7 @@ from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.intervals.scales import SCALES
 from statcv.inference.tests.htest import HTest, check_alternative
 from statcv.metrics import Metric
-from statcv.metrics.areas.exact_bounds import p_at_end
-from statcv.metrics.areas.placements import ratio, symmetric_limits, tail
+from statcv.metrics.areas.placements import p_at_end, ratio, symmetric_limits, tail
 from statcv.words import plural, stated
 
 Floats = NDArray[np.float64]

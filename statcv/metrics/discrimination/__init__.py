@@ -1,8 +1,11 @@
 """Rank metrics: ROC and precision-recall curves, their areas, and concordance."""
 
-from statcv.metrics.discrimination.by_value import CountsByValue, class_keys
+from statcv.metrics.discrimination.by_value import (
+    CountsByValue,
+    class_keys,
+    in_rising_order,
+)
 from statcv.metrics.discrimination.concordance import concordance_counts
-from statcv.metrics.discrimination.order import in_rising_order
 from statcv.metrics.discrimination.precision_recall import (
     auprc_in_random_order,
     auprc_of_counts,

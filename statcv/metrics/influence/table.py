@@ -13,6 +13,7 @@ from statcv.metrics.influence import weighted
 from statcv.metrics.influence.derivative import Derive
 from statcv.metrics.influence.losses import (
     DerivativeOfMean,
+    DerivativeOfTable,
     discrimination_derivative,
     explained_derivative,
     intercept_derivative,
@@ -26,7 +27,6 @@ from statcv.metrics.influence.ranks import (
     hand_till_derivative,
     ovr_derivative,
 )
-from statcv.metrics.influence.tables import DerivativeOfTable
 from statcv.metrics.inputs import Floats
 from statcv.metrics.probabilities.distances import DISTANCES
 

@@ -19,8 +19,8 @@ from statcv.metrics.probabilities.smooth import (
     Smooth,
     calibration_curve,
     distances,
+    loess_weights,
 )
-from statcv.metrics.probabilities.smoothers import loess_weights
 from statcv.metrics.records import binary_probabilities, improper
 
 _LEAST = 10  # records; a loess of fewer interpolates the outcomes

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pandas as pd
 
 from statcv.arguments import check_level, check_types, one_of
+from statcv.engine import run
 from statcv.errors import ComparisonError
-from statcv.inference.paired.adjusted import ADJUSTED
 from statcv.inference.paired.choices import contrast
-from statcv.inference.paired.contrasts import Contrasts
+from statcv.inference.paired.contrasts import ADJUSTED, Contrasts
 from statcv.inference.paired.methods import PairedMethod
 from statcv.inference.paired.records import NULL, check_results, is_result
 from statcv.metrics import Metric
+from statcv.models import resolve_model
 from statcv.results.comparison.likelihood_ratio import LikelihoodRatio, likelihood_ratio
-from statcv.results.comparison.null import null_result
 from statcv.results.comparison.text import short_comparison, summarise_comparison
 from statcv.results.export import Exports, PaperTable
 from statcv.results.refittable import Refittable
@@ -28,6 +28,35 @@ from statcv.tables import Printed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+def null_result(result: Refittable) -> Refittable:
+    """Return the result of the model without predictors.
+
+    It uses the same plan and the same weights. It predicts the training mean, or the
+    most frequent class if the prediction is a class.
+
+    Raises
+    ------
+    ComparisonError
+        If the predictions come from a model that was fitted to other records.
+    """
+    if not (result.plan.n_train > 0).all():
+        raise ComparisonError(
+            "reference='null' needs the training mean of every fold, but these "
+            "predictions come from a model that was fitted to other records; "
+            "result.test() tests against no skill."
+        )
+    mean = resolve_model("mean", result.design.outcome.kind)
+    held = run(
+        result.design, result.plan, mean, seed=result.seed, weights=result.weights
+    )
+    call = result.call.with_mean_model()
+    changed: dict[str, Any] = {"threshold": None, "warnings": ()}
+    made: Any = result
+    return cast(
+        "Refittable", replace(made, learner=mean, held=held, call=call, **changed)
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,11 +9,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.inference import COMBINED, measured_comparison
-from statcv.inference.paired.adjusted import ADJUSTED
 from statcv.inference.paired.caveats import DRAWS_DIFFER, SCHEMES_DIFFER, same_folds
-from statcv.inference.paired.contrasts import Contrasts
-from statcv.inference.paired.described import in_words
-from statcv.inference.paired.records import against_null
+from statcv.inference.paired.contrasts import ADJUSTED, Contrasts
+from statcv.inference.paired.records import against_null, in_words
 from statcv.results.in_words import (
     events_in_words,
     first_that_fits,

@@ -8,7 +8,7 @@ that were trained on all values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -176,14 +176,10 @@ def used_columns(setting: Setting, candidate: CandidateStratifier) -> tuple[str,
 class ReadFold:
     """The predictions of a fit for its held-out records, unaltered and altered."""
 
-    predicted: Floats
+    part: Part
     altered: tuple[Floats, ...]
     importance: dict[str, Shares]
     by_chance: bool
-    converged: bool
-    separated: bool
-    probabilities: bool
-    chosen: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,15 +198,21 @@ class Reader:
         """Return the predictions of one fit."""
         frame, rows, fit = fold.setup.design.terms.frame, fold.held_out, fold.fit
         predicted = fold.predict(frame.iloc[rows])
-        return ReadFold(
+        part = Part(
+            fits=range(fold.number, fold.number + 1),
             predicted=predicted,
+            partner_predicted=predicted[:0],
+            converged=np.array([fit.converged]),
+            separated=np.array([fit.separated]),
+            seconds=np.full(1, np.nan),
+            probabilities=fit.probabilities,
+            chosen=None if fit.chosen is None else [plain(fit.chosen)],
+        )
+        return ReadFold(
+            part=part,
             altered=tuple(fold.predict(a.of(frame, rows)) for a in self.alterations),
             importance=importances(fold),
             by_chance=fold.number == 0 and _by_chance(fold, predicted),
-            converged=bool(fit.converged),
-            separated=bool(fit.separated),
-            probabilities=fit.probabilities,
-            chosen=None if fit.chosen is None else plain(fit.chosen),
         )
 
 
@@ -270,20 +272,7 @@ def predict_altered(
     setup = setting.setup(plan)
     reader = Reader(tuple(alteration for alteration, _ in alterations))
     read = read_fits(setup, reader, n_jobs, bar)
-    parts = [
-        Part(
-            fits=range(number, number + 1),
-            predicted=one.predicted,
-            partner_predicted=one.predicted[:0],
-            converged=np.array([one.converged]),
-            separated=np.array([one.separated]),
-            seconds=np.full(1, np.nan),
-            probabilities=one.probabilities,
-            chosen=None if one.chosen is None else [one.chosen],
-        )
-        for number, one in enumerate(read)
-    ]
-    held = Held.joined(parts, setup)
+    held = Held.joined([one.part for one in read], setup)
     warn_of_fits(held, plan, setting.model)
     y = setting.design.y
     altered = []
@@ -300,5 +289,5 @@ def predict_altered(
         altered=altered,
         importance=[one.importance for one in read],
         by_chance=any(one.by_chance for one in read),
-        failed=sum(not one.converged or one.separated for one in read),
+        failed=held.failed,
     )

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.engine import run_quietly
+from statcv.engine import progress_bar, run_quietly
 from statcv.errors import FoldWarning, UndefinedMetricWarning, warn
 from statcv.folds import FoldPlan
 from statcv.inference import MonteCarlo, Scores
@@ -26,7 +26,10 @@ from statcv.results.stratifier_bias.setting import (
     undefined_folds,
     values_of,
 )
-from statcv.tables import number
+from statcv.tables import Table, number
+
+if TYPE_CHECKING:
+    from statcv.results.stratifier_bias.bias import StratifierBias
 
 
 def shown_to(width: float, setting: Setting) -> float:
@@ -120,98 +123,63 @@ class Runs:
     fixed: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class Measured:
-    """The estimates of all candidates, and the unbiased estimate.
-
-    Attributes
-    ----------
-    table : pandas.DataFrame
-    unbiased : float
-    chance : MonteCarlo
-        The Monte Carlo error of the unbiased estimate over folds.
-    plans : dict of str to FoldPlan
-    failed, fits : int
-    """
-
-    table: pd.DataFrame
-    unbiased: float
-    chance: MonteCarlo
-    plans: dict[str, FoldPlan]
-    failed: int
-    fits: int
-
-
-def fits_to_make(
-    setting: Setting,
-    candidates: Sequence[CandidateStratifier],
-    repeats: int,
-    by_chance: bool,
-) -> int:
-    """Count the fits of :func:`measure_all`."""
-    each = [repeats if by_chance or one.stratifier.random else 1 for one in candidates]
-    return setting.k * (repeats + sum(each))
-
-
 def measure_all(
-    setting: Setting,
+    result: StratifierBias,
     candidates: Sequence[CandidateStratifier],
-    plans: Mapping[str, FoldPlan],
-    how: str,
-    *,
     repeats: int,
     by_chance: bool,
-    level: float,
+    *,
     n_jobs: int | None,
-    bar: Any,
-) -> Measured:
-    """Cross-validate on the folds of every candidate, and on unbiased folds.
+    progress: bool | None,
+) -> StratifierBias:
+    """Add the biases that are measured on the folds of candidates and on unbiased ones.
 
     Parameters
     ----------
-    setting : Setting
+    result : StratifierBias
+        The ranking, in whose order the candidates are measured.
     candidates : sequence of CandidateStratifier
-    plans : mapping of str to FoldPlan
-        The folds of each candidate, one repeat.
-    how : {"pooled", "per_fold"}
     repeats : int
         Number of times that random folds are drawn.
     by_chance : bool
         Whether the model itself depends on the seed, so that it is fitted repeatedly on
         fixed folds too.
-    level : float
-        Confidence level of the intervals.
-    n_jobs, bar
-        Number of processes, as in :func:`statcv.engine.run`, and the progress bar.
+    n_jobs, progress
+        As in :func:`statcv.cv`.
 
     Warns
     -----
     UndefinedMetricWarning
         If the metric is undefined in some folds.
     """
-    plan = setting.unbiased_plan(repeats)
-    reference = Runs(plan, *_fitted(setting, plan, 1, n_jobs, bar))
-    made, rows, lacking, failed = {UNBIASED: plan}, [], [], reference.failed
-    fits, alike = plan.n_fits, dict[str, Runs]()  # fixed folds, each fitted once
-    for candidate in candidates:
-        own, fixed = plans[candidate.name], not candidate.stratifier.random
-        if not fixed and repeats > 1:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", FoldWarning)  # already given once
-                own = setting.plan(candidate.stratifier, repeats)
-        times = repeats if fixed and by_chance else 1
-        runs = alike.get(own.fingerprint) if fixed else None
-        if runs is None:
-            runs = Runs(own, *_fitted(setting, own, times, n_jobs, bar), fixed)
-            failed, fits = failed + runs.failed, fits + own.n_fits * times
-        else:
-            bar.update(own.n_fits * times)
-        if fixed:
-            alike[own.fingerprint] = runs
-        rows.append(_row(setting, candidate, runs, reference, how, level))
-        if undefined_folds(runs.scores, setting.metric, how):
-            lacking.append(candidate.name)
-        made[candidate.name] = own
+    setting, how, named = result.setting, result.how, result.ranking["candidate"]
+    place = {name: i for i, name in enumerate(named)}
+    candidates = sorted(candidates, key=lambda one: place[one.name])
+    each = [repeats if by_chance or one.stratifier.random else 1 for one in candidates]
+    with progress_bar(setting.k * (repeats + sum(each)), progress) as bar:
+        plan = setting.unbiased_plan(repeats)
+        reference = Runs(plan, *_fitted(setting, plan, 1, n_jobs, bar))
+        made, rows, lacking, failed = {UNBIASED: plan}, [], [], reference.failed
+        fits, alike = plan.n_fits, dict[str, Runs]()  # fixed folds, each fitted once
+        for candidate in candidates:
+            own, fixed = result.plans[candidate.name], not candidate.stratifier.random
+            if not fixed and repeats > 1:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", FoldWarning)  # already given once
+                    own = setting.plan(candidate.stratifier, repeats)
+            times = repeats if fixed and by_chance else 1
+            runs = alike.get(own.fingerprint) if fixed else None
+            if runs is None:
+                runs = Runs(own, *_fitted(setting, own, times, n_jobs, bar), fixed)
+                failed, fits = failed + runs.failed, fits + own.n_fits * times
+            else:
+                bar.update(own.n_fits * times)
+            if fixed:
+                alike[own.fingerprint] = runs
+            rows.append(_row(setting, candidate, runs, reference, how, result.level))
+            if undefined_folds(runs.scores, setting.metric, how):
+                lacking.append(candidate.name)
+            made[candidate.name] = own
     if lacking:
         warn(
             f"{setting.metric.label} has no value in some folds of "
@@ -219,13 +187,20 @@ def measure_all(
             UndefinedMetricWarning,
         )
     values = values_of(reference.scores, setting.metric, how)
-    return Measured(
-        table=pd.DataFrame(rows),
+    return replace(
+        result,
+        measured=Table(
+            pd.DataFrame(rows),
+            "Bias that was measured if folds are stratified by each candidate",
+            ["candidate", "bias", "verdict"],
+            limits={"bias": ("lower", "upper")},
+            level=result.level,
+        ),
         unbiased=float(values.mean()),
         chance=MonteCarlo(_sd(values), len(values)),
         plans=made,
-        failed=failed,
-        fits=fits,
+        failed=result.failed + failed,
+        fits=result.fits + fits,
     )
 
 
@@ -237,7 +212,7 @@ def _fitted(
     for time in range(times):
         numbers = np.arange(plan.n_fits) + time * plan.n_fits
         held = run_quietly(setting.setup(plan), plan, n_jobs, numbers)
-        failed += int((~held.converged | held.separated).sum())
+        failed += held.failed
         scores.append(scores_of(plan, held, setting.design.y))
         bar.update(plan.n_fits)
     return scores, failed

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from statcv.arguments import PERMUTED_COLUMN
 from statcv.folds import FoldPlan
 from statcv.folds.audit import trained_on_equal
-from statcv.inference import Scores
 from statcv.metrics import METRICS
 from statcv.results.stratifier_bias.altered import (
     Alteration,
@@ -115,27 +114,21 @@ class RankedCandidates:
     ----------
     table : pandas.DataFrame
         The ranking, with one row per candidate.
-    scores : Scores
-        The predictions of one repeat of the unbiased cross-validation.
-    by_chance : bool
-        Whether the model itself depends on the seed.
+    found : AlteredScores
+        One repeat of the unbiased cross-validation.
     importance : str
         The kind of importance in the column of that name.
     how : str
         The way in which folds are combined.
     plan : FoldPlan
         The unbiased folds.
-    failed : int
-        The number of fits that did not converge, or were separated.
     """
 
     table: pd.DataFrame
-    scores: Scores
-    by_chance: bool
+    found: AlteredScores
     importance: str
     how: str
     plan: FoldPlan
-    failed: int
 
 
 def rank(
@@ -186,15 +179,7 @@ def rank(
     label = _add_importance(table, candidates, found)
     if not predicts(setting, label):
         table["predicted"] = np.nan
-    return RankedCandidates(
-        table=_in_order(table),
-        scores=found.scores,
-        by_chance=found.by_chance,
-        importance=label,
-        how=way,
-        plan=plan,
-        failed=found.failed,
-    )
+    return RankedCandidates(_in_order(table), found, label, way, plan)
 
 
 # ---- the rows of the ranking ----

@@ -18,7 +18,6 @@ from statcv.results.notes import (
 )
 from statcv.results.stratifier_bias.association import LABELS
 from statcv.results.stratifier_bias.candidates import UNBIASED
-from statcv.results.stratifier_bias.losses import CandidateLosses
 from statcv.results.stratifier_bias.measured import leaks, shown_to
 from statcv.results.stratifier_bias.ranking import (
     CORRELATIONS,
@@ -35,7 +34,7 @@ from statcv.tables import number, wrapped
 from statcv.words import p_value, percent, plural, stated
 
 if TYPE_CHECKING:
-    pass
+    from statcv.results.stratifier_bias.bias import StratifierBias
 
 
 ROOM = 20  # number of lines that the notes may take
@@ -47,7 +46,7 @@ OF_DATA = (
 )
 
 
-def notes_on(found: CandidateLosses) -> list[Note]:
+def notes_on(found: StratifierBias) -> list[Note]:
     """Return explanations of the numbers, with their weights."""
     setting, table = found.setting, found.ranking
     notes = [(METHOD, _predicted(found)), (METHOD, OF_DATA)]
@@ -94,7 +93,7 @@ def notes_on(found: CandidateLosses) -> list[Note]:
 UNPREDICTED = "what each candidate costs is predicted for trees and neighbours only"
 
 
-def _predicted(found: CandidateLosses) -> str:
+def _predicted(found: StratifierBias) -> str:
     setting, label = found.setting, found.setting.metric.label
     if not predicts(setting, found.importance):
         low = CORRELATIONS["linear"][0]
@@ -130,7 +129,7 @@ def _predicted(found: CandidateLosses) -> str:
     )
 
 
-def _of_intervals(found: CandidateLosses) -> list[Note]:
+def _of_intervals(found: StratifierBias) -> list[Note]:
     assert found.measured is not None
     notes = [
         "Intervals over folds are Monte Carlo t intervals, given these records, from "
@@ -163,7 +162,7 @@ def _skipped(skipped: Mapping[str, str]) -> list[str]:
 SPLIT = "duplicates split"
 
 
-def in_three_lines(found: CandidateLosses) -> str:
+def in_three_lines(found: StratifierBias) -> str:
     """Return the model, the unbiased estimate, and the extreme candidates."""
     setting, table = found.setting, found.ranking
     said = f"{setting.design.formula.text}: {setting.model.label}; {_records(setting)}"
@@ -189,7 +188,7 @@ def _in_lines(texts: list[str]) -> str:
     return "\n".join(line for text in texts for line in wrapped(text, rest="  "))
 
 
-def _in_brief(found: CandidateLosses, name: str) -> str:
+def _in_brief(found: StratifierBias, name: str) -> str:
     if found.measured is not None:
         table = found.measured.set_index("candidate")
         return str(table.loc[name, "verdict"])
@@ -213,7 +212,7 @@ def _records(setting: Setting) -> str:
     return text
 
 
-def _unbiased(found: CandidateLosses) -> str:
+def _unbiased(found: StratifierBias) -> str:
     said, chance = number(found.unbiased, found.chance.sd), ""
     if not np.isnan(found.chance.sd):
         chance = f" (sd over folds {found.chance.sd:.2g})"
@@ -226,7 +225,7 @@ def _unbiased(found: CandidateLosses) -> str:
     return f"{metric} {said}{chance}, {folds}"
 
 
-def summarise(found: CandidateLosses, notes: bool) -> Summary:
+def summarise(found: StratifierBias, notes: bool) -> Summary:
     """Return the summary of the biases of stratifiers, with all notes or the first."""
     setting = found.setting
     told, more = shown_notes(notes_on(found), notes, ROOM)
@@ -263,7 +262,7 @@ def summarise(found: CandidateLosses, notes: bool) -> Summary:
     )
 
 
-def _ranking(found: CandidateLosses) -> pd.DataFrame:
+def _ranking(found: StratifierBias) -> pd.DataFrame:
     table = found.ranking
     columns: dict[str, Any] = {
         "predicted": _losses(found, "predicted"),
@@ -276,7 +275,7 @@ def _ranking(found: CandidateLosses) -> pd.DataFrame:
     return pd.DataFrame(columns, index=table["candidate"].rename(None))
 
 
-def _measured(found: CandidateLosses, table: pd.DataFrame) -> pd.DataFrame:
+def _measured(found: StratifierBias, table: pd.DataFrame) -> pd.DataFrame:
     widths = [
         shown_to(width, found.setting) for width in table["upper"] - table["lower"]
     ]
@@ -298,14 +297,14 @@ def _measured(found: CandidateLosses, table: pd.DataFrame) -> pd.DataFrame:
     return shown.set_axis(table["candidate"].rename(None))
 
 
-def _losses(found: CandidateLosses, column: str) -> list[str]:
+def _losses(found: StratifierBias, column: str) -> list[str]:
     table = found.ranking
     width = shown_to(float(4 * table["clamp_se"].max()), found.setting)
     return [number(value, width) for value in table[column]]
 
 
 def _ranges(
-    found: CandidateLosses, table: pd.DataFrame, lower: str, upper: str
+    found: StratifierBias, table: pd.DataFrame, lower: str, upper: str
 ) -> list[str]:
     return [
         "–" if np.isnan(low) else f"{number(low, se)} to {number(high, se)}"
