@@ -68,8 +68,8 @@ class Updating:
         The kind of outcome. Intervals take account of the variation of the fits, with
         the chosen method or strength as given, only if it is given.
     baseline : tuple of float, optional
-        Of a Cox regression, the old probabilities of no event by each horizon at a
-        linear predictor of 0. Its baseline hazard is updated where others have a new
+        The old probabilities of no event by each horizon at a linear predictor of 0,
+        for a Cox regression. Its baseline hazard is updated where others have a new
         intercept, and refitting is tested by the partial likelihood.
 
     Examples
