@@ -38,6 +38,7 @@ LEAST_EVENTS = 5  # expected records of the rarer class below which models often
 FIRST_EVENTS = 50  # those from which the search for a width starts
 MOST = 20_000  # records at which the search ends
 STEPS, NEAR = 8, 0.01  # most steps of the search, and the relative change that ends it
+CRITERIA = ("shrinkage", "optimism of R²", "overall risk", "all")
 FAILURES = {
     "failed": "Some fits did not converge or had separated classes",
     "missing": "Some data sets had no interval, and are not counted",
@@ -130,16 +131,20 @@ class PrecisionPlan:
             shrinkage=shrinkage,
             noprint=True,
         )
-        rows = [one[:2] for one in found["results_table"] if len(one) > 1]
-        table = pd.DataFrame(rows, columns=["criterion", "n"]).astype({"n": int})
-        table["criterion"] = ["1", "2", "3", "all"]
-        table["events"] = table["n"] * self.prevalence
-        caption = f"Sample size by Riley's criteria, with a shrinkage of {shrinkage:g}"
-        return Table(table, caption, decimals={"events": 1})
+        sizes = [int(one[1]) for one in found["results_table"] if len(one) > 1]
+        return riley_table(sizes, self.prevalence, shrinkage)
 
     def __repr__(self) -> str:
         notes = [line for one in self.notes for line in ["", *wrapped(one)]]
         return "\n".join([repr(self.table), *notes])
+
+
+def riley_table(sizes: list[int], prevalence: float, shrinkage: float) -> Table:
+    """Return the numbers of records that pmsampsize found as a table."""
+    table = pd.DataFrame({"criterion": CRITERIA, "n": sizes})
+    table["events"] = table["n"] * prevalence
+    caption = f"Sample size by Riley's criteria, with a shrinkage of {shrinkage:g}"
+    return Table(table, caption, decimals={"events": 1})
 
 
 def plan_precision(

@@ -18,6 +18,7 @@ from statcv.errors import (
     MissingPackageError,
     SchemeError,
 )
+from statcv.verbs.plan_precision import riley_table
 from statcv.verbs.simulated_studies import Simulated, Study, _mean
 
 SMALL = {"n": 50, "p": 1, "prevalence": 0.4, "c": 0.75, "n_sim": 20, "seed": 1}
@@ -205,6 +206,13 @@ def test_riley_says_what_to_install(plan):
             plan.riley()
 
 
+def test_the_sizes_of_riley_have_their_events():
+    # pmsampsize 0.1.0: 5 parameters, prevalence 0.2, c-statistic 0.8
+    table = riley_table([221, 141, 246, 246], 0.2, 0.9)
+    assert table["criterion"].tolist()[-2:] == ["overall risk", "all"]
+    assert table["events"].tolist() == pytest.approx([44.2, 28.2, 49.2, 49.2])
+
+
 def test_riley_refuses_what_has_no_answer(plan):
     with pytest.raises(ArgumentError, match="shrinkage=1"):
         plan.riley(shrinkage=1.5)
@@ -236,6 +244,7 @@ def test_riley_refuses_what_has_no_answer(plan):
         ({"n": None, "width": 0.001}, ArgumentError, "more than the 20,000"),
         ({"n": 50.5}, ArgumentTypeError, "n must be an integer"),
         ({"n_sim": 3}, ArgumentError, "n_sim must be 20 or more"),
+        ({"n_sim": 10**9}, ArgumentError, "n_sim must be at most"),
         ({"n_jobs": 0}, ArgumentError, "n_jobs=0"),
     ],
 )
