@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from statcv.verbs.fold_plan import fold_plan
     from statcv.verbs.from_predictions import from_predictions
     from statcv.verbs.meta_analysis import meta_analysis
+    from statcv.verbs.plan_precision import plan_precision
     from statcv.verbs.pool import pool
     from statcv.verbs.stratifier_bias import stratifier_bias
     from statcv.verbs.table import table
@@ -79,6 +80,7 @@ _HOME_OF = {
     "load_irae": "statcv.datasets",
     "load_model": "statcv.results.final",
     "meta_analysis": "statcv.verbs.meta_analysis",
+    "plan_precision": "statcv.verbs.plan_precision",
     "pool": "statcv.verbs.pool",
     "published_model": "statcv.results.final",
     "read_table": "statcv.datasets",
@@ -114,6 +116,7 @@ __all__ = [
     "meta_analysis",
     "metrics",
     "models",
+    "plan_precision",
     "plots",
     "pool",
     "published_model",

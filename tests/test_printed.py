@@ -22,6 +22,7 @@ import statcv as scv
 from statcv import folds, inference, metrics, sites
 from statcv.datasets import Inexact, Pseudonyms
 from statcv.tables import Table, Values
+from statcv.verbs.plan_precision import riley_table
 
 ROOMS = (
     *("", ".datasets", ".errors", ".folds", ".inference", ".metrics", ".models"),
@@ -68,6 +69,7 @@ def made() -> SimpleNamespace:
         over=scv.compare_settings(loocv=[0.7, 0.6, 0.8], rloocv=[0.74, 0.66, 0.79]),
         meta=scv.meta_analysis(a=0.04, b=0.10, c=0.30),
         pooled=scv.pool(res, res.update(data=moved(data))),
+        planned=scv.plan_precision(n=30, p=1, prevalence=0.4, c=0.8, n_sim=20, seed=1),
         at=at,
         agreed=plan,
         transport=transport,
@@ -128,6 +130,8 @@ FRAMES = {
     "Drop1.table": lambda m: m.res.drop1("brier").table,
     "FoldPlan.assign": lambda m: hashed().assign(scv.load_data("ehr")),
     "FoldPlan.to_frame": lambda m: m.res.plan.to_frame(),
+    "PrecisionPlan.riley": lambda m: riley_table([221, 141, 246, 246], 0.2, 0.9),
+    "PrecisionPlan.table": lambda m: m.planned.table,
     "Pooled.metrics": lambda m: m.pooled.metrics(),
     "Pooled.tidy": lambda m: m.pooled.tidy(),
     "PointScore.cost": lambda m: points(m).cost(),
@@ -256,6 +260,7 @@ OBJECTS = {
     "PointScore": lambda m: points(m),
     "Pooled": lambda m: m.pooled,
     "PooledComparison": lambda m: pooled_comparison(m),
+    "PrecisionPlan": lambda m: m.planned,
     "PooledContrasts": lambda m: pooled_comparison(m).contrasts,
     "PairedMethod": lambda m: m.both.method,
     "PairedRoc": lambda m: metrics.paired_roc([1, 1, 2, 2], [3, 4, 3, 4], [1, 1, 0, 1]),

@@ -52,7 +52,7 @@ def test_of_skill(
     metric, how, null, method, alternative, n_permutations, level, running
         The arguments of :meth:`~statcv.results.result.CVResult.test`.
     """
-    side = _better(metric) if alternative is None else alternative
+    side = better_side(metric) if alternative is None else alternative
     check_alternative(side)
     _check_method(method, how)
     if method == "permutation" or (method is None and result.refits.possible):
@@ -160,7 +160,7 @@ def _null(result: Refittable, metric: Metric, null: float | None) -> float:
     return value
 
 
-def _better(metric: Metric) -> str:
+def better_side(metric: Metric) -> str:
     """Return the direction of better predictions; both if the best lies in between."""
     if metric.target is not None:
         return "two-sided"
