@@ -162,7 +162,7 @@ def check_classes(
         )
     if response.of_times:
         named = [f"{level}".startswith("censored") for level in response.levels]
-        rarest = int(np.where(named, counts.max(), counts).argmin())
+        rarest = int(np.where(named, counts.max() + 1, counts).argmin())
         name = str(response.levels[rarest])
     if folds and scheme.spreads and rebalance is None and counts[rarest] < folds:
         few = counts[rarest]
