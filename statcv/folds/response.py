@@ -61,11 +61,18 @@ class Response(Printed):
         """Return the classes or the values of an outcome.
 
         Times to an event have the classes that are known at their horizons, or events
-        and censored records; they are numbers if every record has an event.
+        and censored records; they are numbers if every record has an event. A single
+        record that is censored by a horizon counts with those at risk after all.
         """
         if outcome.kind != "survival":
             return cls.of(outcome.y, outcome.kind, outcome.levels, outcome.name)
         codes, levels = status_by(outcome.y, outcome.horizons)
+        if outcome.horizons:  # a single record cannot be in all training sets
+            few = (np.bincount(codes) < 2) & ["censored" in level for level in levels]
+            known, codes = np.unique(
+                np.where(few[codes], 0, codes), return_inverse=True
+            )
+            levels = [levels[code] for code in known]
         if len(levels) == 1:
             return cls.of(outcome.y, "continuous", (), outcome.name)
         kind = "binary" if len(levels) == 2 else "multiclass"

@@ -235,7 +235,7 @@ class Updates:
         made = np.zeros(len(start))
         if training.kind == "survival":
             about, offset = X - X.mean(axis=0), self.linear - self.linear.mean()
-            free = partial_likelihood(about, training.y, True, w, None, None, offset)
+            free = partial_likelihood(about, training.y, True, w, offset=offset)
             problem = replace(free, ridge=np.maximum(ridge, TINY)[None])
             made[some] = best = minimise(problem).beta[0]
             hessian = problem.hessian(eta := problem.linear(best[None]))[0]

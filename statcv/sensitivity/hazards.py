@@ -75,7 +75,7 @@ def cox_reference(
     weights = given * times
     shares = np.ones((len(X), 1)) if shares is None else shares
     problem = partial_likelihood(
-        X, y, likelihood.efron, weights, penalty, shares, beside
+        X, y, likelihood.efron, weights, penalty, shares, offset=beside
     )
     sets = problem.sets
     beta, back = minimise(problem).beta, np.argsort(sets.order)

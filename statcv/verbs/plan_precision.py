@@ -21,7 +21,7 @@ from statcv.arguments import (
 from statcv.engine import check_jobs
 from statcv.errors import ArgumentError, MissingPackageError, StatcvWarning
 from statcv.metrics import Metric
-from statcv.results.interval_notes import measured
+from statcv.results.notes import measured
 from statcv.results.result import CVResult
 from statcv.results.skill import better_side
 from statcv.tables import Table, labels_of

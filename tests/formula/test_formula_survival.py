@@ -207,3 +207,17 @@ def test_clusters_are_not_divided():
     for split in range(plan.n_splits):
         train, test = plan.train(split), plan.tests.part(split, split + 1).values
         assert not set(MANY["id"][train]) & set(MANY["id"][test])
+
+
+def test_folds_name_statuses_and_one_censored_record_is_none():
+    time = np.arange(1.0, 31)
+    data = pd.DataFrame({"time": time, "status": 1, "x": np.cos(time)})
+    data.loc[3, "status"] = 0
+    plan = fold_plan("Surv(time, status)", data, scheme="rloocv", horizon=10, seed=1)
+    assert "a random record of the other status dropped" in plan.sentence
+    assert "training sets of 8/20 each" in plan.sentence
+    plan = fold_plan("Surv(time, status)", data, scheme="stratified_kfold", k=3, seed=1)
+    assert plan.sentence.startswith("3 folds with each status spread evenly")
+    data.loc[5, "status"] = 0
+    plan = fold_plan("Surv(time, status)", data, scheme="rloocv", horizon=10, seed=1)
+    assert "training sets of 19/7/1 each" in plan.sentence

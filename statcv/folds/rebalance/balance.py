@@ -225,7 +225,7 @@ def _with_fits(
     alone = scheme is not None and scheme.leaves_one_out and plan.strata is None
     other = "the other" if response.classes == 2 else "each other"
     said = {
-        "subsample": f"a random record of {other} class dropped"
+        "subsample": f"a random record of {other} {response.noun} dropped"
         if alone
         else "the fewest records dropped that make all training sets alike",
         "upsample": "records drawn again until all training sets are alike",

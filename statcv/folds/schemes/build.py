@@ -147,6 +147,8 @@ def build_plan(
     strata, held = _dealt(strata, parts), [_filled(part) for part in parts]
     parts = [part for part, _ in held]
     again = f", repeated {repeats} times" if repeats > 1 else ""
+    continuous = response is not None and not response.by_class
+    noun = "outcome" if continuous else response.noun if response else "class"
     tests = Ragged.joined([part.tests for part in parts])
     plan = FoldPlan(
         scheme=scheme.name,
@@ -158,7 +160,8 @@ def build_plan(
             strata,
             again * holds_at_random,
             pairs=_said_pairs(pairs, possible),
-            unlike="outcomes" if response and not response.by_class else "classes",
+            noun=noun,
+            unlike=f"{noun}{'e' * noun.endswith('s')}s",
         ),
         n=n,
         tests=tests,
@@ -314,9 +317,9 @@ def _sentence(
         said = strata.cuts[0].sentence(folds or 0)
         if scheme.spreads:
             said += (
-                ", classes as they fall"
+                f", {words['unlike']} as they fall"
                 if strata.cuts[0].allocation is not None
-                else ", each class spread as evenly as they allow"
+                else f", each {words['noun']} spread as evenly as they allow"
             )
     elif scheme.by_stratum:
         said = scheme.by_stratum.format(label=strata.label)

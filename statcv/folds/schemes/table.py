@@ -22,9 +22,10 @@ class Scheme(Printed):
     ----------
     name : str
     sentence : str
-        What it does; ``{k}``, ``{p}``, ``{sizes}``, ``{share}``, ``{pairs}`` and
-        ``{unlike}`` stand for the number of folds, the size of a group (requested and
-        obtained), the share held out, which pairs are, and how their records differ.
+        What it does; ``{k}``, ``{p}``, ``{sizes}``, ``{share}``, ``{pairs}``,
+        ``{noun}`` and ``{unlike}`` stand for the number of folds, the size of a group
+        (requested and obtained), the share held out, which pairs are, and what a class
+        and several are called.
     hold : callable
         (records, k, share or pairs, rng) → who is held out in one repeat.
     splits : {"folds", "groups", "units", "pairs", "shares", "samples"}
@@ -121,7 +122,7 @@ SCHEMES: dict[str, Scheme] = {
         Scheme("kfold", "{k} random folds", holding.k_folds, "folds"),
         Scheme(
             "stratified_kfold",
-            "{k} folds with each class spread evenly",
+            "{k} folds with each {noun} spread evenly",
             _BY_CLASS,
             "folds",
             outcomes=CLASSES,
@@ -129,7 +130,7 @@ SCHEMES: dict[str, Scheme] = {
         ),
         Scheme(
             "rkfold",
-            "{k} folds with each class spread evenly",
+            "{k} folds with each {noun} spread evenly",
             _BY_CLASS,
             "folds",
             outcomes=CLASSES,
@@ -164,7 +165,7 @@ SCHEMES: dict[str, Scheme] = {
         ),
         Scheme(
             "stratified_lpocv",
-            "leave-{p}-out, a partition in groups of {sizes} with each class spread "
+            "leave-{p}-out, a partition in groups of {sizes} with each {noun} spread "
             "evenly",
             _BY_CLASS,
             "groups",
@@ -174,7 +175,7 @@ SCHEMES: dict[str, Scheme] = {
         Scheme(
             "rlpocv",
             "rebalanced leave-{p}-out, a partition in groups of {sizes} with each "
-            "class spread evenly",
+            "{noun} spread evenly",
             _BY_CLASS,
             "groups",
             outcomes=CLASSES,

@@ -21,13 +21,11 @@ from statcv.models.batched.cox_firth import firth_optimum
 from statcv.models.batched.downdate import Inverse, OneInverse, Whole, symmetric_inverse
 from statcv.models.batched.fits import FoldFits
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.partial_likelihood import PartialLikelihoods
-from statcv.models.batched.risk_sets import (
-    RiskSets,
-    Tied,
-    risk_order,
-    strata_shares,
+from statcv.models.batched.partial_likelihood import (
+    PartialLikelihoods,
+    partial_likelihood,
 )
+from statcv.models.batched.risk_sets import count_strata, risk_order, strata_shares
 from statcv.numeric.gram import column_units
 from statcv.numeric.newton import Optimum, minimise
 
@@ -90,9 +88,9 @@ def fit_cox_folds(
            [-0.347]])
     """
     n, p = records.X.shape
-    columns, shares = free_columns(records), strata_shares(records.X, records.names)
+    columns, strata = free_columns(records), count_strata(records.names)
     fits, constant = FoldFits.empty(len(folds), p), np.zeros(len(folds))
-    baseline = np.empty((len(folds), shares.shape[1], len(records.horizons)))
+    baseline = np.empty((len(folds), strata, len(records.horizons)))
     wide = len(columns) > n
     for some, X in _matrices(
         records, folds, wide and bool(np.ptp(ridge[:, columns]) > 0)
@@ -105,16 +103,15 @@ def fit_cox_folds(
             # powers of two, by which division is exact
             turn = 1 / column_units(rows if rows.ndim == 2 else np.concatenate(rows))
             rows, own = rows * turn, own * turn**2
-        for numbers, problem, start in _problems(
-            rows, records, shares, folds, some, own, efron
-        ):
+        for places, problem, start in problems(rows, records, folds, some, own, efron):
+            numbers = some[places]
             solved = firth_optimum(problem) if firth else _optimum(problem, start)
             eta, made = problem.linear(solved.beta), np.zeros((len(numbers), p))
             baseline[numbers] = problem.log_baseline(eta, records.horizons)
             made[:, columns] = (
                 solved.beta * turn if turn.ndim == 1 else solved.beta @ turn
             )
-            at = centre if centre.ndim == 1 else centre[np.searchsorted(some, numbers)]
+            at = centre if centre.ndim == 1 else centre[places]
             constant[numbers] = -(made * at).sum(axis=1)
             fits.coefficients[numbers] = made
             fits.separated[numbers] = solved.separated
@@ -172,55 +169,61 @@ def _turned(X: Matrix, ridge: Matrix) -> tuple[Matrix, Matrix, Matrix]:
     return (left * size)[:, kept], own, turn[kept] / scale
 
 
-def _problems(
+def problems(
     X: Matrix,
     records: TrainingSet,
-    shares: Matrix,
     folds: Folds,
     some: Numbers,
     ridge: Matrix,
     efron: bool,
 ) -> Iterator[tuple[Numbers, PartialLikelihoods, _Whole | None]]:
-    """Yield blocks of fits with their likelihoods, and where they start."""
+    """Yield blocks of fits, as places in ``some``, their likelihoods and their start.
+
+    Parameters
+    ----------
+    X : numpy.ndarray, shape (n, q), or (m, n, q)
+        The covariates of all records, or as each fit has them.
+    records, folds, efron
+        As in :func:`fit_cox_folds`.
+    some : numpy.ndarray of int, shape (m,)
+        Some of the fits.
+    ridge : numpy.ndarray, shape (m, q)
+    """
     outcomes, (n, q) = np.atleast_2d(records.y), X.shape[-2:]
-    strata = shares.argmax(axis=1)
+    shares = strata_shares(records.X, records.names)
     which = group = np.zeros(len(some), dtype=np.intp)
     if folds.outcome is not None:
         which = folds.outcome[some]
         # permuted outcomes have the same times, and risk sets but for their order
-        times = np.take_along_axis(outcomes, risk_order(outcomes, strata), axis=1)
+        order = risk_order(outcomes, shares.argmax(axis=1))
+        times = np.take_along_axis(outcomes, order, axis=1)
         times = np.unique(times, axis=0, return_inverse=True)[1]
         group = np.ravel(times)[which]
     for number in np.unique(group):
         members = np.flatnonzero(group == number)
-        sets = RiskSets.of(outcomes[which[members[0]]], shares)
-        several = X.ndim == 3 or np.ptp(which[members]) > 0
-        rows, start = X, None
-        if not several:
-            rows = X[sets.order]
-            if len(members) > 1:
-                start = _whole(rows, records, sets, ridge[members].mean(axis=0), efron)
-        step = max(1, BLOCK // max(n * (q if several else 1), 1))
-        for first in range(0, len(members), step):
-            places = members[first : first + step]
-            orders = np.broadcast_to(sets.order, (len(places), n))
-            if several:
-                orders = risk_order(outcomes[which[places]], strata)
-                rows = np.take_along_axis(
-                    X[places] if X.ndim == 3 else X[None], orders[:, :, None], 1
-                )
-            weights, counts = (
-                np.take_along_axis(given, orders, 1)
-                for given in (
-                    folds.weights_in(records, some[places]),
-                    folds.counts_in(n, some[places]),
+        alike, start = np.ptp(which[members]) == 0, None
+        if alike and X.ndim == 2 and len(members) > 1:
+            y, penalty = outcomes[which[members[0]]], ridge[members].mean(axis=0)
+            start = _whole(
+                partial_likelihood(
+                    X,
+                    y,
+                    efron,
+                    records.weights,
+                    penalty,
+                    shares,
+                    offset=records.offset,
                 )
             )
-            tied = Tied.of(sets, counts, weights) if efron else None
-            offset = None if records.offset is None else records.offset[sets.order]
-            strengths = ridge[places]
-            problem = PartialLikelihoods(rows, sets, weights, tied, strengths, offset)
-            yield some[places], problem, start
+        step = max(1, BLOCK // max(n * (1 if alike and X.ndim == 2 else q), 1))
+        for first in range(0, len(members), step):
+            places = members[first : first + step]
+            rows = X if X.ndim == 2 else X[places]
+            y = outcomes[which[places[0]] if alike else which[places]]
+            weights = folds.weights_in(records, some[places])
+            given = weights, ridge[places], shares, folds.counts_in(n, some[places])
+            problem = partial_likelihood(rows, y, efron, *given, records.offset)
+            yield places, problem, start
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,26 +257,18 @@ class _Whole:
         return Whole(symmetric_inverse(problem.hessian(eta)))
 
 
-def _whole(
-    rows: Matrix, records: TrainingSet, sets: RiskSets, ridge: Matrix, efron: bool
-) -> _Whole | None:
+def _whole(problem: PartialLikelihoods) -> _Whole | None:
     """Return the fit to all records, if others may start from there."""
-    weights = np.ones((1, len(rows)))
-    if records.weights is not None:
-        weights = records.weights[None, sets.order].astype(float)
-    tied = Tied.of(sets, np.ones_like(weights), weights) if efron else None
-    offset = None if records.offset is None else records.offset[sets.order]
-    problem = PartialLikelihoods(rows, sets, weights, tied, ridge[None], offset)
-    solved = minimise(problem)
+    solved, rows, weights = minimise(problem), problem.X, problem.weights[0]
     eta = problem.linear(solved.beta)
     inverse = Whole(symmetric_inverse(problem.hessian(eta)))
     if problem.extreme(eta)[0] or not inverse.usable[0]:
         return None
     # a record counts by its expected events, and by its own
-    events = problem.expected(problem.jumps(eta[:, 0]))[0]
-    events[sets.dead] += weights[0, sets.dead]
+    events, dead = problem.expected(problem.jumps(eta[:, 0]))[0], problem.sets.dead
+    events[dead] += weights[dead]
     square = ((rows @ inverse.matrices[0]) * rows).sum(axis=1)
-    return _Whole(solved.beta[0], inverse.matrices[0], weights[0], events * square)
+    return _Whole(solved.beta[0], inverse.matrices[0], weights, events * square)
 
 
 def _optimum(problem: PartialLikelihoods, start: _Whole | None) -> Optimum:

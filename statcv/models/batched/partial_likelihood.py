@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.batched.blocks import CELLS
-from statcv.models.batched.risk_sets import Matrix, RiskSets, Tied
+from statcv.models.batched.risk_sets import Matrix, RiskSets, Tied, risk_order
 from statcv.numeric.gram import information_of
 from statcv.numeric.inverses import solve_well
 
@@ -64,7 +64,7 @@ class PartialLikelihoods:
         Ties as Efron treats them; None for Breslow's, or without ties.
     ridge : numpy.ndarray, shape (m, q)
         Strength of the penalty on each coefficient.
-    offset : numpy.ndarray, shape (n,), or None
+    offset : numpy.ndarray, shape (m, n), or None
         What is added to linear predictors, in that order.
     """
 
@@ -93,6 +93,7 @@ class PartialLikelihoods:
             weights=self.weights[chosen],
             tied=None if self.tied is None else self.tied.part(chosen),
             ridge=self.ridge[chosen],
+            offset=None if self.offset is None else self.offset[chosen],
         )
 
     def linear(self, beta: Matrix) -> Matrix:
@@ -290,34 +291,44 @@ def partial_likelihood(
     weights: Matrix | None = None,
     ridge: Matrix | None = None,
     shares: Matrix | None = None,
+    counts: Matrix | None = None,
     offset: Matrix | None = None,
 ) -> PartialLikelihoods:
-    """Return minus the log partial likelihood of all records.
+    """Return minus the log partial likelihoods of some training sets, or of one.
 
     Parameters
     ----------
-    X : numpy.ndarray, shape (n, q)
-        Covariates without an intercept, about their mean.
-    y : numpy.ndarray, shape (n,)
-        Signed times.
+    X : numpy.ndarray, shape (n, q), or (m, n, q)
+        Covariates without an intercept, about their mean; of each fit, if they differ.
+    y : numpy.ndarray, shape (n,), or (m, n)
+        Signed times; of each fit, if they are permuted, within the strata.
     efron : bool
         Whether ties are treated as Efron does, or as Breslow.
-    weights : numpy.ndarray, shape (n,), optional
-        Weights of the records.
-    ridge : numpy.ndarray, shape (q,), optional
+    weights : numpy.ndarray, shape (n,), or (m, n), optional
+        Weights of the records, repeats included.
+    ridge : numpy.ndarray, shape (q,), or (m, q), optional
         Strength of the penalty on each column; none unless given.
     shares : numpy.ndarray, shape (n, strata), optional
         The stratum of each record, as `strata_shares` returns it.
+    counts : numpy.ndarray, shape (m, n), optional
+        How often each fit trains on each record; once unless given.
     offset : numpy.ndarray, shape (n,), optional
         What is added to linear predictors.
     """
-    sets = RiskSets.of(y, shares)
-    given = np.ones(len(y)) if weights is None else weights.astype(float)
-    once = given[None, sets.order]
-    tied = Tied.of(sets, np.ones_like(once), once) if efron else None
-    penalty = np.zeros(X.shape[1]) if ridge is None else ridge
-    beside = None if offset is None else offset[sets.order]
-    return PartialLikelihoods(X[sets.order], sets, once, tied, penalty[None], beside)
+    sets = RiskSets.of(np.atleast_2d(y)[0], shares)
+    order, rows, n = sets.order[None], X[..., sets.order, :], y.shape[-1]
+    if y.ndim > 1:
+        order = risk_order(y, np.zeros(n) if shares is None else shares.argmax(axis=1))
+        every = X if X.ndim == 3 else X[None]
+        rows = np.take_along_axis(every, order[:, :, None], 1)
+    given = (np.ones(n) if one is None else one for one in (weights, counts))
+    once, often = (
+        np.take_along_axis(np.atleast_2d(one).astype(float), order, 1) for one in given
+    )
+    tied = Tied.of(sets, often, once) if efron else None
+    penalty = np.zeros(X.shape[-1]) if ridge is None else ridge
+    beside = None if offset is None else np.broadcast_to(offset[order], once.shape)
+    return PartialLikelihoods(rows, sets, once, tied, np.atleast_2d(penalty), beside)
 
 
 def _ratio(above: Matrix, below: Matrix) -> Matrix:

@@ -20,6 +20,11 @@ from statcv.models.batched.blocks import Numbers
 Matrix = NDArray[np.float64]
 
 
+def count_strata(names: Sequence[str]) -> int:
+    """Return the number of strata of a design with some columns."""
+    return 1 + sum(map(is_strata, names))
+
+
 def strata_shares(X: Matrix, names: Sequence[str]) -> Matrix:
     """Return the share of each row in the strata of the baseline hazard, (…, strata).
 
@@ -114,7 +119,7 @@ class RiskSets:
         return np.add.reduceat(values[..., self.dead], self.starts, axis=-1)
 
 
-def risk_order(y: Matrix, strata: Numbers) -> Numbers:
+def risk_order(y: Matrix, strata: NDArray[Any]) -> Numbers:
     """Return the order of signed times by stratum along the last axis, latest first.
 
     Among equal times those of events come first, so that outcomes that are permuted

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
-from statcv.models.batched.cox import free_columns
+from statcv.models.batched.cox import free_columns, problems
 from statcv.models.batched.partial_likelihood import PartialLikelihoods
-from statcv.models.batched.risk_sets import RiskSets, Tied, strata_shares
+from statcv.models.batched.risk_sets import count_strata
 
 if TYPE_CHECKING:
     from statcv.models.selection.training import Sets
@@ -35,20 +35,10 @@ def partial_likelihoods(
         The covariates of all records, or as each training set has them.
     """
     model: Any = sets.rule.model
-    outcomes, which = np.atleast_2d(sets.records.y), sets.folds.outcome
-    which = np.zeros(len(some), dtype=np.intp) if which is None else which[some]
-    shares = strata_shares(sets.records.X, sets.records.names)
-    for outcome in np.unique(which).tolist():
-        places = np.flatnonzero(which == outcome)
-        at, own = RiskSets.of(outcomes[outcome], shares), some[places]
-        weights = sets.weights[own][:, at.order]
-        counts = sets.folds.counts_in(X.shape[-2], own)[:, at.order]
-        tied = Tied.of(at, counts, weights) if model.ties == "efron" else None
-        rows = X[at.order] if X.ndim == 2 else X[places][:, at.order]
-        none = np.zeros((len(own), X.shape[-1]))
-        offset = sets.records.offset
-        offset = None if offset is None else offset[at.order]
-        yield places, PartialLikelihoods(rows, at, weights, tied, none, offset)
+    none = np.zeros((len(some), X.shape[-1]))
+    given = X, sets.records, sets.folds, some, none, model.ties == "efron"
+    for places, problem, _ in problems(*given):
+        yield places, problem
 
 
 def partial_deviance(sets: Sets, eta: Matrix, some: Numbers) -> Matrix:
@@ -132,8 +122,7 @@ def baselines(sets: Sets, beta: Matrix) -> tuple[Matrix, Matrix]:
     eta = sets.linear(np.arange(beta.shape[1]), every, beta)
     constant = -eta.mean(axis=1)[:, 0] if centre is None else -beta @ centre
     horizons = sets.records.horizons
-    strata = strata_shares(sets.records.X, sets.records.names).shape[1]
-    baseline = np.empty((len(sets), strata, len(horizons)))
+    baseline = np.empty((len(sets), count_strata(sets.records.names), len(horizons)))
     for own, problem in partial_likelihoods(sets, every, eta):
         known = problem.linear(np.ones((len(own), 1))) + constant[own, None, None]
         baseline[own] = problem.log_baseline(known, horizons)

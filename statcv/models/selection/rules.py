@@ -25,7 +25,7 @@ from statcv.models.batched.fits import FittedFolds, FoldFits
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.own_matrices import predicted_by
 from statcv.models.batched.predictions import by_linear_predictor
-from statcv.models.batched.risk_sets import strata_shares
+from statcv.models.batched.risk_sets import count_strata
 from statcv.models.cox import alone, fitted_hazards, without_coefficients
 from statcv.models.families import width_of
 from statcv.models.logit import Logit
@@ -156,8 +156,8 @@ class Selection(Constructed):
         free = max(width_of(records) - 1, 1)
         fits = FoldFits.empty(len(folds), free * p)
         constant = np.zeros(len(folds))
-        strata = strata_shares(records.X, records.names).shape[1]
-        baseline = np.zeros((len(folds), strata, len(records.horizons)))
+        size = len(folds), count_strata(records.names), len(records.horizons)
+        baseline = np.zeros(size)
         own = 1 if folds.matrices is None else p
         step = max(1, 4 * CELLS // max(n * own, p * p))
         for start in range(0, len(folds), step):
