@@ -262,6 +262,8 @@ def test_a_model_is_validated_in_other_records_in_the_same_order():
     columns = {level: level for level in ("severe", "moderate", "mild")}
     other = scv.from_predictions(made, observed="stage", predicted=columns)
     assert other.estimate("rps").value == found.estimate("rps").value
+    with pytest.raises(scv.errors.StatcvError, match="has the value 'none'"):
+        res.final.validate(new.assign(stage="none"))
     with pytest.raises(EquationError, match="no coefficients that make an equation"):
         res.final.equation()
 
@@ -308,7 +310,7 @@ def test_a_class_that_no_record_has_is_named():
     data["stage"] = data["stage"].where(data["stage"] != "moderate", "mild")
     data["stage"] = data["stage"].cat.add_categories("dead")
     data.loc[:4, "stage"] = "dead"
-    with pytest.warns(StatcvWarning, match="no record has stage = moderate: no model"):
+    with pytest.warns(StatcvWarning, match="no record has stage = moderate: that"):
         res = scv.cv("stage ~ x", data, model=MODEL, k=4, seed=1)
     assert res.design.outcome.levels == ("mild", "severe", "dead")
     with pytest.raises(ModelError, match="C must be a positive number"):
