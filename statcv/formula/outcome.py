@@ -192,8 +192,8 @@ def make_outcome(
         if made.kind == "multiclass" and values.cat.ordered:
             unmet = " or ".join(str(level) for level in given if level not in levels)
             if unmet:
-                said = f"no record has {name} = {unmet}: no model of them predicts it."
-                warn(said, StatcvWarning)
+                said = "that class is neither learnt nor measured here."
+                warn(f"no record has {name} = {unmet}: {said}", StatcvWarning)
             return replace(made, ordered=True)
         if made.kind == "multiclass" and ordered:
             raise OutcomeError(

@@ -38,7 +38,8 @@ def draw_calibration(result: Readable, ax: Axes, level: float) -> None:
         say(ax, "calibration needs probabilities, and these predictions are scores")
     elif _has_room(result, ax):
         plot_calibration(_each(result), ax=ax, level=level)
-        ax.set_ylabel("observed share of the class")
+        of = "" if result.design.outcome.ordered else " of the class"
+        ax.set_ylabel(f"observed share{of}")
     ax.set_title(f"Calibration{how_divided(result)}")
 
 

@@ -277,12 +277,15 @@ def _labels(design: Design, rows: NDArray[np.intp]) -> Any:
     return labels.to_numpy()[rows] if plain else labels[rows]
 
 
-def _observed(design: Design, rows: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
+def _observed(design: Design, rows: NDArray[np.intp]) -> dict[str, Any]:
     """Return the columns of the outcome: time and event, or what was observed."""
     outcome = design.outcome
     y = outcome.y[rows]
     if outcome.kind == "survival":
         return {"time": times_of(y), "event": events_of(y)}
+    if outcome.ordered:
+        known = pd.Index(outcome.levels)
+        return {"observed": pd.Categorical.from_codes(y, known, ordered=True)}
     if outcome.kind == "multiclass":
         y = np.asarray(outcome.levels, dtype=object)[y]
     return {"observed": np.asarray(y)}

@@ -18,6 +18,8 @@ from statcv.sensitivity.reference import (
     within_classes,
 )
 
+LEAST_WEIGHT = 1e-9  # so that every class has a probability
+
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
@@ -46,14 +48,15 @@ def ordered_reference(
     """
     X, penalty = fewer_columns(X, penalty)
     times, classes = mean_times(folds, len(X)), int(y.max()) + 1
-    odds = CumulativeOdds.of(X, y[None], (given * times)[None], classes, penalty)
+    weights = np.maximum(given * times, LEAST_WEIGHT)
+    odds = CumulativeOdds.of(X, y[None], weights[None], classes, penalty)
     beta, cuts = minimise(odds).beta, odds.cuts
     eta = odds.linear(beta)
     pull, curved = odds.slopes(eta)
     inverse = inverted(odds.hessian(curved)[0], np.zeros(beta.shape[1]))
-    rows, share = odds.rows(0), np.where(times > 0, times, 1.0)
+    rows = odds.rows(0)
     # the score of a record, for a training weight of 1, and the step that it makes
-    score = (rows[:2] * (pull[:, 0] / share)[..., None]).sum(axis=0)
+    score = np.einsum("rnq,rn->nq", rows[:2], pull[:, 0] * (given / weights))
     step = score @ inverse
     # without a record whose information along its step is the share h of all, that is
     # 1 / (1 - h) times as long

@@ -223,6 +223,23 @@ def test_clusters_and_new_levels_are_predicted():
     assert res.estimate("rps").interval.se > 0
 
 
+def test_a_class_without_weight_gets_no_probability():
+    data = simulated(60).assign(w=lambda d: (d["y"] != 1) * 1.0)
+    with pytest.warns(SeparationWarning, match="10 of 10"):
+        res = scv.cv("stage ~ x", data, model=MODEL, weights="w", seed=1)
+    assert (res.predictions["predicted_moderate"] == 0).all()
+    two = Logit().fit(
+        TrainingSet(
+            np.column_stack([np.ones(60), data["x"]])[data["y"] != 1],
+            data["y"][data["y"] != 1].to_numpy() // 2,
+            *("binary", 2, ("one", "x"), 0, None, 0),
+        )
+    )
+    assert res.final.coefficients["x"] == pytest.approx(two.coefficients["x"], rel=1e-8)
+    interval = res.estimate("rps").interval
+    assert 0.01 < interval.se < 0.2
+
+
 @pytest.mark.parametrize("name", ["rps", "ordinal_c", "log_loss"])
 def test_the_default_interval_is_near_that_of_the_jackknife(name):
     res = scv.cv("stage ~ x + z", simulated(150), model=MODEL, k=10, seed=1)
@@ -245,6 +262,8 @@ def test_a_model_is_validated_in_other_records_in_the_same_order():
     columns = {level: level for level in ("severe", "moderate", "mild")}
     other = scv.from_predictions(made, observed="stage", predicted=columns)
     assert other.estimate("rps").value == found.estimate("rps").value
+    with pytest.raises(scv.errors.StatcvError, match="has the value 'none'"):
+        res.final.validate(new.assign(stage="none"))
     with pytest.raises(EquationError, match="no coefficients that make an equation"):
         res.final.equation()
 
@@ -291,7 +310,7 @@ def test_a_class_that_no_record_has_is_named():
     data["stage"] = data["stage"].where(data["stage"] != "moderate", "mild")
     data["stage"] = data["stage"].cat.add_categories("dead")
     data.loc[:4, "stage"] = "dead"
-    with pytest.warns(StatcvWarning, match="no record has stage = moderate: no model"):
+    with pytest.warns(StatcvWarning, match="no record has stage = moderate: that"):
         res = scv.cv("stage ~ x", data, model=MODEL, k=4, seed=1)
     assert res.design.outcome.levels == ("mild", "severe", "dead")
     with pytest.raises(ModelError, match="C must be a positive number"):
