@@ -22,7 +22,7 @@ def total(records: TrainingSet) -> Matrix:
 
 
 def others(records: TrainingSet) -> Matrix:
-    """Return the columns that are no offset."""
+    """Return the columns other than offsets."""
     return np.setdiff1d(np.arange(records.X.shape[1]), records.offsets)
 
 

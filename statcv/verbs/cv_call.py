@@ -22,7 +22,6 @@ from statcv.errors import (
     CollinearityWarning,
     FoldWarning,
     FormulaError,
-    ModelError,
     SchemeError,
     SeparationWarning,
     noted_warnings,
@@ -229,7 +228,6 @@ class CVCall(Printed):
         _check_weights(weights, plan, design)
         if tune is not None:
             learner = tuned_model(tune, learner, outcome, plan)
-        _check_offsets(learner, design)
         tuned = learner
         learner, threshold = with_threshold(learner, self.threshold, outcome.kind)
         omitted = None
@@ -275,18 +273,6 @@ class CVCall(Printed):
 
 NEW_LEVELS = ("mean", "omit", "error")
 CV_NAMES = tuple(field.name for field in fields(CVCall))
-
-
-def _check_offsets(learner: Model, design: Design) -> None:
-    """Refuse offsets beside a model that has no coefficient of 1 for them."""
-    several = design.outcome.kind == "multiclass"
-    if design.offsets and (several or not learner.capabilities.offsets):
-        raise ModelError(
-            f"{learner.label} has no offset{' for several classes' * several}, and the "
-            f"formula has {design.names[design.offsets[0]]}; Logit() of two classes, "
-            "Linear(), Cox(), Poisson() and NegativeBinomial() take one, a lasso does "
-            "not."
-        )
 
 
 def _check_weights(weights: object, plan: FoldPlan, design: Design) -> None:

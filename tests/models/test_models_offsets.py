@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import statcv as scv
+from statcv import sites
 from statcv.models import Backward, Cox, Linear, Logit
 from statcv.results.comparison.likelihood_ratio import likelihood_ratio
 
@@ -217,3 +218,10 @@ def test_ratios_of_likelihoods_need_the_same_offset():
 def test_models_without_offsets_refuse_them(formula, more, said):
     with pytest.raises(scv.errors.ModelError, match=said):
         scv.cv(formula, CASES, **more)
+
+
+def test_other_verbs_refuse_offsets_that_would_be_covariates():
+    with pytest.raises(scv.errors.ModelError, match="XGBoost has no offset"):
+        scv.stratifier_bias("y ~ x + offset(z)", CASES, model="xgboost", seed=1)
+    with pytest.raises(scv.errors.FormulaError, match="over sites do not take"):
+        sites.agree("y ~ x + offset(z)")
