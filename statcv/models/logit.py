@@ -34,7 +34,7 @@ from statcv.models.firth import fit_firth, fit_firth_folds, sure_firth_fits
 from statcv.models.flic import correct_intercepts
 from statcv.models.likelihood import Bernoulli
 from statcv.models.linear_fits import LinearFits
-from statcv.models.offsets import fit_beside, fit_folds_beside, fixed
+from statcv.models.offsets import WHOLE, alone, fit_folds_beside, fixed
 from statcv.models.spread import fold_variances, variances
 from statcv.numeric.logistic import expit, softmax
 from statcv.numeric.newton import Optimum
@@ -211,7 +211,7 @@ class Logit(Constructed):
         self.check(training.kind)
         refuse_missing(training, "logistic regression")
         if training.offsets:
-            return fit_beside(self, training, expit)
+            return alone(fit_folds_beside(self, training, WHOLE, expit), expit)
         if self.selects:
             return self._fit_elastic(training)
         ridge, solved = self.ridge(training), self._optimum(training)
