@@ -195,6 +195,6 @@ def _check_offsets(model: Model, design: Design) -> None:
         raise ModelError(
             f"{model.label} has no offset{' for several classes' * several}, and the "
             f"formula has {design.names[design.offsets[0]]}; Logit() of two classes, "
-            "Linear(), Cox(), Poisson() and NegativeBinomial() take one, a lasso does "
-            "not."
+            "Linear(), Cox(), Poisson() and NegativeBinomial() take one, without flic= "
+            "or a lasso."
         )

@@ -234,7 +234,7 @@ class Logit(Constructed):
         """Fit the training sets of all folds together."""
         self.check(records.kind)
         refuse_missing(records, "logistic regression")
-        if self.flic and not records.offsets:
+        if self.flic:
             return self._fit_flic_folds(records, folds)
         if self.selects:
             C, ratio, scaled = self.strength, self.l1_ratio, self.standardize
@@ -328,7 +328,7 @@ def _capabilities(penalised: bool, firth: bool, flic: bool) -> Capabilities:
     return Capabilities(
         fits_together=True,
         own_matrices=not flic,
-        offsets=True,
+        offsets=not flic,
         needs_full_rank=not penalised,
         likelihood=Bernoulli(firth=firth),
     )

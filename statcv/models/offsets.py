@@ -114,12 +114,7 @@ def fit_folds_beside(
     beta, done = with_offsets(found, records, start), fitted.converged
     fits = FoldFits(beta, done, fitted.separated, ~done)
     penalty = model.ridge(records) if own is None else own
-    made = by_linear_predictor(fits, records, folds, mean, penalty)
-    before = None if fitted.linear is None else fitted.linear.uncorrected
-    if made.linear is None or before is None:
-        return made
-    before = with_offsets(before, records, start)  # as FLIC moved the intercept
-    return replace(made, linear=replace(made.linear, uncorrected=before))
+    return by_linear_predictor(fits, records, folds, mean, penalty)
 
 
 def _predicted(mean: Callable[[Matrix], Matrix], beta: Matrix, X: Matrix) -> Matrix:

@@ -22,6 +22,7 @@ from statcv.errors import (
     CollinearityWarning,
     FoldWarning,
     FormulaError,
+    ModelError,
     SchemeError,
     SeparationWarning,
     noted_warnings,
@@ -42,7 +43,7 @@ from statcv.formula import (
     with_exposure,
 )
 from statcv.models import Model, distribution_of, resolve_model, unwrap_result
-from statcv.models.likelihood import Bernoulli, Gaussian
+from statcv.models.likelihood import Bernoulli, Gaussian, Hazards
 from statcv.models.selection import Selection, selecting
 from statcv.models.thresholds import with_threshold
 from statcv.models.tuning import (
@@ -215,6 +216,12 @@ class CVCall(Printed):
         refuse_underflow(design)
         outcome = design.outcome
         learner = resolve_model(model_to_tune(self.tune, given.model), outcome.kind)
+        likelihood = learner.capabilities.likelihood
+        if exposed and isinstance(likelihood, (Bernoulli, Gaussian, Hazards)):
+            raise ModelError(
+                f"exposure= is of counts, and {learner.label} has none: use "
+                "model='poisson' or 'negbin', or a term such as offset(log(days))."
+            )
         if isinstance(learner, Selection) and self.select is None:
             learner = selecting(learner, learner.model, design)
         elif self.select is not None:
