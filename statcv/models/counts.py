@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -22,11 +21,17 @@ from statcv.models.batched.folds import Folds
 from statcv.models.batched.near import fit_class_folds
 from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.batched.problem import Problem
-from statcv.models.batched.separate import Penalised, fit_alone
+from statcv.models.batched.separate import Penalised
 from statcv.models.families import Counts
 from statcv.models.likelihood import LogLinear
-from statcv.models.linear_fits import LinearFits
-from statcv.models.offsets import fixed, total, with_offsets, without_offsets
+from statcv.models.offsets import (
+    WHOLE,
+    alone,
+    fixed,
+    total,
+    with_offsets,
+    without_offsets,
+)
 from statcv.numeric.newton import minimise
 from statcv.tables import Constructed
 
@@ -69,16 +74,11 @@ class Poisson(Constructed):
 
     def ridge(self, training: TrainingSet) -> Matrix:
         """Return the strength of the penalty: 0, infinite for an offset."""
-        return _ridge(training)
+        return fixed(np.zeros(training.X.shape[1]), training)
 
     def fit(self, training: TrainingSet) -> PlainFit:
         """Fit the training set."""
-        self.check(training.kind)
-        refuse_missing(training, self.label)
-        inner, start = _apart(training)
-        solved = fit_alone(inner, self.ridge(inner))
-        beta = with_offsets(solved.beta[None], training, start)
-        return _fit(training, beta, bool(solved.converged), bool(solved.separated))
+        return alone(self.fit_folds(training, WHOLE), counted)
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
@@ -119,17 +119,7 @@ class NegativeBinomial(Constructed):
 
     def fit(self, training: TrainingSet) -> PlainFit:
         """Fit the training set."""
-        self.check(training.kind)
-        refuse_missing(training, self.label)
-        inner, start = _apart(training)
-        given = np.ones(len(inner.y)) if inner.weights is None else inner.weights
-        fits, theta = _dispersed(inner, Block.of_counts(given[None]))
-        beta = with_offsets(fits.coefficients, training, start)
-        made = _fit(training, beta, bool(fits.converged[0]), bool(fits.separated[0]))
-        found = {**(made.coefficients or {}), _name(training): float(theta[0])}
-        assert made.linear is not None
-        linear = replace(made.linear, dispersion=1 / theta)
-        return replace(made, coefficients=found, linear=linear)
+        return alone(self.fit_folds(training, WHOLE), counted)
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
@@ -149,7 +139,7 @@ class NegativeBinomial(Constructed):
                 getattr(fits, name)[block.fits] = getattr(made, name)
         beta = with_offsets(fits.coefficients, records, start)
         fits = replace(fits, coefficients=beta)
-        penalty = _ridge(records)
+        penalty = Poisson().ridge(records)
         fitted = by_linear_predictor(fits, records, folds, counted, penalty)
         assert fitted.linear is not None
         return replace(
@@ -165,10 +155,6 @@ def counted(eta: Matrix) -> Matrix:
     with np.errstate(over="ignore"):
         made = np.exp(eta)
     return np.where(np.isinf(made), np.nan, made)
-
-
-def _ridge(records: TrainingSet) -> Matrix:
-    return fixed(np.zeros(records.X.shape[1]), records)
 
 
 def _apart(records: TrainingSet) -> tuple[TrainingSet, float]:
@@ -189,19 +175,6 @@ def _apart(records: TrainingSet) -> tuple[TrainingSet, float]:
         if events > 0:
             start = float(np.log(events / (weights @ np.exp(offset - top)))) - top
     return replace(without_offsets(records, start), y=y, kind="count"), start
-
-
-def _fit(
-    training: TrainingSet, beta: Matrix, converged: bool, separated: bool
-) -> PlainFit:
-    coefficients = dict(zip(training.names, beta[0].tolist(), strict=True))
-    linear = LinearFits.of_one(beta[0], _ridge(training))
-    predict = partial(_predicted, beta[0])
-    return PlainFit(predict, coefficients, converged, separated, linear=linear)
-
-
-def _predicted(beta: Matrix, X: Matrix) -> Matrix:
-    return counted(X @ beta)
 
 
 # ---- the dispersion ----

@@ -36,7 +36,7 @@ from statcv.models.batched.row_space import with_smaller
 from statcv.models.families import Numeric
 from statcv.models.likelihood import Gaussian
 from statcv.models.linear_fits import LinearFits
-from statcv.models.offsets import fit_beside, fit_folds_beside, fixed
+from statcv.models.offsets import WHOLE, alone, fit_folds_beside, fixed
 from statcv.numeric.gram import column_units
 from statcv.numeric.inverses import solve_well
 from statcv.numeric.threads import shared
@@ -224,7 +224,7 @@ class Linear(Constructed):
         """Fit the training set."""
         refuse_missing(training, "linear regression")
         if training.offsets:
-            return fit_beside(self, training, np.asarray)
+            return alone(self.fit_folds(training, WHOLE), np.asarray)
         beta = _least_squares(training)
         coefficients = dict(zip(training.names, beta.tolist(), strict=True))
         linear = LinearFits.of_one(beta, np.zeros(len(beta)))

@@ -34,7 +34,7 @@ from statcv.models.firth import fit_firth, fit_firth_folds, sure_firth_fits
 from statcv.models.flic import correct_intercepts
 from statcv.models.likelihood import Bernoulli
 from statcv.models.linear_fits import LinearFits
-from statcv.models.offsets import fit_beside, fit_folds_beside, fixed
+from statcv.models.offsets import WHOLE, alone, fit_folds_beside, fixed
 from statcv.models.spread import fold_variances, variances
 from statcv.numeric.logistic import expit, softmax
 from statcv.numeric.newton import Optimum
@@ -205,7 +205,7 @@ class Logit(Constructed):
         self.check(training.kind)
         refuse_missing(training, "logistic regression")
         if training.offsets:
-            return fit_beside(self, training, expit)
+            return alone(fit_folds_beside(self, training, WHOLE, expit), expit)
         if self.selects:
             return self._fit_elastic(training)
         ridge, solved = self.ridge(training), self._optimum(training)
@@ -228,7 +228,7 @@ class Logit(Constructed):
         """Fit the training sets of all folds together."""
         self.check(records.kind)
         refuse_missing(records, "logistic regression")
-        if self.flic and not records.offsets:
+        if self.flic:
             return self._fit_flic_folds(records, folds)
         if self.selects:
             C, ratio, scaled = self.strength, self.l1_ratio, self.standardize
@@ -322,7 +322,7 @@ def _capabilities(penalised: bool, firth: bool, flic: bool) -> Capabilities:
     return Capabilities(
         fits_together=True,
         own_matrices=not flic,
-        offsets=True,
+        offsets=not flic,
         needs_full_rank=not penalised,
         likelihood=Bernoulli(firth=firth),
     )

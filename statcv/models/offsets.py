@@ -15,6 +15,8 @@ from statcv.models.batched.folds import Folds
 from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.likelihood import Gaussian
 
+WHOLE = Folds.leaving_out([[]])  # a fit to all records
+
 
 def total(records: TrainingSet) -> Matrix:
     """Return the sum of the offsets of each record."""
@@ -22,7 +24,7 @@ def total(records: TrainingSet) -> Matrix:
 
 
 def others(records: TrainingSet) -> Matrix:
-    """Return the columns that are not offsets."""
+    """Return the columns other than offsets."""
     return np.setdiff1d(np.arange(records.X.shape[1]), records.offsets)
 
 
@@ -83,16 +85,13 @@ def zeroed(model: Any, records: TrainingSet) -> tuple[TrainingSet, float]:
     return replace(records, X=X, y=y, offset=offset, offsets=()), start
 
 
-def fit_beside(
-    model: Any, training: TrainingSet, mean: Callable[[Matrix], Matrix]
-) -> PlainFit:
-    """Fit a regression beside the offset of a training set."""
-    fitted = fit_folds_beside(model, training, Folds.leaving_out([[]]), mean)
+def alone(fitted: FittedFolds | None, mean: Callable[[Matrix], Matrix]) -> PlainFit:
+    """Return the only fit of a plan, which predicts by means of linear predictors."""
     assert fitted is not None and fitted.linear is not None
-    beta = fitted.linear.coefficients[0]
+    found = np.nan_to_num(np.asarray(fitted.coefficients)[0], posinf=np.inf).tolist()
     return PlainFit(
-        partial(_predicted, mean, beta),
-        dict(zip(training.names, beta.tolist(), strict=True)),
+        partial(_predicted, mean, fitted.linear.coefficients[0]),
+        dict(zip(fitted.names, found, strict=True)),
         bool(fitted.converged[0]),
         bool(fitted.separated[0]),
         linear=fitted.linear,
@@ -115,12 +114,7 @@ def fit_folds_beside(
     beta, done = with_offsets(found, records, start), fitted.converged
     fits = FoldFits(beta, done, fitted.separated, ~done)
     penalty = model.ridge(records) if own is None else own
-    made = by_linear_predictor(fits, records, folds, mean, penalty)
-    before = None if fitted.linear is None else fitted.linear.uncorrected
-    if made.linear is None or before is None:
-        return made
-    before = with_offsets(before, records, start)  # as FLIC moved the intercept
-    return replace(made, linear=replace(made.linear, uncorrected=before))
+    return by_linear_predictor(fits, records, folds, mean, penalty)
 
 
 def _predicted(mean: Callable[[Matrix], Matrix], beta: Matrix, X: Matrix) -> Matrix:

@@ -130,9 +130,8 @@ def _information(
     if isinstance(likelihood, Gaussian):
         return X.T @ X, float(((y - fitted) ** 2).sum())
     if isinstance(likelihood, LogLinear):
-        linear = result.refits.all_rows.linear
-        assert linear is not None  # theta is taken as known, as in R
-        more = 0.0 if linear.dispersion is None else linear.dispersion
+        # theta is taken as known, as in R
+        more: Any = getattr(result.refits.all_rows.linear, "dispersion", None) or 0.0
         return (X.T * (fitted / (1 + more * fitted))) @ X, np.nan
     if isinstance(likelihood, Generalized):
         family = likelihood.family

@@ -49,7 +49,7 @@ from statcv.models import (
     resolve_model,
     unwrap_result,
 )
-from statcv.models.likelihood import Bernoulli, Gaussian
+from statcv.models.likelihood import Bernoulli, Gaussian, Hazards
 from statcv.models.selection import Selection, selecting
 from statcv.models.thresholds import with_threshold
 from statcv.models.tuning import (
@@ -234,6 +234,12 @@ class CVCall(Printed):
                 "hazard each in a Cox regression; C() of the same column has an effect "
                 "of each level, and stratify= keeps its records together."
             )
+        likelihood = learner.capabilities.likelihood
+        if exposed and isinstance(likelihood, (Bernoulli, Gaussian, Hazards)):
+            raise ModelError(
+                f"exposure= is of counts, and {learner.label} has none: use "
+                "model='poisson' or 'negbin', or a term such as offset(log(days))."
+            )
         if isinstance(learner, Selection) and self.select is None:
             learner = selecting(learner, learner.model, design)
         elif self.select is not None:
@@ -247,7 +253,6 @@ class CVCall(Printed):
         _check_weights(weights, plan, design)
         if tune is not None:
             learner = tuned_model(tune, learner, outcome, plan)
-        _check_offsets(learner, design)
         tuned = learner
         learner, threshold = with_threshold(learner, self.threshold, outcome.kind)
         omitted = None
@@ -294,18 +299,6 @@ class CVCall(Printed):
 
 NEW_LEVELS = ("mean", "omit", "error")
 CV_NAMES = tuple(field.name for field in fields(CVCall))
-
-
-def _check_offsets(learner: Model, design: Design) -> None:
-    """Refuse offsets beside a model that has no coefficient of 1 for them."""
-    several = design.outcome.kind == "multiclass"
-    if design.offsets and (several or not learner.capabilities.offsets):
-        raise ModelError(
-            f"{learner.label} has no offset{' for several classes' * several}, and the "
-            f"formula has {design.names[design.offsets[0]]}; Logit() of two classes, "
-            "Linear(), Cox(), Poisson() and NegativeBinomial() take one, a lasso does "
-            "not."
-        )
 
 
 def _check_weights(weights: object, plan: FoldPlan, design: Design) -> None:

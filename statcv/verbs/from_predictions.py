@@ -195,9 +195,9 @@ class PredictionsCall(Printed):
             _check_constant(frame, records, places, column)
         several = isinstance(self.metrics, (list, tuple))
         named: Any = self.metrics if several else [self.metrics]
-        counts = "counts" if any(one in OF_MEANS for one in named) else ""
-        columns = self.observed, self.predicted
-        design = design_of(records, *columns, self.positive, counts)
+        counted = any(isinstance(one, str) and one in OF_MEANS for one in named)
+        read = {"positive": self.positive, "distribution": "counts" * counted}
+        design = design_of(records, self.observed, self.predicted, **read)
         folds = FoldsElsewhere.of(frame, self.fold, places, repeats)
         plan = plan_of(folds, self.fold, design)
         rows = frame.iloc[folds.order]

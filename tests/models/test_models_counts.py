@@ -298,6 +298,20 @@ BAD = {
 }
 
 
+@pytest.mark.parametrize("model", [*MODELS, "mean"])
+def test_a_training_set_without_an_event_is_named(model):
+    data = simulated(60).assign(fold=lambda d: d.index // 20)
+    data["y"] = data["y"].where(data["fold"] == 0, 0)
+    with pytest.raises(scv.errors.OutcomeError, match=r"constant \(0\) in the"):
+        scv.cv("y ~ x", data, exposure="days", model=model, scheme=data["fold"])
+
+
+def test_new_rows_without_a_positive_exposure_have_no_prediction_above_0():
+    res, data = handed_over()
+    new = data.head(3).assign(days=[-5.0, 0.0, np.nan])
+    np.testing.assert_array_equal(res.final.predict(new), [np.nan, 0.0, np.nan])
+
+
 @pytest.mark.parametrize("name", BAD)
 def test_bad_counts_and_exposures_are_refused(name):
     change, said = BAD[name]

@@ -69,13 +69,6 @@ class HandedOver:
         known = self.equation()
         return [at for at, _ in known.baseline] if known.kind == "survival" else None
 
-    @property
-    def _counts(self) -> bool:
-        """Whether it predicts counts."""
-        if self._design is not None:
-            return bool(self._design.outcome.distribution)
-        return self.equation().kind == "count"
-
     def _terms(self) -> tuple[Equation, Callable[[Sequence[float]], Equation]]:
         """Return the equation with a part for each coefficient that can be refitted.
 

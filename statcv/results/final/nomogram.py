@@ -119,7 +119,7 @@ def _scales(equation: Equation) -> list[tuple[str, Scale, Scale]]:
 def _risks(at: Any, low: float, high: float) -> list[float]:
     """Return the risks that are shown: those asked for, the usual, or round ones."""
     if at is None:
-        shown = RISKS if high <= 1 else ONE_TWO_FIVE  # the latter for counts
+        shown = RISKS if high <= 1 else ONE_TWO_FIVE  # expected counts exceed 1
         usual = [p for p in shown if low <= p <= high]
         return usual if len(usual) > 2 else round_values(low, high)[1:-1]
     if is_list(at) and all(is_number(p) and low <= p <= high for p in at):

@@ -103,7 +103,9 @@ class ValidationCall(Printed):
         complete = complete_rows(frame[[*observed]], made)
         if horizons is not None:
             columns = _at_horizons(horizons, names, outcome, frame[complete])
-        usual = OF_MEANS if model._counts else None
+        known = model._design and model._design.outcome.distribution
+        counts = known if model._design else model.equation().kind == "count"
+        usual = OF_MEANS if counts else None
         result = from_predictions(
             frame[list(dict.fromkeys(own))].join(made)[complete],
             observed=outcome,
