@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import FIT, FULL_FIT, fit_seeds
-from statcv.errors import FitError, StatcvError
+from statcv.errors import FitError, ModelError, StatcvError
 from statcv.folds import FoldPlan
 from statcv.formula import Design, Factors, Learnt, TrainingSets
 from statcv.models import Fit, Model, TrainingSet, with_given_weights
@@ -68,6 +68,7 @@ class Setup(Printed):
     @cached_property
     def records(self) -> TrainingSet:
         """All records, with the matrix in which every term is learnt on all."""
+        _check_offsets(self.model, self.design)
         strata = self.plan.strata
         codes = None if strata is None else strata.codes
         return _records(self.design, self.weights, codes, (self.seed, FIT))
@@ -149,6 +150,7 @@ def fit_all(
     FitError
         If the model fails.
     """
+    _check_offsets(model, design)
     records = _records(design, weights, strata, (seed, FULL_FIT))
     try:
         return model.fit(records)
@@ -184,3 +186,15 @@ def _records(
     )
     vars(records)["is_finite"] = design.is_finite  # known already
     return records
+
+
+def _check_offsets(model: Model, design: Design) -> None:
+    """Refuse offsets beside a model that has no coefficient of 1 for them."""
+    several = design.outcome.kind == "multiclass"
+    if design.offsets and (several or not model.capabilities.offsets):
+        raise ModelError(
+            f"{model.label} has no offset{' for several classes' * several}, and the "
+            f"formula has {design.names[design.offsets[0]]}; Logit() of two classes, "
+            "Linear(), Cox(), Poisson() and NegativeBinomial() take one, a lasso does "
+            "not."
+        )

@@ -47,7 +47,7 @@ class Outcome(Printed):
         Assumptions that were made where the data are ambiguous.
     horizons : tuple of float
         The times by which the risk of an event is predicted, in rising order.
-    distribution : {"", "poisson", "negative binomial"}
+    distribution : {"", "poisson", "negative binomial", "counts"}
         The distribution that the model gives to numbers that are counts.
 
     Examples

@@ -19,6 +19,7 @@ from statcv.metrics.registry import METRICS
 from statcv.metrics.survival import integrated_brier_metric, survival_metrics
 
 __all__ = [
+    "OF_MEANS",
     "OF_TIMES",
     "named_metric",
     "named_metrics",

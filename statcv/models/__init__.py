@@ -4,7 +4,7 @@ from statcv.models.base import Capabilities, Fit, FollowingModel, Model, Trainin
 from statcv.models.batched.partial_likelihood import partial_likelihood
 from statcv.models.boosted_fit import BoostedFit
 from statcv.models.boosting import XGBoost
-from statcv.models.counts import NegativeBinomial, Poisson
+from statcv.models.counts import NegativeBinomial, Poisson, counted
 from statcv.models.cox import Cox, baseline_beside
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit
@@ -22,6 +22,8 @@ from statcv.models.weights import with_given_weights
 from statcv.models.without_predictors import (
     Mean,
     NegMean,
+    bare_records,
+    bare_regression,
     fitted_to_constant,
     predicted_without,
 )
@@ -57,7 +59,10 @@ __all__ = [
     "Updating",
     "WrappedFit",
     "XGBoost",
+    "bare_records",
+    "bare_regression",
     "baseline_beside",
+    "counted",
     "decisions_of",
     "distribution_of",
     "fitted_to_constant",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -22,10 +21,17 @@ from statcv.models.batched.folds import Folds
 from statcv.models.batched.near import fit_class_folds
 from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.batched.problem import Problem
-from statcv.models.batched.separate import Penalised, fit_alone
+from statcv.models.batched.separate import Penalised
 from statcv.models.families import Counts
 from statcv.models.likelihood import LogLinear
-from statcv.models.linear_fits import LinearFits
+from statcv.models.offsets import (
+    WHOLE,
+    alone,
+    fixed,
+    total,
+    with_offsets,
+    without_offsets,
+)
 from statcv.numeric.newton import minimise
 from statcv.tables import Constructed
 
@@ -67,29 +73,24 @@ class Poisson(Constructed):
         refuse_kind(self.label, kind, ("continuous",))
 
     def ridge(self, training: TrainingSet) -> Matrix:
-        """Return the strength of the penalty on each column: 0."""
-        return np.zeros(training.X.shape[1])
+        """Return the strength of the penalty: 0, infinite for an offset."""
+        return fixed(np.zeros(training.X.shape[1]), training)
 
     def fit(self, training: TrainingSet) -> PlainFit:
         """Fit the training set."""
-        self.check(training.kind)
-        refuse_missing(training, self.label)
-        inner, start = without_offsets(training)
-        solved = fit_alone(inner, self.ridge(inner))
-        beta = with_offsets(solved.beta[None], training, start)
-        return _fit(training, beta, bool(solved.converged), bool(solved.separated))
+        return alone(self.fit_folds(training, WHOLE), counted)
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
         self.check(records.kind)
         refuse_missing(records, self.label)
-        inner, start = without_offsets(records)
+        inner, start = _apart(records)
         if folds.matrices is not None:
             return None
         fits = fit_class_folds(self, inner, folds)
         beta = with_offsets(fits.coefficients, records, start)
         fits = replace(fits, coefficients=beta)
-        return by_linear_predictor(fits, records, folds, counted, fixed(records))
+        return by_linear_predictor(fits, records, folds, counted, self.ridge(records))
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,7 +111,7 @@ class NegativeBinomial(Constructed):
 
     label: str = "negative binomial regression"
     distribution = "negative binomial"
-    capabilities = Capabilities(fits_together=True, needs_full_rank=True, offsets=True)
+    capabilities = Poisson.capabilities
 
     def check(self, kind: str) -> None:
         """Raise ModelError for an outcome of classes, or a time to an event."""
@@ -118,15 +119,7 @@ class NegativeBinomial(Constructed):
 
     def fit(self, training: TrainingSet) -> PlainFit:
         """Fit the training set."""
-        self.check(training.kind)
-        refuse_missing(training, self.label)
-        inner, start = without_offsets(training)
-        given = np.ones(len(inner.y)) if inner.weights is None else inner.weights
-        fits, theta = _dispersed(inner, Block.of_counts(given[None]))
-        beta = with_offsets(fits.coefficients, training, start)
-        made = _fit(training, beta, bool(fits.converged[0]), bool(fits.separated[0]))
-        found = {**(made.coefficients or {}), _name(training): float(theta[0])}
-        return replace(made, coefficients=found, linear=None)
+        return alone(self.fit_folds(training, WHOLE), counted)
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
@@ -134,7 +127,7 @@ class NegativeBinomial(Constructed):
         refuse_missing(records, self.label)
         if folds.matrices is not None or records.y.ndim > 1:
             return None
-        inner, start = without_offsets(records)
+        inner, start = _apart(records)
         n, p = inner.X.shape
         given = np.ones(n) if inner.weights is None else inner.weights
         fits, theta = FoldFits.empty(len(folds), p), np.empty(len(folds))
@@ -146,12 +139,14 @@ class NegativeBinomial(Constructed):
                 getattr(fits, name)[block.fits] = getattr(made, name)
         beta = with_offsets(fits.coefficients, records, start)
         fits = replace(fits, coefficients=beta)
-        fitted = by_linear_predictor(fits, records, folds, counted, fixed(records))
+        penalty = Poisson().ridge(records)
+        fitted = by_linear_predictor(fits, records, folds, counted, penalty)
+        assert fitted.linear is not None
         return replace(
             fitted,
             coefficients=np.column_stack([np.asarray(fitted.coefficients), theta]),
             names=(*fitted.names, _name(records)),
-            linear=None,
+            linear=replace(fitted.linear, dispersion=1 / theta),
         )
 
 
@@ -162,14 +157,7 @@ def counted(eta: Matrix) -> Matrix:
     return np.where(np.isinf(made), np.nan, made)
 
 
-def fixed(records: TrainingSet) -> Matrix:
-    """Return an infinite penalty on the columns of an offset, and none on others."""
-    made = np.zeros(records.X.shape[1])
-    made[list(records.offsets)] = np.inf
-    return made
-
-
-def without_offsets(records: TrainingSet) -> tuple[TrainingSet, float]:
+def _apart(records: TrainingSet) -> tuple[TrainingSet, float]:
     """Return counts whose offset is not in the matrix, and the start of the intercept.
 
     With an intercept, the logarithm of the mean rate is part of the offset, so that
@@ -178,49 +166,15 @@ def without_offsets(records: TrainingSet) -> tuple[TrainingSet, float]:
     y = records.y.astype(float)
     if (y < 0).any():
         raise ModelError("counts cannot be negative.")
-    offset = records.X[:, list(records.offsets)].sum(axis=1)
-    start, place = 0.0, records.intercept
-    if place is not None:
+    start = 0.0
+    if records.intercept is not None:
+        offset = total(records)
         weights = np.ones(len(offset)) if records.weights is None else records.weights
         top = float(offset.max(initial=-np.inf))
-        total = float(weights @ (y if y.ndim == 1 else y.mean(axis=0)))
-        if total > 0:
-            start = float(np.log(total / (weights @ np.exp(offset - top)))) - top
-    others = np.setdiff1d(np.arange(records.X.shape[1]), records.offsets)
-    inner = replace(
-        records,
-        X=np.ascontiguousarray(records.X[:, others]),
-        y=y,
-        kind="count",
-        names=tuple(records.names[j] for j in others),
-        intercept=None if place is None else int(np.flatnonzero(others == place)[0]),
-        offsets=(),
-        offset=offset + start,
-    )
-    return inner, start
-
-
-def with_offsets(beta: Matrix, records: TrainingSet, start: float) -> Matrix:
-    """Return the coefficients of all columns, shape (fits, p): 1 for an offset."""
-    made = np.ones((len(beta), records.X.shape[1]))
-    others = np.setdiff1d(np.arange(records.X.shape[1]), records.offsets)
-    made[:, others] = beta
-    if records.intercept is not None:
-        made[:, records.intercept] += start
-    return made
-
-
-def _fit(
-    training: TrainingSet, beta: Matrix, converged: bool, separated: bool
-) -> PlainFit:
-    coefficients = dict(zip(training.names, beta[0].tolist(), strict=True))
-    linear = LinearFits.of_one(beta[0], fixed(training))
-    predict = partial(_predicted, beta[0])
-    return PlainFit(predict, coefficients, converged, separated, linear=linear)
-
-
-def _predicted(beta: Matrix, X: Matrix) -> Matrix:
-    return counted(X @ beta)
+        events = float(weights @ (y if y.ndim == 1 else y.mean(axis=0)))
+        if events > 0:
+            start = float(np.log(events / (weights @ np.exp(offset - top)))) - top
+    return replace(without_offsets(records, start), y=y, kind="count"), start
 
 
 # ---- the dispersion ----

@@ -32,6 +32,7 @@ from statcv.models.batched.partial_likelihood import partial_likelihood
 from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.likelihood import Hazards
 from statcv.models.linear_fits import LinearFits
+from statcv.models.offsets import apart, fixed, others, with_offsets
 from statcv.models.spread import fold_variances
 from statcv.models.times import ProportionalHazards
 from statcv.tables import Constructed
@@ -121,6 +122,7 @@ class Cox(Constructed):
         return Capabilities(
             fits_together=True,
             own_matrices=True,
+            offsets=True,
             needs_full_rank=not self.penalised,
             likelihood=None if self.firth else Hazards(efron=self.ties == "efron"),
         )
@@ -141,9 +143,18 @@ class Cox(Constructed):
         if folds.matrices is not None and not isinstance(folds.matrices, Learnt):
             return None
         refuse_missing(records, "Cox regression")
-        ridge = self._ridges(records, folds)
-        made = fit_cox_folds(records, folds, ridge, self.ties == "efron", self.firth)
-        return fitted_hazards(made, records, folds, ridge)
+        ridge, efron = self._ridges(records, folds), self.ties == "efron"
+        if not records.offsets:
+            made = fit_cox_folds(records, folds, ridge, efron, self.firth)
+            return fitted_hazards(made, records, folds, ridge)
+        if folds.matrices is not None:
+            return None
+        (inner, start), free = apart(self, records), others(records)
+        made = fit_cox_folds(inner, folds, ridge[:, free], efron, self.firth)
+        made.constant[:] += start
+        beta = with_offsets(made.fits.coefficients, records, 0.0)
+        fits = replace(made.fits, coefficients=beta)
+        return fitted_hazards(replace(made, fits=fits), records, folds, ridge)
 
     def ridge(self, training: TrainingSet) -> Matrix:
         """Return the strength of the penalty on each column, shape (p,)."""
@@ -159,7 +170,7 @@ class Cox(Constructed):
                 made *= fold_variances(records, folds)
         if records.intercept is not None:
             made[:, records.intercept] = np.inf
-        return made
+        return fixed(made, records)
 
 
 def with_risks(fitted: FittedFolds, linear: LinearFits) -> FittedFolds:

@@ -46,7 +46,8 @@ def fit_firth(training: TrainingSet) -> Optimum:
     used, weights = positive_weights(training)
     X, y = training.X[used], training.y[used]
     basis = orthonormal(X, weights)
-    theta, converged = maximise(X @ basis, y.astype(float), weights)
+    offset = None if training.offset is None else training.offset[used]
+    theta, converged = maximise(X @ basis, y.astype(float), weights, offset)
     return Optimum(basis @ theta, converged, separated=False)
 
 
@@ -67,7 +68,9 @@ def orthonormal(X: Matrix, weights: Matrix) -> Matrix:
     return np.asarray(turn[kept].T / size[kept] / unit[:, None])
 
 
-def maximise(Z: Matrix, y: Matrix, weights: Matrix) -> tuple[Matrix, bool]:
+def maximise(
+    Z: Matrix, y: Matrix, weights: Matrix, offset: Matrix | None = None
+) -> tuple[Matrix, bool]:
     """Return the maximum of the penalised likelihood, and whether it was found.
 
     Parameters
@@ -78,15 +81,17 @@ def maximise(Z: Matrix, y: Matrix, weights: Matrix) -> tuple[Matrix, bool]:
         Outcomes from 0 to 1.
     weights : numpy.ndarray, shape (n,)
         Weights above 0.
+    offset : numpy.ndarray, shape (n,), optional
+        What is added to the linear predictor.
     """
-    objective = _Firth(Z, y, weights)
+    objective = _Firth(Z, y, weights, 0.0 if offset is None else offset)
     found = minimise(objective)
     return found.beta[0], bool(found.converged[0])
 
 
-def excess(Z: Matrix, theta: Matrix, weights: Matrix) -> Matrix:
+def excess(Z: Matrix, eta: Matrix, weights: Matrix) -> Matrix:
     """Return the information minus the Hessian of the penalised likelihood, (q, q)."""
-    place = Place.at(Z, Z @ theta, weights)
+    place = Place.at(Z, eta, weights)
     return np.asarray(place.R.T @ place.excess @ place.R)
 
 
@@ -100,6 +105,7 @@ class _Firth:
     Z: Matrix
     y: Matrix
     weights: Matrix
+    offset: Matrix | float
 
     @property
     def size(self) -> tuple[int, int]:
@@ -109,14 +115,15 @@ class _Firth:
         return self
 
     def at(self, eta: Matrix) -> Place:
-        return Place.at(self.Z, eta[0, 0], self.weights)
+        return Place.at(self.Z, eta[0, 0] + self.offset, self.weights)
 
     def linear(self, beta: Matrix) -> Matrix:
         return np.asarray((beta @ self.Z.T)[:, None])
 
     def loss(self, eta: Matrix, beta: Matrix) -> Matrix:
         # log(1 + exp(-eta)) and log(1 + exp(eta)) without overflow
-        positive, negative = np.logaddexp(0.0, -eta[0, 0]), np.logaddexp(0.0, eta[0, 0])
+        at = eta[0, 0] + self.offset
+        positive, negative = np.logaddexp(0.0, -at), np.logaddexp(0.0, at)
         fit = self.weights @ (self.y * positive + (1 - self.y) * negative)
         with np.errstate(divide="ignore"):
             # ½ log det R'R is the sum of the logarithms of the pivots
@@ -124,7 +131,7 @@ class _Firth:
         return np.array([fit - half])
 
     def gradient(self, eta: Matrix, beta: Matrix) -> Matrix:
-        place, eta = self.at(eta), eta[0, 0]
+        place, eta = self.at(eta), eta[0, 0] + self.offset
         # 1 - p and p, each from its own logarithm, keep their digits near 0
         short = self.y * np.exp(-np.logaddexp(0.0, eta))
         beyond = (1 - self.y) * np.exp(-np.logaddexp(0.0, -eta))
@@ -256,12 +263,13 @@ def sure_firth_fits(records: TrainingSet, folds: Folds) -> FoldFits:
     Z = X @ basis
     # fits to several outcomes all start from the fit to the mean outcome
     mean = y if y.ndim == 1 else y.mean(axis=0)
-    theta, converged = maximise(Z[used], mean[used], weights[used])
+    offset = np.zeros(len(X)) if records.offset is None else records.offset
+    theta, converged = maximise(Z[used], mean[used], weights[used], offset[used])
     if converged and len(theta):
-        curved = excess(Z[used], theta, weights[used])
+        curved = excess(Z[used], (Z @ theta + offset)[used], weights[used])
         each = max(len(Z), len(theta) ** 2)
         for block in folds.blocks(len(Z), len(theta), each=each):
-            problem = _Problem(Z, y, weights, curved, block)
+            problem = _Problem(Z, y, weights, curved, block, offset)
             found, done = _iterate(problem, np.tile(theta, (len(block), 1)))
             fits.coefficients[block.fits] = found @ basis.T
             fits.converged[block.fits] = done
@@ -283,6 +291,7 @@ class _Problem:
     curved : numpy.ndarray, shape (q, q)
         The information of all records minus the Hessian.
     block : Block
+    offset : numpy.ndarray, shape (n,)
     """
 
     Z: Matrix
@@ -290,6 +299,7 @@ class _Problem:
     weights: Matrix
     curved: Matrix
     block: Block
+    offset: Matrix
 
     def part(self, chosen: NDArray[np.bool_]) -> _Problem:
         """Return the problem of some of the fits."""
@@ -298,7 +308,7 @@ class _Problem:
     def step(self, theta: Matrix) -> tuple[Matrix, NDArray[np.bool_]]:
         """Return a step of each fit, and whether its information has an inverse."""
         y = self.y if self.block.outcome is None else self.y[self.block.outcome]
-        tanh = np.tanh(theta @ self.Z.T / 2)
+        tanh = np.tanh((theta @ self.Z.T + self.offset) / 2)
         counts = np.tile(self.weights, (len(theta), 1))
         self.block.multiply(counts)
         # p = (1 + tanh(eta / 2)) / 2, so that p (1 - p) = (1 - tanh²) / 4

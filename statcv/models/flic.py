@@ -78,6 +78,8 @@ def correct_intercepts(
         counts = np.tile(weights, (len(block), 1))
         block.multiply(counts)
         own = y if block.outcome is None else y[block.outcome]
-        eta = made[block.fits] @ X.T
+        eta = made[block.fits] @ X.T + (
+            0.0 if records.offset is None else records.offset
+        )
         made[block.fits, records.intercept] += intercept_shifts(eta, own, counts)
     return made

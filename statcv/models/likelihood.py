@@ -132,7 +132,15 @@ class Gaussian:
 
 @dataclass(frozen=True)
 class LogLinear:
-    """Poisson counts with a linear logarithm of their mean."""
+    """Counts with a linear logarithm of their mean: Poisson or negative binomial.
+
+    Attributes
+    ----------
+    dispersion : float
+        The variance is the mean plus so many times its square.
+    """
+
+    dispersion: float = 0.0
 
     def link(self, mean: Floats) -> Floats:
         """Return the logarithm of the mean."""
@@ -144,12 +152,14 @@ class LogLinear:
             return np.asarray(np.exp(eta))
 
     def residual(self, y: NDArray[Any], eta: Floats) -> Floats:
-        """Return the count minus its mean."""
-        return np.asarray(y - self.mean(eta))
+        """Return the count minus its mean, over the variance by that of Poisson's."""
+        mean = self.mean(eta)
+        return np.asarray((y - mean) / (1 + self.dispersion * mean))
 
     def curvature(self, y: NDArray[Any], eta: Floats) -> Floats:
-        """Return the mean."""
-        return self.mean(eta)
+        """Return the observed information."""
+        mean, more = self.mean(eta), self.dispersion
+        return np.asarray(mean * (1 + more * y) / (1 + more * mean) ** 2)
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,6 +36,7 @@ from statcv.models.batched.row_space import with_smaller
 from statcv.models.families import Numeric
 from statcv.models.likelihood import Gaussian
 from statcv.models.linear_fits import LinearFits
+from statcv.models.offsets import WHOLE, alone, fit_folds_beside, fixed
 from statcv.numeric.gram import column_units
 from statcv.numeric.inverses import solve_well
 from statcv.numeric.threads import shared
@@ -204,6 +205,7 @@ class Linear(Constructed):
         fits_together=True,
         own_matrices=True,
         needs_full_rank=True,
+        offsets=True,
         likelihood=Gaussian(),
     )
 
@@ -214,9 +216,15 @@ class Linear(Constructed):
         """Raise ModelError for an outcome of more than two classes."""
         refuse_kind("linear regression", kind, ("continuous", "binary"))
 
+    def ridge(self, training: TrainingSet) -> Matrix:
+        """Return the strength of the penalty: 0, infinite for an offset."""
+        return fixed(np.zeros(training.X.shape[1]), training)
+
     def fit(self, training: TrainingSet) -> PlainFit:
         """Fit the training set."""
         refuse_missing(training, "linear regression")
+        if training.offsets:
+            return alone(self.fit_folds(training, WHOLE), np.asarray)
         beta = _least_squares(training)
         coefficients = dict(zip(training.names, beta.tolist(), strict=True))
         linear = LinearFits.of_one(beta, np.zeros(len(beta)))
@@ -224,6 +232,8 @@ class Linear(Constructed):
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
+        if records.offsets:
+            return fit_folds_beside(self, records, folds, np.asarray)
         if folds.matrices is not None:
             return fit_own_folds(self, _regression(records), records, folds)
         fits = fit_linear_folds(self, records, folds)

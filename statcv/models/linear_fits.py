@@ -15,7 +15,7 @@ __all__ = ["ARRAYS", "LinearFits", "joined_fits"]
 
 ARRAYS = (
     *("coefficients", "penalty", "constant", "filled"),
-    *("class_weights", "balanced", "uncorrected", "baseline", "basis"),
+    *("class_weights", "balanced", "uncorrected", "baseline", "basis", "dispersion"),
 )
 
 
@@ -45,6 +45,8 @@ class LinearFits:
     basis : numpy.ndarray, shape (fits, p, r), or None
         What the rows of the design matrix are multiplied by before the r coefficients
         of a fit, if that changes them.
+    dispersion : numpy.ndarray, shape (fits,), or None
+        That of counts, if each fit estimates its own.
     rows : numpy.ndarray, shape (n, p), or None
         The rows that the coefficients multiply, if not those of the design matrix.
     smaller : callable or None
@@ -61,6 +63,7 @@ class LinearFits:
     uncorrected: Floats | None = None
     baseline: Floats | None = None
     basis: Floats | None = None
+    dispersion: Floats | None = None
     rows: Floats | None = None
     smaller: Callable[[], LinearFits] | None = None
 

@@ -26,10 +26,7 @@ from statcv.models.batched.near import fit_class_folds, sure_fits
 from statcv.models.batched.own_matrices import Regression, fit_own_folds
 from statcv.models.batched.own_ridges import fit_own_ridges
 from statcv.models.batched.predictions import by_linear_predictor, names_of
-from statcv.models.batched.row_space import (
-    in_row_space,
-    row_space,
-)
+from statcv.models.batched.row_space import in_row_space, row_space
 from statcv.models.batched.separate import fit_alone
 from statcv.models.elastic_net import elastic_path, fit_elastic_folds
 from statcv.models.families import free_classes, width_of
@@ -37,6 +34,7 @@ from statcv.models.firth import fit_firth, fit_firth_folds, sure_firth_fits
 from statcv.models.flic import correct_intercepts
 from statcv.models.likelihood import Bernoulli
 from statcv.models.linear_fits import LinearFits
+from statcv.models.offsets import WHOLE, alone, fit_folds_beside, fixed
 from statcv.models.spread import fold_variances, variances
 from statcv.numeric.logistic import expit, softmax
 from statcv.numeric.newton import Optimum
@@ -206,6 +204,8 @@ class Logit(Constructed):
         """Fit the training set."""
         self.check(training.kind)
         refuse_missing(training, "logistic regression")
+        if training.offsets:
+            return alone(fit_folds_beside(self, training, WHOLE, expit), expit)
         if self.selects:
             return self._fit_elastic(training)
         ridge, solved = self.ridge(training), self._optimum(training)
@@ -228,12 +228,14 @@ class Logit(Constructed):
         """Fit the training sets of all folds together."""
         self.check(records.kind)
         refuse_missing(records, "logistic regression")
-        if self.flic:
+        if self.flic and not records.offsets:
             return self._fit_flic_folds(records, folds)
         if self.selects:
             C, ratio, scaled = self.strength, self.l1_ratio, self.standardize
             return next(elastic_path([C], ratio, scaled, records, folds))
         own = self.own_ridges(records, folds)
+        if records.offsets:
+            return fit_folds_beside(self, records, folds, expit, own)
         if folds.matrices is not None:
             if own is not None and records.X.shape[1] > len(records.X):
                 return None  # each training set has a row space of its own
@@ -289,7 +291,7 @@ class Logit(Constructed):
             ridge *= variances(training.X, training.weights)
         if training.intercept is not None:
             ridge[training.intercept] = 0.0
-        return ridge
+        return fixed(ridge, training)
 
     def own_ridges(self, records: TrainingSet, folds: Folds) -> Matrix | None:
         """Return the strength in each fit, (fits, p); None if it is the same in all."""
@@ -298,7 +300,7 @@ class Logit(Constructed):
         ridges = fold_variances(records, folds) / self.strength
         if records.intercept is not None:
             ridges[:, records.intercept] = 0.0
-        return ridges
+        return fixed(ridges, records)
 
     def _optimum(self, training: TrainingSet) -> Optimum:
         if self.has_firth:
@@ -320,6 +322,7 @@ def _capabilities(penalised: bool, firth: bool, flic: bool) -> Capabilities:
     return Capabilities(
         fits_together=True,
         own_matrices=not flic,
+        offsets=True,
         needs_full_rank=not penalised,
         likelihood=Bernoulli(firth=firth),
     )

@@ -107,7 +107,10 @@ class Points:
     unit: Mapping[str, float]
     model: Logit = field(default_factory=Logit)
 
-    capabilities = Capabilities()
+    @property
+    def capabilities(self) -> Capabilities:
+        """An offset is a covariate whose coefficient is 1."""
+        return Capabilities(offsets=self.model.capabilities.offsets)
 
     def __post_init__(self) -> None:
         if not (isinstance(self.unit, Mapping) and len(self.unit) == 1):

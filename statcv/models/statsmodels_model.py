@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from statcv.models.likelihood import Bernoulli, Gaussian, Generalized, Likelihoo
 from statcv.models.linear import Linear
 from statcv.models.linear_fits import LinearFits
 from statcv.models.logit import Logit
+from statcv.models.offsets import fixed, with_offsets, without_offsets
 from statcv.models.thread_warnings import collected
 
 # These take one value per row, which must be subset to each training set.
@@ -36,6 +38,7 @@ _GROUPED = (
     *("MixedLM", "BinomialBayesMixedGLM", "PoissonBayesMixedGLM", "PHReg"),
     *("GEE", "OrdinalGEE", "NominalGEE", "ConditionalLogit", "ConditionalPoisson"),
 )
+_WITH_OFFSETS = ("GLM", "Poisson", "NegativeBinomial", "GeneralizedPoisson")
 WEIGHT_NAMES = {"GLM": "freq_weights", "WLS": "weights"}
 
 
@@ -57,6 +60,8 @@ class Statsmodels:
     >>> Statsmodels(smf.probit).label
     'statsmodels Probit'
     """
+
+    distribution = ""  # that of counts, if they have an exposure
 
     def __init__(
         self, model: Any, *, fit: Mapping[str, Any] | None = None, **keywords: Any
@@ -91,6 +96,7 @@ class Statsmodels:
         return Capabilities(
             fits_together=self._built_in is not None,
             own_matrices=self._built_in is not None,
+            offsets=self.family.__name__ in _WITH_OFFSETS,
             needs_full_rank=True,
             likelihood=self._likelihood(),
         )
@@ -182,16 +188,21 @@ class Statsmodels:
         keywords = dict(self.keywords)
         if training.weights is not None:
             keywords[self._weight_name()] = training.weights
+        inner = without_offsets(training, 0.0) if training.offsets else training
+        if training.offsets:
+            keywords["offset"] = inner.offset
         with collected():  # the relevant part is reported fold by fold
-            model = self.family(training.y, training.X, **keywords)
+            model = self.family(inner.y, inner.X, **keywords)
             result = model.fit(**self._fit_keywords(model))
         parameters = np.asarray(result.params)
+        if training.offsets and len(parameters) == inner.X.shape[1]:
+            parameters = with_offsets(parameters[None], training, 0.0)[0]
         coefficients = (
             dict(zip(training.names, parameters.tolist(), strict=True))
             if parameters.ndim == 1 and len(parameters) == len(training.names)
             else None
         )
-        predict = functools.partial(_predict, result, training.kind)
+        predict = functools.partial(_predict, result, training)
         return PlainFit(
             predict,
             coefficients,
@@ -210,7 +221,7 @@ class Statsmodels:
             parameters = np.column_stack([np.zeros(len(parameters)), parameters])
         if self.family.__name__ == "MNLogit" and training.kind == "binary":
             parameters = parameters[:, 1]
-        return LinearFits.of_one(parameters, np.zeros(len(parameters)))
+        return LinearFits.of_one(parameters, fixed(np.zeros(len(parameters)), training))
 
     def _separated(self, training: TrainingSet, predict: Any) -> bool:
         """Separation lies in the data: without an optimum of our logit, none exists."""
@@ -271,9 +282,16 @@ def _refuse_rowwise(keywords: Mapping[str, Any]) -> None:
         )
 
 
-def _predict(result: Any, kind: str, X: Matrix) -> Matrix:
+def _predict(result: Any, training: TrainingSet, X: Matrix) -> Matrix:
+    if training.offsets:
+        rows = without_offsets(replace(training, X=X), 0.0)
+        return np.asarray(result.predict(rows.X, offset=rows.offset), dtype=float)
     predicted = np.asarray(result.predict(X), dtype=float)
-    return predicted[:, 1] if kind == "binary" and predicted.ndim == 2 else predicted
+    return (
+        predicted[:, 1]
+        if training.kind == "binary" and predicted.ndim == 2
+        else predicted
+    )
 
 
 def _converged(result: Any) -> bool:

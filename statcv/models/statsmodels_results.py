@@ -5,40 +5,68 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from statcv.errors import ModelError
+from statcv.formula import quoted
 from statcv.models.base import (
     TrainingSet,
 )
 from statcv.models.statsmodels_model import Statsmodels
+
+# the distribution of counts, by the name of a family or of a class
+COUNTS = {"Poisson": "poisson", "NegativeBinomial": "negative binomial"}
 
 # the share of the range of fitted values by which a refit of a result may differ
 SAME = 1e-3
 
 
 def unwrap_result(fitted: Any) -> tuple[str, Any, Statsmodels, Any]:
-    """Return (formula, frame, model, weights) of a fitted formula result.
+    """Return (formula, frame, model, weights) of a fitted result.
+
+    Its offset, or exposure, is a column of the frame and a term of the formula.
 
     Raises
     ------
     ModelError
-        If it was not fitted from a formula, used arguments that cannot be subset to
-        folds, or was fitted in a way that the result does not keep.
+        If it used arguments that cannot be subset to folds, or was fitted in a way that
+        the result does not keep.
     """
-    again, weights = unwrap_model(fitted)
-    model = fitted.model
+    model, beside = fitted.model, dict[str, Any]()
+    again, weights = unwrap_model(fitted, beside)
     formula = getattr(model, "formula", None)
     frame = getattr(model.data, "frame", None)
     if formula is None or frame is None:
-        raise ModelError(
-            "the fitted result was not made from a formula; give cv() the formula "
-            "and the data, or fit through statsmodels.formula.api."
-        )
+        formula, frame = _of_arrays(model)
     text = str(formula)
+    for name, values in beside.items():
+        # rows without a missing value; the others are left out in any case
+        column = pd.Series(values, model.data.row_labels).reindex(frame.index)
+        numbers = frame.select_dtypes("number")
+        same = [str(c) for c in numbers if _are_same(frame[c], column)]
+        place = same[0] if same else name + "_" * (name in frame)
+        frame = frame if same else frame.assign(**{place: column})
+        inner = quoted(place) if name == "offset" else f"log({quoted(place)})"
+        text += f" + offset({inner})"
     if type(model).__name__ == "MNLogit":  # MNLogit takes numbers as classes
         left, right = text.split("~", 1)
         text = f"C({left.strip()}) ~ {right.strip()}"
     return text, frame, again, weights
+
+
+def _are_same(one: pd.Series[Any], other: pd.Series[Any]) -> bool:
+    return bool(np.allclose(one, other, rtol=1e-12, atol=0.0, equal_nan=True))
+
+
+def _of_arrays(model: Any) -> tuple[str, pd.DataFrame]:
+    """Return formula and frame of the arrays of a model."""
+    names = model.exog_names[: model.exog.shape[1]]
+    frame = pd.DataFrame(np.asarray(model.exog), model.data.row_labels, names)
+    constant = model.data.const_idx
+    terms = [quoted(name) for j, name in enumerate(names) if j != constant]
+    left, start = str(model.endog_names), "0" if constant is None else "1"
+    formula = f"{quoted(left)} ~ {' + '.join([start, *terms])}"
+    return formula, frame.assign(**{left: np.asarray(model.endog)})
 
 
 def is_result(model: Any) -> bool:
@@ -47,8 +75,10 @@ def is_result(model: Any) -> bool:
     return module.startswith("statsmodels.") and hasattr(model, "params")
 
 
-def unwrap_model(fitted: Any) -> tuple[Statsmodels, Any]:
-    """Return (model, weights) of a fitted result.
+def unwrap_model(
+    fitted: Any, beside: dict[str, Any] | None = None
+) -> tuple[Statsmodels, Any]:
+    """Return (model, weights) of a fitted result; put what is an offset in ``beside``.
 
     Raises
     ------
@@ -71,22 +101,32 @@ def unwrap_model(fitted: Any) -> tuple[Statsmodels, Any]:
     if hasattr(model, "M"):  # RLM keeps its norm in another attribute
         keywords["M"] = model.M
     weights = _pop_weights(keywords, model)
+    if beside is not None:
+        beside |= {n: keywords.pop(n) for n in ("offset", "exposure") if n in keywords}
     fit = {"q": fitted.q} if type(model).__name__ == "QuantReg" else {}
     again = Statsmodels(type(model), fit=fit, **keywords)
-    _check_same(again, fitted, weights)
+    _check_same(again, fitted, weights, beside or {})
+    if beside:
+        kind = type(keywords.get("family", model)).__name__
+        again.distribution = COUNTS.get(kind, "")
     return again, weights
 
 
-def _check_same(again: Statsmodels, fitted: Any, weights: Any) -> None:
+def _check_same(
+    again: Statsmodels, fitted: Any, weights: Any, beside: dict[str, Any]
+) -> None:
     """Refuse a result that a refit on its own rows does not reproduce.
 
     Penalties, constraints and choices of the fit (a robust scale, say) are not kept
     in the result, and would be lost in the folds.
     """
     model = fitted.model
-    names = tuple(model.exog_names)
+    logs = [v if n == "offset" else np.log(v) for n, v in beside.items()]
+    size = model.exog.shape[1]
+    names = (*model.exog_names[:size], *beside)
     training = TrainingSet(
-        X=np.asarray(model.exog),
+        X=np.column_stack([model.exog, *logs]),
+        offsets=tuple(range(size, len(names))),
         y=np.asarray(model.endog),
         kind="continuous",
         n_classes=0,
@@ -124,6 +164,4 @@ def _pop_weights(keywords: dict[str, Any], model: Any) -> Any:
             found = np.asarray(values, dtype=float)
     if found is None:
         return None
-    import pandas as pd
-
     return pd.Series(found, index=model.data.row_labels)

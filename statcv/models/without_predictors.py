@@ -20,7 +20,8 @@ from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
 from statcv.models.counts import Poisson
 from statcv.models.cox import Cox
-from statcv.models.linear import fold_means
+from statcv.models.linear import Linear, fold_means
+from statcv.models.logit import Logit
 from statcv.models.sklearn_estimator import Sklearn
 from statcv.models.sklearn_linear import last_step
 from statcv.tables import Constructed
@@ -49,17 +50,20 @@ class Mean(Constructed):
 
     def fit(self, training: TrainingSet) -> PlainFit:
         """Fit the training set."""
-        if training.offsets:  # a rate, times the exposure of each record
-            inner = Poisson().fit(_without_predictors(training))
+        if training.offsets:  # such as a rate, times the exposure of each record
+            inner = bare_regression(self, training.kind).fit(bare_records(training))
             return PlainFit(partial(_exposed, inner, training))
         return PlainFit(partial(_constant, _mean(training)))
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
         if records.offsets:
-            bare = _without_predictors(records)
-            rates = Poisson().fit_folds(bare, replace(folds, matrices=None))
-            return rates and replace(rates, coefficients=None, names=(), linear=None)
+            bare, model = bare_records(records), bare_regression(self, records.kind)
+            made = model.fit_folds(bare, replace(folds, matrices=None))
+            bare_fits: FittedFolds = replace(
+                made, coefficients=None, names=(), linear=None
+            )
+            return bare_fits
         return _constants(_fold_means(records, folds))
 
 
@@ -96,17 +100,30 @@ class NegMean(Constructed):
         return _constants(-_fold_means(records, folds))
 
 
-def _without_predictors(records: TrainingSet) -> TrainingSet:
+def bare_regression(model: Model, kind: str) -> Any:
+    """Return the regression that fits an intercept beside the offsets of a model."""
+    if isinstance(innermost(model), Linear):
+        return Linear()
+    return {"binary": Logit(), "survival": Cox()}.get(kind, Poisson())
+
+
+def bare_records(records: TrainingSet) -> TrainingSet:
     """Return the records with an intercept and their offsets alone."""
-    own = records.X[:, list(records.offsets)]
-    X = np.column_stack([np.ones(len(own)), own])
-    names = ("Intercept", *(records.names[j] for j in records.offsets))
-    places = tuple(range(1, X.shape[1]))
-    return replace(records, X=X, names=names, intercept=0, offsets=places, factors=None)
+    own, centre = list(records.offsets), records.centre
+    X = np.column_stack([np.ones(len(records.X)), records.X[:, own]])
+    return replace(
+        records,
+        X=X,
+        names=("Intercept", *(records.names[j] for j in own)),
+        intercept=0,
+        offsets=tuple(range(1, X.shape[1])),
+        centre=None if centre is None else np.append(1.0, centre[own]),
+        factors=None,
+    )
 
 
 def _exposed(fit: PlainFit, records: TrainingSet, X: Matrix) -> Matrix:
-    return fit.predict(_without_predictors(replace(records, X=X)).X)
+    return fit.predict(bare_records(replace(records, X=X)).X)
 
 
 def _constant(value: Matrix, X: Matrix) -> Matrix:

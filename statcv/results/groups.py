@@ -23,7 +23,8 @@ from statcv.results.refittable import Refittable
 from statcv.tables import Table, column, labels_of
 from statcv.words import plural, shared_digits, with_interval
 
-CALIBRATION = ("calibration_slope", "oe_ratio")  # shown by group in a summary
+# shown by group in a summary
+CALIBRATION = ("calibration_slope", "oe_ratio", "slope_counts", "oe_counts")
 MOST_ROWS = 14  # largest number of rows of groups in a summary
 
 

@@ -33,7 +33,9 @@ def tidy(result: Refittable, level: float) -> pd.DataFrame:
     if estimates is None or not len(estimates):
         raise CoefficientError(f"{result.learner.label} has no coefficients.")
     known = [result.design.names[j] for j in result.design.offsets]
-    estimates = estimates.drop(known)  # they are not estimated
+    if getattr(result.refits.all_rows.linear, "dispersion", None) is not None:
+        known.append(estimates.index[-1])  # theta, which is not among columns
+    estimates = estimates.drop(known)  # offsets are not estimated
     values = np.asarray(estimates, dtype=float)
     ses, df, why = standard_errors(result, values)
     if why:
@@ -115,7 +117,9 @@ def _information(
     if isinstance(likelihood, Gaussian):
         return X.T @ X, float(((y - fitted) ** 2).sum())
     if isinstance(likelihood, LogLinear):
-        return (X.T * fitted) @ X, np.nan
+        # theta is taken as known, as in R
+        more: Any = getattr(result.refits.all_rows.linear, "dispersion", None) or 0.0
+        return (X.T * (fitted / (1 + more * fitted))) @ X, np.nan
     if isinstance(likelihood, Generalized):
         family = likelihood.family
         variance, steep = family.variance(fitted), family.link.deriv(fitted)
@@ -123,7 +127,9 @@ def _information(
         squares = np.nan if known else float(((y - fitted) ** 2 / variance).sum())
         return (X.T / (variance * steep**2)) @ X, squares
     if isinstance(likelihood, Hazards):
-        problem = partial_likelihood(X - X.mean(axis=0), y, likelihood.efron)
+        design, centred = result.design, X - X.mean(axis=0)
+        offset = design.matrix[:, list(design.offsets)].sum(axis=1)
+        problem = partial_likelihood(centred, y, likelihood.efron, offset=offset)
         return problem.hessian(problem.linear(values[None]))[0], np.nan
     if fitted.ndim == 1:
         return (X.T * (fitted * (1 - fitted))) @ X, np.nan

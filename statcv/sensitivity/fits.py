@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from statcv.engine import Held, Setup
 from statcv.formula import Learnt
 from statcv.models.batched import CELLS
-from statcv.models.likelihood import Hazards, Likelihood, OfRecords
+from statcv.models.likelihood import Hazards, Likelihood, LogLinear, OfRecords
 from statcv.models.linear_fits import LinearFits
 from statcv.models.thresholds import training_times
 from statcv.sensitivity.hazards import cox_reference
@@ -118,8 +118,9 @@ class Sensitivity:
         if isinstance(self.likelihood, Hazards):
             X = np.asarray(rows.matrix(0))[:, :-1]  # the last is the constant's
             centre = records.centre
+            X = X - (X.mean(axis=0) if centre is None else centre)
             return cox_reference(
-                X - (X.mean(axis=0) if centre is None else centre),
+                X,
                 records.y,
                 penalty[:-1],
                 given,
@@ -128,7 +129,11 @@ class Sensitivity:
                 records.horizons,
                 by_class,
                 clusters,
+                X[:, list(records.offsets)].sum(axis=1),
             )
+        likelihood = self.likelihood
+        if self.fits.dispersion is not None:
+            likelihood = LogLinear(float(self.fits.dispersion[first[0]]))
         return Reference.of(
             np.asarray(rows.matrix(0)),
             records.y,
@@ -137,7 +142,7 @@ class Sensitivity:
             given,
             trained,
             setup.folds,
-            cast(OfRecords, self.likelihood),
+            cast(OfRecords, likelihood),
             by_class,
             clusters,
         )

@@ -42,6 +42,7 @@ def cox_reference(
     horizons: Sequence[float],
     by_class: Numbers | None = None,
     clusters: Numbers | None = None,
+    offset: Floats | None = None,
 ) -> Reference:
     """Fit all records, with the mean weight that they have in the fits.
 
@@ -61,11 +62,15 @@ def cox_reference(
         The times of the risks, each of which has a linear predictor besides the first.
     by_class, clusters
         As in :meth:`Reference.of`.
+    offset : numpy.ndarray, shape (n,), optional
+        What is added to the linear predictor.
     """
     used = np.isfinite(penalty)
     X, penalty = fewer_columns(X[:, used], penalty[used])
     times = mean_times(folds, len(X))
-    problem = partial_likelihood(X, y, likelihood.efron, given * times, penalty)
+    beside = np.zeros(len(X)) if offset is None else offset
+    weights = given * times
+    problem = partial_likelihood(X, y, likelihood.efron, weights, penalty, beside)
     sets = problem.sets
     beta, back = minimise(problem).beta, np.argsort(sets.order)
     fit = _Fit(problem, problem.linear(beta)[0, 0], given[sets.order])
@@ -82,7 +87,7 @@ def cox_reference(
     for place, horizon in enumerate(horizons, 1):
         level, every[:, place, -1] = fit.baseline(horizon, influence)
         levels.append(level)
-    eta, every = fit.eta[back, None] + levels, every[back]
+    eta, every = (fit.eta[back] + beside)[:, None] + levels, every[back]
     if by_class is not None:
         within_classes(every, by_class, given, times)
     X, exposure = np.column_stack([X, np.ones(len(X))]), fit.exposure[back]

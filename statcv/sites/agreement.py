@@ -251,6 +251,10 @@ def _trial(
             "poly, bs or cr), which no site has in full. Use constants, such as "
             "I((age - 60) / 10), or columns that each site makes in the same way."
         )
+    if design.offsets:
+        raise FormulaError(
+            f"{formula!r} has an offset, which fits over sites do not take; omit it."
+        )
     if design.names != other.names:
         raise FormulaError(
             f"{formula!r} makes a factor of numbers; give its levels, such as "

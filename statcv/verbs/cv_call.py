@@ -22,7 +22,6 @@ from statcv.errors import (
     CollinearityWarning,
     FoldWarning,
     FormulaError,
-    ModelError,
     SchemeError,
     SeparationWarning,
     noted_warnings,
@@ -216,12 +215,6 @@ class CVCall(Printed):
         refuse_underflow(design)
         outcome = design.outcome
         learner = resolve_model(model_to_tune(self.tune, given.model), outcome.kind)
-        if design.offsets and not learner.capabilities.offsets:
-            raise ModelError(
-                f"{learner.label} has no offset, and the formula has "
-                f"{design.names[design.offsets[0]]}; model='poisson' and 'negbin' take "
-                "offsets and exposure=."
-            )
         if isinstance(learner, Selection) and self.select is None:
             learner = selecting(learner, learner.model, design)
         elif self.select is not None:

@@ -14,6 +14,7 @@ from statcv.arguments import OF_PREDICTIONS, check_types, refuse_unknown, resolv
 from statcv.errors import ArgumentError, ArgumentTypeError, DataError
 from statcv.folds import Strata
 from statcv.formula import Formula, as_frame, outcome_columns
+from statcv.metrics.named import OF_MEANS
 from statcv.results.call import choose_metrics
 from statcv.results.result import CVResult
 from statcv.tables import Printed
@@ -192,7 +193,11 @@ class PredictionsCall(Printed):
         records = frame.iloc[first].set_axis(labels)
         for column in observed:
             _check_constant(frame, records, places, column)
-        design = design_of(records, self.observed, self.predicted, self.positive)
+        several = isinstance(self.metrics, (list, tuple))
+        named: Any = self.metrics if several else [self.metrics]
+        counted = any(isinstance(one, str) and one in OF_MEANS for one in named)
+        read = {"positive": self.positive, "distribution": "counts" * counted}
+        design = design_of(records, self.observed, self.predicted, **read)
         folds = FoldsElsewhere.of(frame, self.fold, places, repeats)
         plan = plan_of(folds, self.fold, design)
         rows = frame.iloc[folds.order]

@@ -92,16 +92,19 @@ def check_column(frame: pd.DataFrame, column: Any, name: str) -> None:
 
 
 def design_of(
-    records: pd.DataFrame, observed: str, predicted: Any, positive: object
+    records: pd.DataFrame, observed: str, predicted: Any, **read: Any
 ) -> Design:
-    """Return the design of the records, whose terms are the predictions."""
+    """Return the design of the records, whose terms are the predictions.
+
+    The outcome is read as :func:`make_design` does with the other arguments.
+    """
     listed = predicted.values() if isinstance(predicted, Mapping) else predicted
     columns = [predicted] if isinstance(predicted, str) else list(listed)
     for column in columns:
         check_column(records, column, "predicted")
     right = " + ".join(map(quoted, columns))
     left = quoted(observed) if observed in records else observed
-    design = make_design(f"{left} ~ {right}", records, scope={}, positive=positive)
+    design = make_design(f"{left} ~ {right}", records, scope={}, **read)
     if (outcome := design.outcome).kind == "survival":
         at = _horizons(predicted)
         horizons = read_horizons(at or None, outcome.y, outcome.name)

@@ -1,14 +1,20 @@
 """Metrics of expected counts, against other software and their definitions."""
 
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 import statsmodels.api as sm
 from scipy.stats import poisson
 from sklearn.metrics import mean_poisson_deviance
 
+import statcv as scv
 from statcv.errors import MetricError
+from statcv.inference.meta.effects import random_effects
 from statcv.metrics.counts import COUNT_METRICS
 
+REFERENCE = Path(__file__).parent.parent / "reference"
 RNG = np.random.default_rng(3)
 MEAN = RNG.gamma(2.0, 1.5, 60)
 Y = RNG.poisson(MEAN**0.8 * 1.2).astype(float)
@@ -33,6 +39,30 @@ def test_they_equal_other_software():
     }
     for name, value in known.items():
         assert COUNT_METRICS[name](Y, MEAN) == pytest.approx(value, rel=1e-9), name
+
+
+def test_calibration_by_group_is_that_of_r():
+    cases = pd.read_csv(REFERENCE / "counts_cases.csv")
+    cases["mean"] = cases["days"] * np.exp(-4 + 0.4 * cases["x"])
+    names = ["slope_counts", "oe_counts"]
+    res = scv.from_predictions(
+        cases, observed="y", predicted="mean", metrics=names, seed=1
+    )
+    known = pd.read_csv(REFERENCE / "rates_r.csv", index_col="group")
+    slope, ratio = (res.estimate(name).value for name in names)
+    whole = known.loc["all"]
+    np.testing.assert_allclose([slope, ratio], whole[["slope", "oe"]], rtol=1e-9)
+    assert np.log(ratio) == pytest.approx(whole["intercept"], rel=1e-9)
+    table = res.metrics(by=cases["g"]).set_index(["metric", "g"])["estimate"]
+    for group, row in known.drop(index="all").iterrows():
+        assert table["slope_counts", group] == pytest.approx(row["slope"], rel=1e-9)
+        assert np.log(table["oe_counts", group]) == pytest.approx(row["intercept"])
+    found = res.heterogeneity("oe_counts", by=cases["g"])
+    rows = res.metrics(by=cases["g"]).query("metric == 'oe_counts'")
+    values, ses = (rows[name].to_numpy() for name in ("estimate", "se"))
+    mean = random_effects(np.log(values), ses / values)
+    assert found.estimate == pytest.approx(np.exp(mean.estimate))
+    assert found.prediction_lower == pytest.approx(np.exp(mean.prediction_lower))
 
 
 @pytest.mark.parametrize("name", COUNT_METRICS)

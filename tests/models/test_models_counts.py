@@ -1,11 +1,15 @@
 """Poisson and negative binomial regressions of all folds, against R's."""
 
+import math
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import statsmodels.api as sm
 
 import statcv as scv
 from statcv.metrics.counts import poisson_deviance
@@ -166,6 +170,15 @@ def test_without_overdispersion_theta_is_infinite_and_the_fit_is_poissons():
     )
 
 
+@pytest.mark.parametrize("formula", OF_R["formula"].unique())
+def test_standard_errors_of_the_negative_binomial_are_those_of_r(formula):
+    res = scv.cv(formula, CASES, model="negbin", scheme=CASES["fold"], seed=1)
+    known = OF_R.query("formula == @formula and model == 'se' and weighted == 0")
+    table = res.tidy()
+    assert len(table) == len(known)
+    np.testing.assert_allclose(table["std.error"], known["value"], rtol=1e-6)
+
+
 def test_terms_are_dropped_but_the_exposure_is_not():
     data = simulated(60)
     res = scv.cv("y ~ x + z", data, exposure="days", model="negbin", seed=1, k=4)
@@ -181,15 +194,88 @@ def test_other_models_are_measured_as_counts_by_name():
     assert linear.estimate().value > 0
 
 
-def test_an_equation_of_a_logarithm_is_refused():
-    res = scv.cv("y ~ x", simulated(40), model="poisson", seed=1, k=4)
-    with pytest.raises(scv.errors.EquationError, match=r"exp\(\) of the sum"):
-        res.final.equation()
+def handed_over(model="poisson"):
+    data = simulated(80).assign(g=lambda d: np.where(d.index % 3, "a", "b"))
+    res = scv.cv("y ~ x + g", data, exposure="days", model=model, seed=1, k=4)
+    return res, data
 
 
-def test_the_default_interval_is_near_that_of_the_jackknife():
-    data = simulated(150)
-    res = scv.cv("y ~ x + z", data, exposure="days", model="poisson", seed=1)
+@pytest.mark.parametrize("model", MODELS)
+def test_the_equation_has_the_exposure_as_a_column(model, tmp_path):
+    res, data = handed_over(model)
+    known, equation = res.final.predict(data), res.final.equation()
+    first, *_, last = str(equation).splitlines()
+    assert (first, last.strip()) == ("log E(y) =", "+ log(days)")
+    made = {}
+    exec(equation.to_python(), made)
+    found = [made["predict"](row) for row in data.to_dict("records")]
+    np.testing.assert_allclose(found, known, rtol=1e-12)
+    with closing(sqlite3.connect(":memory:")) as base:
+        base.create_function("LN", 1, math.log)
+        base.create_function("EXP", 1, math.exp)
+        data.to_sql("t", base)
+        found = pd.read_sql(equation.to_sql("t"), base)["predicted"]
+    np.testing.assert_allclose(found, known, rtol=1e-12)
+    assert "  exp(linear_1)" in equation.to_r()
+    assert r"\log \mathrm{E}(\text{y})" in equation.to_latex()
+    res.final.save(tmp_path / "m.json")
+    loaded = scv.load_model(tmp_path / "m.json")
+    np.testing.assert_allclose(loaded.predict(data), known, rtol=1e-12)
+
+
+def test_validation_has_the_metrics_of_counts_and_needs_the_exposure(tmp_path):
+    res, data = handed_over()
+    res.final.save(tmp_path / "m.json")
+    new = data.iloc[:50]
+    for one in (res.final, scv.load_model(tmp_path / "m.json")):
+        found = one.validate(new)
+        names = [metric.name for metric in found.chosen_metrics]
+        assert names == ["poisson_deviance", "slope_counts", "oe_counts"]
+        mean = one.predict(new)
+        assert found.estimate().value == pytest.approx(poisson_deviance(new["y"], mean))
+        assert one.validate(new, metrics="rmse").estimate().value > 0
+        rare = one.validate(new.assign(y=np.minimum(new["y"], 1)))
+        assert rare.chosen_metrics[0].name == "poisson_deviance"
+        with pytest.raises(scv.errors.OutcomeError, match="'y' is negative in"):
+            one.validate(new.assign(y=new["y"] - 1))
+        with pytest.raises(scv.errors.ColumnError, match="'days'"):
+            one.predict(new.drop(columns="days"))
+        with pytest.raises(scv.errors.EquationError, match=r"offset\(log\(days\)\)"):
+            one.update(new)
+    with pytest.raises(scv.errors.EquationError, match=r"shrunk\(\) would change"):
+        res.final.shrunk(0.9)
+
+
+def test_a_nomogram_of_counts_ends_at_the_expected_counts():
+    res, _ = handed_over()
+    table = res.final.nomogram().set_index("axis")
+    shown = table.loc["Expected y"].astype(float)
+    logs = table.loc["Linear predictor"].astype(float)
+    found = np.interp(np.log(shown["value"]), logs["value"], logs["points"])
+    inside = np.log(shown["value"]).between(logs["value"].min(), logs["value"].max())
+    np.testing.assert_allclose(found[inside], shown["points"][inside], rtol=1e-9)
+    assert shown["value"].max() > 5
+
+
+def test_equations_follow_the_link():
+    data = simulated(80).assign(b=lambda d: (d["y"] > 3).astype(int))
+    family = sm.families.Poisson()
+    model = scv.models.Statsmodels(sm.GLM, family=family)
+    res = scv.cv("y ~ x", data, model=model, seed=1, k=4)
+    found = res.final.equation().predict(data)
+    np.testing.assert_allclose(found, res.final.predict(data), rtol=1e-9)
+    probit = scv.cv("b ~ x", data, model=sm.Probit, seed=1, k=4)
+    with pytest.raises(scv.errors.EquationError, match="its link is Probit"):
+        probit.final.equation()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_default_interval_is_near_that_of_the_jackknife(model):
+    data, rng = simulated(150), np.random.default_rng(1)
+    if model == "negbin":
+        data["y"] = rng.poisson(data["y"] * rng.gamma(1.5, 1 / 1.5, 150))
+    res = scv.cv("y ~ x + z", data, exposure="days", model=model, seed=1)
+    assert res.estimate().interval.method == "infinitesimal jackknife"
     usual = res.estimate("poisson_deviance").interval
     values = res.jackknife("poisson_deviance").values
     se = np.sqrt((len(values) - 1) * np.var(values))
@@ -222,7 +308,7 @@ def test_bad_counts_and_exposures_are_refused(name):
 @pytest.mark.parametrize(
     ("formula", "model", "said"),
     [
-        ("y ~ x + offset(days)", "linear", "has no offset"),
+        ("y ~ x + offset(days)", "neighbors", "has no offset"),
         ("y ~ x:offset(days)", "poisson", "a term by itself"),
         ("y ~ offset(days) + 1 + I(offset(x))", "poisson", "a term by itself"),
         ("y ~ offset(C(days))", "poisson", "."),

@@ -228,14 +228,6 @@ REFUSED = {
         lambda d: smf.glm("group2 ~ a", d, family=sm.families.Binomial()).fit(),
         "two columns",
     ),
-    "offset": (
-        lambda d: smf.glm("count ~ a", d, family=POISSON, offset=d["b"]).fit(),
-        "offset= has one value per row",
-    ),
-    "exposure": (
-        lambda d: smf.poisson("count ~ a", d, exposure=d["w"]).fit(disp=0),
-        "exposure= has one value per row",
-    ),
     "sigma": (
         lambda d: smf.gls("z ~ a", d, sigma=d["w"].to_numpy()).fit(),
         "sigma= has one value per row",
@@ -243,10 +235,6 @@ REFUSED = {
     "groups": (
         lambda d: smf.gee("y ~ a", "group", d, family=BINOMIAL).fit(),
         "GEE is not supported",
-    ),
-    "arrays": (
-        lambda d: sm.OLS(d["z"], sm.add_constant(d[["a"]])).fit(),
-        "was not made from a formula",
     ),
     "penalty": (
         lambda d: smf.logit("y ~ a + b", d).fit_regularized(alpha=5, disp=0),
@@ -378,16 +366,67 @@ def test_model_takes_a_fitted_result():
         scv.cv("y ~ b", data, model=weighted, k=5, seed=1)
 
 
-@pytest.mark.parametrize("name", ["offset", "exposure"])
-def test_an_exposure_is_refused_with_its_equivalent(name):
+def with_exposure(kind, data):
+    X, t = sm.add_constant(data[["a"]]), data["t"]
+    dispersed = sm.families.NegativeBinomial(alpha=0.4)
+    return {
+        "glm": lambda: smf.glm("count ~ a", data, family=POISSON, exposure=t),
+        "offset": lambda: smf.glm("count ~ a", data, family=POISSON, offset=np.log(t)),
+        "fixed": lambda: smf.glm("count ~ a", data, family=dispersed, exposure=t),
+        "poisson": lambda: smf.poisson("count ~ a", data, exposure=t),
+        "negbin": lambda: smf.negativebinomial("count ~ a", data, exposure=t),
+        "arrays": lambda: sm.GLM(data["count"], X, family=POISSON, exposure=t),
+        "numbers": lambda: sm.Poisson(
+            data["count"].values, X.values, exposure=t.values
+        ),
+        "logit": lambda: smf.glm("c ~ a", data, family=BINOMIAL, offset=data["b"]),
+        "ols": lambda: sm.OLS(data["b"].values, X.values),
+    }[kind]()
+
+
+KINDS = [
+    "glm",
+    "offset",
+    "fixed",
+    "poisson",
+    "negbin",
+    "arrays",
+    "numbers",
+    "logit",
+    "ols",
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_offsets_and_exposures_of_results_are_cut_to_training_sets(kind):
+    data = simulated().assign(c=lambda d: (d["count"] > 2).astype(int))
+    model = with_exposure(kind, data)
+    fitted = model.fit() if "GLM" in type(model).__name__ else model.fit(disp=0)
+    res = scv.cv(fitted, k=5, seed=1)
+    assert (res.chosen_metrics[0].name == "poisson_deviance") == (
+        kind not in ("logit", "ols")
+    )
+    held = res.predictions.query("fold == 0")
+    rows = held["row"].to_numpy()
+    others = np.setdiff1d(np.arange(len(data)), rows)
+    again = with_exposure(kind, data.iloc[others])
+    one = again.fit() if "GLM" in type(again).__name__ else again.fit(disp=0)
+    beside = {"logit": {"offset": data["b"]}, "ols": {}}
+    own = beside.get(kind, {"exposure": data["t"]})
+    own = {name: values.iloc[rows] for name, values in own.items()}
+    expected = one.predict(model.exog[rows], transform=False, **own)
+    np.testing.assert_allclose(held["predicted"], expected, rtol=1e-8)
+
+
+def test_an_exposure_keeps_the_name_of_its_column():
     data = simulated()
-    values = {"offset": np.log(data["t"]), "exposure": data["t"]}[name]
-    fitted = smf.glm("count ~ a", data, family=POISSON, **{name: values}).fit()
-    with pytest.raises(ModelError, match=r"exposure='t', model='poisson'"):
-        scv.cv(fitted, k=5, seed=1)
+    res = scv.cv(with_exposure("poisson", data).fit(disp=0), k=5, seed=1)
+    assert res.design.names == ("Intercept", "a", "offset(log(t))")
     rates = scv.cv("count ~ a", data, model="poisson", exposure="t", k=5, seed=1)
-    found = rates.model.coefficients.drop("offset(log(t))")
-    assert list(found) == pytest.approx(list(fitted.params), abs=1e-6)
+    known = list(rates.model.coefficients)
+    assert list(res.model.coefficients) == pytest.approx(known, abs=1e-6)
+    usual, own = (r.estimate().interval for r in (rates, res))
+    assert own.se == pytest.approx(usual.se, rel=1e-4)
 
 
 def test_a_negative_binomial_does_not_repeat_a_warning():

@@ -11,12 +11,12 @@ say <- function(formula, weighted, fold, model, values) {
                 values[[name]]))
 }
 formulas <- c("y ~ x + g + offset(log(days))", "y ~ g - 1 + offset(log(days))", "y ~ x + g")
-for (text in formulas) for (weighted in 0:1) for (fold in 0:3) {
-  train <- d[d$fold != fold, ]
+for (text in formulas) for (weighted in 0:1) for (fold in c(0:3, 9)) {
+  train <- d[d$fold != fold, ]  # of fold 9 there are none: standard errors of all records
   train$w <- if (weighted) train$weight else rep(1, nrow(train))
   formula <- as.formula(text)
   fit <- glm(formula, poisson, train, weights = w, control = tight)
-  say(text, weighted, fold, "poisson", coef(fit))
+  if (fold != 9) say(text, weighted, fold, "poisson", coef(fit))
   fit <- glm.nb(formula, train, weights = w, control = tight)
   theta <- fit$theta  # glm.nb() stops at four digits of theta: continue
   for (round in 1:15) {
@@ -25,5 +25,7 @@ for (text in formulas) for (weighted in 0:1) for (fold in 0:3) {
       start = coef(fit), control = glm.control(epsilon = 1e-300, maxit = 50)))
     theta <- theta.ml(train$y, fitted(fit), weights = train$w, eps = 1e-13)
   }
-  say(text, weighted, fold, "negbin", c(coef(fit), theta = theta[[1]]))
+  if (fold == 9) {
+    say(text, weighted, fold, "se", summary(fit, dispersion = 1)$coefficients[, 2])
+  } else say(text, weighted, fold, "negbin", c(coef(fit), theta = theta[[1]]))
 }

@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 from statcv.engine import Held, Setup
 from statcv.folds import FoldPlan
 from statcv.inference.scores import Scores
-from statcv.models import Cox, TrainingSet, fitted_to_constant, predicted_without
+from statcv.models import (
+    Cox,
+    TrainingSet,
+    bare_records,
+    bare_regression,
+    fitted_to_constant,
+    predicted_without,
+)
+from statcv.models.likelihood import Likelihood
 from statcv.models.thresholds import RULES, Thresholded, best_thresholds
 
 Floats = NDArray[np.float64]
@@ -37,8 +45,10 @@ class Constants:
         class.
     own : bool
         Whether the model itself has no predictors, so that these are its predictions.
-    exposure : numpy.ndarray, shape (n,), or None
-        By what the constants, which are rates, are multiplied for each record.
+    offset : numpy.ndarray, shape (n,), or None
+        What is added to the linear predictor of the constants for each record.
+    likelihood : Likelihood or None
+        What relates constants and linear predictors, with an offset.
     """
 
     by_split: Floats
@@ -46,15 +56,17 @@ class Constants:
     cuts: Floats | None = None
     shifts: tuple[float, ...] = (0.0,)
     own: bool = False
-    exposure: Floats | None = None
+    offset: Floats | None = None
+    likelihood: Likelihood | None = None
 
     def at_no_skill(self, scores: Scores, shift: float) -> Scores:
         """Return the scores with the same prediction for all records."""
-        mean = float(scores.y.mean()) if self.overall.ndim else float(self.overall)
+        alone = not self.overall.ndim and self.offset is None
+        mean = float(self.overall if alone else scores.y.mean())
         shape = (len(scores.row), *self.overall.shape)
         cuts = scores.given_threshold
         return scores.predicting(
-            self._exposed(np.broadcast_to(self.overall + shift, shape), scores),
+            self._beside(np.broadcast_to(self.overall + shift, shape), scores),
             baseline=np.full(scores.n_splits, mean),
             threshold=cuts if self.cuts is None else np.full(shape[0], self.cuts[-1]),
         )
@@ -65,12 +77,17 @@ class Constants:
             return scores
         cuts = scores.given_threshold
         return scores.predicting(
-            self._exposed((self.by_split + shift)[scores.split], scores),
+            self._beside((self.by_split + shift)[scores.split], scores),
             threshold=cuts if self.cuts is None else self.cuts[scores.split],
         )
 
-    def _exposed(self, rates: Floats, scores: Scores) -> Floats:
-        return rates if self.exposure is None else rates * self.exposure[scores.row]
+    def _beside(self, constants: Floats, scores: Scores) -> Floats:
+        if self.offset is None or self.likelihood is None:
+            return constants
+        # such as the logarithm of a rate plus that of the exposure
+        eta = self.likelihood.link(constants).reshape(len(constants), -1)
+        made = self.likelihood.mean(eta + self.offset[scores.row, None])
+        return np.asarray(made.reshape(constants.shape))
 
     @cached_property
     def same(self) -> bool:
@@ -103,10 +120,10 @@ def constants_of(setup: Setup, held: Held) -> Constants | None:
         return None
     plan, model, y = setup.plan, setup.model, setup.design.y
     kind = setup.design.outcome.kind
+    if setup.design.offsets:
+        return _beside_offsets(setup)
     if kind == "survival":
         return _baselines(setup)
-    if setup.design.offsets:
-        return _rates(setup)
     margins = None
     if kind == "binary" and not held.probabilities:
         margins = _margins(setup)
@@ -139,17 +156,21 @@ def constants_of(setup: Setup, held: Held) -> Constants | None:
     return Constants(by_split, np.asarray(overall), cuts, own=own)
 
 
-def _rates(setup: Setup) -> Constants:
-    """Return the rate of events in every training set, per unit of the exposure."""
-    plan, y, design = setup.plan, setup.design.y, setup.design
-    exposure = np.exp(design.matrix[:, list(design.offsets)].sum(axis=1))
-    weights = np.ones(design.n) if setup.weights is None else setup.weights
-    events, total = weights * y, weights * exposure
-    by_fit = plan.training_means(events) / plan.training_means(total)
-    overall = np.asarray(events.sum() / total.sum())
-    own = not setup.model.capabilities.uses_predictors
-    by_split = plan.fits.mean_by_split(by_fit)
-    return Constants(by_split, overall, own=own, exposure=exposure)
+def _beside_offsets(setup: Setup) -> Constants:
+    """Return what every fit predicts without predictors where the offset is 0."""
+    plan, records, able = setup.plan, setup.records, setup.model.capabilities
+    model, bare = bare_regression(setup.model, records.kind), bare_records(records)
+    fitted = model.fit_folds(bare, replace(setup.folds, matrices=None))
+    origin = np.zeros((plan.n_fits, bare.X.shape[1]))
+    origin[:, bare.intercept] = 1.0
+    by_fit = fitted.at(origin, np.arange(plan.n_fits))
+    return Constants(
+        plan.fits.mean_by_split(by_fit),
+        model.fit(bare).predict(origin[:1])[0],
+        own=not able.uses_predictors,
+        offset=bare.X[:, list(bare.offsets)].sum(axis=1),
+        likelihood=model.capabilities.likelihood,
+    )
 
 
 def _baselines(setup: Setup) -> Constants:

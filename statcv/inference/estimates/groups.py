@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from statcv.errors import ArgumentError
 from statcv.formula import as_frame, row_values
 from statcv.inference.estimates.estimate import Estimate, estimates
+from statcv.inference.intervals.scales import SCALES
 from statcv.inference.meta.effects import RandomEffects, random_effects
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
@@ -66,10 +67,10 @@ def joined_groups(
 ) -> RandomEffects:
     """Combine the estimates of groups by a random-effects meta-analysis.
 
-    A metric between 0 and 1, such as auROC, is combined on the logit scale (Snell,
-    Ensor, Debray, Moons & Riley 2018). Then ``se`` and ``tau2`` are on the logit scale,
-    and the estimate and the intervals are transformed back. A group without a standard
-    error, or with an estimate of 0 or 1, is excluded.
+    A metric between 0 and 1, such as auROC, is combined on the logit scale, and the O:E
+    of counts on the log scale (Snell, Ensor, Debray, Moons & Riley 2018). Then ``se``
+    and ``tau2`` are on that scale, and the estimate and the intervals are transformed
+    back. A group without a standard error, or at an end of the scale, is excluded.
 
     Parameters
     ----------
@@ -80,24 +81,18 @@ def joined_groups(
     level : float
         Confidence level of the intervals.
     """
-    from scipy.special import expit, logit
-
-    if metric.bounds != (0.0, 1.0):
+    name = "log" if metric.name == "oe_counts" else "logit"
+    if name == "logit" and metric.bounds != (0.0, 1.0):
         return random_effects(values, ses, level)
-    inside = (values > 0) & (values < 1)
-    share = np.where(inside, values, np.nan)
-    # the delta method gives the standard error of a logit
-    spread = ses / (share * (1 - share))
-    found = random_effects(logit(share), spread, level)
-    return replace(
-        found,
-        estimate=float(expit(found.estimate)),
-        lower=float(expit(found.lower)),
-        upper=float(expit(found.upper)),
-        prediction_lower=float(expit(found.prediction_lower)),
-        prediction_upper=float(expit(found.prediction_upper)),
-        method=f"{found.method}, on the logit scale",
-    )
+    scale = SCALES[name]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shown = scale.to(values)
+        # the delta method gives the standard error on the scale
+        spread = ses / scale.slope(values)
+    found = random_effects(np.where(np.isfinite(shown), shown, np.nan), spread, level)
+    names = ("estimate", "lower", "upper", "prediction_lower", "prediction_upper")
+    back: Any = {one: float(scale.back(getattr(found, one))) for one in names}
+    return replace(found, **back, method=f"{found.method}, on the {name} scale")
 
 
 def group_estimates(

@@ -263,7 +263,8 @@ def _compared(metric: Metric, how: str, rivals: Rivals) -> NoSkill:
     if constants is None or metric.target is not None:
         return NoSkill(metric, how, math.nan, math.nan, math.nan, scores.n_held_out)
     perfect = _perfect(metric, rivals)
-    order = metric.of_random_order()
+    alike = constants.offset is None  # so that a constant ties all records
+    order = metric.of_random_order() if alike else None
     if order is not None:  # its value for ties differs from that for a random order
         value = found = _value(order, scores, how)
         if not (_ties_all(metric, how) or constants.same):
@@ -275,10 +276,9 @@ def _compared(metric: Metric, how: str, rivals: Rivals) -> NoSkill:
         return NoSkill(metric, how, value, found, perfect, scores.n_held_out)
     found = value = math.nan
     for constant, under_folds in rivals.in_pairs:
-        # a constant ties all pairs; they have no value if a class is absent
-        # half of the pairs of a constant prediction are ranked right
-        tied = metric.is_auroc
-        at_all = perfect / 2 if tied else _value(metric, constant, "pooled")
+        at_all = _value(metric, constant, "pooled" if alike else how)
+        if metric.is_auroc and alike:  # half of all pairs; none without one class
+            at_all = perfect / 2
         at_all = _or_known(metric, at_all, scores)
         here = at_all
         if not (_ties_all(metric, how) or constants.same):

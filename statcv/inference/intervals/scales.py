@@ -30,7 +30,7 @@ class Scale:
     name: str
     to: Callable[[Any], Any]
     back: Callable[[Any], Any]
-    slope: Callable[[float], float]
+    slope: Callable[[Any], Any]
 
 
 SCALES = {

@@ -229,8 +229,8 @@ def _exchanged(
     plan, design = setup.plan, setup.design
     if design.offsets:
         raise SchemeError(
-            "counts cannot be permuted among clusters of unequal sizes, since each "
-            "count belongs to its exposure."
+            "outcomes cannot be permuted among clusters of unequal sizes, since each "
+            "belongs to its exposure or other offset."
         )
     y, fold = _by_cluster(clusters, design.y), plan.held_out
     own_fold = fold[:, np.unique(clusters, return_index=True)[1]]

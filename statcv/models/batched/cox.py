@@ -202,7 +202,9 @@ def _problems(
                 )
             )
             tied = Tied.of(sets, counts, weights) if efron else None
-            problem = PartialLikelihoods(rows, sets, weights, tied, ridge[places])
+            offset = None if records.offset is None else records.offset[sets.order]
+            strengths = ridge[places]
+            problem = PartialLikelihoods(rows, sets, weights, tied, strengths, offset)
             yield some[places], problem, start
 
 
@@ -245,7 +247,8 @@ def _whole(
     if records.weights is not None:
         weights = records.weights[None, sets.order].astype(float)
     tied = Tied.of(sets, np.ones_like(weights), weights) if efron else None
-    problem = PartialLikelihoods(rows, sets, weights, tied, ridge[None])
+    offset = None if records.offset is None else records.offset[sets.order]
+    problem = PartialLikelihoods(rows, sets, weights, tied, ridge[None], offset)
     solved = minimise(problem)
     eta = problem.linear(solved.beta)
     inverse = Whole(symmetric_inverse(problem.hessian(eta)))

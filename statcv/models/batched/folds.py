@@ -141,6 +141,7 @@ class Folds(Printed):
             records,
             X=self.coded(records, fit, rows),
             y=y[rows],
+            offset=None if records.offset is None else records.offset[rows],
             weights=weights,
             seed=seed,
             strata=strata,

@@ -64,6 +64,8 @@ class PartialLikelihoods:
         Ties as Efron treats them; None for Breslow's, or without ties.
     ridge : numpy.ndarray, shape (m, q)
         Strength of the penalty on each coefficient.
+    offset : numpy.ndarray, shape (n,), or None
+        What is added to linear predictors, in that order.
     """
 
     X: Matrix
@@ -71,6 +73,7 @@ class PartialLikelihoods:
     weights: Matrix
     tied: Tied | None
     ridge: Matrix
+    offset: Matrix | None = None
 
     @property
     def size(self) -> tuple[int, int]:
@@ -101,6 +104,7 @@ class PartialLikelihoods:
     def jumps(self, eta: Matrix) -> Jumps:
         """Return the jumps of the cumulative hazard, by predictors of shape (m, n)."""
         sets, tied, shift = self.sets, self.tied, np.zeros(len(eta))
+        eta = eta if self.offset is None else eta + self.offset
         if np.abs(eta).max(initial=0.0) > SMALL:
             shift = np.where(self.weights > 0, eta, -np.inf).max(axis=1, initial=-1e300)
             # squares of hazards must not overflow, nor their reciprocals
@@ -284,6 +288,7 @@ def partial_likelihood(
     efron: bool,
     weights: Matrix | None = None,
     ridge: Matrix | None = None,
+    offset: Matrix | None = None,
 ) -> PartialLikelihoods:
     """Return minus the log partial likelihood of all records.
 
@@ -299,13 +304,16 @@ def partial_likelihood(
         Weights of the records.
     ridge : numpy.ndarray, shape (q,), optional
         Strength of the penalty on each column; none unless given.
+    offset : numpy.ndarray, shape (n,), optional
+        What is added to linear predictors.
     """
     sets = RiskSets.of(y)
     given = np.ones(len(y)) if weights is None else weights.astype(float)
     once = given[None, sets.order]
     tied = Tied.of(sets, np.ones_like(once), once) if efron else None
     penalty = np.zeros(X.shape[1]) if ridge is None else ridge
-    return PartialLikelihoods(X[sets.order], sets, once, tied, penalty[None])
+    beside = None if offset is None else offset[sets.order]
+    return PartialLikelihoods(X[sets.order], sets, once, tied, penalty[None], beside)
 
 
 def _ratio(above: Matrix, below: Matrix) -> Matrix:

@@ -58,6 +58,7 @@ class Series:
         terms = comb(q + 2, 3)
         pays = MIN_RECORDS_PER_TERM * terms <= n and terms <= len(folds)
         one = isinstance(centre.family, TwoClasses) and folds.outcome is None
+        one = one and centre.family.offset is None
         if not (one and pays and folds.weights is None and centre.reach <= MAX_REACH):
             return None
         # derivatives of p by the linear predictor, with v = p (1 - p) the first

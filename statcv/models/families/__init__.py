@@ -66,4 +66,4 @@ def family_of(records: TrainingSet, ridge: Matrix) -> Family:
         return Counts(y.astype(float), offset=records.offset)
     if records.kind == "continuous":
         return Numeric(y.astype(float))
-    return TwoClasses(2.0 * y - 1.0)
+    return TwoClasses(2.0 * y - 1.0, offset=records.offset)

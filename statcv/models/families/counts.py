@@ -19,14 +19,11 @@ class Counts(Family):
     Attributes
     ----------
     y : numpy.ndarray, shape (n,), or (outcomes, 1, n)
-    offset : numpy.ndarray, shape (n,) or (fits, 1, n), or None
-        What is added to the linear predictor.
     dispersion : float or numpy.ndarray, shape (fits, 1, 1)
         The variance is the mean plus so many times its square: 0 for Poisson, 1 / theta
         for the negative binomial distribution.
     """
 
-    offset: Matrix | None = None
     dispersion: Any = 0.0
 
     @property
@@ -36,34 +33,15 @@ class Counts(Family):
 
     def chosen(self, outcomes: NDArray[Any]) -> Counts:
         """Return the log-likelihoods of some of several outcomes, or of some fits."""
-        made = self
-        if self.several:
-            made = replace(made, y=self.y[outcomes])
-        if self.offset is not None and self.offset.ndim > 1:
-            made = replace(made, offset=self.offset[outcomes])
+        made = super().chosen(outcomes)
         if np.ndim(self.dispersion):
             made = replace(made, dispersion=self.dispersion[outcomes])
         return made
 
-    def part(self, some: slice) -> Counts:
-        """Return the log-likelihood of some records."""
-        offset = None if self.offset is None else self.offset[..., some]
-        return replace(self, y=self.y[..., some], offset=offset)
-
-    def rounded(self) -> Counts:
-        """Return the log-likelihood for linear predictors of single precision."""
-        offset: Any = self.offset
-        if offset is not None:
-            offset = offset.astype(np.float32)
-        return replace(self, y=self.y.astype(np.float32), offset=offset)
-
-    def _log_mean(self, eta: Matrix, rows: slice = EVERY) -> Matrix:
-        return eta if self.offset is None else eta + self.offset[..., rows]
-
     def mean(self, eta: Matrix) -> Matrix:
         """Return the means."""
         with np.errstate(over="ignore"):
-            return np.asarray(np.exp(self._log_mean(eta)))
+            return np.asarray(np.exp(self.added(eta)))
 
     def loss(self, eta: Matrix) -> Matrix:
         """Return minus the log-likelihoods, but for a constant."""
@@ -72,12 +50,11 @@ class Counts(Family):
             with np.errstate(divide="ignore", invalid="ignore"):
                 size = (1 / spread + self.y) * np.log1p(spread * mean)
             mean = np.where(spread > 0, size, mean)
-        return np.asarray((mean - self.y * self._log_mean(eta))[:, 0])
+        return np.asarray((mean - self.y * self.added(eta))[:, 0])
 
     def pull(self, eta: Matrix, rows: slice = EVERY) -> None:
         """Put residuals, over what the variance exceeds the mean by, in their place."""
-        if self.offset is not None:
-            eta += self.offset[..., rows]
+        self.add_to(eta, rows)
         np.exp(eta, out=eta)
         more = 1 + self.dispersion * eta if np.ndim(self.dispersion) else None
         np.subtract(self.y[..., rows], eta, out=eta)
@@ -86,8 +63,7 @@ class Counts(Family):
 
     def state(self, eta: Matrix, rows: slice) -> Matrix:
         """Return the means."""
-        if self.offset is not None:
-            eta += self.offset[..., rows]
+        self.add_to(eta, rows)
         return np.exp(eta, out=eta)
 
     def change(self, moved: Matrix, state: Matrix, rows: slice) -> None:
@@ -109,4 +85,4 @@ class Counts(Family):
 
     def spread(self, eta: Matrix) -> Matrix:
         """Return minus the logarithm of the mean, where it is below 1."""
-        return np.asarray(np.maximum(-self._log_mean(eta), 0.0)[:, 0])
+        return np.asarray(np.maximum(-self.added(eta), 0.0)[:, 0])

@@ -35,10 +35,13 @@ class Family(ABC):
         The outcomes. If there are several, as one for each fit, these come first.
     basis : numpy.ndarray, shape (width, free)
         What coefficients are combinations of.
+    offset : numpy.ndarray, shape (n,) or (fits, 1, n), or None
+        What is added to a single linear predictor.
     """
 
     y: NDArray[Any]
     basis: Matrix = field(default_factory=lambda: ONE)
+    offset: Matrix | None = None
     # whether the second derivatives are the same everywhere
     quadratic: ClassVar[bool] = False
     # the largest negligible error of linear predictors: 2.5e-11 of probabilities
@@ -85,16 +88,32 @@ class Family(ABC):
         return np.asarray(self.y.mean(axis=0) if self.several else self.y[None])
 
     def chosen(self: F, outcomes: NDArray[Any]) -> F:
-        """Return the log-likelihoods of some of several outcomes."""
-        return replace(self, y=self.y[outcomes]) if self.several else self
+        """Return the log-likelihoods of some of several outcomes, or of some fits."""
+        made = replace(self, y=self.y[outcomes]) if self.several else self
+        if self.offset is not None and self.offset.ndim > 1:
+            made = replace(made, offset=self.offset[outcomes])
+        return made
 
     def part(self: F, some: slice) -> F:
         """Return the log-likelihood of some records."""
-        return replace(self, y=self.y[..., some])
+        offset = None if self.offset is None else self.offset[..., some]
+        return replace(self, y=self.y[..., some], offset=offset)
 
     def rounded(self: F) -> F:
         """Return the log-likelihood for linear predictors of single precision."""
-        return replace(self, y=self.y.astype(np.float32))
+        offset: Any = self.offset
+        if offset is not None:
+            offset = offset.astype(np.float32)
+        return replace(self, y=self.y.astype(np.float32), offset=offset)
+
+    def added(self, eta: Matrix, rows: slice = EVERY) -> Matrix:
+        """Return linear predictors with the offset."""
+        return eta if self.offset is None else eta + self.offset[..., rows]
+
+    def add_to(self, eta: Matrix, rows: slice = EVERY) -> None:
+        """Add the offset to linear predictors in place."""
+        if self.offset is not None:
+            eta += self.offset[..., rows]
 
     def mean(self, eta: Matrix) -> Matrix:
         """Return the mean values at linear predictors, each (width, rows)."""

@@ -41,11 +41,11 @@ class TwoClasses(Family):
 
     def mean(self, eta: Matrix) -> Matrix:
         """Return the probability of the positive class."""
-        return expit(eta)
+        return expit(self.added(eta))
 
     def loss(self, eta: Matrix) -> Matrix:
         """Return minus the log-likelihoods."""
-        margin = (self.y * eta)[:, 0]
+        margin = (self.y * self.added(eta))[:, 0]
         # log(1 + exp(-margin)), which would overflow as it stands
         return np.asarray(np.log1p(np.exp(-np.abs(margin))) + np.maximum(-margin, 0))
 
@@ -57,6 +57,7 @@ class TwoClasses(Family):
         """
         sign = self.y[..., rows]
         # y / (1 + exp(y eta)): an exponential that overflows gives 0, as it should
+        self.add_to(eta, rows)
         eta *= sign
         np.exp(eta, out=eta)
         eta += 1
@@ -64,6 +65,7 @@ class TwoClasses(Family):
 
     def state(self, eta: Matrix, rows: slice) -> Matrix:
         """Return the probabilities of the classes that were not observed."""
+        self.add_to(eta, rows)
         eta *= self.y[..., rows]
         np.exp(eta, out=eta)
         eta += 1
@@ -85,23 +87,24 @@ class TwoClasses(Family):
 
     def variances(self, eta: Matrix) -> Matrix:
         """Return the variances of the outcomes."""
-        small = np.exp(-np.abs(eta))
+        small = np.exp(-np.abs(self.added(eta)))
         return np.asarray((small / (1 + small) ** 2).swapaxes(0, 1))
 
     def cautious(self, eta: Matrix) -> Matrix:
         """Bound the loss of records on the wrong side as Jaakkola & Jordan (2000)."""
+        at = self.added(eta)
         # tanh(x) / x is 1 at so small an x, where 0 would divide by 0
-        half = np.maximum(np.abs(eta) / 2, 1e-8)
+        half = np.maximum(np.abs(at) / 2, 1e-8)
         # the curvature of a parabola above the loss that touches it here
         bound = (np.tanh(half) / (4 * half)).swapaxes(0, 1)
-        wrong = (self.y * eta < 0).swapaxes(0, 1)
+        wrong = (self.y * at < 0).swapaxes(0, 1)
         made = np.where(wrong, bound, self.variances(eta))
         # a variance that underflows to 0 would leave a Hessian of zeros
         return np.asarray(np.maximum(made, 1e-300))
 
     def spread(self, eta: Matrix) -> Matrix:
         """Return the linear predictor without its sign."""
-        return np.asarray(np.abs(eta[:, 0]))
+        return np.asarray(np.abs(self.added(eta)[:, 0]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,6 +36,8 @@ def least_criteria(sets: Sets, pairs: Pairs, found: list[int], start: Matrix) ->
     dropped = [found[fold] & ~to for fold, to in pairs]
     if sets.free > 1 or sets.is_gaussian or sets.is_survival or not any(dropped):
         return bounds
+    if sets.records.offset is not None:
+        return bounds
     folds = np.array([fold for fold, _ in pairs])
     known = np.array(dropped) > 0
     known &= [fold not in sets.lacking for fold in folds.tolist()]

@@ -44,7 +44,9 @@ def partial_likelihoods(
         tied = Tied.of(at, counts, weights) if model.ties == "efron" else None
         rows = X[at.order] if X.ndim == 2 else X[places][:, at.order]
         none = np.zeros((len(own), X.shape[-1]))
-        yield places, PartialLikelihoods(rows, at, weights, tied, none)
+        offset = sets.records.offset
+        offset = None if offset is None else offset[at.order]
+        yield places, PartialLikelihoods(rows, at, weights, tied, none, offset)
 
 
 def partial_deviance(sets: Sets, eta: Matrix, some: Numbers) -> Matrix:

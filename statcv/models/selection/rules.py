@@ -28,6 +28,7 @@ from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.cox import alone, fitted_hazards
 from statcv.models.families import width_of
 from statcv.models.logit import Logit
+from statcv.models.offsets import fixed, zeroed
 from statcv.models.selection.hazards import baselines
 from statcv.models.selection.search import fitted_sets
 from statcv.models.selection.terms import Term, forced_by
@@ -125,8 +126,16 @@ class Selection(Constructed):
         """Choose and fit in the training sets of all folds together."""
         if folds.matrices is not None and not isinstance(folds.matrices, Learnt):
             return None
-        made, none = self._fitted(records, folds), np.zeros(records.X.shape[1])
+        if records.offsets and folds.matrices is not None:
+            return None
+        inner, start = zeroed(self.model, records)
+        made, none = self._fitted(inner, folds), np.zeros(records.X.shape[1])
+        made.fits.coefficients[:, list(records.offsets)] = 1.0
+        if records.kind != "survival" and records.intercept is not None:
+            made.fits.coefficients[:, records.intercept] += start
+        none = fixed(none, records)
         if records.kind == "survival":
+            made.constant[:] += start
             ridge = np.tile(none, (len(folds), 1))
             ridge[:, records.intercept] = np.inf
             return fitted_hazards(made, records, folds, ridge)

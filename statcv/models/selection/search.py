@@ -168,6 +168,8 @@ def _newton(
     y = np.broadcast_to(sets.outcome(folds), (len(rows), rows.shape[2]))
     weights, gaussian = sets.weights[folds], sets.is_gaussian
     eta = np.matmul(beta[:, None], rows)[:, 0]
+    if sets.records.offset is not None:
+        eta += sets.records.offset
     live, some, done = np.arange(len(rows)), rows, np.zeros(len(rows), dtype=bool)
     for step in range(STEPS):
         own = weights[live]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from statcv.errors import ArgumentError, suggestion
-from statcv.formula import Design
+from statcv.formula import Design, is_offset
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,14 @@ class Term:
 
 
 def terms_of(design: Design) -> tuple[Term, ...]:
-    """Return the terms of a design besides the intercept, in the formula's order."""
+    """Return the terms of a design besides intercept and offsets, in their order."""
     places: dict[tuple[str, ...], list[int]] = {}
     for j in range(len(design.names)):
         places.setdefault(design.terms.term_of(j), []).append(j)
     return tuple(
         Term(":".join(codes), tuple(places[codes]), frozenset(codes))
         for codes in design.formula.terms
-        if codes
+        if codes and not is_offset(codes[0])
     )
 
 

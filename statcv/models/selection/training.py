@@ -123,10 +123,14 @@ class Sets:
         return np.asarray(2 * (weights * loss).sum(axis=1))
 
     def linear(self, columns: Numbers, some: Numbers, beta: Matrix) -> Matrix:
-        """Return the linear predictors of all records, shape (m, n, free)."""
-        beta = beta.reshape(len(some), self.free, -1)
+        """Return the linear predictors of all records, shape (m, n, free).
+
+        Those of times to an event are without the offset.
+        """
+        beta, offset = beta.reshape(len(some), self.free, -1), self.records.offset
         if self.matrices is None:
-            return np.asarray(beta @ self.records.X[:, columns].T).swapaxes(1, 2)
+            eta = np.asarray(beta @ self.records.X[:, columns].T).swapaxes(1, 2)
+            return eta if offset is None or self.is_survival else eta + offset[:, None]
         X = self.matrices[some][:, :, columns]
         return np.asarray(np.matmul(X, beta.swapaxes(1, 2)))
 

@@ -27,6 +27,7 @@ def fit_candidates(
     ridges: list[Any] = [model for model in models if _is_ridge(model)]
     alike = len({getattr(model, "standardize", None) for model in ridges}) == 1
     path = alike and folds.matrices is None and len(ridges) == len(models) > 1
+    path = path and not records.offsets
     many = records.X.shape[1] > len(records.X)
     if many and folds.new_levels(records) is not None:
         return None  # rotated rows do not show the factors

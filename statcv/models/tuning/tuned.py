@@ -87,6 +87,7 @@ class Tuned:
         return replace(
             first,
             own_matrices=all(one.own_matrices for one in (first, *others)),
+            offsets=all(one.offsets for one in (first, *others)),
             fits_per_training_set=self.fits_each,
             needs_full_rank=False,  # a fold may choose a penalty
             likelihood=first.likelihood if alike else None,

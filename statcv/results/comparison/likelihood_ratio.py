@@ -82,6 +82,10 @@ def likelihood_ratio(
     if not np.array_equal(first.design.y, second.design.y):
         return None
     matrices = [one.design.matrix for one in both]
+    offsets = [list(one.design.offsets) for one in both]
+    sums = [X[:, own].sum(axis=1) for X, own in zip(matrices, offsets, strict=True)]
+    if not np.array_equal(*sums):  # one does not arise from the other by a coefficient
+        return None
     ranks = [int(np.linalg.matrix_rank(X)) for X in matrices]
     joint = int(np.linalg.matrix_rank(np.column_stack(matrices)))
     if joint > max(ranks) or ranks[0] == ranks[1]:

@@ -161,7 +161,7 @@ def _factor(
         name: _Learnt(one, terms.frame)
         for name, one in info.state["transforms"].items()
     }
-    known = {"clr": _log_ratios, **columns, **learnt}
+    known = {"clr": _log_ratios, "offset": lambda x: x, **columns, **learnt}
     try:
         value = info.state["eval_env"].eval(
             info.state["eval_code"], inner_namespace=known

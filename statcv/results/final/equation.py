@@ -13,11 +13,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.arguments import is_whole
-from statcv.errors import ArgumentError, EquationError, PrecisionWarning, warn
+from statcv.errors import ArgumentError, EquationError
 from statcv.formula import Design
-from statcv.models import Cox, Logit, Model
+from statcv.models import Model, counted
 from statcv.numeric.logistic import expit, softmax
-from statcv.numeric.survival import events_of
 from statcv.results.final import languages, prose
 from statcv.results.final.columns import Factors, column_factors
 from statcv.results.final.expressions import (
@@ -32,7 +31,7 @@ from statcv.results.final.expressions import (
     risk_of,
     rounded,
 )
-from statcv.words import plural
+from statcv.results.final.kinds import kind_of, warn_of_few_events
 
 NEGLIGIBLE = 1e-6  # the change of a prediction by rounding that is negligible
 ROUNDING = 1e-13  # a change of predictions that is rounding
@@ -77,7 +76,7 @@ class Equation:
     ----------
     outcome : str
         The outcome.
-    kind : {"binary", "multiclass", "continuous", "survival"}
+    kind : {"binary", "multiclass", "continuous", "count", "survival"}
     levels : tuple
         The classes, the positive one second if there are two.
     parts : tuple of tuple of Part
@@ -144,6 +143,8 @@ class Equation:
         linear = [Column(name, "linear") for name in names]
         if self.kind == "continuous":
             return [*linear]
+        if self.kind == "count":
+            return [Call("exp", (linear[0],))]
         if self.kind == "survival":
             return [*linear, *(risk_of(linear[0], start) for _, start in self.baseline)]
         made: list[Expression] = []
@@ -178,6 +179,8 @@ class Equation:
             with np.errstate(over="ignore"):
                 ratio = np.exp(eta)
             return np.hstack([eta, *(1 - start**ratio for _, start in self.baseline)])
+        if self.kind == "count":
+            return counted(eta[:, 0])
         return expit(eta[:, 0]) if self.kind == "binary" else eta[:, 0]
 
     def rounded(self, digits: int) -> Equation:
@@ -238,8 +241,8 @@ def equation_of(
         raise ArgumentError(
             f"digits must be an integer from 1 to {MAX_DIGITS}, not {digits!r}."
         )
-    _warn_of_few_events(design, model)
-    outcome = design.outcome
+    warn_of_few_events(design, model)
+    outcome, kind = design.outcome, kind_of(design, model)
     factors = column_factors(design.terms)
     _check(design, factors)
     several = outcome.kind == "multiclass"
@@ -269,7 +272,7 @@ def equation_of(
         parts = ((Part("Intercept", baseline[0]), *terms),)
     start = tuple(zip(outcome.horizons, baseline[1:], strict=True))
     levels = tuple(outcome.levels)
-    made = Equation(outcome.name, outcome.kind, levels, parts, baseline=start)
+    made = Equation(outcome.name, kind, levels, parts, baseline=start)
     return replace(made, digits=digits or _enough(made, design))
 
 
@@ -277,24 +280,6 @@ def _unit(design: Design) -> float:
     """Return the standard deviation of a continuous outcome; 1 for others."""
     continuous = design.outcome.kind == "continuous"
     return (float(np.std(design.y)) if continuous else 1.0) or 1.0
-
-
-def _warn_of_few_events(design: Design, model: Model | None) -> None:
-    terms = len(design.names) - (design.intercept is not None)
-    events = min(design.outcome.counts.values(), default=terms)
-    plain = isinstance(model, Logit) and not (model.penalised or model.has_firth)
-    of, others = "records of the rarer class", "Logit(firth=True), Logit(C=1.0)"
-    if isinstance(model, Cox):
-        events = int(events_of(design.y).sum())
-        plain = not (model.penalised or model.capabilities.likelihood is None)
-        of, others = "events", "Cox(C=1.0)"
-    if plain and events < terms:
-        warn(
-            f"the equation has {plural(terms, 'coefficient')} from {events} {of}, so "
-            "that its predictions are too extreme for other records; "
-            f"{others} or shrunk() still work.",
-            PrecisionWarning,
-        )
 
 
 def _enough(equation: Equation, design: Design) -> int:

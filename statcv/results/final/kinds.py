@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    pass
 from collections.abc import Iterator
+from typing import Any
 
-from statcv.models import Cox, Logit, Model, Updating, distribution_of
+from statcv.errors import EquationError, PrecisionWarning, warn
+from statcv.formula import Design
+from statcv.models import Cox, Logit, Model, Updating
+from statcv.models.likelihood import Generalized
 from statcv.models.selection import Selection
+from statcv.numeric.survival import events_of
+from statcv.words import plural
 
 
 def is_regression(model: Model | None) -> bool:
     """Return whether coefficients make the linear predictor of a model."""
-    if distribution_of(model):  # the equation would be of a logarithm
-        return False
     known = (Cox, Logit, Selection, Updating)
     return any(
         isinstance(one, known) or one.capabilities.likelihood is not None
@@ -33,3 +33,36 @@ def models_in(model: Model | None) -> Iterator[Model]:
 def said_chosen(name: str, value: Any) -> str:
     """Return a hyperparameter that was chosen, in words."""
     return f"{name} = {value:.4g}" if isinstance(value, float) else f"{name} = {value}"
+
+
+def kind_of(design: Design, model: Model | None) -> str:
+    """Return the kind of an equation, of counts if its link is the logarithm."""
+    kind, likelihood = design.outcome.kind, model and model.capabilities.likelihood
+    if isinstance(likelihood, Generalized):
+        link = type(likelihood.family.link).__name__
+        if (kind, link) != ("continuous", "Log"):
+            raise EquationError(
+                f"the equation of {model and model.label} is not written down, since "
+                f"its link is {link}. The model still predicts by predict(new)."
+            )
+        return "count"
+    return "count" if design.outcome.distribution else kind
+
+
+def warn_of_few_events(design: Design, model: Model | None) -> None:
+    """Warn of an equation with more coefficients than events."""
+    terms = len(design.names) - (design.intercept is not None)
+    events = min(design.outcome.counts.values(), default=terms)
+    plain = isinstance(model, Logit) and not (model.penalised or model.has_firth)
+    of, others = "records of the rarer class", "Logit(firth=True), Logit(C=1.0)"
+    if isinstance(model, Cox):
+        events = int(events_of(design.y).sum())
+        plain = not (model.penalised or model.capabilities.likelihood is None)
+        of, others = "events", "Cox(C=1.0)"
+    if plain and events < terms:
+        warn(
+            f"the equation has {plural(terms, 'coefficient')} from {events} {of}, so "
+            "that its predictions are too extreme for other records; "
+            f"{others} or shrunk() still work.",
+            PrecisionWarning,
+        )

@@ -205,6 +205,7 @@ def _pieces(
 def _described(equation: Equation) -> str:
     what = {
         "continuous": "The expected {0}",
+        "count": "The expected {0}",
         "binary": "The probability that {0} is {1}",
         "multiclass": "The probability of each class of {0}",
         "survival": "The linear predictor of {0}"

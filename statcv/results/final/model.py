@@ -18,7 +18,6 @@ from statcv.models import (
     Fit,
     Model,
     baseline_beside,
-    distribution_of,
     intercept_beside,
 )
 from statcv.results.final.columns import column_factors
@@ -138,11 +137,6 @@ class FullModel(HandedOver):
             + 3.06 GPA
             + 2.34 PSI
         """
-        if distribution_of(self._learner):
-            raise EquationError(
-                f"the equation of a {self._learner.label} is not written down; its "
-                "predictions are exp() of the sum of coefficients times columns."
-            )
         if self.coefficients is None or not is_regression(self._learner):
             raise EquationError(
                 f"{self._learner.label} has no coefficients that make an equation; "

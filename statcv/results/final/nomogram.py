@@ -102,6 +102,8 @@ def _scales(equation: Equation) -> list[tuple[str, Scale, Scale]]:
     if equation.kind == "binary":
         label = f"Risk of {equation.outcome} = {equation.levels[1]}"
         return [(label, expit, lambda p: np.log(p / (1 - p)))]
+    if equation.kind == "count":
+        return [(f"Expected {equation.outcome}", np.exp, np.log)]
 
     def by(horizon: float, start: float) -> tuple[str, Scale, Scale]:
         hazard = -np.log(start)
@@ -117,7 +119,8 @@ def _scales(equation: Equation) -> list[tuple[str, Scale, Scale]]:
 def _risks(at: Any, low: float, high: float) -> list[float]:
     """Return the risks that are shown: those asked for, the usual, or round ones."""
     if at is None:
-        usual = [p for p in RISKS if low <= p <= high]
+        shown = RISKS if high <= 1 else ONE_TWO_FIVE  # expected counts exceed 1
+        usual = [p for p in shown if low <= p <= high]
         return usual if len(usual) > 2 else round_values(low, high)[1:-1]
     if is_list(at) and all(is_number(p) and low <= p <= high for p in at):
         return [float(p) for p in at]

@@ -52,6 +52,7 @@ minimum     min(A, B)            \min(A, B)
 maximum     max(A, B)            \max(A, B)
 from a knot  A+                  A_+
 continuous  E(A)                 \mathrm{E}(A)
+count       log E(A)             \log \mathrm{E}(A)
 binary      logit P(A = B)       \operatorname{logit} P(A = B)
 multiclass  score of A = B       s_{B}
 survival    linear predictor of A  \eta

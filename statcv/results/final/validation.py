@@ -31,6 +31,7 @@ from statcv.formula import (
     shown_label,
 )
 from statcv.inference.estimates.groups import groups_of
+from statcv.metrics.named import OF_MEANS
 from statcv.models import partial_likelihood
 from statcv.results.call import with_warnings
 from statcv.tables import Printed, number
@@ -98,6 +99,9 @@ class ValidationCall(Printed):
         complete = complete_rows(frame[[*observed]], made)
         if horizons is not None:
             columns = _at_horizons(horizons, names, outcome, frame[complete])
+        known = model._design and model._design.outcome.distribution
+        counts = known if model._design else model.equation().kind == "count"
+        usual = OF_MEANS if counts else None
         result = from_predictions(
             frame[list(dict.fromkeys(own))].join(made)[complete],
             observed=outcome,
@@ -105,7 +109,7 @@ class ValidationCall(Printed):
             cluster=self.stratify,
             positive=model._validated()[1],
             threshold=self.threshold,
-            metrics=self.metrics,
+            metrics=usual if self.metrics is None else self.metrics,
             seed=self.seed,
         )
         used = [] if complete.all() else [*observed, *model.predictors]

@@ -24,7 +24,7 @@ from statcv.errors import (
     EquationError,
     suggestion,
 )
-from statcv.formula import as_frame
+from statcv.formula import as_frame, is_offset
 from statcv.results.final.equation import Equation, Part
 from statcv.results.final.expressions import (
     Call,
@@ -44,7 +44,7 @@ from statcv.words import joined, listed, plural
 
 OF_EQUATION = "Predictions by the equation of a model"
 FORMAT = "statcv equation, version 1"
-KINDS = ("binary", "continuous", "multiclass", "survival")
+KINDS = ("binary", "continuous", "count", "multiclass", "survival")
 CLASSES: Mapping[str, type] = {
     kind.__name__.lower(): kind
     for kind in (Equation, Part, Number, Column, Call, Levels, Spline)
@@ -144,7 +144,13 @@ def check_one_predictor(equation: Equation, verb: str) -> None:
             f"{verb} is not for times to an event; validate(new) tells how well the "
             "model is calibrated there, and cv() on the new data fits it again."
         )
-    if len(equation.parts) != 1:
+    beside = [part.name for part in equation.parts[0] if is_offset(part.name)]
+    if beside:
+        raise EquationError(
+            f"{verb} would change the coefficient of {beside[0]}, which is 1; cv() on "
+            "the new data fits the model again."
+        )
+    if len(equation.parts) != 1 or equation.kind == "count":
         raise ArgumentError(f"{verb} is for two classes, or a continuous outcome.")
 
 

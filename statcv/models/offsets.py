@@ -1,0 +1,126 @@
+"""Offsets: columns of the matrix whose coefficient is 1, in fits of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from statcv.models.base import Matrix, PlainFit, TrainingSet
+from statcv.models.batched.fits import FittedFolds, FoldFits
+from statcv.models.batched.folds import Folds
+from statcv.models.batched.predictions import by_linear_predictor
+from statcv.models.likelihood import Gaussian
+
+WHOLE = Folds.leaving_out([[]])  # a fit to all records
+
+
+def total(records: TrainingSet) -> Matrix:
+    """Return the sum of the offsets of each record."""
+    return np.asarray(records.X[:, list(records.offsets)].sum(axis=1))
+
+
+def others(records: TrainingSet) -> Matrix:
+    """Return the columns other than offsets."""
+    return np.setdiff1d(np.arange(records.X.shape[1]), records.offsets)
+
+
+def without_offsets(records: TrainingSet, start: float) -> TrainingSet:
+    """Return records whose offset, and ``start``, is not in the matrix."""
+    free, place, centre = others(records), records.intercept, records.centre
+    return replace(
+        records,
+        X=np.ascontiguousarray(records.X[:, free]),
+        names=tuple(records.names[j] for j in free),
+        intercept=None if place is None else int(np.searchsorted(free, place)),
+        centre=None if centre is None else centre[free],
+        factors=None,
+        offsets=(),
+        offset=total(records) + start,
+    )
+
+
+def with_offsets(beta: Matrix, records: TrainingSet, start: float) -> Matrix:
+    """Return the coefficients of all columns, shape (fits, p): 1 for an offset."""
+    made = np.ones((len(beta), records.X.shape[1]))
+    made[:, others(records)] = beta
+    if records.intercept is not None:
+        made[:, records.intercept] += start
+    return made
+
+
+def fixed(ridge: Matrix, records: TrainingSet) -> Matrix:
+    """Make the penalty of offsets infinite, in place."""
+    ridge[..., list(records.offsets)] = np.inf
+    return ridge
+
+
+def apart(model: Any, records: TrainingSet) -> tuple[TrainingSet, float]:
+    """Return records with the offset about its mean, and minus the mean.
+
+    The intercept takes it, or the baseline hazard. A normal outcome is that minus its
+    offset.
+    """
+    start, centre = 0.0, records.centre
+    if records.kind == "survival" and centre is not None:
+        start = -float(centre[list(records.offsets)].sum())
+    elif records.kind == "survival" or records.intercept is not None:
+        start = -float(total(records).mean())
+    inner = without_offsets(records, start)
+    if isinstance(model.capabilities.likelihood, Gaussian):
+        inner = replace(inner, y=records.y - inner.offset, offset=None)
+    return inner, start
+
+
+def zeroed(model: Any, records: TrainingSet) -> tuple[TrainingSet, float]:
+    """Return what `apart` does, with columns of 0 in the place of offsets."""
+    if not records.offsets:
+        return records, 0.0
+    (inner, start), X = apart(model, records), records.X.copy()
+    X[:, list(records.offsets)] = 0.0
+    y, offset = inner.y, inner.offset
+    return replace(records, X=X, y=y, offset=offset, offsets=()), start
+
+
+def alone(fitted: FittedFolds | None, mean: Callable[[Matrix], Matrix]) -> PlainFit:
+    """Return the only fit of a plan, which predicts by means of linear predictors."""
+    assert fitted is not None and fitted.linear is not None
+    found = np.nan_to_num(np.asarray(fitted.coefficients)[0], posinf=np.inf).tolist()
+    return PlainFit(
+        partial(_predicted, mean, fitted.linear.coefficients[0]),
+        dict(zip(fitted.names, found, strict=True)),
+        bool(fitted.converged[0]),
+        bool(fitted.separated[0]),
+        linear=fitted.linear,
+    )
+
+
+def fit_folds_beside(
+    model: Any,
+    records: TrainingSet,
+    folds: Folds,
+    mean: Callable[[Matrix], Matrix],
+    own: Matrix | None = None,
+) -> FittedFolds | None:
+    """Fit a regression beside the offset in all folds, by the ridge or each fold's."""
+    inner, start = apart(model, records)
+    fitted = None if folds.matrices is not None else model.fit_folds(inner, folds)
+    if fitted is None:
+        return None
+    found = np.nan_to_num(np.asarray(fitted.coefficients))
+    beta, done = with_offsets(found, records, start), fitted.converged
+    fits = FoldFits(beta, done, fitted.separated, ~done)
+    penalty = model.ridge(records) if own is None else own
+    made = by_linear_predictor(fits, records, folds, mean, penalty)
+    before = None if fitted.linear is None else fitted.linear.uncorrected
+    if made.linear is None or before is None:
+        return made
+    before = with_offsets(before, records, start)  # as FLIC moved the intercept
+    return replace(made, linear=replace(made.linear, uncorrected=before))
+
+
+def _predicted(mean: Callable[[Matrix], Matrix], beta: Matrix, X: Matrix) -> Matrix:
+    return mean(X @ beta)
