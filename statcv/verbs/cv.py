@@ -45,7 +45,7 @@ def cv(
     exposure: str | None = None,
     positive: object = None,
     horizon: HorizonLike | None = None,
-    na_action: MissingAction = "drop",
+    na_action: MissingAction | None = None,
     new_levels: NewLevelsAction = "mean",
     metrics: MetricsLike | None = None,
     threshold: ThresholdLike | None = None,
@@ -131,9 +131,10 @@ def cv(
     horizon : float or list of float, optional
         Times by which the risk of an event is predicted, for an outcome ``Surv(time,
         status)``. Without one only ranks are predicted.
-    na_action : {"drop", "raise", "pass"}
-        Treatment of rows with missing values. ``"pass"`` passes missing covariates on
-        to a model that imputes or accepts them.
+    na_action : {"drop", "raise", "pass"}, optional
+        Treatment of rows with missing covariates. The default is ``"pass"`` for a model
+        that imputes or accepts them, such as ``"xgboost"``, unless a term such as
+        ``scale`` learns from them; and ``"drop"`` for others.
     new_levels : {"mean", "omit", "error"}
         Treatment of held-out records with a level of a factor that their training set
         lacks: predicted with the mean effect of the levels seen, not predicted, or an

@@ -42,7 +42,13 @@ from statcv.formula import (
     updated_formula,
     with_exposure,
 )
-from statcv.models import Model, distribution_of, resolve_model, unwrap_result
+from statcv.models import (
+    Model,
+    accepts_missing,
+    distribution_of,
+    resolve_model,
+    unwrap_result,
+)
 from statcv.models.likelihood import Bernoulli, Gaussian
 from statcv.models.selection import Selection, selecting
 from statcv.models.thresholds import with_threshold
@@ -101,7 +107,7 @@ class CVCall(Printed):
     exposure: str | None = None
     positive: object = None
     horizon: HorizonLike | None = None
-    na_action: MissingAction = "drop"
+    na_action: MissingAction | None = None
     new_levels: NewLevelsAction = "mean"
     metrics: MetricsLike | None = None
     threshold: ThresholdLike | None = None
@@ -136,7 +142,15 @@ class CVCall(Printed):
 
     def with_mean_model(self) -> CVCall:
         """Return the same call for the model without predictors."""
-        return replace(self, model="mean", select=None, tune=None, threshold=None)
+        action = self.na_action or ("pass" if self.incomplete == "keep" else None)
+        changed: dict[str, Any] = {"select": None, "tune": None, "threshold": None}
+        return replace(self, model="mean", na_action=action, **changed)
+
+    @property
+    def incomplete(self) -> str:
+        """The treatment of incomplete rows without ``na_action=``, by the model."""
+        takes = accepts_missing(model_to_tune(self.tune, self.model))
+        return "keep" if takes else "drop"
 
     @property
     def folds(self) -> FoldArguments:
@@ -207,6 +221,7 @@ class CVCall(Printed):
             positive=self.positive,
             horizon=self.horizon,
             na_action=self.na_action,
+            incomplete=given.incomplete,
             not_in_dot=[*weight_column, *exposed, *holdout.not_in_dot],
             distribution=distribution_of(given.model),
         )

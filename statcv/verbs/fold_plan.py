@@ -36,7 +36,7 @@ def fold_plan(
     rebalance: RebalanceLike | None = None,
     positive: object = None,
     horizon: HorizonLike | None = None,
-    na_action: MissingAction = "drop",
+    na_action: MissingAction | None = None,
     seed: SeedLike | None = None,
     **unknown: NoReturn,
 ) -> FoldPlan:

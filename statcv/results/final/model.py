@@ -20,6 +20,7 @@ from statcv.models import (
     baseline_beside,
     distribution_of,
     intercept_beside,
+    predictable,
 )
 from statcv.results.final.columns import column_factors
 from statcv.results.final.equation import Equation, Part, equation_of
@@ -105,16 +106,18 @@ class FullModel(HandedOver):
     ) -> pd.Series[Any] | pd.DataFrame:
         """Return predictions for the rows of a data frame; NaN for incomplete rows.
 
+        A model that accepts missing values predicts incomplete rows too.
+
         With ``instability`` they have percentiles over 200 bootstrap models, as
         ``stability().predict(new)`` of the result gives them.
         """
         if instability:
             return self._result.stability().predict(new)
         matrix, labels = self._design.new_matrix(new)
-        complete = ~np.isnan(matrix).any(axis=1)
-        found = self._fit.predict(matrix[complete])
-        predicted = np.full((len(matrix), *found.shape[1:]), np.nan)
-        predicted[complete] = found
+        complete = predictable(matrix, self._learner)
+        # models need not predict a matrix without rows
+        predicted = np.array(self._fit.predict(np.where(complete[:, None], matrix, 0)))
+        predicted[~complete] = np.nan
         return self.labelled(predicted, labels, "predicted")
 
     def equation(self, digits: int | None = None) -> Equation:
