@@ -24,6 +24,7 @@ from statcv.formula.frame import (
     as_frame,
     as_learnt,
     is_missing,
+    is_number,
     plain_column,
 )
 from statcv.formula.left_side import read_outcome
@@ -178,7 +179,7 @@ class Design(Printed):
 
         Rows with a missing predictor are NaN.
         """
-        new = self._new_columns(data)
+        new = self.new_columns(data)
         return self.terms.matrix(new), new.index
 
     def extended(self, data: object, complete: NDArray[np.bool_]) -> Design:
@@ -186,7 +187,7 @@ class Design(Printed):
 
         Their outcome is not known, and has any value: they are only predicted.
         """
-        new, columns = self._new_columns(data)[complete], {}
+        new, columns = self.new_columns(data)[complete], {}
         for name, column in self.terms.columns.items():
             more = new[name]
             if column.dtype.kind not in "iuf":  # numbers may be of another type
@@ -198,7 +199,7 @@ class Design(Printed):
         made = replace(self, outcome=outcome, terms=terms, labels=index)
         return replace(made, kept=index.to_numpy())
 
-    def _new_columns(self, data: object) -> pd.DataFrame:
+    def new_columns(self, data: object) -> pd.DataFrame:
         """Return the columns of new rows that the formula uses, as they were learnt."""
         frame = as_frame(data)
         for column in self.formula.columns:
@@ -245,9 +246,9 @@ def make_design(
     na_action : {"drop", "raise", "pass"}, optional
         Treatment of rows with missing values: R's ``na.omit``, ``na.fail``,
         ``na.pass``. A row whose outcome is missing is never kept.
-    incomplete : {"drop", "keep"}
+    incomplete : {"drop", "keep", "impute"}
         That treatment by default: ``"keep"`` passes rows on, unless a term learns from
-        a column with missing values.
+        a column with missing values; ``"impute"`` gives columns provisional values.
     not_in_dot : collection of str
         Columns that ``.`` does not stand for.
     distribution : str
@@ -271,6 +272,8 @@ def make_design(
     plain = {name: plain_column(one, name) for name, one in covariates.items()}
     lacking = {name: is_missing(column) for name, column in plain.items()}
     absent = {name: lacks for name, lacks in lacking.items() if lacks.any()}
+    if action == "impute":
+        plain |= {name: _provisional(plain[name], name) for name in absent}
     terms = Terms(parsed, numbers or plain, index)
     refuse_text_numbers(parsed, frame, () if terms.is_plain else parsed.terms)
     outcome = read_outcome(parsed, given, index, positive, horizon, distribution)
@@ -325,6 +328,20 @@ def _complete_rows(
             "a pipeline that imputes."
         )
     return np.flatnonzero(~incomplete), missing
+
+
+def _provisional(column: pd.Series[Any], name: str) -> pd.Series[Any]:
+    """Return a column with its most frequent level, or its median, where it lacks one.
+
+    The layout of the matrix is found with it; all fits use imputed values.
+    """
+    if column.isna().all():
+        raise DataError(
+            f"column {name!r} has no value at all, so that it cannot be imputed; leave "
+            "it out of the formula."
+        )
+    number = is_number(column.dtype)
+    return column.fillna(column.median() if number else column.mode().iloc[0])
 
 
 def _mark_missing(columns: Series, incomplete: NDArray[np.bool_]) -> dict[str, int]:

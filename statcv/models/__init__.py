@@ -13,6 +13,7 @@ from statcv.models.boosted_fit import BoostedFit
 from statcv.models.boosting import XGBoost
 from statcv.models.counts import NegativeBinomial, Poisson
 from statcv.models.cox import Cox, baseline_beside
+from statcv.models.imputation import Median, Mice
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit
 from statcv.models.neighbors import Neighbors
@@ -53,6 +54,8 @@ __all__ = [
     "Linear",
     "Logit",
     "Mean",
+    "Median",
+    "Mice",
     "Model",
     "NegMean",
     "NegativeBinomial",

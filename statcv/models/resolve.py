@@ -85,7 +85,7 @@ def accepts_missing(model: Any) -> bool:
     """
     try:
         return _resolve(model, "binary").capabilities.missing
-    except ModelError:  # which says more once the outcome is known
+    except ModelError:  # resolving it with the outcome says more
         return False
 
 

@@ -155,7 +155,7 @@ def _records(result: Readable) -> list[str]:
     if held < design.n:
         return [f"{held:,} held-out records"]
     own = result.learner.capabilities.refits or result.validated
-    lost = design.n < design.n_given and bool(own)
+    lost = design.n < design.n_given and bool(own) and not design.absent
     kept = f" ({design.n_absent:,} incomplete)" if design.absent else ""
     count = f"{design.n:,} {'complete ' * lost}records{kept}"
     return [*(f"{count}{few}" for few in events_in_words(result)), count]

@@ -11,6 +11,7 @@ from statcv.verbs.argument_types import (
     DataLike,
     FormulaLike,
     HorizonLike,
+    ImputeLike,
     MetricsLike,
     MissingAction,
     ModelLike,
@@ -33,6 +34,7 @@ def cv(
     data: DataLike | None = None,
     *,
     model: ModelLike | None = None,
+    impute: ImputeLike | None = None,
     select: SelectLike | None = None,
     tune: TuneLike | None = None,
     scheme: SchemeLike | None = None,
@@ -76,6 +78,10 @@ def cv(
         pipeline; a regression of lifelines; or a statsmodels class or formula function.
         The default is unpenalised logistic regression for classes, least squares for a
         continuous outcome, and Cox regression for times to an event.
+    impute : {"mice", "median"}, Mice or Median, optional
+        Imputation of missing covariates in every training set, by
+        :class:`~statcv.models.Mice` or :class:`~statcv.models.Median`; held-out records
+        are imputed without their outcome. The final model imputes new records likewise.
     select : {"backward", "forward", "both"} or selection, optional
         Choice of the formula's terms by AIC in every training set, as by R's ``step``:
         for logistic, linear and Cox regression without a penalty. Other criteria, terms

@@ -18,6 +18,7 @@ from statcv.engine import (
     run,
 )
 from statcv.errors import (
+    ArgumentError,
     ArgumentTypeError,
     CollinearityWarning,
     FoldWarning,
@@ -49,6 +50,7 @@ from statcv.models import (
     resolve_model,
     unwrap_result,
 )
+from statcv.models.imputation import imputing
 from statcv.models.likelihood import Bernoulli, Gaussian
 from statcv.models.selection import Selection, selecting
 from statcv.models.thresholds import with_threshold
@@ -68,6 +70,7 @@ from statcv.verbs.argument_types import (
     DataLike,
     FormulaLike,
     HorizonLike,
+    ImputeLike,
     MetricsLike,
     MissingAction,
     ModelLike,
@@ -95,6 +98,7 @@ class CVCall(Printed):
     formula: FormulaLike
     data: DataLike | None = None
     model: ModelLike | None = None
+    impute: ImputeLike | None = None
     select: SelectLike | None = None
     tune: TuneLike | None = None
     scheme: SchemeLike | None = None
@@ -142,13 +146,16 @@ class CVCall(Printed):
 
     def with_mean_model(self) -> CVCall:
         """Return the same call for the model without predictors."""
-        action = self.na_action or ("pass" if self.incomplete == "keep" else None)
+        keeps = self.na_action is None and self.incomplete == "keep"
+        action: MissingAction | None = "pass" if keeps else self.na_action
         changed: dict[str, Any] = {"select": None, "tune": None, "threshold": None}
         return replace(self, model="mean", na_action=action, **changed)
 
     @property
     def incomplete(self) -> str:
         """The treatment of incomplete rows without ``na_action=``, by the model."""
+        if self.impute is not None:
+            return "impute"
         takes = accepts_missing(model_to_tune(self.tune, self.model))
         return "keep" if takes else "drop"
 
@@ -204,6 +211,11 @@ class CVCall(Printed):
     def _run(self, scope: Mapping[str, Any]) -> CVResult:
         check_types(CVCall, vars(self))
         one_of(self.new_levels, NEW_LEVELS, "new_levels")
+        if self.impute is not None and self.na_action is not None:
+            raise ArgumentError(
+                "impute= keeps incomplete rows, so that na_action= means nothing; "
+                "give one of them."
+            )
         given = self.unwrapped()
         table = as_frame(given.data)
         kept = None if self.checkpoint is None else kept_seed(self.checkpoint)
@@ -252,6 +264,8 @@ class CVCall(Printed):
             learner = tuned_model(tune, learner, outcome, plan)
         tuned = learner
         learner, threshold = with_threshold(learner, self.threshold, outcome.kind)
+        if self.impute is not None:
+            learner = imputing(self.impute, learner, design)
         omitted = None
         if self.new_levels == "error":
             refuse_new_levels(Setup(design, plan, learner, seed, weights))
