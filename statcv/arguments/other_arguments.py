@@ -204,6 +204,7 @@ ARGUMENTS = _table(
         "a penalty belongs to the model, such as model=statcv.models.Logit(C=1.0), and "
         "tune={'C': [0.1, 1, 10]} chooses it in every training set",
     ),
+    ("imputation imputer imputemissing", "impute", "'mice' or 'median'"),
     ("missing narm dropna skipna", "na_action", "'drop', 'raise' or 'pass'"),
     ("allownewlevels handleunknown", "new_levels", "'mean', 'omit' or 'error'"),
     (

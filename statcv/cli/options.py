@@ -69,7 +69,8 @@ leave_pair_out, montecarlo, bootstrap, or a column of fold numbers
 --repeats N: number of draws of the folds, or of dropped records (1; 20 for rloocv)
 --positive LEVEL: the positive class (the second)
 --horizon TIMES: by which the risk is predicted, for "Surv(time, status) ~ x"
---na-action (drop|raise|pass)=drop: treatment of rows with missing values (drop)
+--na-action (drop|raise|pass): treatment of rows with missing values (pass if the \
+model accepts them, else drop)
 --seed N: seed of the random numbers
 """
 LEVEL = "--level LEVEL=0.95: level of the intervals (0.95)\n"

@@ -1,17 +1,30 @@
 """Models that are fitted in a fold: one small protocol, one module per family."""
 
-from statcv.models.base import Capabilities, Fit, FollowingModel, Model, TrainingSet
+from statcv.models.base import (
+    Capabilities,
+    Fit,
+    FollowingModel,
+    Model,
+    TrainingSet,
+    predictable,
+)
 from statcv.models.batched.partial_likelihood import partial_likelihood
 from statcv.models.boosted_fit import BoostedFit
 from statcv.models.boosting import XGBoost
 from statcv.models.counts import NegativeBinomial, Poisson, counted
 from statcv.models.cox import Cox, baseline_beside
+from statcv.models.imputation import Median, Mice
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit
 from statcv.models.neighbors import Neighbors
 from statcv.models.one_predictor import intercept_beside
 from statcv.models.points import Points, Score
-from statcv.models.resolve import MODELS, distribution_of, resolve_model
+from statcv.models.resolve import (
+    MODELS,
+    accepts_missing,
+    distribution_of,
+    resolve_model,
+)
 from statcv.models.selection import Backward, Both, Forward, Screen
 from statcv.models.sklearn_estimator import Sklearn, SklearnFit
 from statcv.models.stacking import Stacking
@@ -43,6 +56,8 @@ __all__ = [
     "Linear",
     "Logit",
     "Mean",
+    "Median",
+    "Mice",
     "Model",
     "NegMean",
     "NegativeBinomial",
@@ -59,6 +74,7 @@ __all__ = [
     "Updating",
     "WrappedFit",
     "XGBoost",
+    "accepts_missing",
     "bare_records",
     "bare_regression",
     "baseline_beside",
@@ -68,6 +84,7 @@ __all__ = [
     "fitted_to_constant",
     "intercept_beside",
     "partial_likelihood",
+    "predictable",
     "predicted_without",
     "resolve_model",
     "unwrap_result",

@@ -77,6 +77,18 @@ def distribution_of(model: Any) -> str:
     return found if isinstance(found, str) else ""
 
 
+def accepts_missing(model: Any) -> bool:
+    """Return whether a model, by name or as an object, accepts missing covariates.
+
+    >>> accepts_missing("xgboost"), accepts_missing("logit"), accepts_missing(None)
+    (True, False, False)
+    """
+    try:
+        return _resolve(model, "binary").capabilities.missing
+    except ModelError:  # resolving it with the outcome says more
+        return False
+
+
 def _resolve(model: Any, kind: str) -> Model:
     if model is None:
         usual: Model = {"continuous": Linear, "survival": Cox}.get(kind, Logit)()

@@ -18,6 +18,7 @@ from statcv.engine import (
     run,
 )
 from statcv.errors import (
+    ArgumentError,
     ArgumentTypeError,
     CollinearityWarning,
     FoldWarning,
@@ -41,7 +42,14 @@ from statcv.formula import (
     updated_formula,
     with_exposure,
 )
-from statcv.models import Model, distribution_of, resolve_model, unwrap_result
+from statcv.models import (
+    Model,
+    accepts_missing,
+    distribution_of,
+    resolve_model,
+    unwrap_result,
+)
+from statcv.models.imputation import imputing
 from statcv.models.likelihood import Bernoulli, Gaussian
 from statcv.models.selection import Selection, selecting
 from statcv.models.thresholds import with_threshold
@@ -61,6 +69,7 @@ from statcv.verbs.argument_types import (
     DataLike,
     FormulaLike,
     HorizonLike,
+    ImputeLike,
     MetricsLike,
     MissingAction,
     ModelLike,
@@ -88,6 +97,7 @@ class CVCall(Printed):
     formula: FormulaLike
     data: DataLike | None = None
     model: ModelLike | None = None
+    impute: ImputeLike | None = None
     select: SelectLike | None = None
     tune: TuneLike | None = None
     scheme: SchemeLike | None = None
@@ -100,7 +110,7 @@ class CVCall(Printed):
     exposure: str | None = None
     positive: object = None
     horizon: HorizonLike | None = None
-    na_action: MissingAction = "drop"
+    na_action: MissingAction | None = None
     new_levels: NewLevelsAction = "mean"
     metrics: MetricsLike | None = None
     threshold: ThresholdLike | None = None
@@ -135,7 +145,18 @@ class CVCall(Printed):
 
     def with_mean_model(self) -> CVCall:
         """Return the same call for the model without predictors."""
-        return replace(self, model="mean", select=None, tune=None, threshold=None)
+        keeps = self.na_action is None and self.incomplete == "keep"
+        action: MissingAction | None = "pass" if keeps else self.na_action
+        changed: dict[str, Any] = {"select": None, "tune": None, "threshold": None}
+        return replace(self, model="mean", na_action=action, **changed)
+
+    @property
+    def incomplete(self) -> str:
+        """The treatment of incomplete rows without ``na_action=``, by the model."""
+        if self.impute is not None:
+            return "impute"
+        takes = accepts_missing(model_to_tune(self.tune, self.model))
+        return "keep" if takes else "drop"
 
     @property
     def folds(self) -> FoldArguments:
@@ -189,6 +210,11 @@ class CVCall(Printed):
     def _run(self, scope: Mapping[str, Any]) -> CVResult:
         check_types(CVCall, vars(self))
         one_of(self.new_levels, NEW_LEVELS, "new_levels")
+        if self.impute is not None and self.na_action is not None:
+            raise ArgumentError(
+                "impute= keeps incomplete rows, so that na_action= means nothing; "
+                "give one of them."
+            )
         given = self.unwrapped()
         table = as_frame(given.data)
         kept = None if self.checkpoint is None else kept_seed(self.checkpoint)
@@ -206,6 +232,7 @@ class CVCall(Printed):
             positive=self.positive,
             horizon=self.horizon,
             na_action=self.na_action,
+            incomplete=given.incomplete,
             not_in_dot=[*weight_column, *exposed, *holdout.not_in_dot],
             distribution=distribution_of(given.model),
         )
@@ -230,6 +257,8 @@ class CVCall(Printed):
             learner = tuned_model(tune, learner, outcome, plan)
         tuned = learner
         learner, threshold = with_threshold(learner, self.threshold, outcome.kind)
+        if self.impute is not None:
+            learner = imputing(self.impute, learner, design)
         omitted = None
         if self.new_levels == "error":
             refuse_new_levels(Setup(design, plan, learner, seed, weights))
