@@ -69,6 +69,7 @@ SUB_ROOMS = {
     "statcv.folds.theory",
     "statcv.metrics.named",
     "statcv.models.batched",
+    "statcv.models.imputation",
     "statcv.models.likelihood",
     "statcv.models.linear_fits",
     "statcv.models.thresholds",

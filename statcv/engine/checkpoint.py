@@ -34,7 +34,7 @@ from statcv.models.linear_fits import LinearFits
 from statcv.words import plural
 
 ARRAYS = ("predicted", "partner_predicted", "converged", "separated", "seconds")
-OPTIONAL = ("decided", "corrected")
+OPTIONAL = ("unstable", "decided", "corrected")
 
 
 def to_bytes(part: Part, call: str) -> bytes:

@@ -106,6 +106,15 @@ def warn_of_fits(held: Held, plan: FoldPlan, model: Model) -> None:
             f"({_listed(plan, corrected)}), and were corrected.",
             PrecisionWarning,
         )
+    unstable = np.zeros(1) if held.unstable is None else held.unstable
+    if unstable.any():
+        warn(
+            f"the imputation of up to {plural(int(unstable.max()), 'column')} has not "
+            f"converged in {np.count_nonzero(unstable)} of {plan.n_fits} training "
+            "sets: its chains differ by more than they vary. Give it more iterations, "
+            "such as impute=statcv.models.Mice(iterations=50), or fewer columns.",
+            ConvergenceWarning,
+        )
     unpredicted = np.isnan(held.predicted.reshape(len(held.row), -1)).any(axis=1)
     if unpredicted.any():
         silent = np.unique(held.fit[unpredicted])

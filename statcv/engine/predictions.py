@@ -52,6 +52,8 @@ class Part:
         The classes that the fits themselves predict, as 0 and 1.
     corrected : numpy.ndarray of bool, shape (fits,), or None
         Whether probabilities were corrected that were off by rounding.
+    unstable : numpy.ndarray of int, shape (fits,), or None
+        The number of columns whose imputation has not converged.
     """
 
     fits: range
@@ -68,6 +70,32 @@ class Part:
     linear: LinearFits | None = None
     decided: Floats | None = None
     corrected: NDArray[np.bool_] | None = None
+    unstable: NDArray[np.intp] | None = None
+
+    @classmethod
+    def averaged(cls, parts: Sequence[Part]) -> Part:
+        """Average fits of the same records, in which covariates were imputed."""
+        names, table = parts[0].names, None
+        tables = [np.asarray(part.coefficients) for part in parts]
+        if names and all(part.names == names for part in parts):
+            table = np.mean(tables, axis=0)
+        means = {
+            name: np.mean([getattr(part, name) for part in parts], axis=0)
+            for name in ("predicted", "partner_predicted")
+        }
+        return replace(
+            parts[0],
+            **means,
+            converged=np.all([part.converged for part in parts], axis=0),
+            separated=np.any([part.separated for part in parts], axis=0),
+            seconds=np.sum([part.seconds for part in parts], axis=0),
+            names=names if table is not None else (),
+            coefficients=table,
+            chosen=None,
+            curves=None,
+            linear=None,
+            decided=None,
+        )
 
     @classmethod
     def joined(cls, parts: Sequence[Part]) -> Part:
@@ -84,6 +112,7 @@ class Part:
             linear=joined_fits([part.linear for part in parts]),
             decided=joined_where_known([part.decided for part in parts]),
             corrected=joined_where_known([part.corrected for part in parts]),
+            unstable=joined_where_known([part.unstable for part in parts]),
         )
 
 
@@ -167,6 +196,8 @@ class Held(Printed):
         classes that :attr:`by_half` gives.
     corrected : numpy.ndarray of bool, shape (n_fits,), or None
         Whether probabilities were corrected that were off by rounding.
+    unstable : numpy.ndarray of int, shape (n_fits,), or None
+        The number of columns whose imputation has not converged.
     omitted : dict
         As ``absent``, for records that are not held out because their level is absent.
     """
@@ -189,6 +220,7 @@ class Held(Printed):
     linear: LinearFits | None = None
     decided: Floats | None = None
     corrected: NDArray[np.bool_] | None = None
+    unstable: NDArray[np.intp] | None = None
     omitted: Absent = field(default_factory=dict)
 
     @classmethod
@@ -214,6 +246,7 @@ class Held(Printed):
             linear=whole.linear,
             decided=whole.decided,
             corrected=whole.corrected,
+            unstable=whole.unstable,
             omitted=omitted or {},
         )
         alike = made.decided is None or not made.decided_otherwise.any()

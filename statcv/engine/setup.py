@@ -15,6 +15,7 @@ from statcv.folds import FoldPlan
 from statcv.formula import Design, Factors, Learnt, TrainingSets
 from statcv.models import Fit, Model, TrainingSet, with_given_weights
 from statcv.models.batched import Folds
+from statcv.models.imputation import Imputed
 from statcv.tables import Printed
 
 Floats = NDArray[np.float64]
@@ -78,6 +79,8 @@ class Setup(Printed):
         """The records on which each fit trains."""
         folds = with_given_weights(Folds.of(self.plan), self.plan, self.weights)
         folds = replace(folds, seeds=partial(_seeds, self.seed, self.numbers))
+        if isinstance(self.model, Imputed):  # completions have matrices of their own
+            return folds
         return with_matrices(folds, self.design)
 
 
@@ -153,6 +156,8 @@ def fit_all(
     _check_offsets(model, design)
     records = _records(design, weights, strata, (seed, FULL_FIT))
     try:
+        if isinstance(model, Imputed):
+            return model.fit_all(design, records)
         return model.fit(records)
     except StatcvError:
         raise

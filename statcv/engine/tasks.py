@@ -27,6 +27,7 @@ from statcv.errors import (
 from statcv.folds import FoldPlan
 from statcv.models import Fit, FollowingModel, TrainingSet, decisions_of
 from statcv.models.batched import FittedFolds, fit_all_folds
+from statcv.models.imputation import Completed, Imputed
 
 
 def fit_together(setup: Setup, fits: range) -> Part | None:
@@ -88,6 +89,27 @@ def fit_one_by_one(setup: Setup, fits: range) -> Part:
             part = _fit_fold(setup, fit)
         parts.append(replace(part, corrected=np.array([bool(corrections)])))
     return Part.joined(parts)
+
+
+def fit_imputed(setup: Setup, fits: range) -> Part:
+    """Fit a range of folds in every completion, and average what they predict."""
+    model = cast(Imputed, setup.model)
+    design, numbers = setup.design, np.arange(fits.start, fits.stop)
+    counts, seeds = setup.folds.counts_in(design.n, numbers), setup.folds.seeds
+    assert seeds is not None
+    own = model.imputer, design, counts, seeds(numbers), fits.start
+    made = Completed.of_fits(*own)
+    records = replace(setup.records, names=made.names(setup.records.names))
+    if records.kind == "survival":  # all completions refer to the same row
+        X = made.beside(records.X, made.chains.variables.absent)
+        records = replace(records, centre=X.mean(axis=0))
+    parts = []
+    for k in range(model.imputer.m):
+        folds = replace(setup.folds, matrices=cast(Any, made.of(k)))
+        inner = replace(setup, model=model.model)
+        vars(inner).update(records=records, folds=folds)
+        parts.append(fit_one_by_one(inner, fits))
+    return replace(Part.averaged(parts), unstable=made.chains.unstable)
 
 
 def _fit_fold(setup: Setup, number: int) -> Part:
@@ -203,6 +225,9 @@ class Tasks:
 def ways(setup: Setup) -> Iterator[Tasks]:
     """Yield the ways to make all fits, the quicker first; the last always works."""
     fits = setup.plan.n_fits
+    if isinstance(setup.model, Imputed):
+        yield Tasks(fit_imputed, cut(fits, setup.model.at_once(setup.design)))
+        return
     if setup.fits_together:
         yield Tasks(fit_together, cut(fits, _fits_together(setup)))
     each = setup.model.capabilities.fits_per_training_set

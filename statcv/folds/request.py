@@ -106,7 +106,8 @@ def _given(
     if isinstance(scheme, FoldPlan):
         if scheme.n != n:
             raise SchemeError(
-                f"the plan is for {scheme.n} records, but {n} rows are complete."
+                f"the plan is for {scheme.n} records, but {n} rows are complete, "
+                "or kept by na_action='pass'."
             )
         if scheme.rows is not None and not scheme.rows.equals(frame.index):
             raise SchemeError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ from statcv.arguments import one_of
 from statcv.errors import (
     ColumnError,
     DataError,
+    FormulaError,
     OutcomeError,
     suggestion,
 )
@@ -23,6 +24,7 @@ from statcv.formula.frame import (
     as_frame,
     as_learnt,
     is_missing,
+    is_number,
     plain_column,
 )
 from statcv.formula.left_side import read_outcome
@@ -35,8 +37,8 @@ from statcv.formula.overflow import (
 )
 from statcv.formula.parse import Formula, is_offset, is_strata, parse_formula
 from statcv.formula.refusals import (
+    learns_from,
     refuse_identifiers,
-    refuse_learning_from_missing,
     refuse_names_twice,
     refuse_text_numbers,
 )
@@ -66,6 +68,8 @@ class Design(Printed):
         Number of rows of the data.
     missing : dict
         For each column, how many of the dropped rows lack it.
+    absent : dict
+        For each column that kept rows lack, which of them do.
 
     Examples
     --------
@@ -82,11 +86,23 @@ class Design(Printed):
     labels: pd.Index[Any]
     n_given: int
     missing: Mapping[str, int]
+    absent: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
 
     @property
     def n(self) -> int:
         """The number of kept rows."""
         return len(self.kept)
+
+    @property
+    def n_absent(self) -> int:
+        """The number of kept rows that lack a covariate."""
+        lacking = list(self.absent.values())
+        return int(np.any(lacking, axis=0).sum()) if lacking else 0
+
+    @property
+    def lacking(self) -> str:
+        """The columns that kept rows lack, with the number of these."""
+        return counted({name: int(one.sum()) for name, one in self.absent.items()})
 
     @property
     def y(self) -> NDArray[Any]:
@@ -144,12 +160,15 @@ class Design(Printed):
         rows : numpy.ndarray of int, shape (n,)
             For each outcome, the position of the row that supplies the predictors.
         """
+        absent = {name: lacks[rows] for name, lacks in self.absent.items()}
         if self.offsets:
-            return replace(self, terms=moved(self.terms, rows, offsets=False))
+            terms = moved(self.terms, rows, offsets=False)
+            return replace(self, terms=terms, absent=absent)
         columns = {
             name: column.iloc[rows] for name, column in self.terms.columns.items()
         }
-        return replace(self, terms=Terms(self.formula, columns, self.terms.index[rows]))
+        terms = Terms(self.formula, columns, self.terms.index[rows])
+        return replace(self, terms=terms, absent=absent)
 
     def with_outcomes(self, rows: NDArray[np.intp]) -> Design:
         """Return a design that gives each row's predictors the outcome of another row.
@@ -166,7 +185,7 @@ class Design(Printed):
 
         Rows with a missing predictor are NaN.
         """
-        new = self._new_columns(data)
+        new = self.new_columns(data)
         return self.terms.matrix(new), new.index
 
     def extended(self, data: object, complete: NDArray[np.bool_]) -> Design:
@@ -174,7 +193,7 @@ class Design(Printed):
 
         Their outcome is not known, and has any value: they are only predicted.
         """
-        new, columns = self._new_columns(data)[complete], {}
+        new, columns = self.new_columns(data)[complete], {}
         for name, column in self.terms.columns.items():
             more = new[name]
             if column.dtype.kind not in "iuf":  # numbers may be of another type
@@ -186,7 +205,7 @@ class Design(Printed):
         made = replace(self, outcome=outcome, terms=terms, labels=index)
         return replace(made, kept=index.to_numpy())
 
-    def _new_columns(self, data: object) -> pd.DataFrame:
+    def new_columns(self, data: object) -> pd.DataFrame:
         """Return the columns of new rows that the formula uses, as they were learnt."""
         frame = as_frame(data)
         for column in self.formula.columns:
@@ -211,7 +230,8 @@ def make_design(
     scope: Mapping[str, Any],
     positive: object = None,
     horizon: object = None,
-    na_action: str = "drop",
+    na_action: str | None = None,
+    incomplete: str = "drop",
     not_in_dot: Collection[str] = (),
     distribution: str = "",
     ordered: bool = False,
@@ -230,9 +250,12 @@ def make_design(
         Level of the outcome that counts as positive.
     horizon : float or sequence of float, optional
         Times by which the risk of an event is predicted.
-    na_action : {"drop", "raise", "pass"}
+    na_action : {"drop", "raise", "pass"}, optional
         Treatment of rows with missing values: R's ``na.omit``, ``na.fail``,
         ``na.pass``. A row whose outcome is missing is never kept.
+    incomplete : {"drop", "keep", "impute"}
+        That treatment by default: ``"keep"`` passes rows on, unless a term learns from
+        a column with missing values; ``"impute"`` gives columns provisional values.
     not_in_dot : collection of str
         Columns that ``.`` does not stand for.
     distribution : str
@@ -240,13 +263,15 @@ def make_design(
     ordered : bool
         Whether the model needs an outcome of ordered classes.
     """
-    one_of(na_action, NA_ACTIONS, "na_action")
+    arguments, action = locals(), incomplete
+    if na_action is not None:
+        action = one_of(na_action, NA_ACTIONS, "na_action")
     frame = as_frame(data)
     parsed = parse_formula(formula, frame.columns.tolist(), scope, not_in_dot)
     given = {name: frame[name] for name in parsed.outcome_columns}
     numbers = NumericColumns.of(frame, parsed.columns)
     covariates = {} if numbers else {name: frame[name] for name in parsed.columns}
-    kept, missing = _complete_rows(given, covariates, len(frame), parsed, na_action)
+    kept, missing = _complete_rows(given, covariates, len(frame), parsed, action)
     index = frame.index
     if len(kept) < len(frame):
         index = index[kept]
@@ -254,6 +279,10 @@ def make_design(
         covariates = {name: column.iloc[kept] for name, column in covariates.items()}
         numbers = numbers and numbers.chosen(kept)
     plain = {name: plain_column(one, name) for name, one in covariates.items()}
+    lacking = {name: is_missing(column) for name, column in plain.items()}
+    absent = {name: lacks for name, lacks in lacking.items() if lacks.any()}
+    if action == "impute":
+        plain |= {name: _provisional(plain[name], name) for name in absent}
     terms = Terms(parsed, numbers or plain, index)
     refuse_text_numbers(parsed, frame, () if terms.is_plain else parsed.terms)
     outcome = read_outcome(
@@ -263,8 +292,14 @@ def make_design(
         refuse_identifiers(parsed, terms.columns)
         refuse_infinite(terms.columns)
         refuse_learning_overflow(terms)
-    if na_action == "pass":
-        refuse_learning_from_missing(terms)
+    if absent and action in ("pass", "keep") and (name := learns_from(terms, absent)):
+        if action == "pass":
+            raise FormulaError(
+                f"column {name!r} has missing values, and a term that learns from it "
+                "(center, scale, bs, …) cannot be learnt with na_action='pass': use "
+                "impute= or drop the rows."
+            )
+        return make_design(**{**arguments, "na_action": "drop"})
     refuse_names_twice(terms)
     terms.check_rowwise()
     design = Design(
@@ -275,6 +310,7 @@ def make_design(
         labels=index,
         n_given=len(frame),
         missing=missing,
+        absent=absent,
     )
     refuse_not_finite(design)
     return design
@@ -289,7 +325,7 @@ def _complete_rows(
         raise OutcomeError(
             f"all values of the outcome {formula.outcome!r} are missing."
         )
-    if na_action != "pass":
+    if na_action in ("drop", "raise"):
         missing |= _mark_missing(columns, incomplete)
     if na_action == "raise" and missing:
         raise DataError(
@@ -303,6 +339,20 @@ def _complete_rows(
             "a pipeline that imputes."
         )
     return np.flatnonzero(~incomplete), missing
+
+
+def _provisional(column: pd.Series[Any], name: str) -> pd.Series[Any]:
+    """Return a column with its most frequent level, or its median, where it lacks one.
+
+    The layout of the matrix is found with it; all fits use imputed values.
+    """
+    if column.isna().all():
+        raise DataError(
+            f"column {name!r} has no value at all, so that it cannot be imputed; leave "
+            "it out of the formula."
+        )
+    number = is_number(column.dtype)
+    return column.fillna(column.median() if number else column.mode().iloc[0])
 
 
 def _mark_missing(columns: Series, incomplete: NDArray[np.bool_]) -> dict[str, int]:

@@ -79,21 +79,12 @@ def refuse_names_twice(terms: Terms) -> None:
         )
 
 
-def refuse_learning_from_missing(terms: Terms) -> None:
-    """Check that no term learns from a column with missing values."""
-    absent = [name for name, column in terms.columns.items() if column.isna().any()]
-    if not absent:
-        return
+def learns_from(terms: Terms, absent: Collection[str]) -> str | None:
+    """Return the first of some columns from which a term learns; None if none does."""
     try:
         learning: Collection[str] = terms.learning_columns
     except FormulaError:  # as of a spline, whose knots cannot be placed
         codes = {code for term in terms.formula.terms for code in term}
         factors = [terms.formula.factors[code] for code in codes]
         learning = {c for one in factors if one.column is None for c in one.columns}
-    lacking = [name for name in absent if name in learning]
-    if lacking:
-        raise FormulaError(
-            f"column {lacking[0]!r} has missing values, and a term that learns from "
-            "it (center, scale, bs, …) cannot be learnt with na_action='pass': impute "
-            "first, or drop the rows."
-        )
+    return next((name for name in absent if name in learning), None)

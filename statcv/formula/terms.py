@@ -168,9 +168,12 @@ class Terms:
 
     def learn(self, rows: NDArray[np.intp]) -> Any:
         """Return what the terms learn on ``rows``, for :meth:`matrix`."""
+        return self.learn_frame(self.frame.iloc[rows])
+
+    def learn_frame(self, training: pd.DataFrame) -> Any:
+        """Return what the terms learn on a frame, which has the prepared columns."""
         import patsy
 
-        training = self.frame.iloc[rows]
         infos = {}
         for factor, info in self.whole.factor_infos.items():
             state: dict[str, Any] = {}

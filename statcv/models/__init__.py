@@ -1,19 +1,33 @@
 """Models that are fitted in a fold: one small protocol, one module per family."""
 
-from statcv.models.base import Capabilities, Fit, FollowingModel, Model, TrainingSet
+from statcv.models.base import (
+    Capabilities,
+    Fit,
+    FollowingModel,
+    Model,
+    TrainingSet,
+    predictable,
+)
 from statcv.models.batched.cumulative import cumulative_information
 from statcv.models.batched.partial_likelihood import partial_likelihood
 from statcv.models.boosted_fit import BoostedFit
 from statcv.models.boosting import XGBoost
 from statcv.models.counts import NegativeBinomial, Poisson, counted
 from statcv.models.cox import Cox, baseline_beside
+from statcv.models.imputation import Median, Mice
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit
 from statcv.models.neighbors import Neighbors
 from statcv.models.one_predictor import intercept_beside
 from statcv.models.ordered import ProportionalOdds
 from statcv.models.points import Points, Score
-from statcv.models.resolve import MODELS, distribution_of, needs_order, resolve_model
+from statcv.models.resolve import (
+    MODELS,
+    accepts_missing,
+    distribution_of,
+    needs_order,
+    resolve_model,
+)
 from statcv.models.selection import Backward, Both, Forward, Screen
 from statcv.models.sklearn_estimator import Sklearn, SklearnFit
 from statcv.models.stacking import Stacking
@@ -44,6 +58,8 @@ __all__ = [
     "Linear",
     "Logit",
     "Mean",
+    "Median",
+    "Mice",
     "Model",
     "NegMean",
     "NegativeBinomial",
@@ -61,6 +77,7 @@ __all__ = [
     "Updating",
     "WrappedFit",
     "XGBoost",
+    "accepts_missing",
     "bare_records",
     "bare_regression",
     "baseline_beside",
@@ -72,6 +89,7 @@ __all__ = [
     "intercept_beside",
     "needs_order",
     "partial_likelihood",
+    "predictable",
     "predicted_without",
     "resolve_model",
     "said_update",

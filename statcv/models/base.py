@@ -197,6 +197,9 @@ class Capabilities(Printed):
         Whether it gives the columns of an offset a coefficient of 1.
     strata : bool
         Whether a term ``strata(g)`` gives it a baseline hazard for each level.
+    missing : bool
+        Whether it accepts missing covariates, so that such records are kept unless
+        ``na_action=`` says otherwise.
     likelihood : Likelihood or None
         The likelihood that its fits maximise, apart from a ridge, if they depend on a
         linear predictor. Each fit then has that as ``linear``.
@@ -220,6 +223,7 @@ class Capabilities(Printed):
     predicts_by_neighbors: bool = False
     offsets: bool = False
     strata: bool = False
+    missing: bool = False
     likelihood: Likelihood | None = None
 
 
@@ -288,9 +292,14 @@ def refuse_missing(training: TrainingSet, label: str) -> None:
     """Raise if a model that cannot take missing values would meet one."""
     if not training.is_finite and np.isnan(training.X).any():
         raise ModelError(
-            f"{label} cannot take missing covariates; use na_action='drop', or a "
-            "scikit-learn pipeline that imputes inside each fold."
+            f"{label} cannot take missing covariates; use na_action='drop', or "
+            "impute= to impute them inside each fold."
         )
+
+
+def predictable(X: Matrix, model: Model) -> NDArray[np.bool_]:
+    """Return which rows a model can predict: complete ones, unless it needs none."""
+    return np.asarray(model.capabilities.missing | ~np.isnan(X).any(axis=1))
 
 
 def refuse_kind(label: str, kind: str, allowed: tuple[str, ...]) -> None:

@@ -183,7 +183,10 @@ class XGBoost:
         follows, alike = bool(self.parameters.get("curves")), self._any_threads
         alone = alike and self._threads in (0, 1) and without_functions(self.parameters)
         return Capabilities(
-            follows_held_out=follows, any_threads=alike, releases_gil=alone
+            follows_held_out=follows,
+            any_threads=alike,
+            releases_gil=alone,
+            missing=self.parameters.get("booster") != "gblinear",
         )
 
     @property

@@ -95,6 +95,18 @@ def needs_order(model: Any) -> bool:
     return getattr(named, "ordered", False) is True
 
 
+def accepts_missing(model: Any) -> bool:
+    """Return whether a model, by name or as an object, accepts missing covariates.
+
+    >>> accepts_missing("xgboost"), accepts_missing("logit"), accepts_missing(None)
+    (True, False, False)
+    """
+    try:
+        return _resolve(model, "binary").capabilities.missing
+    except ModelError:  # resolving it with the outcome says more
+        return False
+
+
 def _resolve(model: Any, kind: str) -> Model:
     if model is None:
         usual: Model = {"continuous": Linear, "survival": Cox}.get(kind, Logit)()

@@ -22,6 +22,7 @@ from statcv.models.linear_fits import LinearFits
 from statcv.models.sklearn_linear import last_step, likelihood_of, linear_of
 from statcv.models.sklearn_traits import (
     NEAR,
+    accepts_missing,
     converges,
     is_compiled,
     is_same_with_any_threads,
@@ -121,6 +122,7 @@ class Sklearn:
             predicts_by_neighbors=bool(kinds & NEAR),
             any_threads=any_threads,
             releases_gil=any_threads and is_compiled(self.estimator),
+            missing=accepts_missing(self.estimator),
             likelihood=likelihood_of(self.estimator),
         )
 

@@ -97,6 +97,35 @@ def weight_name_of(estimator: Any) -> str:
     return f"{last[0]}__sample_weight" if last[0] else "sample_weight"
 
 
+def accepts_missing(estimator: Any) -> bool:
+    """Return whether an estimator accepts missing values, as its tags say.
+
+    A pipeline does if its steps do, up to the one that imputes; a search, if the
+    estimator does that it tunes.
+    """
+    if hasattr(estimator, "cv") and hasattr(estimator, "estimator"):
+        return accepts_missing(estimator.estimator)
+    for step in _steps(estimator):
+        if not (isinstance(step, str) or step is None or _allows_nan(step)):
+            return False
+        if type(step).__module__.startswith("sklearn.impute."):
+            return True
+    return True
+
+
+def _allows_nan(step: Any) -> bool:
+    try:
+        from sklearn.utils import get_tags
+    except ImportError:  # scikit-learn 1.5
+        from sklearn.utils._tags import _safe_tags
+
+        return bool(_safe_tags(step, "allow_nan"))
+    try:
+        return bool(get_tags(step).input_tags.allow_nan)
+    except (AttributeError, TypeError):  # a class without scikit-learn's tags
+        return False
+
+
 def is_same_with_any_threads(estimator: Any) -> bool:
     """Return whether a fit does not depend on the number of OpenMP's threads.
 

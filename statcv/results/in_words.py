@@ -62,6 +62,8 @@ def methods_in_words(result: Refittable, final: bool) -> str:
     if lost:
         missing = f" (missing: {counted(design.missing)})" if design.missing else ""
         said += f"; {lost:,} left out as incomplete{missing}"
+    if design.absent:
+        said += f"; {design.n_absent:,} incomplete (missing: {design.lacking})"
     if _held_out(result) < design.n:
         said += f"; {_held_out(result):,} of them held out"
     sentences = [said, scheme_in_words(result)]
@@ -134,6 +136,8 @@ def rows_in_words(result: Readable) -> str:
     if design.n < design.n_given:
         lost = design.n_given - design.n
         text += f" of {design.n_given}, {lost} incomplete"
+    if design.n_absent:
+        text += f", {design.n_absent} of them incomplete"
     held = _held_out(result)
     return text if held == design.n else f"{text}; {held} of them held out"
 
@@ -151,8 +155,9 @@ def _records(result: Readable) -> list[str]:
     if held < design.n:
         return [f"{held:,} held-out records"]
     own = result.learner.capabilities.refits or result.validated
-    lost = design.n < design.n_given and bool(own)
-    count = f"{design.n:,} {'complete ' * lost}records"
+    lost = design.n < design.n_given and bool(own) and not design.absent
+    kept = f" ({design.n_absent:,} incomplete)" if design.absent else ""
+    count = f"{design.n:,} {'complete ' * lost}records{kept}"
     return [*(f"{count}{few}" for few in events_in_words(result)), count]
 
 

@@ -31,6 +31,7 @@ from statcv.inference.refits.resampling import Resampling, ResamplingStudy
 from statcv.metrics import METRICS, calibration_curve, net_benefit
 from statcv.metrics.classification.classwise import predicted_as
 from statcv.metrics.survival.curves import RisksBy
+from statcv.models import predictable
 from statcv.plots.base import horizon_of
 from statcv.results.refits import Running, warn_of_fits
 from statcv.tables import Table
@@ -298,7 +299,7 @@ class Stability:
             raise ArgumentError("predict() needs bootstrap models; omit from_folds=.")
         design, setup = self.result.design, self.result.refits.setup_for(UNCUT)
         matrix, labels = design.new_matrix(new)
-        complete = np.asarray(~np.isnan(matrix).any(axis=1))
+        complete = predictable(matrix, self.result.learner)
         each = np.full((len(self.predicted), len(matrix)), np.nan)
         if complete.any():
             further = design.extended(new, complete)

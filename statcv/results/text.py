@@ -234,6 +234,8 @@ def _facts(result: Readable) -> tuple[tuple[str, str], ...]:
     rows = result.rows
     if design.missing:
         rows += f" (missing: {counted(design.missing)})"
+    if design.absent:
+        rows += f" (kept, though missing: {design.lacking})"
     if result.weights is not None:
         rows += "; weighted in the fits, not in the metrics"
     drawn = (("seed", f"{result.seed}; folds {result.plan.fingerprint}"),)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from statcv.folds import Bags, FoldPlan, Stratifier
 from statcv.metrics import Metric
 from statcv.models import Model
+from statcv.models.imputation import Imputer
 from statcv.models.selection import Selection
 from statcv.models.tuning import Tuning
 
@@ -74,11 +75,13 @@ MissingAction: TypeAlias = Literal["drop", "raise", "pass"]
 NewLevelsAction: TypeAlias = Literal["mean", "omit", "error"]
 CensoringOf: TypeAlias = Literal["all", "training"]
 
+ImputerName: TypeAlias = Literal["mice", "median"]
 SelectionName: TypeAlias = Literal["backward", "forward", "both"]
 
 FormulaLike: TypeAlias = "str | FormulaResult"
 DataLike: TypeAlias = "pd.DataFrame | IntoFrame"
 ModelLike: TypeAlias = "ModelName | Model | Estimator | type | Callable[..., Any]"
+ImputeLike: TypeAlias = "ImputerName | Imputer"
 SelectLike: TypeAlias = "SelectionName | Selection"
 TuneLike: TypeAlias = "Mapping[str, Sequence[Any] | ArrayLike] | Tuning | Estimator"
 Positions: TypeAlias = "Sequence[tuple[ArrayLike, ArrayLike]]"

@@ -290,7 +290,7 @@ def _on_common_rows(
     """
     table = as_frame(call.data)
     call = replace(call, data=table)
-    if call.na_action != "drop":
+    if (call.na_action or call.incomplete) != "drop":
         return call, ""
     holdout = Holdout.read(call.folds, table)
     weights = [call.weights] if isinstance(call.weights, str) else []

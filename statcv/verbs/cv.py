@@ -12,6 +12,7 @@ from statcv.verbs.argument_types import (
     DataLike,
     FormulaLike,
     HorizonLike,
+    ImputeLike,
     MetricsLike,
     MissingAction,
     ModelLike,
@@ -34,6 +35,7 @@ def cv(
     data: DataLike | None = None,
     *,
     model: ModelLike | None = None,
+    impute: ImputeLike | None = None,
     select: SelectLike | None = None,
     tune: TuneLike | None = None,
     scheme: SchemeLike | None = None,
@@ -47,7 +49,7 @@ def cv(
     positive: object = None,
     horizon: HorizonLike | None = None,
     censoring: CensoringOf = "all",
-    na_action: MissingAction = "drop",
+    na_action: MissingAction | None = None,
     new_levels: NewLevelsAction = "mean",
     metrics: MetricsLike | None = None,
     threshold: ThresholdLike | None = None,
@@ -79,6 +81,10 @@ def cv(
         statsmodels class or formula function. The default is unpenalised logistic
         regression for classes, least squares for a continuous outcome, and Cox
         regression for times to an event.
+    impute : {"mice", "median"}, Mice or Median, optional
+        Imputation of missing covariates in every training set, by
+        :class:`~statcv.models.Mice` or :class:`~statcv.models.Median`; held-out records
+        are imputed without their outcome. The final model imputes new records likewise.
     select : {"backward", "forward", "both"} or selection, optional
         Choice of the formula's terms by AIC in every training set, as by R's ``step``:
         for logistic, linear and Cox regression without a penalty. Other criteria, terms
@@ -136,9 +142,10 @@ def cv(
         metrics of times to an event weight records: all of them, or the training set of
         each fit. It keeps its last value beyond the longest training time, with a
         warning that counts the held-out records there. Plots use all.
-    na_action : {"drop", "raise", "pass"}
-        Treatment of rows with missing values. ``"pass"`` passes missing covariates on
-        to a model that imputes or accepts them.
+    na_action : {"drop", "raise", "pass"}, optional
+        Treatment of rows with missing covariates. The default is ``"pass"`` for a model
+        that imputes or accepts them, such as ``"xgboost"``, unless a term such as
+        ``scale`` learns from them; and ``"drop"`` for others.
     new_levels : {"mean", "omit", "error"}
         Treatment of held-out records with a level of a factor that their training set
         lacks: predicted with the mean effect of the levels seen, not predicted, or an

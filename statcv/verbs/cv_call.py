@@ -18,6 +18,7 @@ from statcv.engine import (
     run,
 )
 from statcv.errors import (
+    ArgumentError,
     ArgumentTypeError,
     CollinearityWarning,
     FoldWarning,
@@ -44,11 +45,13 @@ from statcv.formula import (
 )
 from statcv.models import (
     Model,
+    accepts_missing,
     distribution_of,
     needs_order,
     resolve_model,
     unwrap_result,
 )
+from statcv.models.imputation import imputing
 from statcv.models.likelihood import Bernoulli, Gaussian, Hazards
 from statcv.models.selection import Selection, selecting
 from statcv.models.thresholds import with_threshold
@@ -69,6 +72,7 @@ from statcv.verbs.argument_types import (
     DataLike,
     FormulaLike,
     HorizonLike,
+    ImputeLike,
     MetricsLike,
     MissingAction,
     ModelLike,
@@ -96,6 +100,7 @@ class CVCall(Printed):
     formula: FormulaLike
     data: DataLike | None = None
     model: ModelLike | None = None
+    impute: ImputeLike | None = None
     select: SelectLike | None = None
     tune: TuneLike | None = None
     scheme: SchemeLike | None = None
@@ -109,7 +114,7 @@ class CVCall(Printed):
     positive: object = None
     horizon: HorizonLike | None = None
     censoring: CensoringOf = "all"
-    na_action: MissingAction = "drop"
+    na_action: MissingAction | None = None
     new_levels: NewLevelsAction = "mean"
     metrics: MetricsLike | None = None
     threshold: ThresholdLike | None = None
@@ -144,7 +149,18 @@ class CVCall(Printed):
 
     def with_mean_model(self) -> CVCall:
         """Return the same call for the model without predictors."""
-        return replace(self, model="mean", select=None, tune=None, threshold=None)
+        keeps = self.na_action is None and self.incomplete == "keep"
+        action: MissingAction | None = "pass" if keeps else self.na_action
+        changed: dict[str, Any] = {"select": None, "tune": None, "threshold": None}
+        return replace(self, model="mean", na_action=action, **changed)
+
+    @property
+    def incomplete(self) -> str:
+        """The treatment of incomplete rows without ``na_action=``, by the model."""
+        if self.impute is not None:
+            return "impute"
+        takes = accepts_missing(model_to_tune(self.tune, self.model))
+        return "keep" if takes else "drop"
 
     @property
     def folds(self) -> FoldArguments:
@@ -199,6 +215,11 @@ class CVCall(Printed):
         check_types(CVCall, vars(self))
         one_of(self.new_levels, NEW_LEVELS, "new_levels")
         one_of(self.censoring, ("all", "training"), "censoring")
+        if self.impute is not None and self.na_action is not None:
+            raise ArgumentError(
+                "impute= keeps incomplete rows, so that na_action= means nothing; "
+                "give one of them."
+            )
         given = self.unwrapped()
         table = as_frame(given.data)
         kept = None if self.checkpoint is None else kept_seed(self.checkpoint)
@@ -216,6 +237,7 @@ class CVCall(Printed):
             positive=self.positive,
             horizon=self.horizon,
             na_action=self.na_action,
+            incomplete=given.incomplete,
             not_in_dot=[*weight_column, *exposed, *holdout.not_in_dot],
             distribution=distribution_of(given.model),
             ordered=needs_order(given.model),
@@ -255,6 +277,8 @@ class CVCall(Printed):
             learner = tuned_model(tune, learner, outcome, plan)
         tuned = learner
         learner, threshold = with_threshold(learner, self.threshold, outcome.kind)
+        if self.impute is not None:
+            learner = imputing(self.impute, learner, design)
         omitted = None
         if self.new_levels == "error":
             refuse_new_levels(Setup(design, plan, learner, seed, weights))

@@ -36,7 +36,7 @@ def fold_plan(
     rebalance: RebalanceLike | None = None,
     positive: object = None,
     horizon: HorizonLike | None = None,
-    na_action: MissingAction = "drop",
+    na_action: MissingAction | None = None,
     seed: SeedLike | None = None,
     **unknown: NoReturn,
 ) -> FoldPlan:
@@ -114,8 +114,8 @@ def warn_of_missing(design: Design) -> None:
     if lost:
         warn(
             f"{lost} of {design.n_given} rows were omitted: missing "
-            f"{counted(design.missing)}. na_action='pass' passes missing covariates on "
-            "to a pipeline that imputes inside each fold, or to a model that accepts "
-            "them.",
+            f"{counted(design.missing)}. impute='mice' imputes missing covariates "
+            "inside each fold, and na_action='pass' passes them on to a model that "
+            "accepts them.",
             MissingDataWarning,
         )

@@ -22,7 +22,7 @@ from statcv.folds import by_hash, by_quantile
 from statcv.folds.strata import Key
 from statcv.formula import as_frame, caller_scope, counted, make_design, row_weights
 from statcv.inference import MonteCarlo
-from statcv.models import resolve_model
+from statcv.models import accepts_missing, resolve_model
 from statcv.results.call import choose_metrics
 from statcv.results.stratifier_bias.bias import StratifierBias
 from statcv.results.stratifier_bias.candidates import (
@@ -69,7 +69,7 @@ def stratifier_bias(
     per_fold: int | Sequence[int] = (1,),
     key: Key | None = None,
     positive: Any = None,
-    na_action: str = "drop",
+    na_action: str | None = None,
     weights: Any = None,
     level: float = 0.95,
     seed: int | np.random.Generator | None = None,
@@ -171,6 +171,7 @@ def stratifier_bias(
         scope=scope,
         positive=positive,
         na_action=na_action,
+        incomplete="keep" if accepts_missing(model) else "drop",
         not_in_dot=[*weighing, *known, *not_in_dot(found, table, int(k))],
     )
     kind = design.outcome.kind

@@ -3,14 +3,29 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.decomposition import PCA
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
+import statcv as scv
 from statcv import cv
 from statcv.engine import Setup
 from statcv.engine.predictions import absent_levels
-from statcv.errors import DataError, FormulaError, MissingDataWarning, ModelError
+from statcv.errors import (
+    ComparisonError,
+    DataError,
+    FormulaError,
+    MissingDataWarning,
+    ModelError,
+)
 from statcv.folds.user_folds import plan_from_column
 from statcv.formula import make_design
 from statcv.models import Linear
@@ -252,3 +267,61 @@ def test_a_factor_in_a_pipeline_by_hand(data):
     expected = by_hand(data, pipeline, columns, "number", "predict")
     found = result.predictions.sort_values("row")["predicted"]
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
+
+
+# ---- models that accept missing values ----
+
+ACCEPTING = {
+    "xgboost": (scv.models.XGBoost(n_estimators=5), True),
+    "gblinear": (scv.models.XGBoost(booster="gblinear"), False),
+    "logit": ("logit", False),
+    "mean": ("mean", False),
+    "histograms": (HistGradientBoostingClassifier(max_iter=5), True),
+    "forest": (RandomForestClassifier(5), True),
+    "boosting": (GradientBoostingClassifier(n_estimators=5), False),
+    "regression": (LogisticRegression(), False),
+    "imputing": (make_pipeline(StandardScaler(), SimpleImputer(), SVC()), True),
+    "scaled": (make_pipeline(StandardScaler(), LogisticRegression()), False),
+    "scaled trees": (make_pipeline(StandardScaler(), RandomForestClassifier(5)), True),
+    "too late": (make_pipeline(PCA(1), SimpleImputer(), SVC()), False),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*omitted", "ignore:.*no skill")
+@pytest.mark.parametrize("name", ACCEPTING)
+def test_a_model_keeps_incomplete_records_if_it_accepts_them(data, name):
+    (model, keeps), some = ACCEPTING[name], gaps(data, a=[0, 1, 2], g=[2, 3])
+    res = cv("y ~ a + g", some, model=model, k=3, seed=1)
+    assert res.design.n == (N if keeps else N - 4)
+    said = " ".join(str(res.summary()).split())
+    assert ("4 incomplete (missing: a 3, g 2)" in said) is keeps
+    assert cv("y ~ a + g", some, model=model, k=3, na_action="drop").design.n == N - 4
+    assert res.final.predict(some.head(1)).isna().item() is not keeps
+
+
+@pytest.mark.filterwarnings("ignore:.*omitted", "ignore:.*no skill")
+def test_a_term_that_learns_from_a_gap_leaves_incomplete_records_out(data):
+    some = gaps(data, a=[0, 1, 2], b=[7])
+    made = {"model": scv.models.XGBoost(n_estimators=5), "k": 3, "seed": 1}
+    assert cv("y ~ scale(a) + b", some, **made).design.n == N - 4
+    assert cv("y ~ a + scale(b)", some.fillna({"b": 0}), **made).design.n == N
+
+
+@pytest.mark.filterwarnings("ignore:.*omitted", "ignore:.*no skill")
+def test_results_that_keep_and_omit_records_are_not_compared(data):
+    some, made = gaps(data, a=[0, 1, 2]), {"k": 3, "seed": 1}
+    trees = cv("y ~ a", some, model=scv.models.XGBoost(n_estimators=5), **made)
+    logit = cv("y ~ a", some, **made)
+    with pytest.raises(ComparisonError, match=r"3 occur in only.*na_action='drop'"):
+        scv.compare(trees, logit)
+    both = scv.compare(trees.update(na_action="drop"), logit)
+    assert f"{N - 3} records" in str(both)
+    assert scv.compare(trees, reference="null").results["null"].design.n == N
+    formulas = scv.compare(
+        a="y ~ a",
+        b="y ~ b",
+        data=some,
+        model=scv.models.XGBoost(n_estimators=5),
+        **made,
+    )
+    assert f"{N} records, the same in every result" in str(formulas)

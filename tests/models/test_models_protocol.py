@@ -50,6 +50,7 @@ from statcv.models import (
 )
 from statcv.models.base import PlainFit
 from statcv.models.batched import Folds, fit_all_folds
+from statcv.models.imputation import Imputed
 from statcv.models.lifelines_model import Lifelines
 from statcv.models.likelihood import Bernoulli
 from statcv.models.resolve import UserModel
@@ -174,7 +175,7 @@ def test_every_model_of_the_package_is_tested_here():
         if inspect.isclass(one) and hasattr(one, "fit") and hasattr(one, "check")
     }
     protocols = {one for one in found if getattr(one, "_is_protocol", False)}
-    assert found - protocols == set(FITTED)
+    assert found - protocols == {*FITTED, Imputed}  # imputation reads columns of data
 
 
 def test_every_family_is_public_and_all_names_are_families():
@@ -236,7 +237,8 @@ def test_what_cannot_be_fitted_says_so(model):
 
 def test_curves_follow_the_held_out_records():
     for model in (XGBoost(curves=True), Thresholded(XGBoost(curves=True), "youden")):
-        assert model.capabilities == Capabilities(follows_held_out=True)
+        able = Capabilities(follows_held_out=True, missing=True)
+        assert model.capabilities == able
         records = training_set()
         assert model.fit_following(records, records).curves["logloss"].shape[1] == 2
 

@@ -118,11 +118,13 @@ def _same_records(first: str, a: Readable, second: str, b: Readable) -> None:
     rows_a, rows_b = held_out(a), held_out(b)
     only = len(rows_a.symmetric_difference(rows_b))
     if only:
+        kept = a.design.absent or b.design.absent
         omits = a.held.omitted or b.held.omitted
         raise ComparisonError(
             f"{first!r} and {second!r} do not have the same records: {len(rows_a)} and "
             f"{len(rows_b)} rows, of which {only} occur in only one of them. Fit both "
             "on the rows that are complete for both"
+            + ", with na_action='drop'" * bool(kept)
             + (", with new_levels='mean'." if omits else ".")
         )
     y_a, y_b = a.design.outcome, b.design.outcome

@@ -164,7 +164,11 @@ class Folds(Printed):
         X, new = self.coded(records, fit, rows), self.new_levels(records)
         if new is None or records.factors is None:
             return X
-        frame = records.factors.terms.frame.iloc[records.factors.rows[rows]]
+        completed = getattr(self.matrices, "completed", None)
+        if completed is None:
+            frame = records.factors.terms.frame.iloc[records.factors.rows[rows]]
+        else:
+            frame = completed(fit, rows)
         return new.replaced(X, frame, fit)
 
     def coded(self, records: TrainingSet, fit: int, rows: Numbers) -> Matrix:

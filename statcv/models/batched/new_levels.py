@@ -131,12 +131,13 @@ class NewLevels:
             return X
         made, folds = X.copy(), self.folds
         weights = folds.weights_in(self.records, np.array([fit]))[0]
-        training = folds.coded(self.records, fit, np.flatnonzero(weights > 0))
+        p = self.records.X.shape[1]  # there may be indicators after these columns
+        training = folds.coded(self.records, fit, np.flatnonzero(weights > 0))[:, :p]
         learnt_on = folds.train(fit, len(weights))
         for kind in np.unique(kinds[kinds > 0]).tolist():
             some = np.flatnonzero(kinds == kind)
             new = [name for place, name in enumerate(self.codes) if kind >> place & 1]
-            made[some] = self._factors.at_mean(
+            made[some, :p] = self._factors.at_mean(
                 frame.iloc[some], new, weights, training, learnt_on
             )
         return made

@@ -77,7 +77,12 @@ class Searched:
 
     estimator: Any
     inner: InnerScheme | None
-    capabilities = Capabilities(fits_per_training_set=FITS)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Those of a search of many fits."""
+        able = Sklearn(self.estimator).capabilities
+        return Capabilities(fits_per_training_set=FITS, missing=able.missing)
 
     @property
     def label(self) -> str:

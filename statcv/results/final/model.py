@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +13,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, EquationError
-from statcv.formula import Design
+from statcv.formula import Design, is_missing
 from statcv.models import (
     Cox,
     Fit,
     Model,
     baseline_beside,
     intercept_beside,
+    predictable,
 )
+from statcv.models.imputation import ImputedFit, imputed_fit
 from statcv.results.final.columns import column_factors
 from statcv.results.final.equation import Equation, Part, equation_of
 from statcv.results.final.handed_over import HandedOver
@@ -100,17 +103,35 @@ class FullModel(HandedOver):
     ) -> pd.Series[Any] | pd.DataFrame:
         """Return predictions for the rows of a data frame; NaN for incomplete rows.
 
+        A model that accepts missing values predicts incomplete rows too. With
+        ``impute=`` their values are imputed, as those of held-out records are.
+
         With ``instability`` they have percentiles over 200 bootstrap models, as
         ``stability().predict(new)`` of the result gives them.
         """
         if instability:
             return self._result.stability().predict(new)
+        frame = self._design.new_columns(new)
+        absent = np.column_stack([is_missing(frame[name]) for name in frame])
+        imputing = self._imputing
+        if imputing is not None and (absent.any() or imputing is self._fit):
+            predicted = imputing.predict_frame(frame, absent)
+            told = imputing.told(absent) * bool(absent.any())
+            return self.labelled(predicted, frame.index, "predicted", told)
         matrix, labels = self._design.new_matrix(new)
-        complete = ~np.isnan(matrix).any(axis=1)
-        found = self._fit.predict(matrix[complete])
-        predicted = np.full((len(matrix), *found.shape[1:]), np.nan)
-        predicted[complete] = found
+        complete = predictable(matrix, self._learner)
+        # models need not predict a matrix without rows
+        predicted = np.array(self._fit.predict(np.where(complete[:, None], matrix, 0)))
+        predicted[~complete] = np.nan
         return self.labelled(predicted, labels, "predicted")
+
+    @cached_property
+    def _imputing(self) -> ImputedFit | None:
+        """The fit with what imputes new records; None without ``impute=``."""
+        impute = getattr(self._result.call, "impute", None)
+        if impute is None or isinstance(self._fit, ImputedFit):
+            return self._fit if isinstance(self._fit, ImputedFit) else None
+        return imputed_fit(impute, self._fit, self._design, self._result.seed)
 
     def equation(self, digits: int | None = None) -> Equation:
         """Return the model as an equation, to print and to write as code.
@@ -324,12 +345,16 @@ class FullModel(HandedOver):
         return float(self._design.y.mean()) if has_mean else None
 
     def labelled(
-        self, predicted: NDArray[np.float64], labels: pd.Index[Any], name: str
+        self,
+        predicted: NDArray[np.float64],
+        labels: pd.Index[Any],
+        name: str,
+        told: str = "",
     ) -> pd.Series[Any] | pd.DataFrame:
         """Label predictions, as a series or as a frame with one column per class."""
         outcome = self._design.outcome
         columns = outcome.levels or outcome.columns
-        return labelled(predicted, labels, columns, OF_FULL_FIT, name)
+        return labelled(predicted, labels, columns, OF_FULL_FIT + told, name)
 
     def __repr__(self) -> str:
         lines = wrapped(f"{self.described} (not cross-validated)")

@@ -1,0 +1,241 @@
+"""Chained equations in many training sets at once, with and without the outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+
+from statcv.errors import ColumnError, DataError, suggestion
+from statcv.models.base import Matrix
+from statcv.models.imputation.equations import (
+    Equation,
+    class_equation,
+    numeric_equation,
+)
+from statcv.models.imputation.variables import Bools, Numbers, Variables
+
+MOST_LEVELS = 20  # levels of a factor that a multinomial regression imputes, at most
+REDUCTION = 1.2  # factor of the spread that longer chains might save, at most
+SURE = 0.9999  # share of converged chains, without autocorrelation, that pass
+Streams = Sequence[np.random.Generator]
+
+
+@dataclass(frozen=True, eq=False)
+class Chains:
+    """Completed training sets, and what imputes other records like them.
+
+    Attributes
+    ----------
+    variables : Variables
+    m, iterations : int
+    counts : numpy.ndarray, shape (fits, n)
+        How often a fit trains on each record.
+    completed : numpy.ndarray, shape (fits, m, n, columns)
+        All records with the imputed values of training records, which use the outcome.
+        Values of other records are of no use.
+    traces : numpy.ndarray, shape (iterations, fits, m, columns)
+        The mean imputed value of the training records.
+    equations : dict
+        The model of a column without the outcome, by number.
+    """
+
+    variables: Variables
+    m: int
+    iterations: int
+    counts: Matrix
+    completed: Matrix
+    traces: Matrix
+    equations: dict[int, Equation]
+
+    @cached_property
+    def usual(self) -> Matrix:
+        """The medians or most frequent codes in the training sets, (fits, columns)."""
+        own = self.variables
+        made = np.empty((len(self.counts), len(own.names)))
+        for fit, times in enumerate(self.counts):
+            for j, name in enumerate(own.names):
+                given = own.values[(times > 0) & ~own.absent[:, j], j]
+                if not len(given):
+                    raise DataError(
+                        f"column {name!r} has no value at all in a training set, so "
+                        "that it cannot be imputed there; leave it out of the formula."
+                    )
+                if own.labels[j] is None:
+                    made[fit, j] = np.median(given)
+                else:
+                    made[fit, j] = np.bincount(given.astype(np.intp)).argmax()
+        return made
+
+    @cached_property
+    def moments(self) -> tuple[Matrix, Matrix]:
+        """Means and standard deviations in the training sets, (fits, columns)."""
+        known, values = ~self.variables.absent, self.variables.values
+        total = self.counts @ known
+        mean = self.counts @ (values * known) / total
+        apart = (values - mean[:, None]) ** 2 * known
+        square = np.einsum("fn,fnc->fc", self.counts, apart) / total
+        return mean, np.sqrt(np.where(square > 1e-20 * mean**2, square, 1.0))
+
+    @property
+    def unstable(self) -> Numbers:
+        """The number of columns of each fit whose chains have not converged.
+
+        The means of a chain in the later half of its iterations differ by more from
+        those of others than from each other (Gelman & Rubin 1992): their F statistic
+        exceeds what a scale reduction of 1.2 means, and what chance explains.
+        """
+        from scipy.special import fdtri
+
+        late = self.traces[self.iterations // 2 :]
+        k, m = len(late), self.m
+        if min(k, m) < 2:
+            return np.zeros(len(self.counts), dtype=np.intp)
+        within = late.var(axis=0, ddof=1).mean(axis=1)
+        between = k * late.mean(axis=0).var(axis=1, ddof=1)
+        least = max(k * (REDUCTION**2 - 1 + 1 / k), fdtri(m - 1, m * (k - 1), SURE))
+        return np.asarray((between > least * within).sum(axis=1))
+
+    def code(self, j: int, values: Matrix, fit: Numbers) -> Matrix:
+        """Return values, (fits, k), as the columns of an imputation model."""
+        own, (centre, scale) = self.variables.labels[j], self.moments
+        if own is None:
+            return ((values - centre[fit, j, None]) / scale[fit, j, None])[..., None]
+        return np.asarray(values[..., None] == np.arange(1, len(own)), dtype=float)
+
+    def decode(self, j: int, made: Equation, drawn: Matrix, fit: Numbers) -> Matrix:
+        """Return what a model drew, (fits, k), as values."""
+        if made.sigma is None:
+            return drawn
+        centre, scale = self.moments
+        return drawn * scale[fit, j, None] + centre[fit, j, None]
+
+    def fill(self, fit: Numbers, values: Matrix, absent: Bools, u: Matrix) -> Matrix:
+        """Impute records without their outcome, shape (k, m, columns).
+
+        Parameters
+        ----------
+        fit : numpy.ndarray of int, shape (k,)
+            The training set from which each record is imputed.
+        values, absent : numpy.ndarray, shape (k, columns)
+        u : numpy.ndarray, shape (k, iterations, columns, m)
+            Uniform random numbers.
+        """
+        start = np.where(absent, self.usual[fit], values)
+        made, places = np.repeat(start[:, None], self.m, axis=1), self.variables.places
+        if not self.iterations:
+            return made
+        coded = [self.code(j, start[:, [j]], fit) for j in range(len(places))]
+        D = np.concatenate([np.ones((len(fit), 1, 1)), *coded], axis=2)
+        D = np.repeat(D, self.m, axis=1)
+        for t in range(self.iterations):
+            for j in np.flatnonzero(absent.any(axis=0)).tolist():
+                rows, own = np.flatnonzero(absent[:, j]), self.equations[j]
+                batch = (fit[rows][:, None] * self.m + np.arange(self.m)).ravel()
+                some = D[rows].reshape(len(batch), 1, -1)
+                drawn = own.draw(some, batch, u[rows, t, j].reshape(-1, 1))
+                drawn = drawn.reshape(-1, self.m)
+                made[rows, :, j] = self.decode(j, own, drawn, fit[rows])
+                D[rows, :, places[j]] = self.code(j, made[rows, :, j], fit[rows])
+        return made
+
+    def check(self, outcome: Matrix, normal: Sequence[str]) -> None:
+        """Refuse columns that chained equations cannot impute."""
+        own = self.variables
+        for name in set(normal) - set(own.names):
+            raise ColumnError(
+                f"normal= names {name!r}, which the formula does not use."
+                + suggestion(name, own.names)
+            )
+        width = own.places[-1].stop + outcome.shape[2]
+        for j in own.incomplete:
+            name, levels = own.names[j], own.labels[j]
+            if levels is not None and len(levels) > MOST_LEVELS:
+                raise DataError(
+                    f"column {name!r} has missing values and {len(levels)} levels, "
+                    f"more than the {MOST_LEVELS} that are imputed; merge rare levels, "
+                    "or use impute='median'."
+                )
+            known = int((self.counts @ ~own.absent[:, j]).min())
+            if known <= width:
+                raise DataError(
+                    f"{name!r} is known in {known} records of a training set, too few "
+                    f"for an imputation model of {width} columns; use fewer columns, "
+                    "or impute='median'."
+                )
+
+
+def run_chains(
+    chains: Chains,
+    outcome: Matrix,
+    streams: Streams,
+    normal: Sequence[str],
+    every: bool,
+) -> None:
+    """Impute training sets with their outcome, and learn to impute without it.
+
+    Parameters
+    ----------
+    chains : Chains
+        Without equations; values and traces are written to its arrays.
+    outcome : numpy.ndarray, shape (fits, n, columns of the outcome)
+        As it is used in each training set, 0 outside.
+    streams : sequence of numpy.random.Generator
+        That of each fit.
+    normal : sequence of str
+        Columns that are drawn from a normal distribution.
+    every : bool
+        Whether columns without missing values get a model, too.
+    """
+    chains.check(outcome, normal)
+    own, V, counts = chains.variables, chains.completed, chains.counts
+    (fits, m, n, _), width = V.shape, own.places[-1].stop
+    lacking = {j: np.flatnonzero(own.absent[:, j]) for j in own.incomplete}
+    for j, rows in lacking.items():
+        for fit, stream in enumerate(streams):
+            donors = own.values[(counts[fit] > 0) & ~own.absent[:, j], j]
+            V[fit, :, rows, j] = stream.choice(donors, (len(rows), m))
+    D = np.empty((fits, m, n, width + outcome.shape[2]))
+    D[..., 0], D[..., width:] = 1.0, outcome[:, None]
+    flat, whole = D.reshape(fits * m, n, -1), np.arange(fits)
+    draw = partial(_drawn, streams, m)
+
+    def write(j: int, rows: Numbers) -> None:
+        made = chains.code(j, V[:, :, rows, j].reshape(fits, -1), whole)
+        D[:, :, rows, own.places[j]] = made.reshape(fits, m, len(rows), -1)
+
+    def equation(j: int, counted: Matrix, with_outcome: bool) -> Equation:
+        use = np.ones(D.shape[3], dtype=bool)
+        use[own.places[j]] = False
+        use[width:] &= with_outcome
+        current, levels = V[..., j].reshape(fits * m, n), own.labels[j]
+        w, k = np.repeat(counted, m, axis=0), 1 if levels is None else len(levels) - 1
+        z = draw("standard_normal", int(use.sum()) * k)
+        if levels is not None:
+            return class_equation(flat, current, k + 1, w, use, z)
+        u, target = draw("random", n + 1), flat[..., own.places[j].start]
+        matched = None if own.names[j] in normal else current
+        return numeric_equation(flat, target, w, use, z, u, matched)
+
+    for j in range(len(own.names)):
+        write(j, np.arange(n))
+    for t in range(chains.iterations):
+        for j, rows in lacking.items():
+            made = equation(j, counts * ~own.absent[:, j], with_outcome=True)
+            batch = np.arange(fits * m)
+            drawn = made.draw(flat[:, rows], batch, draw("random", len(rows)))
+            values = chains.decode(j, made, drawn.reshape(fits, -1), whole)
+            V[:, :, rows, j] = values.reshape(fits, m, -1)
+            write(j, rows)
+            trained = counts[:, None, rows] > 0
+            total = (D[:, :, rows, own.places[j].start] * trained).sum(axis=2)
+            chains.traces[t, ..., j] = total / trained.sum(axis=2).clip(1)
+    for j in range(len(own.names)) if every else own.incomplete:
+        chains.equations[j] = equation(j, counts, with_outcome=False)
+
+
+def _drawn(streams: Streams, m: int, kind: str, width: int) -> Matrix:
+    """Draw random numbers for each fit by its own stream, shape (fits × m, width)."""
+    return np.concatenate([getattr(one, kind)((m, width)) for one in streams])

@@ -1,0 +1,358 @@
+"""A model that is fitted to every completion of a training set, and averaged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.arguments import one_of
+from statcv.errors import ArgumentTypeError, ModelError
+from statcv.formula import Design
+from statcv.models.base import Capabilities, Fit, Matrix, Model, TrainingSet
+from statcv.models.imputation.chains import Chains, run_chains
+from statcv.models.imputation.imputers import Imputer, Median, Mice
+from statcv.models.imputation.variables import Bools, Numbers, Variables
+from statcv.numeric.survival import events_of, times_of
+from statcv.words import plural
+
+IMPUTERS: dict[str, Imputer] = {"mice": Mice(), "median": Median()}
+IMPUTING = 0x1337  # distinguishes the streams of imputations from those of models
+CELLS = 2**21  # numbers of completed training sets that are held at once
+
+
+def find_imputer(impute: object) -> Imputer:
+    """Return an imputer by its name, or the one given."""
+    if isinstance(impute, str):
+        return IMPUTERS[one_of(impute, IMPUTERS, "impute")]
+    if isinstance(impute, (Mice, Median)):
+        return impute
+    raise ArgumentTypeError(
+        "impute must be 'mice', 'median', or an object such as "
+        f"statcv.models.Mice(m=20), not {impute!r}."
+    )
+
+
+def imputing(impute: object, model: Model, design: Design) -> Model:
+    """Return the model with what imputes its covariates, if any value is missing.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentError, ModelError
+        If ``impute`` is unknown, or the model chooses something in every training set.
+    """
+    imputer = find_imputer(impute)
+    if hasattr(model, "model") or model.capabilities.follows_held_out:
+        raise ModelError(
+            "impute= cannot be combined with tune=, select=, a rule of threshold= or "
+            f"learning curves: {model.label} would choose something else in each "
+            "completion of a training set."
+        )
+    return Imputed(model, imputer) if design.absent else model
+
+
+@dataclass(frozen=True, eq=False)
+class Imputed:
+    """A model, and what imputes its missing covariates in every training set.
+
+    Attributes
+    ----------
+    model : Model
+    imputer : Mice or Median
+    """
+
+    model: Model
+    imputer: Imputer
+
+    @property
+    def label(self) -> str:
+        """How print and summary call it."""
+        return f"{self.model.label}, {self.imputer.label}"
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Those that imputations leave to the model: no likelihood is maximised."""
+        able = replace(self.model.capabilities, likelihood=None, missing=True)
+        return replace(able, fits_together=False, own_matrices=False)
+
+    def check(self, kind: str) -> None:
+        """Raise ModelError if the model does not admit the outcome."""
+        self.model.check(kind)
+
+    def fit(self, training: TrainingSet) -> Fit:
+        """Refuse a matrix, whose columns are not those that are imputed."""
+        raise ModelError(
+            "what was asked for fits matrices, and impute= imputes the columns of the "
+            "data; it is not available with impute=."
+        )
+
+    def at_once(self, design: Design) -> int:
+        """Return how many training sets are imputed at once."""
+        each = design.matrix.size + design.n * len(design.terms.columns)
+        return max(1, CELLS // (each * self.imputer.m))
+
+    def fit_all(self, design: Design, records: TrainingSet) -> ImputedFit:
+        """Fit all records of a design, in every completion."""
+        made = Completed.whole(self.imputer, design, records.seed)
+        every, names, fits = np.arange(design.n), made.names(records.names), []
+        for k in range(self.imputer.m):
+            X = made.of(k).matrix(0, every)
+            fits.append(self.model.fit(replace(records, X=X, names=names)))
+        return ImputedFit(fits, made, records.seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Completed:
+    """The completed records of several fits.
+
+    Attributes
+    ----------
+    design : Design
+    imputer : Mice or Median
+    chains : Chains
+    values : numpy.ndarray, shape (fits, m, incomplete records, columns)
+        Those of held-out records do not use their outcome.
+    first : int
+        Number of the first fit.
+    """
+
+    design: Design
+    imputer: Imputer
+    chains: Chains
+    values: Matrix
+    first: int = 0
+
+    @classmethod
+    def of_fits(
+        cls,
+        imputer: Imputer,
+        design: Design,
+        counts: Matrix,
+        seeds: NDArray[np.int64],
+        first: int = 0,
+        every: bool = False,
+    ) -> Completed:
+        """Impute training sets with their outcome, and other records without.
+
+        Parameters
+        ----------
+        imputer, design, first
+            As above.
+        counts : numpy.ndarray, shape (fits, n)
+            How often each fit trains on each record.
+        seeds : numpy.ndarray of int, shape (fits,)
+        every : bool
+            Whether further records may lack any column.
+        """
+        own, m, iterations = Variables.of(design), imputer.m, imputer.iterations
+        shape = len(counts), m, len(own.names)
+        V = np.tile(own.values, (*shape[:2], 1, 1))
+        traces = np.zeros((iterations, *shape))
+        chains = Chains(own, m, iterations, counts, V, traces, {})
+        V[:, :, own.absent] = np.broadcast_to(chains.usual[:, None, None], V.shape)[
+            :, :, own.absent
+        ]
+        streams = [np.random.default_rng([seed, IMPUTING]) for seed in seeds.tolist()]
+        if iterations:
+            outcome = outcome_in(design, counts)
+            run_chains(chains, outcome, streams, imputer.normal, every)
+        values, sizes = V[:, :, own.rows], (counts[:, own.rows] == 0).sum(axis=1)
+        fits, place = np.nonzero(counts[:, own.rows] == 0)
+        shape = iterations, len(own.names), m
+        u = [one.random((k, *shape)) for one, k in zip(streams, sizes, strict=True)]
+        held = own.rows[place]
+        values[fits, :, place] = chains.fill(
+            fits, own.values[held], own.absent[held], np.concatenate(u)
+        )
+        return cls(design, imputer, chains, values, first)
+
+    @classmethod
+    def whole(cls, imputer: Imputer, design: Design, seed: int) -> Completed:
+        """Impute all records, and learn to impute any column of others."""
+        counts = np.ones((1, design.n))
+        return cls.of_fits(imputer, design, counts, np.array([seed]), every=True)
+
+    def of(self, k: int) -> CompletedMatrices:
+        """Return the matrices of an imputation."""
+        return CompletedMatrices(self, self.values[:, k])
+
+    def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the names of columns, with those of indicators."""
+        own = self.chains.variables
+        lacking = own.incomplete if self.imputer.indicators else []
+        return (*names, *(f"{own.names[j]} missing" for j in lacking))
+
+    def beside(self, X: Matrix, absent: Bools) -> Matrix:
+        """Return a matrix with indicators of what is missing, if they are used."""
+        if not self.imputer.indicators:
+            return X
+        return np.column_stack([X, absent[:, self.chains.variables.incomplete]])
+
+
+@dataclass(frozen=True, eq=False)
+class CompletedMatrices:
+    """The design matrices of fits, in one imputation.
+
+    Attributes
+    ----------
+    made : Completed
+    values : numpy.ndarray, shape (fits, incomplete records, columns)
+    """
+
+    made: Completed
+    values: Matrix
+    _last: dict[int, Any] = field(default_factory=dict)
+
+    @cached_property
+    def _place(self) -> Numbers:
+        """The place of each record among the incomplete ones, or -1."""
+        place = np.full(self.made.design.n, -1, dtype=np.intp)
+        rows = self.made.chains.variables.rows
+        place[rows] = np.arange(len(rows))
+        return place
+
+    @cached_property
+    def _cells(self) -> Matrix:
+        """The rows of incomplete records in all fits, unless terms learn."""
+        fits, rows, columns = self.values.shape
+        own, index = self.made.chains.variables, pd.RangeIndex(fits * rows)
+        frame = own.frame(self.values.reshape(-1, columns), index)
+        return self.made.design.terms.matrix(frame).reshape(fits, rows, -1)
+
+    def completed(self, fit: int, rows: Numbers) -> pd.DataFrame:
+        """Return the columns of records, as they are completed in a fit."""
+        frame, variables = self.made.design.terms.frame, self.made.chains.variables
+        index = frame.index[variables.rows]
+        part = variables.frame(self.values[fit - self.made.first], index)
+        own = self._place[rows]
+        place = np.where(own >= 0, len(frame) + own, rows)
+        return pd.concat([frame, part]).iloc[place]
+
+    def learnt(self, fit: int) -> Any:
+        """Return what terms learn in a completed training set."""
+        if not self.made.design.terms.stateful:
+            return None
+        if fit not in self._last:
+            self._last.clear()
+            times = self.made.chains.counts[fit - self.made.first].astype(np.intp)
+            training = self.completed(fit, np.repeat(np.arange(len(times)), times))
+            self._last[fit] = self.made.design.terms.learn_frame(training)
+        return self._last[fit]
+
+    def matrix(self, fit: int, rows: Numbers) -> Matrix:
+        """Return the matrix of records, as completed and learnt in a fit."""
+        terms, place = self.made.design.terms, self._place[rows]
+        if terms.stateful:
+            X = terms.matrix(self.completed(fit, rows), self.learnt(fit))
+        else:
+            X = self.made.design.matrix[rows]
+            X[place >= 0] = self._cells[fit - self.made.first, place[place >= 0]]
+        return self.made.beside(X, self.made.chains.variables.absent[rows])
+
+
+def outcome_in(design: Design, counts: Matrix) -> Matrix:
+    """Return the outcome as imputation models use it, 0 outside the training sets.
+
+    Classes are indicators, numbers are standardised, and times are the event and the
+    Nelson-Aalen estimate (White & Royston 2009); shape (fits, n, columns).
+    """
+    y, training = design.y, (counts > 0)[..., None]
+    if design.outcome.levels:
+        codes = np.arange(1, len(design.outcome.levels))
+        return np.asarray(training * (y[:, None] == codes), dtype=float)
+    if design.outcome.kind == "survival":
+        times, place = np.unique(times_of(y), return_inverse=True)
+        at = np.eye(len(times))[place]
+        risk = np.cumsum((counts @ at)[:, ::-1], axis=1)[:, ::-1]
+        hazard = np.cumsum((counts * events_of(y)) @ at / np.maximum(risk, 1), axis=1)
+        event = np.broadcast_to(events_of(y), counts.shape)
+        return np.asarray(training * np.stack([event, hazard[:, place]], axis=2))
+    total = counts.sum(axis=1, keepdims=True)
+    apart = y - (counts @ y)[:, None] / total
+    spread = np.sqrt((counts * apart**2).sum(axis=1, keepdims=True) / total)
+    return np.asarray(training * (apart / np.maximum(spread, 1e-300))[..., None])
+
+
+@dataclass(frozen=True, eq=False)
+class ImputedFit:
+    """The fits to all completions of the records.
+
+    Attributes
+    ----------
+    fits : list of Fit
+    made : Completed
+    seed : int
+    """
+
+    fits: list[Fit]
+    made: Completed
+    seed: int
+    chosen: None = None
+    curves: None = None
+    linear: None = None
+
+    @property
+    def coefficients(self) -> dict[str, float] | None:
+        """The mean coefficients, if all fits have the same."""
+        every = [fit.coefficients or {} for fit in self.fits]
+        if not every[0] or any(list(one) != list(every[0]) for one in every):
+            return None
+        return {n: float(np.mean([one[n] for one in every])) for n in every[0]}
+
+    @property
+    def converged(self) -> bool:
+        """Whether all fits converged."""
+        return all(fit.converged for fit in self.fits)
+
+    @property
+    def separated(self) -> bool:
+        """Whether any fit is separated."""
+        return any(fit.separated for fit in self.fits)
+
+    @property
+    def probabilities(self) -> bool:
+        """Whether it predicts probabilities or means."""
+        return self.fits[0].probabilities
+
+    def predict(self, X: Matrix) -> Matrix:
+        """Predict the records of the fit, without their outcomes, from their matrix."""
+        design = self.made.design
+        if X is not design.matrix:
+            raise ModelError("with impute=, predictions need the columns of the data.")
+        return self.predict_frame(design.terms.frame, self.made.chains.variables.absent)
+
+    def told(self, absent: Bools) -> str:
+        """Say how the missing values of some records are imputed."""
+        lacking = plural(int(absent.any(axis=1).sum()), "record")
+        return f"; missing values of {lacking} were {self.made.imputer.told}"
+
+    def predict_frame(self, frame: pd.DataFrame, absent: Bools) -> Matrix:
+        """Predict rows of prepared columns, whose missing values are imputed.
+
+        The random numbers are the same for all rows, so that the prediction of a row
+        does not depend on the others.
+        """
+        chains, terms = self.made.chains, self.made.design.terms
+        own, stream = chains.variables, np.random.default_rng([self.seed, IMPUTING])
+        u = stream.random((1, chains.iterations, len(own.names), chains.m))
+        u = np.broadcast_to(u, (len(frame), *u.shape[1:]))
+        fit = np.zeros(len(frame), dtype=np.intp)
+        filled, predicted = chains.fill(fit, own.read(frame), absent, u), []
+        for k, one in enumerate(self.fits):
+            made = own.frame(filled[:, k], frame.index)
+            for j, (name, column) in enumerate(own.columns.items()):
+                if column.dtype.kind in "iuf":  # a third value of what had two
+                    made[name] = made[name].where(absent[:, j], frame[name])
+            X = terms.matrix(made, self.made.of(k).learnt(0))
+            predicted.append(one.predict(self.made.beside(X, absent)))
+        return np.asarray(np.mean(predicted, axis=0))
+
+
+def imputed_fit(impute: object, fit: Fit, design: Design, seed: int) -> ImputedFit:
+    """Return a fit to complete records, with what imputes new ones."""
+    made = Completed.whole(find_imputer(impute), design, seed)
+    return ImputedFit([fit] * made.imputer.m, made, seed)
