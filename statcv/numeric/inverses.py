@@ -19,17 +19,15 @@ from numpy.typing import NDArray
 Matrix = NDArray[np.float64]
 
 
-LETTERS = {letter: ctypes.c_char(letter.encode()) for letter in "LNT"}
-LOWER, PLAIN, TRANSPOSED = map(ctypes.addressof, LETTERS.values())  # L of a transpose
+LETTER = ctypes.c_char(b"L")
+LOWER = ctypes.addressof(LETTER)  # L of a transpose
 ROUTINES = {  # the module of each routine, and its number of arguments
     "potrf": ("cython_lapack", 5),
     "potri": ("cython_lapack", 5),
-    "trsv": ("cython_blas", 8),
 }
 CONDITION = 1e6  # about the largest condition number of a matrix solved as it is
 LEAST = 1e-150  # information on a coefficient; with less it is not determined
 TINY = 1e-12  # added to an information matrix whose diagonal is 1
-SLOW = 8  # operations that take as long as one with a number of a factor
 
 
 def decompose(matrix: Matrix) -> bool:
@@ -90,32 +88,6 @@ def invert(matrix: Matrix) -> bool:
     below = np.tri(len(matrix), k=-1, dtype=bool)
     np.copyto(matrix, matrix.T, where=below)
     return True
-
-
-def multiply_by_inverse(factor: Matrix, vector: Matrix) -> None:
-    """Multiply a vector, in its place, by the inverse of a decomposed matrix.
-
-    Parameters
-    ----------
-    factor : numpy.ndarray, shape (n, n)
-        What :func:`decompose` made of the matrix.
-    vector : numpy.ndarray, shape (n,)
-        In the precision of the matrix.
-
-    Examples
-    --------
-    >>> matrix, vector = np.array([[4.0, 2.0], [2.0, 5.0]]), np.array([6.0, 7.0])
-    >>> decompose(matrix)
-    True
-    >>> multiply_by_inverse(matrix, vector)
-    >>> vector
-    array([1., 1.])
-    """
-    size, step = ctypes.c_int(len(factor)), ctypes.c_int(1)
-    n, given = ctypes.addressof(size), (factor.ctypes.data, vector.ctypes.data)
-    solve = _routine("trsv", factor.dtype.char)
-    for order in (PLAIN, TRANSPOSED):
-        solve(LOWER, order, PLAIN, n, given[0], n, given[1], ctypes.addressof(step))
 
 
 def solve_well(matrices: Matrix, right: Matrix) -> tuple[Matrix, NDArray[np.bool_]]:
