@@ -25,12 +25,7 @@ Nearest neighbours have a room of their own.
 from statcv.models.batched.blocks import CELLS, Block
 from statcv.models.batched.centre import Centre, find_centre
 from statcv.models.batched.chord import STEPS, Precision, approach, follow, shortened
-from statcv.models.batched.downdate import (
-    Whole,
-    by_counts,
-    by_lists,
-    symmetric_inverse,
-)
+from statcv.models.batched.downdate import Whole, by_counts, by_lists, inverted
 from statcv.models.batched.fits import (
     Computed,
     FittedFolds,
@@ -81,6 +76,7 @@ __all__ = [
     "follow",
     "information_of",
     "inverse_gram",
+    "inverted",
     "not_separated",
     "of_all_classes",
     "partial_likelihood",
@@ -89,5 +85,4 @@ __all__ = [
     "refit",
     "shortened",
     "sure_fits",
-    "symmetric_inverse",
 ]

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
-from statcv.numeric.inverses import decompose
 
 MAX_CONDITION = 1e10  # the largest condition number of a Hessian
 MAX_CONDITION_SINGLE = 1e3  # the largest one for products of single precision
@@ -33,6 +32,8 @@ class Triangle:
     @classmethod
     def of(cls, matrix: Matrix) -> Triangle | None:
         """Decompose a matrix; None if that would cost many digits."""
+        from scipy.linalg.lapack import dpotrf, spotrf
+
         diagonal = matrix.diagonal()
         if not (diagonal > 0).all():
             return None
@@ -40,12 +41,15 @@ class Triangle:
         scale = np.sqrt(diagonal)
         scaled = np.divide(matrix, scale, order="C")
         scaled /= scale[:, None].astype(matrix.dtype)
-        definite = decompose(scaled)
-        # the transpose is lower triangular, in the order of Fortran
-        triangle = cls(scaled.T, np.asarray(scale, dtype=float))
+        decompose = spotrf if matrix.dtype == np.float32 else dpotrf
+        # the transpose of a symmetric matrix is in the order of Fortran
+        lower, failed = decompose(scaled.T, lower=1, clean=0, overwrite_a=1)
+        if failed:
+            return None
+        triangle = cls(lower, np.asarray(scale, dtype=float))
         # 1 over the least squared pivot is at most the condition number
         limit = MAX_CONDITION_SINGLE if matrix.dtype == np.float32 else MAX_CONDITION
-        return triangle if definite and triangle.least * limit > 1 else None
+        return triangle if triangle.least * limit > 1 else None
 
     @property
     def least(self) -> float:
