@@ -318,7 +318,11 @@ def test_predictions_do_not_depend_on_threads(monkeypatch, scheme, p):
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("model", [Neighbors(), Neighbors(3, weights="distance")])
-def test_large_folds_are_searched_one_by_one(monkeypatch, kind, whole, weighted, model):
+def test_large_scaled_folds_are_searched_one_by_one(
+    monkeypatch, kind, whole, weighted, model
+):
+    monkeypatch.setattr(neighbors_search, "MIN_TREE_RECORDS", 0)
+    model = replace(model, scale=True)
     weights = np.arange(60) % 4 / 2 if weighted else None
     records = sample(3, 60, 7, kind, whole, weights)
     plan = plan_of("halves" if kind != "continuous" else "tenths", records)

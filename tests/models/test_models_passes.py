@@ -13,23 +13,18 @@ from scipy.special import softmax
 from statcv.errors import FoldWarning
 from statcv.folds import make_plan
 from statcv.models import Linear, Logit, TrainingSet
-from statcv.models.batched import Folds, Whole
+from statcv.models.batched import Folds
 from statcv.models.batched.passes import (
     Passes,
     anchor,
     are_few_and_large,
     choices,
-    few_fits,
     fit_by_passes,
     fit_few,
-    products,
     sums,
 )
-from statcv.models.batched.passes import problem as large
-from statcv.models.batched.passes.by_class import ByClass
-from statcv.models.batched.passes.quasi_newton import MAX_STEPS, Until, climb
-from statcv.models.batched.passes.updates import Identity
-from statcv.models.families import Numeric, contrasts, family_of
+from statcv.models.batched.passes.quasi_newton import Until, climb
+from statcv.models.families import Numeric, family_of
 from statcv.models.linear import fit_linear_folds
 
 SCHEMES = {
@@ -53,6 +48,7 @@ def _small_folds_too():
 
 
 FEW = [name for name in SCHEMES if name != "tenths six times"]
+EVERY = [slice(None)]
 KINDS = ["binary", "multiclass", "continuous"]
 
 
@@ -168,7 +164,6 @@ def test_blocks_of_rows_and_a_sample_first_change_nothing(monkeypatch, kind):
 @pytest.mark.parametrize("C", [0.01, 1.0])
 def test_products_of_single_precision_cost_no_digits(C):
     records = sample(5, 500, 90)
-    assert records.X.shape[1] >= anchor.HEAVY
     folds, model = folds_of("fifths", records), Logit(C=C)
     made, sure = fit_by_passes(records, folds, model.ridge(records))
     assert sure.all()
@@ -187,37 +182,6 @@ def test_folds_far_from_the_optimum_of_all_records_are_fitted_as_each(n, C):
     assert largest_difference(made[:, 0], model, records, folds) < 1e-8
 
 
-def test_far_folds_take_fewer_gradients_if_steps_grow(monkeypatch):
-    """Classes are separated better with each step, so that curvatures shrink."""
-    records = sample(6, 600, 400)
-    X = np.random.default_rng(6).standard_t(3, size=records.X.shape)
-    X[:, 0] = 1.0
-    records = replace(records, X=X)
-    folds, model = folds_of("fifths", records), Logit(C=1.0)
-    gradient, count, made = large.FewFits.gradient, [], []
-
-    def counted(problem, theta):
-        count.append(len(problem))
-        return gradient(problem, theta)
-
-    monkeypatch.setattr(large.FewFits, "gradient", counted)
-    made.append(fit_by_passes(records, folds, model.ridge(records)))
-    few = sum(count)
-
-    class Fixed(Identity):
-        def __init__(self, grows):
-            super().__init__(grows=False)
-
-    monkeypatch.setattr(few_fits, "Identity", Fixed)
-    made.append(fit_by_passes(records, folds, model.ridge(records)))
-    assert few < 0.8 * (sum(count) - few)
-    assert all(sure.all() for _, sure in made)
-    X = records.X
-    np.testing.assert_allclose(
-        X @ made[0][0][:, 0].T, X @ made[1][0][:, 0].T, atol=1e-8
-    )
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_columns_with_a_common_factor_take_no_fits_of_their_own(kind):
     """Their Hessians cost digits, most of all in single precision."""
@@ -234,30 +198,6 @@ def test_columns_with_a_common_factor_take_no_fits_of_their_own(kind):
     model = Linear() if kind == "continuous" else Logit()
     made = made if kind == "multiclass" else made[:, 0]
     assert largest_difference(made, model, records, folds) < 1e-8
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("kind", KINDS)
-def test_gradients_nearby_are_precise(kind, weighted):
-    records = sample(2, 2000, 40, kind, weighted=weighted)
-    family = family_of if kind != "continuous" else lambda r, _: Numeric(r.y)
-    passes = Passes.of(records, family(records, np.ones(41)), np.ones(41))
-    folds = folds_of("fifths", records)
-    scale = np.sqrt(passes.diagonal(np.zeros((1, passes.size))))
-    some = np.arange(len(folds))
-    exact = few_fits._problem(passes, scale, 1.0, folds, some, passes.penalty)
-    rng = np.random.default_rng(0)
-    there = rng.normal(size=(len(folds), passes.size))
-    near = exact.rounded().around(there, exact.gradient(there))
-    for distance in (1e-1, 1e-4, 1e-7):
-        moved = there + distance * rng.normal(size=there.shape)
-        gap = np.abs(near.gradient(moved) - exact.gradient(moved)).max()
-        assert gap < 1e-5 * distance + 1e-11
-        rough = exact.rounded().gradient(moved)
-        assert np.abs(rough - exact.gradient(moved)).max() < 1e-2
-    chosen = np.array([True, False, True, False, False])
-    part = near.part(chosen).gradient(moved[chosen])
-    np.testing.assert_allclose(part, near.gradient(moved)[chosen], atol=1e-9)
 
 
 @pytest.mark.parametrize("many", [1, sums.MIN_CELLS_ROUNDED])
@@ -295,10 +235,8 @@ def test_dependent_columns_are_left_to_other_ways():
     assert fit_by_passes(records, folds_of("fifths", records), np.zeros(5)) is None
 
 
-@pytest.mark.parametrize("costly", [0.0, np.inf])  # in halves, or not
-def test_derivatives_of_lists_of_records_are_those_of_each(monkeypatch, costly):
+def test_derivatives_of_lists_of_records_are_those_of_each(monkeypatch):
     monkeypatch.setattr(sums, "CACHED", 700)
-    monkeypatch.setattr(sums, "COSTLY", costly)
     records = sample(4, 1000, 3, "multiclass", weighted=True)
     passes = passes_of(records, Logit(C=1.0))
     rng = np.random.default_rng(1)
@@ -311,49 +249,11 @@ def test_derivatives_of_lists_of_records_are_those_of_each(monkeypatch, costly):
             every, place = np.zeros(1000), places[[number % len(places)]]
             every[own] = 1.0 if counts is None else counts[number]
             alone = replace(passes, weights=passes.weights * every)
-            np.testing.assert_allclose(found[number], alone.hessian(place))
+            np.testing.assert_allclose(found[number], alone.hessians(place, EVERY)[0])
 
 
-@pytest.mark.parametrize("C", [None, 1.0])  # None: one class has no coefficients
-@pytest.mark.parametrize("scale", [1.0, np.arange(1.0, 13.0)])
-def test_inverses_by_class_are_those_of_each_class_in_free_directions(scale, C):
-    rng, fits, q = np.random.default_rng(3), 2, 3
-    ridge = Logit(C=C).ridge(sample(0, 50, 2, "multiclass"))
-    basis = contrasts(ridge, 5)
-    roots = rng.normal(size=(fits * 5, q, q))
-    matrices = roots @ roots.swapaxes(1, 2)
-    inverse = ByClass(Whole(matrices), basis, fits, scale)
-    gradients = rng.normal(size=(fits, 4 * q))
-    steps = inverse.times(gradients)
-    turn = basis @ np.linalg.inv(basis.T @ basis)
-    for fit in range(fits):
-        by_class = turn @ (gradients[fit] * scale).reshape(4, q)
-        own = matrices[5 * fit : 5 * fit + 5]
-        found = turn.T @ np.einsum("kpq,kq->kp", own, by_class)
-        np.testing.assert_allclose(steps[fit], found.ravel() * scale)
-    later = inverse.part(np.array([False, True])).times(gradients[1:])
-    np.testing.assert_allclose(later, steps[1:])
-
-
-def test_hessians_of_classes_apart_are_those_by_the_coefficients_of_each():
-    records = sample(4, 500, 3, "multiclass", weighted=True)
-    passes, rng = passes_of(records, Logit(C=1.0)), np.random.default_rng(0)
-    beta = rng.normal(size=(1, 3, 4)) * 0.1
-    lists = [np.arange(0, 500, 2), np.arange(90)]
-    found = passes.apart.hessians((beta * passes.unit).reshape(1, -1), lists, None)
-    chance = softmax(records.X @ beta[0].T, axis=1)
-    for number, own in enumerate(lists):
-        for k in range(3):
-            each = records.weights[own] * chance[own, k] * (1 - chance[own, k])
-            columns = records.X[own] / passes.unit
-            exact = (columns.T * each) @ columns
-            np.testing.assert_allclose(found[number][k], exact)
-
-
-@pytest.mark.parametrize("narrow", [0, 64])  # columns, whose products are made once
 @pytest.mark.parametrize("C", [None, 2.0])
-def test_hessians_of_several_classes_are_sums_over_records(monkeypatch, narrow, C):
-    monkeypatch.setattr(products, "NARROW", narrow)
+def test_hessians_of_several_classes_are_sums_over_records(monkeypatch, C):
     monkeypatch.setattr(sums, "CACHED", 700)
     records = sample(6, 600, 2, "multiclass", weighted=True)
     passes, rng = passes_of(records, Logit(C=C)), np.random.default_rng(0)
@@ -365,35 +265,8 @@ def test_hessians_of_several_classes_are_sums_over_records(monkeypatch, narrow, 
     columns = records.X / passes.unit
     exact = np.einsum("ip,iab,iq->apbq", columns, inner, columns)
     exact = exact.reshape(passes.size, passes.size)
-    np.testing.assert_allclose(passes.hessian(theta), exact, rtol=1e-9, atol=1e-9)
-
-
-@pytest.mark.parametrize("C", [None, 1.0, 100.0])
-@given(
-    seed=st.integers(0, 10**6),
-    scheme=st.sampled_from(FEW),
-    p=st.integers(1, 60),
-    weighted=st.booleans(),
-    rounded=st.booleans(),
-)
-def test_many_classes_are_fitted_as_each_without_what_ties_them(
-    C, seed, scheme, p, weighted, rounded
-):
-    p = p if C == 1.0 else min(p, 5)
-    records = sample(seed, 400, p, "multiclass", weighted=weighted)
-    folds, model = folds_of(scheme, records, seed), Logit(C=C)
-    passes = passes_of(records, model)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(choices, "STEPS_IF_PLENTY", -np.inf)
-        patch.setattr(choices, "STEPS_IF_FEWER", -np.inf)
-        patch.setattr(few_fits, "are_far", lambda *_: True)
-        if rounded:
-            patch.setattr(sums, "MIN_CELLS_ROUNDED", 1)
-        made, sure = fit_few(passes, folds)
-    assert sure.all()
-    some = np.array([0, len(folds) - 1])
-    gap = largest_difference(made[some], model, records, folds.chosen(some))
-    assert gap < 1e-8
+    found = passes.hessians(theta, EVERY)[0]
+    np.testing.assert_allclose(found, exact, rtol=1e-9, atol=1e-9)
 
 
 def test_small_or_many_folds_are_left_to_other_ways():
@@ -460,15 +333,12 @@ class Quadratics:
 
 @given(seed=st.integers(0, 10**6), q=st.integers(1, 8))
 def test_climbing_quadratics_reaches_their_optima(seed, q):
-    assert MAX_STEPS >= 20
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(3, 40 * q, q))
     matrices = np.einsum("mnp,mnq->mpq", rows, rows) / (40 * q)
     problem = Quadratics(matrices, rng.normal(size=(3, q)))
     start = np.zeros((3, q))
-    found, done = climb(
-        problem, start, problem.gradient(start), problem, Until(1e-9, noise=1e-14)
-    )
+    found, done = climb(problem, start, problem, Until(1e-9, noise=1e-14))
     assert done.all()
     np.testing.assert_allclose(found, problem.optima, atol=1e-7)
 
@@ -494,23 +364,3 @@ def test_folds_of_few_records_for_each_coefficient_are_fitted_as_each(name, C):
         alone = model.fit(folds.training_set(records, fit)).linear.coefficients[0]
         eta, exact = records.X @ made[fit, 0], records.X @ alone
         np.testing.assert_allclose(eta, exact, atol=1e-8, rtol=1e-8)
-
-
-def test_slow_steps_end_for_other_hessians(monkeypatch):
-    records, passes = sample(5, 1200, 150, signal=4.0), [0]
-    folds, model = folds_of("fifths", records), Logit(C=1.0)
-    gradient = large.FewFits.gradient
-
-    def counted(self, theta):
-        passes[0] += 1
-        return gradient(self, theta)
-
-    monkeypatch.setattr(large.FewFits, "gradient", counted)
-    made, sure = fit_by_passes(records, folds, model.ridge(records))
-    taken = passes[0]
-    assert sure.all()
-    assert largest_difference(made[:, 0], model, records, folds) < 1e-8
-    monkeypatch.setattr(few_fits, "MAX_RENEWALS", 0)
-    _, sure = fit_by_passes(records, folds, model.ridge(records))
-    assert sure.all()
-    assert taken < 0.8 * (passes[0] - taken)

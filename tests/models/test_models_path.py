@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from statcv.errors import ModelError
 from statcv.folds.ragged import Ragged
 from statcv.models import Logit, TrainingSet
-from statcv.models.batched import Folds, fit_class_folds, symmetric_inverse
+from statcv.models.batched import Folds, fit_class_folds, inverted
 from statcv.models.batched import folds as together
 from statcv.models.tuning import candidates
 from statcv.models.tuning.candidates import fit_candidates
@@ -239,7 +239,7 @@ def test_only_an_intercept_is_free_of_the_penalties(intercept):
 def test_positive_definite_matrices_are_inverted(q):
     rows = np.random.default_rng(q).normal(size=(5, q + 3, q))
     grams = np.matmul(rows.transpose(0, 2, 1), rows)
-    made = np.matmul(symmetric_inverse(grams), grams)
+    made = np.matmul(inverted(grams), grams)
     np.testing.assert_allclose(made, np.tile(np.eye(q), (5, 1, 1)), atol=1e-8)
 
 
@@ -248,7 +248,7 @@ def test_inverses_keep_their_digits_where_columns_have_a_factor_in_common(q):
     rng = np.random.default_rng(q)
     rows = rng.normal(size=(3, 2 * q, q)) + 5 * rng.normal(size=(3, 2 * q, 1))
     grams = np.matmul(rows.transpose(0, 2, 1), rows)
-    made = np.matmul(symmetric_inverse(grams), grams)
+    made = np.matmul(inverted(grams), grams)
     np.testing.assert_allclose(made, np.tile(np.eye(q), (3, 1, 1)), atol=1e-9)
 
 
@@ -256,7 +256,7 @@ def test_inverses_keep_their_digits_where_columns_have_a_factor_in_common(q):
 def test_a_singular_matrix_among_others_has_no_inverse(q):
     grams = np.tile(np.eye(q), (3, 1, 1))
     grams[1, 2, 2] = 0.0
-    made = symmetric_inverse(grams)
+    made = inverted(grams)
     assert not np.isfinite(made[1]).all()
     np.testing.assert_array_equal(made[[0, 2]], grams[[0, 2]])
 

@@ -27,12 +27,7 @@ from statcv.models.batched.centre import Centre, find_centre
 from statcv.models.batched.chord import STEPS, Precision, approach, follow, shortened
 from statcv.models.batched.cox import free_columns
 from statcv.models.batched.cumulative import CumulativeOdds, cumulative_information
-from statcv.models.batched.downdate import (
-    Whole,
-    by_counts,
-    by_lists,
-    symmetric_inverse,
-)
+from statcv.models.batched.downdate import Whole, by_counts, by_lists, inverted
 from statcv.models.batched.fits import (
     Computed,
     FittedFolds,
@@ -86,6 +81,7 @@ __all__ = [
     "free_columns",
     "information_of",
     "inverse_gram",
+    "inverted",
     "not_separated",
     "of_all_classes",
     "partial_likelihood",
@@ -95,5 +91,4 @@ __all__ = [
     "shortened",
     "strata_shares",
     "sure_fits",
-    "symmetric_inverse",
 ]

@@ -18,7 +18,7 @@ from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.blocks import CELLS, Numbers
 from statcv.models.batched.chord import Precision, approach
 from statcv.models.batched.cox_firth import firth_optimum
-from statcv.models.batched.downdate import Inverse, OneInverse, Whole, symmetric_inverse
+from statcv.models.batched.downdate import Inverse, OneInverse, Whole, inverted
 from statcv.models.batched.fits import FoldFits
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.partial_likelihood import (
@@ -254,14 +254,14 @@ class _Whole:
         if (np.abs(rate) @ self.share).max(initial=0.0) < FEW_LOST:
             return OneInverse(self.inverse, np.zeros(m))
         eta = problem.linear(np.tile(self.beta, (m, 1)))
-        return Whole(symmetric_inverse(problem.hessian(eta)))
+        return Whole(inverted(problem.hessian(eta)))
 
 
 def _whole(problem: PartialLikelihoods) -> _Whole | None:
     """Return the fit to all records, if others may start from there."""
     solved, rows, weights = minimise(problem), problem.X, problem.weights[0]
     eta = problem.linear(solved.beta)
-    inverse = Whole(symmetric_inverse(problem.hessian(eta)))
+    inverse = Whole(inverted(problem.hessian(eta)))
     if problem.extreme(eta)[0] or not inverse.usable[0]:
         return None
     # a record counts by its expected events, and by its own

@@ -11,10 +11,7 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix
 from statcv.models.batched.blocks import Block
 from statcv.numeric.gram import information_of
-from statcv.numeric.inverses import invert
-from statcv.numeric.threads import shared
 
-MIN_COLUMNS_ALONE = 100  # columns of matrices that are inverted one by one
 SINGULAR = 1e8  # an inverse Hessian that is larger is treated as missing
 
 
@@ -153,7 +150,7 @@ def by_counts(Z: Matrix, block: Block) -> Whole:
     block.multiply(counts)
     # the identity minus what a fit lacks, and plus what it has twice
     lost = information_of(Z, 1 - counts)
-    return Whole(symmetric_inverse(np.eye(Z.shape[1]) - lost))
+    return Whole(inverted(np.eye(Z.shape[1]) - lost))
 
 
 def inverted(matrices: Matrix) -> Matrix:
@@ -168,30 +165,6 @@ def inverted(matrices: Matrix) -> Matrix:
             return np.full_like(matrices, np.nan)
         # a single singular matrix makes numpy refuse all of them
         return np.concatenate([inverted(one[None]) for one in matrices])
-
-
-def symmetric_inverse(matrices: Matrix) -> Matrix:
-    """Invert each positive definite matrix; NaN without an inverse.
-
-    Large ones are inverted by Cholesky's decomposition, which takes half the work.
-    """
-    return (
-        inverted(matrices)
-        if matrices.shape[-1] < MIN_COLUMNS_ALONE
-        else _one_by_one(matrices)
-    )
-
-
-def _one_by_one(matrices: Matrix) -> Matrix:
-    """Invert each matrix by its Cholesky factor."""
-    made = matrices.copy()
-
-    def put(place: int) -> None:
-        if not invert(made[place]):
-            made[place] = np.nan
-
-    shared(put, range(len(made)), float(made.shape[-1]) ** 3)
-    return made
 
 
 def squares_of(rows: Matrix) -> Matrix:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
 from statcv.models.batched.blocks import CELLS, Block
-from statcv.models.batched.downdate import Whole, symmetric_inverse
+from statcv.models.batched.downdate import Whole, inverted
 from statcv.models.batched.new_levels import Numbers
 from statcv.models.families import EVERY, Family, curvature
 from statcv.numeric.gram import information_of, of_all_classes
@@ -168,7 +168,7 @@ class Problem:
     def inverse_hessian(self, variances: Matrix) -> Whole:
         """Return the inverses of what :meth:`hessian` returns."""
         with np.errstate(invalid="ignore", over="ignore"):
-            return Whole(symmetric_inverse(self.hessian(variances)))
+            return Whole(inverted(self.hessian(variances)))
 
     def furthest(self, step: Matrix) -> Matrix:
         """Return by how much a step moves some linear predictor at most, (m,)."""

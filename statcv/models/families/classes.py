@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations_with_replacement
 
 import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
-from statcv.models.families.family import EVERY, Family, growth
+from statcv.models.families.family import EVERY, Family
 from statcv.numeric.logistic import softmax
 
 EXTREME = 1e-9  # the distance from 0 or 1 below which a probability is extreme
@@ -24,18 +25,13 @@ class Classes(Family):
     ----------
     y : numpy.ndarray of int, shape (n,), or (outcomes, n)
     basis : numpy.ndarray, shape (classes, free)
-    tied : bool
-        Whether second derivatives by two of what is free count.
     """
-
-    tied: bool = True
 
     @property
     def pairs(self) -> Sequence[tuple[int, int]]:
-        """Each two combinations of classes, or each with itself."""
-        free = self.basis.shape[1]
-        after = [free if self.tied else a + 1 for a in range(free)]
-        return [(a, b) for a in range(free) for b in range(a, after[a])]
+        """Each two combinations of classes, one of them with itself too."""
+        free = range(self.basis.shape[1])
+        return list(combinations_with_replacement(free, 2))
 
     @cached_property
     def _two(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -47,11 +43,6 @@ class Classes(Family):
         """The differences of each two classes."""
         first, second = self._two
         return np.asarray(self.basis[first] - self.basis[second])
-
-    @property
-    def apart(self) -> Classes:
-        """The same, as if each class were free and alone."""
-        return Classes(self.y, np.eye(self.width), tied=False)
 
     @property
     def codes(self) -> Sequence[int]:
@@ -104,23 +95,6 @@ class Classes(Family):
         total = others + observed
         eta /= -total[:, None]
         flat[place] = others / total
-
-    def state(self, eta: Matrix, rows: slice) -> Matrix:
-        """Return the probabilities of the classes."""
-        eta -= eta.max(axis=1, keepdims=True)
-        np.exp(eta, out=eta)
-        eta /= eta.sum(axis=1, keepdims=True)
-        return eta
-
-    def change(self, moved: Matrix, state: Matrix, rows: slice) -> None:
-        """Put changes of residuals in the place of those of linear predictors."""
-        # p (1 + g) / (1 + mean g) are the new probabilities, with g = exp(move) - 1;
-        # differences by this formula have as many digits as the moves
-        grown = growth(moved)
-        mean = (state * grown).sum(axis=1, keepdims=True)
-        np.subtract(mean, grown, out=moved)
-        moved *= state
-        moved /= 1 + mean
 
     def variances(self, eta: Matrix) -> Matrix:
         """Return the products of the probabilities of each two classes."""

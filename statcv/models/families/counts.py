@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
-from statcv.models.families.family import EVERY, Family, growth
+from statcv.models.families.family import EVERY, Family
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,16 +60,6 @@ class Counts(Family):
         np.subtract(self.y[..., rows], eta, out=eta)
         if more is not None:
             eta /= more
-
-    def state(self, eta: Matrix, rows: slice) -> Matrix:
-        """Return the means."""
-        self.add_to(eta, rows)
-        return np.exp(eta, out=eta)
-
-    def change(self, moved: Matrix, state: Matrix, rows: slice) -> None:
-        """Put changes of residuals in the place of those of linear predictors."""
-        np.multiply(state, growth(moved), out=moved)
-        np.negative(moved, out=moved)
 
     def variances(self, eta: Matrix) -> Matrix:
         """Return the observed information of each record."""

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
 
-SHORT = 0.01  # numbers whose exponential needs few terms in single precision
 ALIGNED = 8  # directions, of which one may be that of a record, about
 # times the negligible error of a record that a step may end short, at most
 MAX_SHORTFALL = 32
@@ -68,11 +67,6 @@ class Family(ABC):
         return np.inf
 
     @property
-    def apart(self) -> Family:
-        """The same, as if each linear predictor were free and alone."""
-        return self
-
-    @property
     def several(self) -> bool:
         """Whether there are several outcomes."""
         return self.y.ndim > 1
@@ -126,17 +120,6 @@ class Family(ABC):
     @abstractmethod
     def pull(self, eta: Matrix, rows: slice = EVERY) -> None:
         """Put the derivatives by the linear predictors in the place of these."""
-
-    def state(self, eta: Matrix, rows: slice) -> Matrix:
-        """Return that of which changes of the derivatives are functions."""
-        return eta
-
-    @abstractmethod
-    def change(self, moved: Matrix, state: Matrix, rows: slice) -> None:
-        """Put changes of the derivatives in the place of those of linear predictors.
-
-        They have as many digits as the moves.
-        """
 
     @abstractmethod
     def variances(self, eta: Matrix) -> Matrix:
@@ -194,16 +177,3 @@ def negligible(family: Family, coordinates: int) -> float:
 def longest_row(family: Family) -> float:
     """Return the most that a class moves if what is free does by a length of 1."""
     return float(np.sqrt((family.basis**2).sum(axis=1).max()))
-
-
-def growth(moved: Matrix) -> Matrix:
-    """Return exp(x) - 1, which a short series gives for small numbers."""
-    if max(moved.max(initial=0.0), -moved.min(initial=0.0)) > SHORT:
-        return np.asarray(np.expm1(moved))
-    # exp(x) − 1 to the third power of x
-    series = moved / 6
-    series += 0.5
-    series *= moved
-    series += 1
-    series *= moved
-    return np.asarray(series)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from statcv.models.base import Matrix
-from statcv.models.families.family import EVERY, Family, growth
+from statcv.models.families.family import EVERY, Family
 from statcv.numeric.logistic import expit
 
 
@@ -63,28 +63,6 @@ class TwoClasses(Family):
         eta += 1
         np.divide(sign, eta, out=eta)
 
-    def state(self, eta: Matrix, rows: slice) -> Matrix:
-        """Return the probabilities of the classes that were not observed."""
-        self.add_to(eta, rows)
-        eta *= self.y[..., rows]
-        np.exp(eta, out=eta)
-        eta += 1
-        return np.divide(1, eta, out=eta)
-
-    def change(self, moved: Matrix, state: Matrix, rows: slice) -> None:
-        """Put changes of residuals in the place of those of linear predictors."""
-        sign = self.y[..., rows]
-        moved *= -sign
-        # q' - q = q (1 - q) g / (1 + q g), with g = exp(-y × move) - 1 and q the
-        # probability of the class that was not observed
-        grown = growth(moved)
-        np.multiply(state, grown, out=moved)
-        moved += 1
-        np.divide(grown, moved, out=moved)
-        moved *= state
-        moved *= 1 - state
-        moved *= sign
-
     def variances(self, eta: Matrix) -> Matrix:
         """Return the variances of the outcomes."""
         small = np.exp(-np.abs(self.added(eta)))
@@ -126,10 +104,6 @@ class Numeric(Family):
     def pull(self, eta: Matrix, rows: slice = EVERY) -> None:
         """Put residuals in the place of means."""
         np.subtract(self.y[..., rows], eta, out=eta)
-
-    def change(self, moved: Matrix, state: Matrix, rows: slice) -> None:
-        """Put changes of residuals in the place of those of means."""
-        np.negative(moved, out=moved)
 
     def variances(self, eta: Matrix) -> Matrix:
         """Return 1."""

@@ -22,16 +22,11 @@ from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.neighbors.scales import Scales
 from statcv.models.batched.neighbors.search import (
-    Find,
     Nearby,
-    Products,
-    by_tree,
     distances,
     is_tall,
     nearby,
     nearest_first,
-    rows_at_once,
-    searched,
 )
 from statcv.models.batched.neighbors.votes import (
     TIE,
@@ -134,7 +129,7 @@ class Neighborhood:
         """
         classes = self.records.n_classes if self.records.kind == "multiclass" else 1
         predicted = np.empty((len(rows), classes))
-        if self._large and self._by_trees:
+        if self._differ:
 
             def put(part: tuple[int, Numbers]) -> None:
                 fit, own = part
@@ -143,10 +138,7 @@ class Neighborhood:
             parts = list(_by_fit(fits))
             shared(put, parts, SEARCHED * len(rows) / max(len(parts), 1))
             return predicted if self.records.kind == "multiclass" else predicted[:, 0]
-        if self._large and self.scales is None:
-            left = self._apart(predicted, X, rows, fits)
-        else:
-            left = np.argsort(rows, kind="stable")
+        left = np.argsort(rows, kind="stable")
         least = self.enough
         while len(left):
             asked, point = np.unique(rows[left], return_inverse=True)
@@ -172,55 +164,14 @@ class Neighborhood:
         return predicted if self.records.kind == "multiclass" else predicted[:, 0]
 
     @property
-    def _large(self) -> bool:
-        """Whether a search for each fold is quicker, as it meets no other records."""
+    def _differ(self) -> bool:
+        """Whether each fit has its own search, as scales differ between large folds."""
         folds, n = self.folds, len(self.records.X)
         if len(folds.copied.values) or folds.weights or folds.outcome is not None:
             return False
         share = len(folds.out.values) / max(len(folds) * n, 1)
-        return 1 < len(folds) <= MAX_SEARCHES and share > SHARE
-
-    @property
-    def _by_trees(self) -> bool:
-        """Whether such a search takes a tree of its own, or scales of its own."""
-        n, p = self.places.shape
-        if self.scales is not None:
-            return is_tall(n)
-        return by_tree(n, p, self.model.k)
-
-    def _apart(
-        self, predicted: Matrix, X: Matrix, rows: Numbers, fits: Numbers
-    ) -> Numbers:
-        """Predict, in place, by a search among the training records of each fit.
-
-        Returns the predictions for which longer lists are needed.
-        """
-        every, step = Products.of(self.places, X), rows_at_once(len(self.places))
-        asked = list(_by_fit(fits))
-
-        def blocks() -> Iterator[tuple[Matrix, Find]]:
-            for fit, own in asked:
-                training = self._training(fit)
-                find = every.among(training).find(self.model.k, training)
-                for start in range(0, len(own), step):
-                    yield X[rows[own[start : start + step]]], find
-
-        order = np.argsort(fits, kind="stable")  # as the points are asked for
-        short = []
-        for near in searched(self.places, blocks()):
-            some = order[near.first : near.first + len(near.reach)]
-            place = np.arange(len(some)) + near.first
-            votes = self.votes(near, place, X[rows[some]], fits[some], trained=True)
-            predicted[some] = self.shares(votes, fits[some], predicted.shape[1])
-            short.append(some[~votes.sure])
-        left = np.concatenate(short) if short else np.empty(0, dtype=np.intp)
-        return left[np.argsort(rows[left], kind="stable")]
-
-    def _training(self, fit: int) -> Numbers:
-        """Return the places of the records on which a fit trains."""
-        trained = np.ones(len(self.records.X), dtype=bool)
-        trained[self.folds.out[fit]] = False
-        return np.flatnonzero(trained[self.live])
+        few = 1 < len(folds) <= MAX_SEARCHES and share > SHARE
+        return few and self.scales is not None and is_tall(n)
 
     def _alone(self, fit: int, X: Matrix, rows: Numbers) -> Matrix:
         """Predict by a search among the training records of one fit, (m, classes)."""
@@ -238,17 +189,9 @@ class Neighborhood:
         return int(np.ceil((self.model.k + 2 + spare) / (1 - min(share, 0.9))))
 
     def votes(
-        self,
-        near: Nearby,
-        point: Numbers,
-        where: Matrix,
-        fits: Numbers,
-        trained: bool = False,
+        self, near: Nearby, point: Numbers, where: Matrix, fits: Numbers
     ) -> Votes:
-        """Let the neighbours of some points vote, each point in one of the fits.
-
-        ``trained`` says whether all of them are training records of that fit.
-        """
+        """Let the neighbours of some points vote, each point in one of the fits."""
         lists = near.lists
         own = point - near.first
         sizes = lists.sizes[own]
@@ -268,10 +211,9 @@ class Neighborhood:
             reach = np.where(np.isinf(reach), np.inf, np.minimum(reach, 1e300) * least)
         record = self.live[neighbor]
         weights = self._weights(fits, owners, record)
-        times = (weights > 0).astype(np.intp)
-        if not trained:
-            cell = fits[owners] * len(self.records.X) + record
-            times *= 1 - self.out.times(cell) + self.copied.times(cell)
+        cell = fits[owners] * len(self.records.X) + record
+        times = 1 - self.out.times(cell) + self.copied.times(cell)
+        times *= weights > 0
         votes, furthest = places_of(owners, distance, times, self.model.k, len(point))
         if self.model.weights == "distance":
             votes = by_distance(owners, distance, votes, len(point))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -76,40 +75,21 @@ def nearby(records: Matrix, points: Matrix, least: int) -> Iterator[Nearby]:
     (array([1, 2]), array([0.1, 0.4]))
     """
     n, p = records.shape
-    if by_tree(n, p, least):
+    few = p <= MAX_TREE_COLUMNS and least <= MAX_TREE_NEIGHBORS and least < n
+    if few and is_tall(n):
         find = _tree(records, least)
         step = max(1, CELLS // (8 * least))
     else:
         find = Products.of(records, points).find(least)
-        step = rows_at_once(n)
-    blocks = (
-        (points[start : start + step], find) for start in range(0, len(points), step)
-    )
-    yield from searched(records, blocks)
-
-
-Found = tuple[Numbers, Numbers, Matrix]  # owners, records, reach
-Find = Callable[[Matrix], Found]
-
-
-def searched(
-    records: Matrix, blocks: Iterable[tuple[Matrix, Find]]
-) -> Iterator[Nearby]:
-    """Yield the records near the points of each block, in turn.
-
-    Parameters
-    ----------
-    records : numpy.ndarray, shape (n, p)
-    blocks : iterable
-        Some points, and the function that finds the records near them.
-    """
+        # so many as fit in a cache; a few more take less time for each of many records
+        step = max(8, CELLS // n, min(32, 32 * CELLS // n))
     asked: list[Matrix] = []
     pieces: list[Found] = []
     found = first = size = 0
-    for points, (owners, near, reach) in _found(records, blocks):
-        asked.append(points)
+    for some, (owners, near, reach) in _found(find, records, points, step):
+        asked.append(some)
         pieces.append((owners + size, near, reach))
-        found, size = found + len(near), size + len(points)
+        found, size = found + len(near), size + len(some)
         if found >= CELLS // 8:
             yield _sorted(records, asked, first, pieces)
             asked, pieces, found, first, size = [], [], 0, first + size, 0
@@ -117,38 +97,25 @@ def searched(
         yield _sorted(records, asked, first, pieces)
 
 
+Found = tuple[Numbers, Numbers, Matrix]  # owners, records, reach
+Find = Callable[[Matrix], Found]
+
+
 def _found(
-    records: Matrix, blocks: Iterable[tuple[Matrix, Find]]
+    find: Find, records: Matrix, points: Matrix, step: int
 ) -> Iterator[tuple[Matrix, Found]]:
-    """Yield the points of each block and what is near; threads share some blocks."""
-    left, (n, p) = iter(blocks), records.shape
-    while some := list(islice(left, TOGETHER)):
-        cost = len(some[0][0]) * n * (p + COMPARED)
-        made = shared(lambda block: block[1](block[0]), some, cost)
-        yield from zip((points for points, _ in some), made, strict=True)
-
-
-def by_tree(n: int, p: int, least: int) -> bool:
-    """Return whether a tree of n records and p columns finds neighbours faster."""
-    return (
-        p <= MAX_TREE_COLUMNS
-        and least <= MAX_TREE_NEIGHBORS
-        and least < n
-        and is_tall(n)
-    )
+    """Yield some points in turn and what is near; threads share some blocks."""
+    (n, p), m = records.shape, len(points)
+    for start in range(0, m, TOGETHER * step):
+        stop = min(start + TOGETHER * step, m)
+        some = [points[at : min(at + step, stop)] for at in range(start, stop, step)]
+        made = shared(find, some, len(some[0]) * n * (p + COMPARED))
+        yield from zip(some, made, strict=True)
 
 
 def is_tall(n: int) -> bool:
     """Return whether there are enough records for a search to save time."""
     return n >= MIN_TREE_RECORDS
-
-
-def rows_at_once(n: int) -> int:
-    """Return of how many points the products with n records are made at once.
-
-    They fit in a cache; those of a few more take less time for each of many records.
-    """
-    return max(8, CELLS // n, min(32, 32 * CELLS // n))
 
 
 def distances(
@@ -253,14 +220,8 @@ class Products:
         """The same as ``across`` in single precision."""
         return self.across.astype(np.float32)
 
-    def among(self, some: Numbers) -> Products:
-        """Search among some of the records."""
-        return Products(self.centre, self.unit, self.across[:, some])
-
-    def find(self, least: int, numbers: Numbers | None = None) -> Find:
+    def find(self, least: int) -> Find:
         """Return the function that finds the ``least`` nearest and maybe more.
-
-        ``numbers`` are those of the records, if these are some of many.
 
         An upper bound of the distance of the ``least`` nearest comes first: of that
         many groups of records, the nearest in each. All within it are taken, and those
@@ -268,13 +229,12 @@ class Products:
         in the last place of (|x| + |q|)², and nobody within d of q has |x| > |q| + d.
         """
         n = self.across.shape[1]
-        every = np.arange(n) if numbers is None else numbers
 
         def find(some: Matrix) -> Found:
             m = len(some)
             if least >= n:
                 owners = np.repeat(np.arange(m), n)
-                return owners, np.tile(every, m), np.full(m, np.inf)
+                return owners, np.tile(np.arange(n), m), np.full(m, np.inf)
             point = (some - self.centre) / self.unit
             own = np.einsum("ij,ij->i", point, point)
             # |x − q|² − |q|² is the product of (q, 1) with (−2x, |x|²)
@@ -295,7 +255,7 @@ class Products:
                 if len(cells) <= MAX_CANDIDATES * least * m:
                     break
             owners, near = np.divmod(cells, n)
-            return owners, every[near], np.sqrt(reach) * self.unit
+            return owners, near, np.sqrt(reach) * self.unit
 
         return find
 

@@ -1,12 +1,11 @@
 """The fits of a few large folds, by passes over records that stay where they are.
 
 A pass reads some rows at a time, which stay in the cache of the processor, and sums the
-gradients of all fits from them. The fit to all records comes first, from a sample of
-them; near its optimum the Hessians of the folds are computed, or one for all. Steps by
-these matrices and quasi-Newton updates take few passes. Nearly all of these read a copy
-of the records in single precision: on the way its gradients suffice, and close to the
-optimum they give the difference from precise gradients at a place nearby. Hessians of
-many classes are taken ``by_class``.
+gradients of all fits from them. The fit to all records comes first, roughly and from a
+sample of them; near its optimum the Hessians of the folds are computed. Steps by these
+matrices and quasi-Newton updates take few passes. Most of these read a copy of the
+records in single precision, until it lacks digits near the optimum. Folds of few
+records for each coefficient have little in common, and are fitted from 0.
 """
 
 from statcv.models.batched.passes.choices import are_few_and_large

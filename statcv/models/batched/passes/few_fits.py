@@ -11,18 +11,20 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.new_levels import Numbers
-from statcv.models.batched.passes.anchor import Anchor, find_anchor, without_search
+from statcv.models.batched.passes.anchor import Anchor, find_anchor
 from statcv.models.batched.passes.choices import (
-    are_apart,
     are_far,
     are_few_and_large,
-    cost_of_hessians,
 )
 from statcv.models.batched.passes.problem import FewFits
-from statcv.models.batched.passes.quasi_newton import MAX_STEPS, Until, climb
-from statcv.models.batched.passes.sources import NEARBY
+from statcv.models.batched.passes.quasi_newton import (
+    NEARBY,
+    Identity,
+    Inverses,
+    Until,
+    climb,
+)
 from statcv.models.batched.passes.sums import Passes
-from statcv.models.batched.passes.updates import REMEMBERED, Identity, Inverses
 from statcv.models.batched.separation import not_separated
 from statcv.models.families import (
     family_of,
@@ -33,7 +35,8 @@ from statcv.models.families import (
 MAX_FITS = 256  # fits at most whose gradients are summed at once
 MAX_CELLS = 2**26  # records times fits, at most, whose gradients are summed at once
 MAX_HESSIANS = 20  # own Hessians at most of a fold
-MAX_RENEWALS = 2  # new Hessians that may replace others before steps with those end
+STEPS_FAR = 18  # steps from 0 that bring folds of two classes near their optima
+MAX_STEPS_ALONE = 200  # steps at most from 0 of folds of several classes
 # the share of its length to which a short way must fall with each new Hessian
 MAX_SHARE_LEFT = 0.5
 
@@ -72,7 +75,7 @@ def fit_few(
     """Fit folds as :func:`fit_by_passes` does, whatever their number and size."""
     far = are_far(passes, folds)
     for sums in passes.precisions:
-        found = without_search(sums) if far else find_anchor(sums)
+        found = find_anchor(sums, far)
         if found is not None:
             break
     else:
@@ -91,7 +94,7 @@ def fit_few(
         theta, sure[some] = _settle(problem, found, far)
         beta = passes.coefficients(theta / found.scale)
         coefficients[some] = beta.reshape(len(some), width, p)
-    return coefficients, sure
+    return (coefficients, sure) if sure.any() else None
 
 
 def _problem(
@@ -125,9 +128,10 @@ def _settle(
     near = Until(enough, noise=1e-15 * float(np.sqrt(n * q)))
     start = found.theta * problem.scale
     theta, done = np.tile(start, (len(problem), 1)), np.zeros(len(problem), dtype=bool)
-    inverse: Inverses | None
+    # one Hessian of several classes costs many steps
+    steps = MAX_STEPS_ALONE if problem.family.width > 1 else STEPS_FAR
     # from 0 where folds have little in common, else from the optimum of all
-    inverse = Identity(grows=True) if far else problem.fold_hessians(start)
+    inverse: Inverses | None = Identity() if far else problem.fold_hessians(start)
     before, hope = np.full(len(problem), np.inf), ~done
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         for number in range(1 + MAX_HESSIANS):
@@ -135,23 +139,18 @@ def _settle(
             if not len(left):
                 break
             rest, at = problem.part(left), theta[left]
-            apart = number < MAX_RENEWALS and are_apart(rest)
             if inverse is None:
-                inverse = rest.class_hessians(at) if apart else rest.own_hessians(at)
+                inverse = rest.own_hessians(at)
             rough = rest.rounded() if inverse.single else None
-            gradient = (rough or rest).gradient(at)
-            # new Hessians without what ties classes make steps little better
-            renews = number < MAX_RENEWALS and not apart
-            cost = cost_of_hessians(rest) if renews else np.inf
-            most = REMEMBERED if rough or apart else MAX_STEPS
-            until = replace(near, cost=cost, most=most)
-            theta[left], done[left] = climb(rest, at, gradient, inverse, until, rough)
+            most = steps if far and not number else near.most
+            until = replace(near, most=most)
+            theta[left], done[left] = climb(rest, at, inverse, until, rough)
             moved = np.sqrt(((theta[left] - at) ** 2).sum(axis=1))
             # a fit that no longer moves is done with, converged or not
             nearer = (moved > NEARBY * np.sqrt(q)) | (
                 moved < MAX_SHARE_LEFT * before[left]
             )
-            hope[left] = ~done[left] & (moved > 0) & (nearer | (number < MAX_RENEWALS))
+            hope[left] = ~done[left] & (moved > 0) & nearer
             before[left], inverse = moved, None
         if done.any() and not problem.passes.bounded:
             done[done] = not_separated(problem.part(done), theta[done])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,15 +11,10 @@ from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
 from statcv.models.batched.new_levels import Numbers
-from statcv.models.batched.passes.by_class import ByClass
-from statcv.models.batched.passes.products import padded
-from statcv.models.batched.passes.sources import Origin
 from statcv.models.batched.passes.sums import Passes
 from statcv.models.batched.passes.triangles import Triangles
-from statcv.models.families import (
-    Family,
-)
-from statcv.numeric.threads import product, shared
+from statcv.models.families import Family
+from statcv.numeric.threads import product
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +42,6 @@ class FewFits:
     penalty : numpy.ndarray, shape (q,) or (m, q)
         The ridge on the coordinates of the passes, of each fit if they have their own;
         Hessians have that of all records.
-    origin : Origin or None
-        A place nearby. Gradients are computed by what differs from those there, to
-        which rows of single precision suffice.
     """
 
     passes: Passes
@@ -60,10 +52,16 @@ class FewFits:
     often: Matrix
     weighted: bool
     penalty: Matrix
-    origin: Origin | None = None
 
     def __len__(self) -> int:
         return len(self.changed)
+
+    @classmethod
+    def of_all(cls, passes: Passes, scale: Matrix) -> FewFits:
+        """Return the fit to all records."""
+        often = np.ones((1, len(passes.X)))
+        none = (np.zeros(0, dtype=np.intp),)
+        return cls(passes, scale, 1.0, none, None, often, False, passes.penalty)
 
     def part(self, chosen: NDArray[Any]) -> FewFits:
         """Return the problem of some of the fits; this one, without a copy, of all."""
@@ -76,7 +74,6 @@ class FewFits:
             times=None if times is None else tuple(times[one] for one in some),
             often=self.often[chosen],
             penalty=self.penalty if self.penalty.ndim == 1 else self.penalty[chosen],
-            origin=None if self.origin is None else self.origin.part(chosen),
         )
 
     def rounded(self) -> FewFits | None:
@@ -84,61 +81,32 @@ class FewFits:
         rounded = self.passes.rounded
         return None if rounded is self.passes else replace(self, passes=rounded)
 
-    def around(self, theta: Matrix, gradient: Matrix) -> FewFits:
-        """Return the problem near a place whose gradients are known."""
-        passes, fits = self.passes, len(self)
-        beta = passes.coefficients(theta / self.scale)
-        state = np.empty((fits, passes.family.width, len(passes.X)), beta.dtype)
-
-        def put(rows: slice) -> None:
-            eta = (beta @ passes.X[rows].T).reshape(fits, passes.family.width, -1)
-            with np.errstate(over="ignore"):
-                state[:, :, rows] = passes.family.state(eta, rows)
-
-        blocks = passes.blocks(fits)
-        shared(put, blocks, passes.cost(fits) / 2 / len(blocks))
-        return replace(self, origin=Origin(theta, gradient, state))
-
-    def error(self, theta: Matrix) -> Matrix:
-        """Return that rounding costs nothing, as places are near enough."""
-        return np.zeros(len(theta))
-
     def gradient(self, theta: Matrix) -> Matrix:
         """Return the gradient of each fit's log-likelihood, minus the penalty's.
 
         Where all fits are at the same place, that takes half the time.
         """
-        passes, fits, origin = self.passes, len(self), self.origin
-        if origin is not None:
-            there = (theta - origin.theta) / self.scale
-        else:
-            # at one place the residuals of all fits are the same
-            alike = (theta[:, 0] == theta[0, 0]).all() and (theta == theta[0]).all()
-            there = (theta[:1] if alike else theta) / self.scale
-        beta = padded(passes.coefficients(there))
-        used, width = len(there) * passes.family.width, passes.family.width
+        passes, fits = self.passes, len(self)
+        # at one place the residuals of all fits are the same
+        alike = (theta[:, 0] == theta[0, 0]).all() and (theta == theta[0]).all()
+        there = (theta[:1] if alike else theta) / self.scale
+        beta, width = passes.coefficients(there), passes.family.width
 
         def sums(rows: slice) -> Matrix:
             X = passes.X[rows]
-            eta = beta @ X.T
-            by_fit = eta[:used].reshape(len(there), width, len(X))
+            by_fit = (beta @ X.T).reshape(len(there), width, len(X))
             with np.errstate(over="ignore", invalid="ignore"):
-                if origin is None:
-                    passes.family.pull(by_fit, rows)
-                else:
-                    passes.family.change(by_fit, origin.state[:, :, rows], rows)
+                passes.family.pull(by_fit, rows)
             if passes.weights is not None:
                 by_fit *= passes.weights[rows]
             if len(there) < fits:
-                eta = padded(by_fit.repeat(fits, axis=0).reshape(-1, len(X)))
-                by_fit = eta[: fits * width].reshape(fits, width, len(X))
+                by_fit = by_fit.repeat(fits, axis=0)
             by_fit *= self.often[:, None, rows]
-            return product(eta, X)
+            return product(by_fit.reshape(-1, len(X)), X)
 
-        total = passes.summed(fits, sums)[: fits * width]
-        # an origin's gradient has the penalty there, so that only the move is penalised
-        gradient = (passes.gathered(total) - there * self.penalty) / self.scale
-        return np.asarray(gradient if origin is None else origin.gradient + gradient)
+        total = passes.summed(fits, sums)
+        pulled = passes.gathered(total) - there * self.penalty
+        return np.asarray(pulled / self.scale)
 
     @property
     def family(self) -> Family:
@@ -173,8 +141,9 @@ class FewFits:
 
         def hessians(passes: Passes) -> list[Matrix]:
             parts = passes.hessians(there, self.changed, less)
-            # each record is held out once, so that the parts add up to all
-            total = reduce(np.add, parts) if self.divided else passes.hessian(there)
+            # if each record is held out once, the parts add up to all
+            every = [slice(None)]
+            total = sum(parts) if self.divided else passes.hessians(there, every)[0]
             return [total - part for part in parts]
 
         return Triangles(self.passes.triangles(hessians), self.scale)
@@ -184,19 +153,6 @@ class FewFits:
         there = theta / self.scale
         found = self.passes.triangles(lambda sums: sums.hessians(there, *self._trained))
         return Triangles(found, self.scale)
-
-    def class_hessians(self, theta: Matrix) -> ByClass:
-        """Return what :meth:`own_hessians` does, but for what ties the classes."""
-        fits, basis, p = len(self), self.passes.family.basis, self.passes.X.shape[1]
-        by_free = (theta / self.scale).reshape(fits, -1, p)
-        places = np.matmul(basis, by_free).reshape(fits, -1)
-
-        def of_each(sums: Passes) -> list[Matrix]:
-            made = sums.apart.hessians(places, *self._trained)
-            return [one for by_class in made for one in by_class]
-
-        each = Triangles(self.passes.triangles(of_each), np.ones(p))
-        return ByClass(each, basis, fits, self.scale)
 
     @cached_property
     def _trained(self) -> tuple[list[Numbers], list[Matrix]]:
@@ -208,10 +164,5 @@ class FewFits:
     @property
     def divided(self) -> bool:
         """Whether each record is held out by just one fit."""
-        n = len(self.passes.X)
-        if self.times is not None or sum(map(len, self.changed)) != n:
-            return False
-        seen = np.zeros(n, dtype=bool)
-        for own in self.changed:
-            seen[own] = True
-        return bool(seen.all())
+        held = np.bincount(np.concatenate(self.changed), minlength=len(self.passes.X))
+        return self.times is None and bool((held == 1).all())

@@ -9,27 +9,62 @@ steeply, is shortened.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
-from statcv.models.batched.passes.sources import (
-    STALLED,
-    Gradients,
-    GradientSource,
-    RoughGradients,
-)
-from statcv.models.batched.passes.updates import Identity, Inverses, Memory, dot
 
-MAX_STEPS = 20  # steps at most with one approximate inverse, unless others cost more
 MAX_SHORTENINGS = 12  # times that a step is shortened, at most
 OVERSHOT = 0.9  # the steepest fall at the end of a step, of the rise at its beginning
-SHORT = 0.05  # a step in each direction after which Hessians serve for the rest
-SEEN = 3  # steps after which the rate of the latest two predicts later ones
-BROYDEN = 0.7  # the share of steps that quasi-Newton updates leave
-NEWTON = 12  # steps that are left with new Hessians, about
 CROWDED = 0.7  # the share of unfinished fits below which finished ones are removed
+ROUGH = 1e-5  # the distance that gradients of single precision leave, in each direction
+STALLED = 0.5  # the ratio of two steps in turn above which steps may lack digits
+MIN_STEPS_IDLE = 2  # steps after which idle ones may lack digits
+NEARBY = 0.01  # a distance in each direction at which idle steps lack digits
+REMEMBERED = 40  # steps that are remembered
+P = TypeVar("P", bound="Gradients")
+Q = TypeVar("Q", bound="Inverses")
+
+
+class Gradients(Protocol):
+    """Some fits, each with a concave objective of its own."""
+
+    def gradient(self, theta: Matrix) -> Matrix:
+        """Return the direction of steepest ascent of each fit, shape (m, q)."""
+
+    def part(self: P, chosen: NDArray[Any]) -> P:
+        """Return some of the fits."""
+
+
+class Inverses(Protocol):
+    """Approximate inverses of minus the Hessians of some fits."""
+
+    @property
+    def single(self) -> bool:
+        """Whether they have few digits, which suffice for gradients on the way too."""
+
+    def times(self, gradients: Matrix) -> Matrix:
+        """Return the step that each matrix makes of a gradient, shape (m, q)."""
+
+    def part(self: Q, chosen: NDArray[Any]) -> Q:
+        """Return some of the matrices."""
+
+
+@dataclass(frozen=True)
+class Identity:
+    """An approximate inverse where Hessians have a diagonal of 1."""
+
+    single = True
+
+    def times(self, gradients: Matrix) -> Matrix:
+        """Return the gradients as steps."""
+        return gradients
+
+    def part(self, chosen: NDArray[Any]) -> Identity:
+        """Return the same for some of the fits."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -42,26 +77,21 @@ class Until:
         A distance from the optimum that is negligible.
     noise : float
         The length of steps that rounding makes.
-    cost : float
-        Number of steps that take as long as new Hessians. Steps end where more would be
-        left to do than with these.
     most : int
         Number of steps after which they end in any case.
     """
 
     enough: float
     noise: float = 0.0
-    cost: float = np.inf
-    most: int = MAX_STEPS
+    most: int = 30
 
 
 def climb(
     problem: Gradients,
     theta: Matrix,
-    gradient: Matrix,
     inverse: Inverses,
     until: Until,
-    rough: RoughGradients | None = None,
+    rough: Gradients | None = None,
 ) -> tuple[Matrix, NDArray[np.bool_]]:
     """Step until the gradients vanish.
 
@@ -70,15 +100,12 @@ def climb(
     problem : Gradients
     theta : numpy.ndarray, shape (m, q)
         Where to start.
-    gradient : numpy.ndarray, shape (m, q)
-        The gradient there.
     inverse : Inverses
         Approximate inverses of minus the Hessians.
     until : Until
-    rough : RoughGradients, optional
+    rough : Gradients, optional
         The same fits with gradients of single precision, for the way to the vicinity
-        of the optimum, from where they are precise again. The first gradient is then
-        one of these.
+        of the optimum, from where they are precise.
 
     Returns
     -------
@@ -88,35 +115,20 @@ def climb(
         Whether the gradient vanishes there.
     """
     found, done = theta.copy(), np.zeros(len(theta), dtype=bool)
-    enough, q = until.enough, theta.shape[1]
-    source = GradientSource(problem, rough)
-    which, memory = np.arange(len(theta)), Memory(inverse, *theta.shape)
+    which, memory = np.arange(len(theta)), Memory(inverse)
     before = slower = np.full(len(theta), np.inf)
     going = np.ones(len(theta), dtype=bool)
-    crude = isinstance(inverse, Identity) and rough is not None
+    gradient = (rough or problem).gradient(theta)
     for number in range(until.most):
         step = memory.direction(gradient)
         rises = dot(gradient, step)
         size = np.sqrt(dot(step, step))
         # convergence is superlinear at best: the rate foretells the next step
         rate = np.where(np.isfinite(before), size / before, 1.0)
-        close = (size * np.maximum(rate, slower.clip(max=1.0)) <= enough) | (
-            size <= until.noise
-        )
-        close &= (rises >= 0) & source.precise
-        stale = False
-        if close.any():
-            exact = source.is_exact(theta, enough)
-            stale = bool((going & close & ~exact).any())
-            close &= exact
+        close = size * np.maximum(rate, slower.clip(max=1.0)) <= until.enough
+        close = (close | (size <= until.noise)) & (rises >= 0) & (rough is None)
         halt = going & (close | ~(rises > 0))
-        idle = (rate > STALLED) & (slower > STALLED)
-        renews = number > SEEN and not (crude or source.precise)
-        if renews and _are_short(size[going], q):
-            # the geometric mean of two rates, as single ones vary by direction
-            pace = np.sqrt(rate * slower)[going]
-            if _steps_left(size[going], pace, enough) > until.cost + NEWTON:
-                break
+        idle = (rate > STALLED) & (slower > STALLED) & (number >= MIN_STEPS_IDLE)
         if halt.any():
             found[which[halt]] = (theta + np.where(close[:, None], step, 0.0))[halt]
             done[which[halt]] = close[halt]
@@ -124,42 +136,34 @@ def climb(
             if not going.any():
                 break
             if np.count_nonzero(going) < CROWDED * len(going):
-                source, memory = source.part(going), memory.part(going)
+                problem, memory = problem.part(going), memory.part(going)
+                rough = None if rough is None else rough.part(going)
                 which, theta, gradient = which[going], theta[going], gradient[going]
                 step, rises, size = step[going], rises[going], size[going]
                 rate, idle, going = rate[going], idle[going], going[going]
-        # gradients of single precision suffice until steps are as small as these
-        some = slice(None) if going.all() else going
-        precise = stale or source.is_used_up(size[some], rate[some], idle[some], q)
-        gradients = source.gradients(precise)
-        if precise:  # the gradient changes by what was rounded, too
-            ahead = gradients.gradient(theta + step)
-            if source.near is not None or idle[some].any():
-                memory = memory.forgotten()
-        else:
-            step, ahead = _ahead(gradients, theta, step, rises, going)
-            memory.add(step, gradient - ahead)
+        short = _are_short(size, rate, idle, theta.shape[1])
+        if rough is not None and short[going].all():
+            # the gradient changes by what was rounded, too, so that rates start again
+            rough, theta = None, theta + step
+            gradient = problem.gradient(theta)
+            before = slower = np.full(len(theta), np.inf)
+            continue
+        if rough is not None:
+            step[short] = 0.0  # what rounding adds to the gradient is not remembered
+        step, ahead = _ahead(rough or problem, theta, step, rises, going)
+        memory.add(step, gradient - ahead)
         theta, gradient = theta + step, ahead
         before, slower = size, rate
-        idling = crude and memory.count and idle[some].any()
-        if idling and _are_short(size[some], q):
-            break
-        source.move(precise, theta, gradient, size[some])
     found[which[going]] = theta[going]
     return found, done
 
 
-def _are_short(size: Matrix, coordinates: int) -> bool:
-    """Return whether steps are so short that new Hessians serve for the rest."""
-    return bool(size.max() <= SHORT * np.sqrt(coordinates))
-
-
-def _steps_left(size: Matrix, rate: Matrix, enough: float) -> float:
-    """Return about how many steps the slowest fit has to go, from a size and rate."""
-    rate = np.clip(rate, 1e-3, 0.95)
-    # size × rateᵗ = enough, solved for the number t of steps
-    steps = np.log(enough / size) / np.log(rate) * BROYDEN
-    return float(steps.max(initial=0.0))
+def _are_short(
+    size: Matrix, rate: Matrix, idle: NDArray[np.bool_], q: int
+) -> NDArray[np.bool_]:
+    """Return which steps are so short that single precision lacks digits."""
+    each = size / np.sqrt(q)
+    return np.asarray((each * rate.clip(max=1.0) <= ROUGH) | idle & (each <= NEARBY))
 
 
 def _ahead(
@@ -188,3 +192,56 @@ def _ahead(
         ahead[some] = problem.part(some).gradient(theta[some] + tried)
         far[some] = ~(dot(ahead[some], step[some]) >= -OVERSHOT * rises[some])
     return length[:, None] * step, ahead
+
+
+class Memory:
+    """The latest steps, and what they took from the gradients.
+
+    Attributes
+    ----------
+    inverse : Inverses
+        The matrices that are updated.
+    kept : list of tuple of numpy.ndarray
+        The step of each fit, what it took, and 1 over their product, or 0.
+    """
+
+    def __init__(self, inverse: Inverses) -> None:
+        self.inverse = inverse
+        self.kept: list[tuple[Matrix, Matrix, Matrix]] = []
+
+    def add(self, step: Matrix, taken: Matrix) -> None:
+        """Remember a step; one that took nothing has no effect."""
+        product = dot(taken, step)
+        # a step along which the gradient did not fall shows no curvature
+        self.kept.append((step, taken, np.where(product > 0, 1 / product, 0.0)))
+        # the oldest step shows curvature that is farther away
+        del self.kept[:-REMEMBERED]
+
+    def direction(self, gradient: Matrix) -> Matrix:
+        """Multiply gradients by the updated inverses (Nocedal 1980)."""
+        rest, shares = gradient.copy(), []
+        for step, taken, scale in reversed(self.kept):
+            share = scale * dot(step, rest)
+            rest -= share[:, None] * taken
+            shares.append(share)
+        made = np.array(self.inverse.times(rest))
+        if self.kept and isinstance(self.inverse, Identity):
+            # the latest step shows how curved the function is
+            _, taken, scale = self.kept[-1]
+            size = 1 / (scale * dot(taken, taken))
+            made *= np.where(np.isfinite(size), size, 1.0)[:, None]
+        shares.reverse()
+        for (step, taken, scale), share in zip(self.kept, shares, strict=True):
+            made += (share - scale * dot(taken, made))[:, None] * step
+        return made
+
+    def part(self, chosen: NDArray[Any]) -> Memory:
+        """Return what is remembered of some fits."""
+        made = Memory(self.inverse.part(chosen))
+        made.kept = [tuple(one[chosen] for one in each) for each in self.kept]
+        return made
+
+
+def dot(first: Matrix, second: Matrix) -> Matrix:
+    """Return the inner products of rows."""
+    return np.asarray(np.einsum("bp,bp->b", first, second))

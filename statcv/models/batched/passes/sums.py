@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
 
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.new_levels import Numbers
-from statcv.models.batched.passes.products import add_products, added, cut
 from statcv.models.batched.passes.triangles import Triangle
 from statcv.models.families import Family, curvature
 from statcv.numeric.gram import column_units, of_all_classes
@@ -20,8 +19,6 @@ from statcv.numeric.threads import QUICK, WORTH, product, shared
 CACHED = 2**22  # bytes of a block of rows
 UNIT_RECORDS = 1000  # records from which the units of columns are taken
 MIN_CELLS_ROUNDED = 2**14  # values from which a copy of single precision saves time
-HALVED = (1, 3, 5, 7)  # numbers of lists of records whose products are halved
-COSTLY = 1e7  # operations above which products of a list of records may be halved
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,11 +64,6 @@ class Passes:
     def penalties(self, ridge: Matrix) -> Matrix:
         """Return ridges on the columns, shape (…, p), as those on the coordinates."""
         return np.tile(ridge / self.unit**2, self.family.basis.shape[1])
-
-    @property
-    def apart(self) -> Passes:
-        """The same sums, as if classes were free and alone."""
-        return replace(self, family=self.family.apart)
 
     @cached_property
     def rounded(self) -> Passes:
@@ -140,11 +132,7 @@ class Passes:
         return np.asarray(by_class.reshape(len(by_class), -1))
 
     def blocks(self, fits: int) -> list[slice]:
-        """Return all rows, some at a time."""
-        return cut(len(self.X), self.block_size(fits))
-
-    def block_size(self, fits: int) -> int:
-        """Return the number of rows of a block.
+        """Return all rows, some at a time.
 
         Blocks stay in the cache. Unless they are cheap there are an even number of
         them, of equal sizes, so that two threads have as much to do.
@@ -153,7 +141,7 @@ class Passes:
         number = -(-n // self.rows_at_once(fits))
         if self.cost(fits) >= 2 * WORTH:
             number += number % 2
-        return -(-n // max(number, 1))
+        return _cut(n, -(-n // max(number, 1)))
 
     def rows_at_once(self, fits: int) -> int:
         """Return the number of rows that stay in the cache."""
@@ -167,23 +155,7 @@ class Passes:
     def summed(self, fits: int, work: Callable[[slice], Matrix]) -> Matrix:
         """Sum what a function makes of blocks of rows."""
         blocks = self.blocks(fits)
-        return added(shared(work, blocks, self.cost(fits) / len(blocks)))
-
-    def gradient(self, theta: Matrix) -> Matrix:
-        """Return the gradient of all records at coordinates, each (1, q)."""
-        beta = self.coefficients(theta)
-
-        def sums(rows: slice) -> Matrix:
-            X = self.X[rows]
-            with np.errstate(over="ignore"):
-                eta = beta @ X.T
-                self.family.pull(eta[None], rows)
-            if self.weights is not None:
-                eta *= self.weights[rows]
-            return product(eta, X)
-
-        total = self.summed(1, sums)
-        return self.gathered(total) - theta * self.penalty
+        return reduce(np.add, shared(work, blocks, self.cost(fits) / len(blocks)))
 
     def spread(self, theta: Matrix) -> Matrix:
         """Return the largest spread of linear predictors of each fit, (fits,)."""
@@ -209,110 +181,59 @@ class Passes:
         blocks = self.blocks(1)
         return float(np.sqrt(max(shared(most, blocks, self.cost(1) / len(blocks)))))
 
-    def hessian(self, theta: Matrix) -> Matrix:
-        """Return minus the second derivatives of the log-likelihood, shape (q, q).
-
-        They have the precision of the rows, and are those at coordinates (1, q).
-        """
-
-        def products(rows: slice) -> Matrix:
-            return self._products(theta, rows, None)
-
-        n, p = self.X.shape
-        size = -(-n // 2) if n >= 4 * p else n  # so that adding products costs little
-        made = shared(products, cut(n, size), self._cost_of_products(size))
-        return self._whole(added(made))
-
     def hessians(
-        self, theta: Matrix, lists: Sequence[Numbers], counts: Sequence[Matrix] | None
+        self,
+        theta: Matrix,
+        lists: Sequence[slice | Numbers],
+        counts: Sequence[Matrix] | None = None,
     ) -> list[Matrix]:
-        """Return the second derivatives as `hessian` does, of several lists of records.
+        """Return minus the second derivatives of the log-likelihoods of some records.
 
         Parameters
         ----------
         theta : numpy.ndarray, shape (1, q) or (lists, q)
-        lists : sequence of numpy.ndarray of int
-            The records of each list, rising.
+            Coordinates, of each list if they differ.
+        lists : sequence of slice or numpy.ndarray of int
+            The records.
         counts : sequence of numpy.ndarray, or None
             How often each of these records counts; None for once.
         """
-        cost = self._cost_of_products(sum(map(len, lists)) // max(len(lists), 1))
-        # so that two threads have as much to do
-        halves = 2 if len(lists) in HALVED and cost > COSTLY else 1
-        parts = [
-            (number, slice(len(own) * half // halves, len(own) * (half + 1) // halves))
-            for number, own in enumerate(lists)
-            for half in range(halves)
-        ]
 
-        def of(part: tuple[int, slice]) -> Matrix:
-            number, some = part
+        def of(number: int) -> Matrix:
             place = theta if len(theta) == 1 else theta[[number]]
-            own = None if counts is None else counts[number][some]
-            return self._products(place, lists[number][some], own)
+            own = None if counts is None else counts[number]
+            return self._hessian(place, lists[number], own)
 
-        made = shared(of, parts, cost / halves)
+        pairs = len(self.family.pairs)
+        cost = QUICK * pairs * float(self.X.size) * self.X.shape[1] / len(lists)
+        return shared(of, range(len(lists)), cost)
 
-        def whole(number: int) -> Matrix:
-            return self._whole(added(made[number * halves : (number + 1) * halves]))
-
-        return shared(whole, range(len(lists)), 4.0 * self.size**2)
+    def _hessian(
+        self, theta: Matrix, own: slice | Numbers, counts: Matrix | None
+    ) -> Matrix:
+        p, beta = self.X.shape[1], self.coefficients(theta)
+        records = np.arange(len(self.X))[own]
+        sums = np.zeros((len(self.family.pairs), p, p))
+        # so many rows that adding products costs little
+        for rows in _cut(len(records), max(self.rows_at_once(1), 2 * p)):
+            some = rows if isinstance(own, slice) else records[rows]
+            X = self.X[some]
+            curved = self._curvature(beta @ X.T, some)
+            if self.weights is not None:
+                curved *= self.weights[some]
+            if counts is not None:
+                curved *= counts[rows]
+            for total, weights in zip(sums, curved, strict=True):
+                total += _weighted(X, weights)
+        # units divide the products, which spares a scaled copy of the records
+        sums /= np.multiply.outer(self.unit, self.unit)
+        every = of_all_classes(list(sums), int(self.family.basis.shape[1]))
+        return np.asarray(every, dtype=self.X.dtype)
 
     def _curvature(self, eta: Matrix, rows: Any) -> Matrix:
         """Return minus the second derivatives at predictors of some rows."""
         family = self.family.part(rows)
         return curvature(family, family.variances(eta[None]))[:, 0]
-
-    def _cost_of_products(self, rows: int) -> float:
-        return QUICK * rows * len(self.family.pairs) * float(self.X.shape[1]) ** 2
-
-    def _products(
-        self, theta: Matrix, own: slice | Numbers, counts: Matrix | None
-    ) -> Matrix:
-        """Sum the products of columns for each two classes, shape (pairs, p, p).
-
-        Parameters
-        ----------
-        theta : numpy.ndarray, shape (1, q)
-        own : slice or numpy.ndarray of int
-            The records, rising.
-        counts : numpy.ndarray, or None
-            How often each of these records counts; None for once.
-        """
-        p, beta = self.X.shape[1], self.coefficients(theta)
-        records = np.arange(own.start, own.stop) if isinstance(own, slice) else own
-        size = max(self.rows_at_once(1), 2 * p)  # so that adding products costs little
-        sums = np.zeros((len(self.family.pairs), p, p), self.X.dtype)
-        room = np.empty((min(size, len(records)), p), self.X.dtype)
-        for start in range(0, len(records), size):
-            some = records[start : start + size]
-            rows = room[: len(some)]
-            if isinstance(own, slice):
-                X = self.X[some[0] : some[-1] + 1]
-            else:
-                X = np.take(self.X, some, axis=0, out=rows, mode="clip")
-            curved = self._curvature(beta @ X.T, some)
-            if self.weights is not None:
-                curved *= self.weights[some]
-            if counts is not None:
-                curved *= counts[start : start + size]
-            add_products(sums, X, curved, rows)
-        return sums
-
-    def _whole(self, sums: Matrix) -> Matrix:
-        """Put products for each two classes together, in coordinates.
-
-        Without products for two different classes, return one matrix for each class.
-        """
-        # units divide the products, which spares a scaled copy of the records
-        if (self.unit != 1).any():
-            sums /= np.multiply.outer(self.unit, self.unit).astype(sums.dtype)
-        if len(sums) == 1:
-            return np.asarray(sums[0])
-        free = int(self.family.basis.shape[1])
-        if len(sums) == free:
-            return sums
-        return of_all_classes(list(sums), free)
 
     def diagonal(self, theta: Matrix) -> Matrix:
         """Return the diagonal of the Hessian with the penalty, shape (q,)."""
@@ -328,10 +249,6 @@ class Passes:
 
         squares = self.summed(1, sums) / self.unit**2
         return np.asarray(squares.ravel() + self.penalty)
-
-    def triangle(self, theta: Matrix) -> Triangle | None:
-        """Return the triangle of the Hessian with the penalty; None without one."""
-        return self.triangles(lambda passes: [passes.hessian(theta)])[0]
 
     def triangles(
         self, hessians: Callable[[Passes], list[Matrix]]
@@ -360,3 +277,16 @@ class Passes:
     def precisions(self) -> tuple[Passes, ...]:
         """The quickest way to the sums, then the most precise."""
         return (self,) if self.rounded is self else (self.rounded, self)
+
+
+def _cut(n: int, size: int) -> list[slice]:
+    """Return n rows in stretches of one size, but the last."""
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def _weighted(X: Matrix, weights: Matrix) -> Matrix:
+    """Return the sum of weighted products of rows."""
+    if (weights < 0).any():
+        return product(X.T * weights, X)
+    rows = X * np.sqrt(weights)[:, None]
+    return product(rows.T, rows)  # half the work of two different matrices

@@ -10,12 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
-from statcv.numeric.inverses import SLOW, decompose, multiply_by_inverse
-from statcv.numeric.threads import shared
 
 MAX_CONDITION = 1e10  # the largest condition number of a Hessian
 MAX_CONDITION_SINGLE = 1e3  # the largest one for products of single precision
-MIN_SIZE_SHARED = 600  # coordinates for which threads share the equations of triangles
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +32,8 @@ class Triangle:
     @classmethod
     def of(cls, matrix: Matrix) -> Triangle | None:
         """Decompose a matrix; None if that would cost many digits."""
+        from scipy.linalg.lapack import dpotrf, spotrf
+
         diagonal = matrix.diagonal()
         if not (diagonal > 0).all():
             return None
@@ -42,33 +41,24 @@ class Triangle:
         scale = np.sqrt(diagonal)
         scaled = np.divide(matrix, scale, order="C")
         scaled /= scale[:, None].astype(matrix.dtype)
-        definite = decompose(scaled)
-        # the transpose is lower triangular, in the order of Fortran
-        triangle = cls(scaled.T, np.asarray(scale, dtype=float))
+        decompose = spotrf if matrix.dtype == np.float32 else dpotrf
+        # the transpose of a symmetric matrix is in the order of Fortran
+        lower, failed = decompose(scaled.T, lower=1, clean=0, overwrite_a=1)
+        if failed:
+            return None
+        triangle = cls(lower, np.asarray(scale, dtype=float))
         # 1 over the least squared pivot is at most the condition number
         limit = MAX_CONDITION_SINGLE if matrix.dtype == np.float32 else MAX_CONDITION
-        return triangle if definite and triangle.least * limit > 1 else None
+        return triangle if triangle.least * limit > 1 else None
 
     @property
     def least(self) -> float:
         """The least square of a pivot."""
         return float(self.lower.diagonal().min(initial=1.0) ** 2)
 
-    def solve(self, vectors: Matrix) -> Matrix:
-        """Multiply vectors, shape (m, q), by the inverse of the matrix."""
-        from scipy.linalg.lapack import dpotrs, spotrs
-
-        solve = spotrs if self.lower.dtype == np.float32 else dpotrs
-        right = (vectors / self.scale).T.astype(self.lower.dtype)
-        solved, _ = solve(self.lower, right, lower=1)
-        return np.asarray(solved.T / self.scale)
-
     def times_scaled(self, vector: Matrix) -> Matrix:
         """Multiply a vector by the inverse of the scaled matrix, in its precision."""
         right = vector.astype(self.lower.dtype)
-        if len(right) >= MIN_SIZE_SHARED:
-            multiply_by_inverse(self.lower.T, right)
-            return right
         half = self._by_vector(self.lower, right, lower=1, overwrite_x=1)
         solved = self._by_vector(self.lower, half, lower=1, trans=1, overwrite_x=1)
         return np.asarray(solved)
@@ -107,13 +97,9 @@ class Triangles:
         """Multiply vectors, shape (m, q), each by its inverse; NaN without one."""
         made = vectors * self._units
 
-        def put(fit: int) -> None:
-            triangle = self.triangles[fit]
+        for fit, triangle in enumerate(self.triangles):
             if triangle is not None:
                 made[fit] = triangle.times_scaled(made[fit])
-
-        q = len(self.scale)
-        shared(put, range(len(made)), SLOW * q**2 if q >= MIN_SIZE_SHARED else 0.0)
         made *= self._units
         return made
 
