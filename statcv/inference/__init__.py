@@ -10,7 +10,6 @@ from statcv.inference.estimates.bootstrap_632 import (
 from statcv.inference.estimates.estimate import (
     BOOTSTRAPS,
     COMBINED,
-    HOWS,
     Estimate,
     resolve_how,
 )
@@ -19,8 +18,7 @@ from statcv.inference.estimates.estimate import estimates as make_estimates
 from statcv.inference.estimates.groups import among, group_estimates, joined_groups
 from statcv.inference.estimates.monte_carlo import MonteCarlo, monte_carlo
 from statcv.inference.estimates.values import values_by_split
-from statcv.inference.intervals.bootstrap import bootstrap_interval
-from statcv.inference.intervals.influence import influence_interval, record_influence
+from statcv.inference.intervals.influence import record_influence
 from statcv.inference.intervals.interval import (
     Interval,
     corrected_t_interval,
@@ -30,8 +28,6 @@ from statcv.inference.intervals.interval import (
 )
 from statcv.inference.intervals.methods import (
     INTERVALS,
-    IntervalMethod,
-    check_interval,
     default_interval,
     possible_intervals,
 )
@@ -54,14 +50,12 @@ from statcv.inference.tests.replicates import t_test
 __all__ = [
     "BOOTSTRAPS",
     "COMBINED",
-    "HOWS",
     "INTERVALS",
     "Bootstrap632",
     "BootstrapEstimate",
     "Estimate",
     "HTest",
     "Interval",
-    "IntervalMethod",
     "LeftOut",
     "MonteCarlo",
     "NullBias",
@@ -70,13 +64,10 @@ __all__ = [
     "Scores",
     "among",
     "bootstrap_estimate",
-    "bootstrap_interval",
-    "check_interval",
     "corrected_t_interval",
     "default_interval",
     "delong_interval",
     "group_estimates",
-    "influence_interval",
     "join_values",
     "joined_groups",
     "low_coverages",

@@ -19,12 +19,7 @@ from statcv.report.estimates import (
     stabilities,
     stability_section,
 )
-from statcv.report.facts import (
-    data_flow,
-    headline,
-    sentence_parts,
-    session,
-)
+from statcv.report.facts import data_flow, headline, sentence_parts, session
 from statcv.report.methods import methods_section
 from statcv.report.parts import (
     Cited,

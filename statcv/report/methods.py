@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from statcv.report.facts import (
-    censoring,
-    estimate_of,
-    is_given,
-    resampling,
-    the,
-)
+from statcv.report.facts import censoring, estimate_of, is_given, resampling, the
 from statcv.report.parts import Cited, Prose, Said, Section, count, prose, stored_rows
 from statcv.results.comparison.comparison import Comparison
 from statcv.results.refittable import Refittable

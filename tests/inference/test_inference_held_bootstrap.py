@@ -21,6 +21,7 @@ from statcv.inference.intervals.bootstrap import (
     percentile_limits,
     weighted_metric,
 )
+from statcv.inference.intervals.request import IntervalRequest
 from statcv.metrics import METRICS, delong
 from statcv.models import Logit
 
@@ -254,15 +255,8 @@ def test_any_pooled_metric_has_one(data, formula, name, scheme):
     call = {"model": None, "scheme": scheme, "seed": 1, "metrics": name, **draws}
     result = cv(formula, data, **call)
     for kind in ("bootstrap", "bca"):
-        found = bootstrap_interval(
-            result.scores,
-            METRICS[name],
-            "pooled",
-            0.9,
-            seed=3,
-            bca=kind == "bca",
-            n_boot=400,
-        )
+        asked = IntervalRequest(result.scores, METRICS[name], "pooled", 0.9, seed=3)
+        found = bootstrap_interval(asked, bca=kind == "bca", n_boot=400)
         value = make_estimate(result.scores, METRICS[name], "pooled").value
         assert found.lower < value < found.upper
         assert found.se > 0
@@ -350,20 +344,22 @@ def test_leave_pair_out_has_all_pairs_and_is_resampled(data):
 def test_without_variation_there_is_no_interval():
     y = np.array([0, 1] * 6)
     perfect = make_scores(y, np.zeros(12), y)
-    found = bootstrap_interval(perfect, AUROC, "pooled", 0.95, seed=1)
+    found = bootstrap_interval(IntervalRequest(perfect, AUROC, "pooled", 0.95, seed=1))
     assert (
         found.assumes
         == "all resamples have the same value, which measures no variation"
     )
     one = make_scores(np.r_[1, np.zeros(9, int)], np.zeros(10), np.arange(10.0))
-    found = bootstrap_interval(one, AUROC, "pooled", 0.95, seed=1)
+    found = bootstrap_interval(IntervalRequest(one, AUROC, "pooled", 0.95, seed=1))
     assert found.assumes == "one class has a single record"
     alone = make_scores(y, np.arange(12), np.linspace(0, 1, 12))
-    found = bootstrap_interval(alone, METRICS["brier"], "per_fold", 0.95, seed=1)
+    found = bootstrap_interval(
+        IntervalRequest(alone, METRICS["brier"], "per_fold", 0.95, seed=1)
+    )
     assert found.assumes == "every fold holds a single record of a class"
     source = np.r_[0, 0, np.arange(1, 11)]
     rare = np.r_[1, 1, np.zeros(10, int)]  # one source holds both positives
     lacking = make_scores(rare, np.zeros(12), np.arange(12.0), clusters=source)
-    found = bootstrap_interval(lacking, AUROC, "pooled", 0.95, seed=1)
+    found = bootstrap_interval(IntervalRequest(lacking, AUROC, "pooled", 0.95, seed=1))
     assert found.method == "none"
     assert "of 2000 resamples" in found.assumes

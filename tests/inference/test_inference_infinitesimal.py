@@ -24,6 +24,7 @@ from statcv.inference.estimates import pair_variation as added
 from statcv.inference.estimates.draws import DRAWS, Draws, _form, _weights, draw
 from statcv.inference.estimates.influences import influences
 from statcv.inference.intervals.infinitesimal import METHOD, infinitesimal_interval
+from statcv.inference.intervals.request import IntervalRequest
 from statcv.inference.intervals.scales import wilson_limits
 from statcv.metrics import METRICS
 from statcv.metrics.discrimination import concordance_counts
@@ -446,7 +447,9 @@ def test_the_limits_count_the_records_the_fits_and_the_pairs(scheme, how, fits):
     pairs = added.pair_variation(res.scores, AUROC, how, found)
     assert pairs > 0
     value = float(res.estimate("auroc", how))
-    made = infinitesimal_interval(res.scores, AUROC, how, value, 0.9, fits=fits)
+    asked = IntervalRequest(res.scores, AUROC, how, 0.9)
+    assert asked.value == value
+    made = infinitesimal_interval(asked, fits)
     spread, inflated = found.value * (1 - found.value), 1.0
     if fits == "correlated":  # each of k folds holds out a k-th of the records
         folds = res.plan.n_splits / res.plan.repeats

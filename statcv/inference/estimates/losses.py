@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.inference.clusters import mean_by
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 
@@ -25,10 +26,8 @@ def casewise_by_record(
     scores: Scores, metric: Metric
 ) -> tuple[NDArray[np.intp], Floats]:
     """Return the held-out records, and the mean loss of each."""
-    losses = casewise(scores, metric)
     # a record held out in several repeats has the mean of its losses
-    rows, place = np.unique(scores.row, return_inverse=True)
-    return rows, np.bincount(place, losses) / np.bincount(place)
+    return mean_by(scores.row, casewise(scores, metric))
 
 
 def losses_by_cell(
@@ -47,9 +46,9 @@ def losses_by_cell(
         return scores.row, losses, np.array([one[0] for one in scores.by_repeat])
     rows, means = [], []
     for where in scores.by_repeat:
-        row, place = np.unique(scores.row[where], return_inverse=True)
+        row, mean = mean_by(scores.row[where], losses[where])
         rows.append(row)
-        means.append(np.bincount(place, losses[where]) / np.bincount(place))
+        means.append(mean)
     first = np.cumsum([0, *map(len, rows[:-1])])
     return np.concatenate(rows), np.concatenate(means), first
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,9 @@ from statcv.inference.intervals.interval import (
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 from statcv.metrics.areas.placements import normal_quantile
+
+if TYPE_CHECKING:
+    from statcv.inference.intervals.request import IntervalRequest
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -332,29 +336,14 @@ CELLS = 2**21  # the number of weights that are held in memory at once
 
 
 def bootstrap_interval(
-    scores: Scores,
-    metric: Metric,
-    how: str,
-    level: float,
-    *,
-    seed: int,
-    bca: bool = False,
-    n_boot: int = SAMPLES,
+    asked: IntervalRequest, bca: bool = False, n_boot: int = SAMPLES
 ) -> Interval:
     """Compute the interval of an estimate by a bootstrap of its held-out predictions.
 
     Parameters
     ----------
-    scores : Scores
-        The held-out predictions.
-    metric : Metric
-        The metric of the estimate.
-    how : {"pooled", "per_fold", "paired"}
-        The way of stating it; `why_not_resampled` must return an empty string for it.
-    level : float
-        Confidence level of the interval.
-    seed : int
-        Seed for the draws.
+    asked : IntervalRequest
+        The estimate; `why_not_resampled` must return an empty string for it.
     bca : bool
         Whether the percentiles are corrected for bias and acceleration (Efron 1987);
         the acceleration is estimated by the jackknife over records or clusters.
@@ -367,6 +356,7 @@ def bootstrap_interval(
     Efron (1987), JASA 82:171; Davison & Hinkley (1997), Bootstrap Methods and their
     Application, chapters 3 (several samples) and 5.
     """
+    scores, metric, how, level = asked.scores, asked.metric, asked.how, asked.level
     units = DrawnUnits.of(scores, metric, how)
     reason, single = units.check()
     if reason:
@@ -376,7 +366,7 @@ def bootstrap_interval(
     if np.isnan(value):
         return Interval.none("it has no value")
     rng = np.random.default_rng(
-        np.random.SeedSequence(seed, spawn_key=(RESAMPLE_HELD,))
+        np.random.SeedSequence(asked.seed, spawn_key=(RESAMPLE_HELD,))
     )
     # as many samples at a time as fit in memory
     size = max(1, CELLS // max(len(scores.row), len(scores.left.row), 1))

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,6 +28,9 @@ from statcv.inference.intervals.scales import scale_of, wilson_limits
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 from statcv.metrics.areas.placements import symmetric_limits
+
+if TYPE_CHECKING:
+    from statcv.inference.intervals.request import IntervalRequest
 
 METHOD = "infinitesimal jackknife"
 WITH_FITS = (
@@ -105,15 +109,7 @@ def shared_training(scores: Scores) -> float:
     return 2 - len(scores.row) / scores.n_splits / scores.n_held_out
 
 
-def infinitesimal_interval(
-    scores: Scores,
-    metric: Metric,
-    how: str,
-    value: float,
-    level: float,
-    *,
-    fits: str = "varied",
-) -> Interval:
+def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Interval:
     """Compute an interval from the influence of each record, or cluster.
 
     The variance is that of the influences of the records as held-out records, plus
@@ -128,14 +124,8 @@ def infinitesimal_interval(
 
     Parameters
     ----------
-    scores : Scores
-        The held-out predictions.
-    metric : Metric
-        A metric with derivatives.
-    how : {"pooled", "per_fold", "paired"}
-        The way in which it is stated.
-    value, level : float
-        The estimate, and the confidence level.
+    asked : IntervalRequest
+        The estimate, of a metric with derivatives.
     fits : {"varied", "given", "correlated"}
         Whether records have influence through the fits, or the fits are taken as given,
         or folds are taken as correlated because their fits share training records.
@@ -148,6 +138,7 @@ def infinitesimal_interval(
     52:239; Wilson (1927), JASA 22:209; Satterthwaite (1946), Biometrics Bulletin
     2:110.
     """
+    scores, metric, how, value = asked.scores, asked.metric, asked.how, asked.value
     if math.isnan(value):
         return Interval.none(_why_undefined(metric, how))
     if at_end(metric, value):
@@ -178,8 +169,8 @@ def infinitesimal_interval(
     def limits(one: float) -> tuple[float, float]:
         # the variance of a share depends on it, so that Wilson's limits are not even
         if scale == "wilson":
-            return wilson_limits(value, one**2 / spread, level, moved.df)
-        return symmetric_limits(value, one, level, df=moved.df, scale=scale)
+            return wilson_limits(value, one**2 / spread, asked.level, moved.df)
+        return symmetric_limits(value, one, asked.level, df=moved.df, scale=scale)
 
     return Interval(
         lower=limits(below)[0],

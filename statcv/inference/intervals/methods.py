@@ -32,6 +32,7 @@ from statcv.inference.intervals.request import IntervalRequest
 from statcv.inference.refits.jackknife import (
     corrected_jackknife_interval,
     jackknife_interval,
+    without_logit,
 )
 from statcv.inference.refits.nested_cv import nested_cv_interval
 from statcv.inference.refits.refitting import fixed_threshold
@@ -123,48 +124,19 @@ def _every(scores: Scores, metric: Metric, how: str) -> bool:
 # ---- the functions that compute them ----
 
 
-def _infinitesimal(asked: IntervalRequest, fits: str = "varied") -> Interval:
-    return infinitesimal_interval(
-        asked.scores, asked.metric, asked.how, asked.value, asked.level, fits=fits
-    )
-
-
 def _influence(asked: IntervalRequest) -> Interval:
     if asked.metric.is_auroc:
         return influence_interval(asked.scores, asked.how, asked.level)
-    return _infinitesimal(asked, "given")
-
-
-def _bootstrap(asked: IntervalRequest, bca: bool = False) -> Interval:
-    return bootstrap_interval(
-        asked.scores, asked.metric, asked.how, asked.level, seed=asked.seed, bca=bca
-    )
+    return infinitesimal_interval(asked, "given")
 
 
 def _jackknife(asked: IntervalRequest, scale: str = "identity") -> Interval:
     if scale == "logit" and at_end(asked.metric, asked.value):
-        return asked.at_boundary(_without_logit(asked.value))
+        return asked.at_boundary(without_logit(asked.value))
     made = jackknife_interval(
         asked.value, asked.metric, asked.level, asked.deleted(), scale
     )
     return asked.at_boundary(made)
-
-
-def _corrected_jackknife(asked: IntervalRequest) -> Interval:
-    if at_end(asked.metric, asked.value):
-        return asked.at_boundary(_without_logit(asked.value))
-    return corrected_jackknife_interval(
-        asked.scores,
-        asked.metric,
-        asked.how,
-        asked.value,
-        asked.level,
-        asked.deleted(),
-    )
-
-
-def _without_logit(value: float) -> Interval:
-    return Interval.none(f"the logit of {value:g} is infinite")
 
 
 def _nested_cv(asked: IntervalRequest) -> Interval:
@@ -188,7 +160,7 @@ INTERVALS = {
             "infinitesimal_jackknife",
             "The influence of each record, as held out and through likelihood fits.",
             infinitesimal_serves,
-            _infinitesimal,
+            infinitesimal_interval,
             default_hows=("pooled", "per_fold", "paired"),
         ),
         IntervalMethod(
@@ -202,7 +174,7 @@ INTERVALS = {
             "corrected_influence",
             "The influence of each record, corrected for fits that share records.",
             corrected_serves,
-            lambda asked: _infinitesimal(asked, "correlated"),
+            lambda asked: infinitesimal_interval(asked, "correlated"),
             default_hows=("pooled", "per_fold", "paired"),
         ),
         IntervalMethod(
@@ -250,13 +222,13 @@ INTERVALS = {
             "bootstrap",
             "Percentiles of the estimate over resampled records or clusters.",
             _resampled,
-            _bootstrap,
+            bootstrap_interval,
         ),
         IntervalMethod(
             "bca",
             "Bootstrap percentiles, corrected for bias and acceleration.",
             _resampled,
-            lambda asked: _bootstrap(asked, bca=True),
+            lambda asked: bootstrap_interval(asked, bca=True),
         ),
         IntervalMethod(
             "jackknife",
@@ -276,7 +248,7 @@ INTERVALS = {
             "corrected_jackknife",
             "For auROC, the mean of the jackknife variance and that given the fits.",
             _auroc,
-            _corrected_jackknife,
+            corrected_jackknife_interval,
             refits=True,
         ),
         IntervalMethod(

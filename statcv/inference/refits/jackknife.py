@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from statcv.engine import Setup
 from statcv.errors import FitError, OutcomeError, SchemeError
 from statcv.folds import FoldPlan, count_fits, is_sample
 from statcv.inference.clusters import clusters_of
+from statcv.inference.intervals.at_boundary import at_end
 from statcv.inference.intervals.given_fits import narrow_interval
 from statcv.inference.intervals.interval import Interval, symmetric
 from statcv.inference.refits.refitting import (
@@ -29,6 +30,9 @@ from statcv.inference.refits.refitting import (
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 from statcv.tables import Printed
+
+if TYPE_CHECKING:
+    from statcv.inference.intervals.request import IntervalRequest
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -121,6 +125,11 @@ class Jackknife(Printed):
         return float(self.variance**2 / (self.parts**2 / (sizes - 1)).sum())
 
 
+def without_logit(value: float) -> Interval:
+    """Return no interval, since the logit of an estimate is infinite."""
+    return Interval.none(f"the logit of {value:g} is infinite")
+
+
 def jackknife_interval(
     value: float,
     metric: Metric,
@@ -168,7 +177,7 @@ def jackknife_interval(
     if scale == "logit" and metric.bounds != (0.0, 1.0):
         return Interval.none(f"{metric.label} is not a proportion, and has no logit")
     if scale == "logit" and not 0 < value < 1:
-        return Interval.none(f"the logit of {value:g} is infinite")
+        return without_logit(value)
     if isinstance(deleted, str) or deleted.unmoved:
         return Interval.none(deleted if isinstance(deleted, str) else deleted.unmoved)
     on = " on the logit scale" if scale == "logit" else ""
@@ -313,14 +322,7 @@ def corrected_se(deleted: Jackknife, given: float) -> float:
     return math.sqrt(max((deleted.variance + given**2) / 2, given**2))
 
 
-def corrected_jackknife_interval(
-    scores: Scores,
-    metric: Metric,
-    how: str,
-    value: float,
-    level: float,
-    deleted: Jackknife | str,
-) -> Interval:
+def corrected_jackknife_interval(asked: IntervalRequest) -> Interval:
     """Return the interval of auROC by a jackknife with refits, minus half its excess.
 
     The jackknife counts a component of the estimate that depends on k records jointly
@@ -330,33 +332,25 @@ def corrected_jackknife_interval(
     scale with Student's t and the degrees of freedom of the jackknife, which are few
     if a class is small.
 
-    Parameters
-    ----------
-    scores : Scores
-    metric : Metric
-    how : {"pooled", "per_fold", "paired"}
-    value : float
-        The estimate.
-    level : float
-        Confidence level of the interval.
-    deleted : Jackknife or str
-        Result of :func:`~statcv.inference.refits.jackknife.keep_jackknife`.
-
     Returns
     -------
     Interval
         An interval without bounds that gives the reason if there is no interval.
     """
+    value, metric = asked.value, asked.metric
+    if at_end(metric, value):
+        return asked.at_boundary(without_logit(value))
     if metric.name != "auroc":
         return Interval.none(
             f"the corrected jackknife is for auROC, not for {metric.label}; "
             "interval='jackknife' is available for every metric"
         )
+    deleted = asked.deleted()
     if isinstance(deleted, str) or deleted.unmoved:
         return Interval.none(deleted if isinstance(deleted, str) else deleted.unmoved)
     if not 0 < value < 1:
-        return Interval.none(f"the logit of {value:g} is infinite")
-    given = narrow_interval(scores, metric, how, level)
+        return without_logit(value)
+    given = narrow_interval(asked.scores, metric, asked.how, asked.level)
     if math.isnan(given.se):
         return Interval.none(given.assumes)
     assumes = CORRECTED_ASSUMES + deleted.caveats
@@ -364,7 +358,7 @@ def corrected_jackknife_interval(
     return symmetric(
         value,
         corrected_se(deleted, given.se),
-        level,
+        asked.level,
         METHOD + whole,
         assumes,
         df=deleted.df,

@@ -146,66 +146,44 @@ def wald_test(
     HTest
     """
     check_alternative(alternative)
-    if estimate.interval.pairs:
-        return _test_at_end(estimate, null, alternative, about)
-    by_t = not np.isnan(estimate.interval.df)
-    statistic, p, reason = np.nan, np.nan, ""
-    if np.isnan(estimate.se):
+    interval, reason = estimate.interval, ""
+    statistic, p, df = np.nan, np.nan, interval.df
+    method, name = f"Wald test: {estimate.method}", "z" if np.isnan(df) else "t"
+    if interval.pairs:  # an auROC of exactly 1 or 0, by pairs that share no record
+        method, name = f"Exact test: {estimate.method}", "pairs ranked right"
+        statistic, df = interval.pairs * estimate.value, np.nan
+        p = p_at_end(estimate.value, interval.pairs, null, alternative)
+    elif np.isnan(estimate.se):
         reason = estimate.assumes
     else:
-        distance = estimate.value - null
-        se = estimate.interval.se_towards(distance)
-        scale = estimate.interval.scale
+        se, scale = interval.se_towards(estimate.value - null), interval.scale
         reason = _why_not_at(null, scale)
         if not reason:
             if scale == "wilson":  # the variance of a share at the null value
-                se *= math.sqrt(null * (1 - null) / estimate.interval.spread)
+                se *= math.sqrt(null * (1 - null) / interval.spread)
             # the delta method carries the standard error to the scale of the interval
             on = SCALES.get(scale, SCALES["identity"])
             distance = float(on.to(estimate.value) - on.to(null))
-            se /= on.slope(estimate.value)
-            statistic = ratio(distance, se)
-            p = tail(statistic, estimate.interval.df, alternative)
+            statistic = ratio(distance, se / on.slope(estimate.value))
+            p = tail(statistic, df, alternative)
         if np.isinf(statistic):
             reason = "the standard error is 0, so that the p-value is not evidence"
     return HTest(
-        method=f"Wald test: {estimate.method}",
+        method=method,
         about=about,
         label=_named(estimate),
         estimate=estimate.value,
         null=null,
         alternative=alternative,
         statistic=statistic,
-        statistic_name="t" if by_t else "z",
-        df=estimate.interval.df,
+        statistic_name=name,
+        df=df,
         p_value=p,
         assumes=estimate.assumes if not reason else "",
         lower=estimate.lower,
         upper=estimate.upper,
         level=estimate.level,
         reason=reason,
-    )
-
-
-def _test_at_end(
-    estimate: Estimate, null: float, alternative: str, about: str
-) -> HTest:
-    """Test an auROC of exactly 1 or 0 by pairs that share no record."""
-    pairs = estimate.interval.pairs
-    return HTest(
-        method=f"Exact test: {estimate.method}",
-        about=about,
-        label=_named(estimate),
-        estimate=estimate.value,
-        null=null,
-        alternative=alternative,
-        statistic=pairs * estimate.value,
-        statistic_name="pairs ranked right",
-        p_value=p_at_end(estimate.value, pairs, null, alternative),
-        assumes=estimate.assumes,
-        lower=estimate.lower,
-        upper=estimate.upper,
-        level=estimate.level,
     )
 
 

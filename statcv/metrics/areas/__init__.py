@@ -6,9 +6,7 @@ from statcv.metrics.areas.placements import (
     normal_quantile,
     p_at_end,
     pick_disjoint,
-    ratio,
     symmetric_limits,
-    tail,
 )
 
 __all__ = [
@@ -17,7 +15,5 @@ __all__ = [
     "normal_quantile",
     "p_at_end",
     "pick_disjoint",
-    "ratio",
     "symmetric_limits",
-    "tail",
 ]

@@ -13,11 +13,20 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
+from statcv.errors import MetricError
 from statcv.metrics.discrimination.rounding import TIE_TOL, begins_value
 from statcv.metrics.groups import is_rising, of_each_group, sums_between
-from statcv.metrics.inputs import Bools, Floats, Ints
+from statcv.metrics.inputs import (
+    Bools,
+    Floats,
+    Ints,
+    binary_outcome,
+    real_array,
+    real_number,
+    same_length,
+)
 
 _BITS = 64  # bits of the integers by which numbers are sorted
 _EXACT = 52  # bits of the fraction of a double
@@ -248,15 +257,25 @@ class RankedRecords:
         return found
 
 
-def areas_of_rows(
-    positive: Bools,
-    rows: NDArray[Any],
+def areas_of_scores(
+    y: ArrayLike,
+    score: ArrayLike,
     tie_tol: float,
     area: Callable[[CountsByValue], Floats],
-) -> Floats:
-    """Return the area of each of m scores, shape (m, n); NaN where a score is."""
-    areas, n = np.empty(len(rows)), positive.size
-    step = max(1, _AT_ONCE // max(1, n))
+) -> Any:
+    """Return the area of a score, or of each of m scores; NaN where a score is."""
+    real_number(tie_tol, "tie_tol")
+    positive, rows = binary_outcome(y), real_array(score, "score")
+    one, n = rows.ndim == 1, positive.size
+    if one:
+        same_length(n, rows.size, "score")
+    elif rows.ndim != 2 or rows.shape[1] != n:
+        raise MetricError(
+            f"score has shape {rows.shape}; it must be ({n},), or (m, {n}) for m "
+            "scores of the same records."
+        )
+    rows = np.atleast_2d(rows)
+    areas, step = np.empty(len(rows)), max(1, _AT_ONCE // max(1, n))
     for begin in range(0, len(rows), step):
         some = rows[begin : begin + step].astype(np.float64, copy=False)
         group = None if len(some) == 1 else np.repeat(np.arange(len(some)), n)
@@ -264,7 +283,7 @@ def areas_of_rows(
         counts = CountsByValue.of(every, some.ravel(), group, len(some), tie_tol)
         areas[begin : begin + step] = area(counts)
     areas[np.isnan(rows).any(axis=1)] = np.nan
-    return areas
+    return float(areas[0]) if one else areas
 
 
 def areas_of_groups(

@@ -7,22 +7,17 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from statcv.errors import MetricError
 from statcv.metrics.discrimination.by_value import (
     CountsByValue,
     RankedRecords,
     areas_of_groups,
-    areas_of_rows,
+    areas_of_scores,
 )
 from statcv.metrics.discrimination.rounding import TIE_TOL, begins_value
 from statcv.metrics.inputs import (
     Floats,
-    binary_outcome,
     binary_scores,
     one_of,
-    real_array,
-    real_number,
-    same_length,
 )
 
 PrMethod = Literal["average_precision", "trapezoid", "interpolated"]
@@ -76,22 +71,11 @@ def auprc(
     [1.0, 0.25]
     """
     one_of(method, PR_METHODS, "method")
-    real_number(tie_tol, "tie_tol")
-    positive, values = binary_outcome(y), real_array(score, "score")
-    n, one = positive.size, values.ndim == 1
-    if one:
-        same_length(n, values.size, "score")
-    elif values.ndim != 2 or values.shape[1] != n:
-        raise MetricError(
-            f"score has shape {values.shape}; it must be ({n},), or (m, {n}) for m "
-            "scores of the same records."
-        )
 
     def area(counts: CountsByValue) -> Floats:
         return counts.pr_areas(method)
 
-    areas = areas_of_rows(positive, np.atleast_2d(values), tie_tol, area)
-    return float(areas[0]) if one else areas
+    return areas_of_scores(y, score, tie_tol, area)
 
 
 def auprc_by_group(

@@ -16,7 +16,7 @@ from statcv.metrics.discrimination.by_value import (
     CountsByValue,
     RankedRecords,
     areas_of_groups,
-    areas_of_rows,
+    areas_of_scores,
 )
 from statcv.metrics.discrimination.rounding import round_significant
 from statcv.metrics.inputs import (
@@ -26,7 +26,6 @@ from statcv.metrics.inputs import (
     group_numbers,
     real_array,
     real_number,
-    same_length,
     vector,
 )
 
@@ -103,20 +102,7 @@ def auroc(y: ArrayLike, score: ArrayLike, *, tie_tol: float = 1e-12) -> Any:
     >>> auroc([0, 0, 1, 1], [[1, 2, 3, 4], [4, 3, 2, 1]]).tolist()
     [1.0, 0.0]
     """
-    real_number(tie_tol, "tie_tol")
-    positive = binary_outcome(y)
-    rows = real_array(score, "score")
-    one, n = rows.ndim == 1, positive.size
-    if one:
-        same_length(n, rows.size, "score")
-    elif rows.ndim != 2 or rows.shape[1] != n:
-        raise MetricError(
-            f"score has shape {rows.shape}; it must be ({n},), or (m, {n}) for m "
-            "scores of the same records."
-        )
-    rows = np.atleast_2d(rows)
-    areas = areas_of_rows(positive, rows, tie_tol, CountsByValue.roc_areas)
-    return float(areas[0]) if one else areas
+    return areas_of_scores(y, score, tie_tol, CountsByValue.roc_areas)
 
 
 def auroc_by_group(

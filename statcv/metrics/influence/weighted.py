@@ -78,10 +78,7 @@ def _tiled(threshold: Floats | float, sets: int, n: int) -> Floats:
 
 
 def explained(
-    y: Outcomes,
-    x: Floats,
-    weights: Floats,
-    baseline: Floats | None = None,
+    y: Outcomes, x: Floats, weights: Floats, baseline: Floats | None = None
 ) -> Floats:
     """Return the share of squared errors that is explained."""
     centre = mean(y, weights)[:, None] if baseline is None else baseline
@@ -89,20 +86,12 @@ def explained(
         return 1 - mean((x - y) ** 2, weights) / mean((y - centre) ** 2, weights)
 
 
-def discrimination_slope(
-    y: Outcomes,
-    x: Floats,
-    weights: Floats,
-) -> Floats:
+def discrimination_slope(y: Outcomes, x: Floats, weights: Floats) -> Floats:
     """Return the difference between the mean probabilities of the classes."""
     return mean(x, weights * (y == 1)) - mean(x, weights * (y != 1))
 
 
-def observed_expected(
-    y: Outcomes,
-    x: Floats,
-    weights: Floats,
-) -> Floats:
+def observed_expected(y: Outcomes, x: Floats, weights: Floats) -> Floats:
     """Return the ratio of observed to expected events."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray((weights * y).sum(axis=1) / (weights * x).sum(axis=1))
@@ -119,12 +108,7 @@ class WeightedRecalibration:
 
     slope: bool
 
-    def __call__(
-        self,
-        y: Outcomes,
-        x: Floats,
-        weights: Floats,
-    ) -> Floats:
+    def __call__(self, y: Outcomes, x: Floats, weights: Floats) -> Floats:
         """Return the coefficient, by Newton steps of limited length."""
         from scipy.special import logit
 
@@ -225,11 +209,7 @@ class WeightedTable:
 # ---- the order of the predictions ----
 
 
-def auroc(
-    y: Outcomes,
-    x: Floats,
-    weights: Floats,
-) -> Floats:
+def auroc(y: Outcomes, x: Floats, weights: Floats) -> Floats:
     """Return the area under the ROC curve: the weighted share of pairs ranked right."""
     high, low = _by_value(y == 1, x, weights)
     below = np.cumsum(low, axis=1) - low / 2
@@ -238,11 +218,7 @@ def auroc(
         return np.asarray((high * below).sum(axis=1) / pairs)
 
 
-def average_precision(
-    y: Outcomes,
-    x: Floats,
-    weights: Floats,
-) -> Floats:
+def average_precision(y: Outcomes, x: Floats, weights: Floats) -> Floats:
     """Return the average precision, which other areas under the curve vary like."""
     high, low = (np.flip(one, axis=1) for one in _by_value(y == 1, x, weights))
     found, false = np.cumsum(high, axis=1), np.cumsum(low, axis=1)
@@ -281,11 +257,7 @@ def _by_value(
     return high.reshape(sets, values), low.reshape(sets, values)
 
 
-def auroc_hand_till(
-    y: Outcomes,
-    x: Floats,
-    weights: Floats,
-) -> Floats:
+def auroc_hand_till(y: Outcomes, x: Floats, weights: Floats) -> Floats:
     """Return Hand and Till's mean area over every two classes."""
     areas = []
     for a, b in permutations(range(x.shape[2]), 2):
@@ -294,21 +266,13 @@ def auroc_hand_till(
     return np.asarray(np.mean(areas, axis=0))
 
 
-def auroc_ovr(
-    y: Outcomes,
-    x: Floats,
-    weights: Floats,
-) -> Floats:
+def auroc_ovr(y: Outcomes, x: Floats, weights: Floats) -> Floats:
     """Return the mean area of each class against the rest."""
     classes = range(x.shape[2])
     return np.asarray(np.mean([auroc(y == a, x[..., a], weights) for a in classes], 0))
 
 
-def concordance(
-    y: Outcomes,
-    x: Floats,
-    weights: Floats,
-) -> Floats:
+def concordance(y: Outcomes, x: Floats, weights: Floats) -> Floats:
     """Return the share of pairs with different numbers that are ranked alike."""
     first, second = _pairs(len(y))
     higher = y[first] > y[second]

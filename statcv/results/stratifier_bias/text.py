@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from statcv.results.notes import (
-    LIMITED,
-    METHOD,
-    UNSOUND,
-    USEFUL,
-    Note,
-    shown_notes,
-)
+from statcv.results.notes import LIMITED, METHOD, UNSOUND, USEFUL, Note, shown_notes
 from statcv.results.stratifier_bias.association import LABELS
 from statcv.results.stratifier_bias.candidates import UNBIASED
 from statcv.results.stratifier_bias.measured import leaks, shown_to
