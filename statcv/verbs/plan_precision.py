@@ -304,6 +304,11 @@ def _notes(
             f"Recommended: {best}, which has the smallest mean squared error of the "
             f"schemes whose interval of {metric.label} {enough}."
         )
+        first = table[table["metric"] == metric.name].set_index("scheme")
+        most = first["rmse"].add(first["rmse_se"])[best]
+        near = first.query(f"rmse <= {most} and coverage >= {MIN_COVERAGE}").index
+        if others := [name for name in near if name != best]:
+            yield f"Not clearly worse, by Monte Carlo error: {joined(others)}."
     for name, said in FAILURES.items():
         shares = table.groupby("scheme", sort=False)[name].max()
         if some := [f"{v:.1%} by {k}" for k, v in shares.items() if v > 0]:

@@ -165,6 +165,9 @@ def test_the_recommended_scheme_has_the_smallest_error_where_coverage_is_high(pl
     able = rows[rows["coverage"] >= 0.9]
     assert plan.recommended == able["rmse"].idxmin()
     assert f"Recommended: {plan.recommended}," in repr(plan)
+    best = able.loc[plan.recommended]
+    near = able["rmse"] <= best["rmse"] + best["rmse_se"]
+    assert ("Not clearly worse" in repr(plan)) == (near.sum() > 1)
 
 
 def test_it_prints_within_80_columns_with_monte_carlo_errors(plan):
