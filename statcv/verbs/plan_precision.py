@@ -123,13 +123,9 @@ class PrecisionPlan:
                 "riley() needs the package pmsampsize, which runs on Python 3.12 or "
                 "later: pip install pmsampsize"
             ) from None
+        about = {"cstatistic": self.c, "prevalence": self.prevalence}
         found = package.pmsampsize(
-            "b",
-            self.p,
-            cstatistic=self.c,
-            prevalence=self.prevalence,
-            shrinkage=shrinkage,
-            noprint=True,
+            "b", self.p, **about, shrinkage=shrinkage, noprint=True
         )
         sizes = [int(one[1]) for one in found["results_table"] if len(one) > 1]
         return riley_table(sizes, self.prevalence, shrinkage)
@@ -248,18 +244,8 @@ def plan_precision(
         )
     check_whole(p, "p", least=1, most=MOST)
     least = max(p + 2, math.ceil(LEAST_EVENTS / min(prevalence, 1 - prevalence) - 1e-9))
-    study = Study(
-        least,
-        p,
-        prevalence,
-        c,
-        schemes,
-        {**options, "metrics": metrics},
-        n_sim,
-        resolve_seed(seed),
-        n_jobs,
-        progress,
-    )
+    asked, own = {**options, "metrics": metrics}, resolve_seed(seed)
+    study = Study(least, p, prevalence, c, schemes, asked, n_sim, own, n_jobs, progress)
     if n is not None:
         check_whole(n, "n", least=1, most=1_000_000)
         if n < least:
@@ -289,14 +275,13 @@ def _planned(study: Study) -> PrecisionPlan:
     able = table[:: len(every)].query(f"coverage >= {MIN_COVERAGE}")
     best = str(able.sort_values("rmse")["scheme"].iloc[0]) if len(able) else None
     of = f"{plural(study.p, 'predictor')} and c = {study.c:g}"
-    seen = SHOWN[len(schemes) == 1 :]
     if len(schemes) == 1:
         of += f", by {schemes[0]}"
     shown = Table(
         table,
         f"Precision to expect from {study.n:,} records with "
         f"{study.n * study.prevalence:.0f} events, {of}",
-        {name: name for name in seen} | {"coverage": "covers"},
+        {name: name for name in SHOWN[len(schemes) == 1 :]} | {"coverage": "covers"},
         words=labels_of(every),
         decimals={"coverage": 2, "power": 2},
     )
@@ -319,6 +304,11 @@ def _notes(
             f"Recommended: {best}, which has the smallest mean squared error of the "
             f"schemes whose interval of {metric.label} {enough}."
         )
+        first = table[table["metric"] == metric.name].set_index("scheme")
+        most = first["rmse"].add(first["rmse_se"])[best]
+        near = first.query(f"rmse <= {most} and coverage >= {MIN_COVERAGE}").index
+        if others := [name for name in near if name != best]:
+            yield f"Not clearly worse, by Monte Carlo error: {joined(others)}."
     for name, said in FAILURES.items():
         shares = table.groupby("scheme", sort=False)[name].max()
         if some := [f"{v:.1%} by {k}" for k, v in shares.items() if v > 0]:

@@ -170,10 +170,11 @@ class Simulated:
     def _power(self, scheme: int, metric: int, side: str) -> tuple[float, float]:
         """Return the share of estimates beyond the quantiles of permuted values.
 
-        Permutations are few in each data set. Mean and spread of permuted values are
+        Permutations are few in each data set. Centre and spread of their values are
         functions of the share of events, and what remains is alike in all data sets.
         """
         values, null = np.split(self.values[:, scheme, metric], [1, 6], axis=1)[::2]
+        null = np.where(np.isfinite(null), null, np.nan)
         known = np.isfinite(values[:, 0]) & np.isfinite(null).any(axis=1)
         values, null = values[known], null[known]
         if not known.any():
@@ -182,11 +183,14 @@ class Simulated:
         X = np.vander(share * (1 - share) - np.mean(share * (1 - share)), 3)
 
         def fitted(y: Floats, X: Floats) -> Any:
-            return X @ np.linalg.lstsq(X, np.nanmean(y, axis=1), rcond=None)[0][:, None]
+            return (
+                X @ np.linalg.lstsq(X, np.nanmedian(y, axis=1), rcond=None)[0][:, None]
+            )
 
+        # medians, since slopes have heavy tails without signal
         centre = fitted(null, X)
         sizes = np.abs(null - centre)
-        spread = np.maximum(fitted(sizes, X[:, 1:]), np.nanmean(sizes) / 4 or 1.0)
+        spread = np.maximum(fitted(sizes, X[:, 1:]), np.nanmedian(sizes) / 4 or 1.0)
         values, null = (values - centre) / spread, (null - centre) / spread
         tail = 0.025 if side == "two-sided" else 0.05
 

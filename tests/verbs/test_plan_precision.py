@@ -101,6 +101,20 @@ def test_power_is_that_of_a_normal_test_whatever_depends_on_the_events(side, pow
     assert value == pytest.approx(power, abs=max(4 * error, 0.004))
 
 
+def test_power_withstands_heavy_tails_and_missing_values():
+    rng, many = np.random.default_rng(1), 2000
+    found = rng.standard_cauchy(size=(many, 1, 1, 16))
+    found[..., 0] = 20 + rng.normal(size=(many, 1, 1))
+    found[::5, ..., 9] = np.inf
+    found[::7, ..., 10] = np.nan
+    share = rng.binomial(40, 0.2, size=many) / 40
+    simulated = Simulated(found, np.zeros((many, 1)), share)
+    # the upper 2.5% point of Student's t with one degree of freedom is 12.7
+    assert simulated._power(0, 0, "two-sided")[0] > 0.99
+    simulated.values[..., 0] -= 14
+    assert simulated._power(0, 0, "two-sided")[0] < 0.01
+
+
 @pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
 def test_the_estimates_are_those_of_cv():
     made = study()
@@ -151,6 +165,9 @@ def test_the_recommended_scheme_has_the_smallest_error_where_coverage_is_high(pl
     able = rows[rows["coverage"] >= 0.9]
     assert plan.recommended == able["rmse"].idxmin()
     assert f"Recommended: {plan.recommended}," in repr(plan)
+    best = able.loc[plan.recommended]
+    near = able["rmse"] <= best["rmse"] + best["rmse_se"]
+    assert ("Not clearly worse" in repr(plan)) == (near.sum() > 1)
 
 
 def test_it_prints_within_80_columns_with_monte_carlo_errors(plan):
