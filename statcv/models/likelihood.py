@@ -13,6 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.numeric.survival import risk_of
+
 Floats = NDArray[np.float64]
 
 __all__ = [
@@ -268,8 +270,7 @@ class Hazards:
     def mean(self, eta: Floats) -> Floats:
         """Return the linear predictor, and the risks."""
         made = eta.copy()
-        with np.errstate(over="ignore"):
-            made[..., 1:] = -np.expm1(-np.exp(eta[..., 1:]))
+        made[..., 1:] = risk_of(eta[..., 1:])
         return made
 
     def of_all(self, y: Floats, eta: Floats, shares: Floats | None = None) -> float:

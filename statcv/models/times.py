@@ -14,7 +14,7 @@ from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.partial_likelihood import partial_likelihood
 from statcv.models.thread_warnings import passed_on
 from statcv.numeric.logistic import expit
-from statcv.numeric.survival import events_of, times_of
+from statcv.numeric.survival import events_of, risk_of, times_of
 
 EVENT_TIME = np.dtype([("event", bool), ("time", float)])  # as scikit-survival reads it
 
@@ -59,9 +59,7 @@ class ProportionalHazards:
     def __call__(self, eta: Matrix) -> Matrix:
         """Return log hazards and risks, (…, 1 + horizons), at log hazards (…,)."""
         eta = eta[..., None]
-        with np.errstate(over="ignore"):
-            risks = -np.expm1(-np.exp(eta + self.baseline))
-        return np.concatenate([eta, risks], axis=-1)
+        return np.concatenate([eta, risk_of(eta + self.baseline)], axis=-1)
 
 
 @dataclass(frozen=True)
@@ -90,8 +88,7 @@ class AcceleratedTimes:
         elif self.distribution == "logistic":
             risks = expit(z)
         else:  # the extreme value distribution, of which Weibull's is the exponential
-            with np.errstate(over="ignore"):
-                risks = -np.expm1(-np.exp(z))
+            risks = risk_of(z)
         return np.column_stack([-mean, risks])
 
 

@@ -55,6 +55,16 @@ def free_at(y: NDArray[Any], horizon: float) -> NDArray[np.bool_]:
     return np.asarray(np.abs(y) > horizon)
 
 
+def risk_of(log_hazard: Floats) -> Floats:
+    """Return the risk by the logarithm of the cumulative hazard.
+
+    >>> risk_of(np.array([-np.inf, -1.0, 800.0])).round(4)
+    array([0.    , 0.3078, 1.    ])
+    """
+    with np.errstate(over="ignore"):
+        return np.asarray(-np.expm1(-np.exp(log_hazard)))
+
+
 @dataclass(frozen=True, eq=False)
 class StepFunctions:
     """Several functions of time that are 1 at first and change at the same times.

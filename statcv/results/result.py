@@ -158,10 +158,9 @@ class CVResult(Exports):
         scores = scores_of(
             self.plan,
             self.held,
-            self.design.y,
+            self.design.outcome,
             self.threshold,
             Sensitivity.of(self.refits.setup, self.held),
-            self.design.outcome,
         )
         return replace(scores, n_jobs=self.call.n_jobs)
 

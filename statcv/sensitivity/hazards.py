@@ -158,18 +158,11 @@ class _Fit:
             once[0] * sums[0] - twice[0] * tied[0],
         )
 
-    def _met(self, jumps: Floats, own: Floats) -> Floats:
-        """Return sums over the times at which each record is at risk, (…, n)."""
-        sets, made = self.problem.sets, self.problem.sets.earlier(jumps)
-        made[..., sets.dead] -= own[..., sets.since[sets.dead]]
-        return np.asarray(made)
-
     @cached_property
     def hazard(self) -> Floats:
         """The cumulative baseline hazard that each record meets, (n,)."""
-        own = self.jumps.own
-        size = self.jumps.size[0]
-        return self._met(size, np.zeros_like(size) if own is None else own[0])
+        own = None if self.jumps.own is None else self.jumps.own[0]
+        return self.problem.sets.met(self.jumps.size[0], own)
 
     @property
     def exposure(self) -> Floats:
@@ -180,7 +173,7 @@ class _Fit:
     def residuals(self) -> Floats:
         """The derivative of the score by the training weight of each record, (n, q)."""
         problem, sets = self.problem, self.problem.sets
-        met = self._met(self.moments[2], self.moments[3])
+        met = sets.met(self.moments[2], self.moments[3])
         made = (self.rate * met).T - problem.X * self.exposure[:, None]
         dead, own = sets.dead, sets.since[sets.dead]
         sums, tied = problem.moments(self.jumps)[:2]
@@ -198,7 +191,7 @@ class _Fit:
 
     def leverage(self, inverse: Floats) -> Floats:
         """Return the share of each record in the information, about its risk sets."""
-        met = self._met(self.moments[2], self.moments[3])
+        met = self.problem.sets.met(self.moments[2], self.moments[3])
         mean = np.divide(
             met, self.hazard, out=np.zeros_like(met), where=self.hazard > 0
         )
@@ -223,7 +216,7 @@ class _Fit:
         sets, until = self.problem.sets, self.problem.sets.times <= horizon
         until[: some.start] = until[some.stop :] = False
         square, once, slope, _ = self.moments
-        made = -self.rate * self._met(square * until, once * until)
+        made = -self.rate * self.problem.sets.met(square * until, once * until)
         jump = np.where(until, self.jumps.size[0], 0.0)
         each = np.divide(jump, self.events, out=np.zeros_like(jump), where=jump > 0)
         made[sets.dead] += self.given[sets.dead] * each[sets.since[sets.dead]]

@@ -158,7 +158,7 @@ def nested_cv(
             counted = counted_records(replace(setup, plan=whole))
             held = run_quietly(setup, whole, n_jobs, numbers=numbers)
             failed += held.failed
-            scores = scores_of(whole, held, setup.design.y, threshold)
+            scores = scores_of(whole, held, setup.design.outcome, threshold)
             losses = casewise(scores, metric)
             cuts = np.cumsum([len(part.values) for part in parts])[:-1]
             split = (np.split(one, cuts) for one in (losses, counted))

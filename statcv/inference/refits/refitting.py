@@ -188,8 +188,7 @@ def values_without(
             left = delete_records(setup.plan, [sets[s] for s in batch], setup.seed)
             held = run_quietly(setup, left.plan, n_jobs, numbers=left.fits)
             failed += held.failed
-            outcome = setup.design.outcome
-            scores = scores_of(left.plan, held, outcome.y, threshold, outcome=outcome)
+            scores = scores_of(left.plan, held, setup.design.outcome, threshold)
             values[batch] = mean_values(scores, metric, how, left.of_repeat, len(batch))
             bar.update(left.plan.n_fits)
     return values, failed
@@ -227,10 +226,9 @@ def mean_values(
 def scores_of(
     plan: FoldPlan,
     held: Held,
-    y: NDArray[Any],
+    outcome: Outcome,
     threshold: float | None = None,
     sensitivity: Sensitivity | None = None,
-    outcome: Outcome | None = None,
 ) -> Scores:
     """Return the predictions of the fits of a plan, with their thresholds.
 
@@ -238,17 +236,15 @@ def scores_of(
     ----------
     plan : FoldPlan
     held : Held
-    y : numpy.ndarray, shape (n,)
+    outcome : Outcome
     threshold : float, optional
         Smallest probability of a predicted class 1 if the model does not choose it.
     sensitivity : Sensitivity, optional
         How the predictions change with the training records, if that is known.
-    outcome : Outcome, optional
-        The outcome, if censoring weights may come from the training sets.
     """
-    scores = Scores.of(plan, held, y, sensitivity)
-    if outcome is not None and outcome.censoring == "training":
-        known = uncensored_in_training(plan, y, outcome.horizons)[0]
+    scores = Scores.of(plan, held, outcome.y, sensitivity)
+    if outcome.censoring == "training":
+        known = uncensored_in_training(plan, outcome.y, outcome.horizons)[0]
         scores = replace(scores, uncensored=known)
     if held.chosen is not None and NAME in held.chosen:
         chosen = held.chosen[NAME].to_numpy(dtype=float)

@@ -132,7 +132,7 @@ def permuted_values(
         clusters = permuted_clusters(plan, setup.design.y)
         draws = _permuted(setup, clusters, numbers, seed, n_jobs)
     values, failed, why = np.full((len(wanted), len(numbers)), np.nan), 0, ""
-    number, outcome = 0, setup.design.outcome
+    number = 0
     with progress_bar(len(numbers), progress, "permutation") as bar:
         for moved, outcomes, made in draws:
             able = list[tuple[int, Scores]]()
@@ -141,8 +141,8 @@ def permuted_values(
                     why = why or held
                 else:
                     failed += held.failed
-                    given = moved, held, y, threshold
-                    able.append((place, scores_of(*given, outcome=outcome)))
+                    outcome = replace(setup.design.outcome, y=y)
+                    able.append((place, scores_of(moved, held, outcome, threshold)))
             if able:
                 places, scores = zip(*able, strict=True)
                 values[:, places] = _values(scores, wanted)
@@ -230,15 +230,10 @@ def _exchanged(
     outcome follow the outcomes of the clusters.
     """
     plan, design = setup.plan, setup.design
-    if design.strata:
-        raise SchemeError(
-            "outcomes cannot be permuted among clusters of unequal sizes and within "
-            f"{design.strata}; use a stratifier of clusters of one size, or none."
-        )
-    if design.offsets:
+    if design.offsets or design.strata:
         raise SchemeError(
             "outcomes cannot be permuted among clusters of unequal sizes, since each "
-            "belongs to its exposure or other offset."
+            f"belongs to its {design.strata or 'exposure or other offset'}."
         )
     y, fold = _by_cluster(clusters, design.y), plan.held_out
     own_fold = fold[:, np.unique(clusters, return_index=True)[1]]

@@ -14,7 +14,7 @@ from itertools import islice
 import numpy as np
 import pandas as pd
 
-from statcv.metrics.areas.placements import normal_quantile
+from statcv.metrics.areas.placements import normal_quantile, symmetric_limits
 from statcv.metrics.discrimination.bands import UNMOVED, CurveBand
 from statcv.metrics.discrimination.by_value import RankedRecords
 from statcv.metrics.discrimination.curves import sensitivity_at
@@ -144,16 +144,13 @@ class RisksBy:
             form = AtHorizon(Area(), float(time))
             given = self.y, self.predicted[None], self.known.weights
             area = float(form(*given, censoring=self.censoring)[0])
-            error = np.nan
+            lower = upper = np.nan
             if 0 < area < 1:
                 change = form.derivative(self.y, self.predicted).weight[:, None]
                 error = float(sum_of_squares(change, codes)[0, 0]) ** 0.5
-            found.append((area, error))
-        area, error = np.array(found).T
-        with np.errstate(divide="ignore", invalid="ignore"):
-            half = normal_quantile(level) * error / area / (1 - area)
-            odds = area / (1 - area)
-            lower, upper = (1 / (1 + np.exp(s * half) / odds) for s in (1, -1))
+                lower, upper = symmetric_limits(area, error, level, scale="logit")
+            found.append((lower, area, upper))
+        lower, area, upper = np.array(found).T
         return CurveBand(at, lower, area, upper, level, "pointwise")
 
     # ---- groups and calibration ----

@@ -109,10 +109,10 @@ class PenalisedLikelihoods:
         centre = means[:, :-2]
         turned = np.matmul(V, centre)
         starts = np.searchsorted(when, np.arange(len(sets.times)))
-        met = np.add.reduceat(ratio * turned, starts, axis=2)
-        pulls = sets.earlier(met)
-        own = np.add.reduceat(ratio * share[:, None] * turned, starts, axis=2)
-        pulls[:, :, sets.dead] -= own[:, :, sets.since[sets.dead]]
+        pulls = sets.met(
+            np.add.reduceat(ratio * turned, starts, axis=2),
+            np.add.reduceat(ratio * share[:, None] * turned, starts, axis=2),
+        )
         each = plain.expected(jumps) * length - 2 * jumps.rate * (pulls * rows).sum(1)
         apart = weight * (2 * (turned * centre).sum(axis=1) - means[:, -2])
         pull = (rows @ each[:, :, None] + centre @ apart[:, :, None])[:, :, 0]

@@ -124,10 +124,7 @@ class PartialLikelihoods:
 
     def expected(self, jumps: Jumps) -> Matrix:
         """Return the expected number of events of each record, times its weight."""
-        sets, made = self.sets, self.sets.earlier(jumps.size)
-        if jumps.own is not None:
-            made[:, sets.dead] -= jumps.own[:, sets.since[sets.dead]]
-        return np.asarray(made * jumps.rate)
+        return self.sets.met(jumps.size, jumps.own) * jumps.rate
 
     def loss(self, eta: Matrix, beta: Matrix) -> Matrix:
         """Return the value of each, shape (m,)."""

@@ -112,6 +112,16 @@ class RiskSets:
             np.cumsum(values[..., some][..., ::-1], axis=-1, out=later)
         return np.asarray(sums[..., self.since])
 
+    def met(self, jumps: Matrix, own: Matrix | None) -> Matrix:
+        """Return sums of jumps as each record meets them, (…, n).
+
+        Those of its own time count without the share of tied events that left before.
+        """
+        made = self.earlier(jumps)
+        if own is not None:
+            made[..., self.dead] -= own[..., self.since[self.dead]]
+        return made
+
     def of_dead(self, values: Matrix) -> Matrix:
         """Return sums over the events of each time, (…, k) of (…, n)."""
         if not len(self.times):

@@ -213,7 +213,7 @@ def _fitted(
         numbers = np.arange(plan.n_fits) + time * plan.n_fits
         held = run_quietly(setting.setup(plan), plan, n_jobs, numbers)
         failed += held.failed
-        scores.append(scores_of(plan, held, setting.design.y))
+        scores.append(scores_of(plan, held, setting.design.outcome))
         bar.update(plan.n_fits)
     return scores, failed
 
