@@ -23,7 +23,6 @@ from statcv.models.batched import (
     not_separated,
     sure_fits,
 )
-from statcv.models.batched import centre as centres
 from statcv.models.batched import folds as together
 from statcv.models.linear import fit_linear_folds, fold_means
 
@@ -350,14 +349,6 @@ def test_the_hessian_at_the_centre_is_the_identity(tied):
     (block,) = Folds.leaving_out([[]]).blocks(80, 6)
     hessian = centre.problem(block).hessian(centre.variances.copy())[0]
     np.testing.assert_allclose(hessian, np.eye(6), atol=1e-9)
-
-
-def test_roots_of_doubtful_matrices_are_left_to_eigenvalues():
-    assert centres._inverse_root(np.array([[1.0, 1.0], [1.0, 1.0]])) is None
-    assert centres._inverse_root(np.array([[1.0, 1 - 1e-9], [1 - 1e-9, 1.0]])) is None
-    root = centres._inverse_root(np.array([[1.0, 0.5], [0.5, 1.0]]))
-    expected = np.linalg.inv([[1.0, 0.5], [0.5, 1.0]])
-    np.testing.assert_allclose(root @ root.T, expected)
 
 
 @pytest.mark.parametrize("far", [25.0, 30.0, 35.0])

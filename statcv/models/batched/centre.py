@@ -289,9 +289,6 @@ def _whitening(
         if not (size > 0).all():  # probabilities of 0 and 1 wherever a column is not 0
             return None
         # a unit diagonal first, so that units of columns cost no digits
-        root = _inverse_root(hessian / np.outer(size, size))
-        if root is not None:
-            return whiten @ (root / size[:, None])
         values, vectors = np.linalg.eigh(hessian / np.outer(size, size))
         if not values[0] * condition > values[-1]:
             return None
@@ -305,25 +302,6 @@ def _whitening(
             rows = X @ np.tensordot(one, turn, axes=1) * np.sqrt(own)[:, None]
             hessian += rows.T @ rows
     return whiten
-
-
-def _inverse_root(matrix: Matrix) -> Matrix | None:
-    """Return W with W Wᵀ the inverse, by a Cholesky factor; None if that loses digits.
-
-    It takes a tenth of the time of eigenvalues.
-    """
-    from scipy.linalg import lapack
-
-    factor, failed = lapack.dpotrf(matrix)
-    if failed:
-        return None
-    norm = float(np.abs(matrix).sum(axis=0).max())
-    # LAPACK estimates the reciprocal of the condition number from the factor alone
-    closeness, _ = lapack.dpocon(factor, norm)
-    if not closeness * GOOD_CONDITION > 1:
-        return None
-    # H = U'U with an upper triangle U, so that U⁻¹U⁻ᵀ is its inverse
-    return np.asarray(lapack.dtrtri(factor)[0])
 
 
 def _newton(
