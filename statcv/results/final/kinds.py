@@ -16,7 +16,7 @@ def is_regression(model: Model | None) -> bool:
     """Return whether coefficients make the linear predictor of a model."""
     if distribution_of(model):  # the equation would be of a logarithm
         return False
-    if any(map(needs_order, models_in(model))):  # or of several probabilities
+    if any(map(needs_order, models_in(model))):  # several probabilities have one
         return False
     known = (Cox, Logit, Selection, Updating)
     return any(
