@@ -16,7 +16,7 @@ from statcv.words import plural
 
 def is_regression(model: Model | None) -> bool:
     """Return whether coefficients make the linear predictor of a model."""
-    if any(map(needs_order, models_in(model))):  # several probabilities
+    if any(map(needs_order, models_in(model))):  # several probabilities have one
         return False
     known = (Cox, Logit, Selection, Updating)
     return any(
