@@ -75,26 +75,22 @@ class Part:
     @classmethod
     def averaged(cls, parts: Sequence[Part]) -> Part:
         """Average fits of the same records, in which covariates were imputed."""
-        names, table = parts[0].names, None
-        tables = [np.asarray(part.coefficients) for part in parts]
-        if names and all(part.names == names for part in parts):
-            table = np.mean(tables, axis=0)
-        means = {
-            name: np.mean([getattr(part, name) for part in parts], axis=0)
-            for name in ("predicted", "partner_predicted")
-        }
-        return replace(
-            parts[0],
-            **means,
-            converged=np.all([part.converged for part in parts], axis=0),
-            separated=np.any([part.separated for part in parts], axis=0),
-            seconds=np.sum([part.seconds for part in parts], axis=0),
-            names=names if table is not None else (),
-            coefficients=table,
-            chosen=None,
-            curves=None,
-            linear=None,
-            decided=None,
+
+        def mean(name: str) -> Floats:
+            return np.asarray(np.mean([getattr(one, name) for one in parts], axis=0))
+
+        first = parts[0]
+        same = first.names and all(one.names == first.names for one in parts)
+        return cls(
+            fits=first.fits,
+            predicted=mean("predicted"),
+            partner_predicted=mean("partner_predicted"),
+            converged=mean("converged") == 1,
+            separated=mean("separated") > 0,
+            seconds=mean("seconds") * len(parts),
+            probabilities=first.probabilities,
+            names=first.names if same else (),
+            coefficients=mean("coefficients") if same else None,
         )
 
     @classmethod

@@ -11,6 +11,7 @@ import pandas as pd
 from statcv.folds.strata import ALIKE
 from statcv.inference import Estimate, NullBias, Readable
 from statcv.inference.tests.permutation import is_permutable
+from statcv.models.imputation import Imputed
 from statcv.models.tuning import choices
 from statcv.results.design_notes import (
     beyond_knots,
@@ -140,6 +141,7 @@ def notes_of(
             *_decided(result),
             *_training_mean(result, biases),
             *_lacking(result),
+            *_imputed(result),
         ],
     }
     narrow = "too narrow" in headline.assumes
@@ -151,6 +153,18 @@ def notes_of(
     weight = USEFUL if result.plan.n <= FEW_RECORDS else METHOD
     notes += [(weight, said) for said in even_classes(result, table)]
     return notes + _audited(result)
+
+
+def _imputed(result: Readable) -> list[str]:
+    """Say how held-out records were imputed, and what an interval takes as given."""
+    if not isinstance(result.learner, Imputed):
+        return []
+    return [
+        "Training records are imputed with their outcome, and held-out ones without, "
+        "by models of the training set. Metrics are those in practice, where patients "
+        "lack values as these records do; intervals take the imputations as given, as "
+        "they take the fits."
+    ]
 
 
 # ---- estimates that are biased, or fits that failed ----

@@ -292,6 +292,15 @@ def test_what_cannot_be_imputed_is_refused(gaps, changes, made, error, words):
         )
 
 
+def test_the_summary_says_how_records_were_imputed(gaps):
+    res = scv.cv("y ~ a + b", gaps, impute=FEW, k=3, seed=1)
+    said = " ".join(str(res.summary(notes=True)).split())
+    assert "missing values imputed 3 times in every training set" in said
+    assert "incomplete (missing: " in said
+    assert "held-out ones without" in said
+    assert "Mean coefficients" in str(res.final)
+
+
 def test_what_needs_matrices_is_refused(gaps):
     res = scv.cv("y ~ a", gaps, impute=FEW, k=3, seed=1)
     with pytest.raises(ModelError, match="not available with impute="):

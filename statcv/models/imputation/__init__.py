@@ -3,8 +3,8 @@
 from statcv.models.imputation.imputed import (
     Completed,
     Imputed,
-    ImputedFit,
-    imputed_fit,
+    ImputedFits,
+    imputed_fits,
     imputing,
 )
 from statcv.models.imputation.imputers import Imputer, Median, Mice
@@ -12,10 +12,10 @@ from statcv.models.imputation.imputers import Imputer, Median, Mice
 __all__ = [
     "Completed",
     "Imputed",
-    "ImputedFit",
+    "ImputedFits",
     "Imputer",
     "Median",
     "Mice",
-    "imputed_fit",
+    "imputed_fits",
     "imputing",
 ]

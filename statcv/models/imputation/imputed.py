@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from statcv.arguments import one_of
 from statcv.errors import ArgumentTypeError, ModelError
 from statcv.formula import Design
-from statcv.models.base import Capabilities, Fit, Matrix, Model, TrainingSet
+from statcv.models.base import Capabilities, Fit, Matrix, Model, PlainFit, TrainingSet
 from statcv.models.imputation.chains import Chains, run_chains
 from statcv.models.imputation.imputers import Imputer, Median, Mice
 from statcv.models.imputation.variables import Bools, Numbers, Variables
@@ -95,14 +95,14 @@ class Imputed:
         each = design.matrix.size + design.n * len(design.terms.columns)
         return max(1, CELLS // (each * self.imputer.m))
 
-    def fit_all(self, design: Design, records: TrainingSet) -> ImputedFit:
+    def fit_all(self, design: Design, records: TrainingSet) -> PlainFit:
         """Fit all records of a design, in every completion."""
         made = Completed.whole(self.imputer, design, records.seed)
         every, names, fits = np.arange(design.n), made.names(records.names), []
         for k in range(self.imputer.m):
             X = made.of(k).matrix(0, every)
             fits.append(self.model.fit(replace(records, X=X, names=names)))
-        return ImputedFit(fits, made, records.seed)
+        return ImputedFits(fits, made, records.seed).averaged
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,14 +208,6 @@ class CompletedMatrices:
     _last: dict[int, Any] = field(default_factory=dict)
 
     @cached_property
-    def _place(self) -> Numbers:
-        """The place of each record among the incomplete ones, or -1."""
-        place = np.full(self.made.design.n, -1, dtype=np.intp)
-        rows = self.made.chains.variables.rows
-        place[rows] = np.arange(len(rows))
-        return place
-
-    @cached_property
     def _cells(self) -> Matrix:
         """The rows of incomplete records in all fits, unless terms learn."""
         fits, rows, columns = self.values.shape
@@ -228,7 +220,7 @@ class CompletedMatrices:
         frame, variables = self.made.design.terms.frame, self.made.chains.variables
         index = frame.index[variables.rows]
         part = variables.frame(self.values[fit - self.made.first], index)
-        own = self._place[rows]
+        own = variables.place[rows]
         place = np.where(own >= 0, len(frame) + own, rows)
         return pd.concat([frame, part]).iloc[place]
 
@@ -245,13 +237,14 @@ class CompletedMatrices:
 
     def matrix(self, fit: int, rows: Numbers) -> Matrix:
         """Return the matrix of records, as completed and learnt in a fit."""
-        terms, place = self.made.design.terms, self._place[rows]
+        variables, terms = self.made.chains.variables, self.made.design.terms
+        place = variables.place[rows]
         if terms.stateful:
             X = terms.matrix(self.completed(fit, rows), self.learnt(fit))
         else:
             X = self.made.design.matrix[rows]
             X[place >= 0] = self._cells[fit - self.made.first, place[place >= 0]]
-        return self.made.beside(X, self.made.chains.variables.absent[rows])
+        return self.made.beside(X, variables.absent[rows])
 
 
 def outcome_in(design: Design, counts: Matrix) -> Matrix:
@@ -278,8 +271,8 @@ def outcome_in(design: Design, counts: Matrix) -> Matrix:
 
 
 @dataclass(frozen=True, eq=False)
-class ImputedFit:
-    """The fits to all completions of the records.
+class ImputedFits:
+    """The fits to all completions of the records; a function of their matrix.
 
     Attributes
     ----------
@@ -291,46 +284,35 @@ class ImputedFit:
     fits: list[Fit]
     made: Completed
     seed: int
-    chosen: None = None
-    curves: None = None
-    linear: None = None
 
     @property
-    def coefficients(self) -> dict[str, float] | None:
-        """The mean coefficients, if all fits have the same."""
+    def averaged(self) -> PlainFit:
+        """The fit that predicts their mean; its coefficients are means, too."""
         every = [fit.coefficients or {} for fit in self.fits]
-        if not every[0] or any(list(one) != list(every[0]) for one in every):
-            return None
-        return {n: float(np.mean([one[n] for one in every])) for n in every[0]}
+        same = all(list(one) == list(every[0]) for one in every)
+        return PlainFit(
+            self,
+            {n: float(np.mean([one[n] for one in every])) for n in every[0]}
+            if same and every[0]
+            else None,
+            all(fit.converged for fit in self.fits),
+            any(fit.separated for fit in self.fits),
+            self.fits[0].probabilities,
+        )
 
-    @property
-    def converged(self) -> bool:
-        """Whether all fits converged."""
-        return all(fit.converged for fit in self.fits)
-
-    @property
-    def separated(self) -> bool:
-        """Whether any fit is separated."""
-        return any(fit.separated for fit in self.fits)
-
-    @property
-    def probabilities(self) -> bool:
-        """Whether it predicts probabilities or means."""
-        return self.fits[0].probabilities
-
-    def predict(self, X: Matrix) -> Matrix:
-        """Predict the records of the fit, without their outcomes, from their matrix."""
+    def __call__(self, X: Matrix) -> Matrix:
+        """Predict the records of the fits, without their outcomes."""
         design = self.made.design
         if X is not design.matrix:
             raise ModelError("with impute=, predictions need the columns of the data.")
-        return self.predict_frame(design.terms.frame, self.made.chains.variables.absent)
+        return self.predict(design.terms.frame, self.made.chains.variables.absent)
 
     def told(self, absent: Bools) -> str:
         """Say how the missing values of some records are imputed."""
         lacking = plural(int(absent.any(axis=1).sum()), "record")
         return f"; missing values of {lacking} were {self.made.imputer.told}"
 
-    def predict_frame(self, frame: pd.DataFrame, absent: Bools) -> Matrix:
+    def predict(self, frame: pd.DataFrame, absent: Bools) -> Matrix:
         """Predict rows of prepared columns, whose missing values are imputed.
 
         The random numbers are the same for all rows, so that the prediction of a row
@@ -352,7 +334,7 @@ class ImputedFit:
         return np.asarray(np.mean(predicted, axis=0))
 
 
-def imputed_fit(impute: object, fit: Fit, design: Design, seed: int) -> ImputedFit:
+def imputed_fits(impute: object, fit: Fit, design: Design, seed: int) -> ImputedFits:
     """Return a fit to complete records, with what imputes new ones."""
     made = Completed.whole(find_imputer(impute), design, seed)
-    return ImputedFit([fit] * made.imputer.m, made, seed)
+    return ImputedFits([fit] * made.imputer.m, made, seed)

@@ -21,7 +21,9 @@ class Mice(Constructed):
     columns of the formula: numbers by predictive mean matching, two classes by logistic
     and more by multinomial regression. Held-out and new records are imputed by models
     of the same training set without the outcome. The model is fitted to each completed
-    training set, and the predictions of a record, such as probabilities, are averaged.
+    training set, and the predictions of a record, such as probabilities, are averaged:
+    the metrics are those in practice, where patients lack values too. The coefficients
+    of the final model are means over the imputations.
 
     Parameters
     ----------
@@ -39,7 +41,7 @@ class Mice(Constructed):
     >>> imputed = scv.models.Mice(m=5)
     >>> res = scv.cv("GRADE ~ GPA + PSI", data, impute=imputed, k=4, seed=1)
     >>> res.rows
-    'n = 32, 2 of them incomplete'
+    'n = 32, 5 of them incomplete'
 
     References
     ----------

@@ -68,6 +68,12 @@ class Variables:
         return np.flatnonzero(self.absent.any(axis=1))
 
     @cached_property
+    def place(self) -> Numbers:
+        """The place of each record among the incomplete ones, or -1."""
+        lacks = self.absent.any(axis=1)
+        return np.where(lacks, np.cumsum(lacks) - 1, -1)
+
+    @cached_property
     def places(self) -> tuple[slice, ...]:
         """Where the columns are among those of an imputation model, after 1."""
         widths = [1 if own is None else len(own) - 1 for own in self.labels]

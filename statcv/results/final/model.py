@@ -22,7 +22,7 @@ from statcv.models import (
     intercept_beside,
     predictable,
 )
-from statcv.models.imputation import ImputedFit, imputed_fit
+from statcv.models.imputation import Imputed, ImputedFits, imputed_fits
 from statcv.results.final.columns import column_factors
 from statcv.results.final.equation import Equation, Part, equation_of
 from statcv.results.final.handed_over import HandedOver
@@ -88,7 +88,9 @@ class FullModel(HandedOver):
                     design.outcome.named(found),
                     name="coefficient",
                 ),
-                "Coefficients of the fit to all rows",
+                "Mean coefficients of the fits to all completed rows"
+                if isinstance(learner, Imputed)
+                else "Coefficients of the fit to all rows",
             )
         )
 
@@ -114,8 +116,8 @@ class FullModel(HandedOver):
         frame = self._design.new_columns(new)
         absent = np.column_stack([is_missing(frame[name]) for name in frame])
         imputing = self._imputing
-        if imputing is not None and (absent.any() or imputing is self._fit):
-            predicted = imputing.predict_frame(frame, absent)
+        if imputing and (absent.any() or isinstance(self._learner, Imputed)):
+            predicted = imputing.predict(frame, absent)
             told = imputing.told(absent) * bool(absent.any())
             return self.labelled(predicted, frame.index, "predicted", told)
         matrix, labels = self._design.new_matrix(new)
@@ -126,12 +128,13 @@ class FullModel(HandedOver):
         return self.labelled(predicted, labels, "predicted")
 
     @cached_property
-    def _imputing(self) -> ImputedFit | None:
-        """The fit with what imputes new records; None without ``impute=``."""
-        impute = getattr(self._result.call, "impute", None)
-        if impute is None or isinstance(self._fit, ImputedFit):
-            return self._fit if isinstance(self._fit, ImputedFit) else None
-        return imputed_fit(impute, self._fit, self._design, self._result.seed)
+    def _imputing(self) -> ImputedFits | None:
+        """The fits with what imputes new records; None without ``impute=``."""
+        own = getattr(self._fit, "function", None)
+        if isinstance(own, ImputedFits):
+            return own
+        impute, fit = getattr(self._result.call, "impute", None), self._fit
+        return impute and imputed_fits(impute, fit, self._design, self._result.seed)
 
     def equation(self, digits: int | None = None) -> Equation:
         """Return the model as an equation, to print and to write as code.
