@@ -112,7 +112,7 @@ def table():
                         "plans": {"a": plan, "b": plan}}),
         "comparison": (both, {"path": "missing/x.html"}),
         "bias": (bias, {"path": "missing/x.html"}),
-        "pooled": (pooled, {}),
+        "pooled": (pooled, {"path": "missing/x.html"}),
         "pooled comparison": (scv.compare(a=pooled, b=pooled), {"path": "x.html"}),
         "combination": (forest, {"path": "missing/x.html"}),
         "sites": (joint, {"path": "missing/x.html", "new": data}),

@@ -21,7 +21,7 @@ from statcv.results.comparison.text import subtracted
 from statcv.results.estimates import is_bootstrap
 from statcv.results.export import INDENT, PaperTable
 from statcv.results.groups import group_table
-from statcv.results.pooling import Pooled, pooled_table
+from statcv.results.pooling import Pooled, over_imputations, pooled_table
 from statcv.results.refittable import Refittable
 from statcv.tables import check_digits, column
 from statcv.words import (
@@ -216,7 +216,7 @@ def _made(
     result: Refittable | Pooled, metrics: Sequence[Metric], level: float
 ) -> list[Estimate]:
     if isinstance(result, Pooled):
-        return [one.estimate for one in result.over_imputations(metrics, level)]
+        return [one.estimate for one in over_imputations(result, metrics, level)]
     return list(make_estimates(result.scores, [(m, None) for m in metrics], level))
 
 

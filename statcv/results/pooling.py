@@ -111,14 +111,6 @@ class Pooled(Exports):
         """The metrics of the results."""
         return self.imputations[0].chosen_metrics
 
-    def over_imputations(
-        self, metrics: Sequence[Metric], level: float
-    ) -> list[Imputed]:
-        """Return the estimates of metrics in every imputation."""
-        asked = [(metric, None) for metric in metrics]
-        each = [make_estimates(one.scores, asked, level) for one in self.imputations]
-        return [Imputed(row) for row in zip(*each, strict=True)]
-
     def metrics(self, level: float = 0.95, by: Any = None) -> pd.DataFrame:
         """Return a table of all metrics, one row per metric, or per metric and group.
 
@@ -308,12 +300,21 @@ def _warn(undefined: Mapping[str, int], m: int) -> None:
         )
 
 
+def over_imputations(
+    pooled: Pooled, metrics: Sequence[Metric], level: float
+) -> list[Imputed]:
+    """Return the estimates of metrics in every imputation."""
+    asked = [(metric, None) for metric in metrics]
+    each = [make_estimates(one.scores, asked, level) for one in pooled.imputations]
+    return [Imputed(row) for row in zip(*each, strict=True)]
+
+
 def pooled_table(
     pooled: Pooled, metrics: Sequence[Metric], level: float, by: Any = None
 ) -> pd.DataFrame:
     """Return one row per metric, or per metric and group, of pooled estimates."""
     name = ""
-    found = [(pooled.over_imputations(metrics, level), dict[str, Any]())]
+    found = [(over_imputations(pooled, metrics, level), dict[str, Any]())]
     if by is not None:
         found, name = _by_group(pooled, metrics, by, level)
     rows, undefined = [], dict[str, int]()
