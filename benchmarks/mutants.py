@@ -75,7 +75,11 @@ MODULES = {
         "intervals|influence|held_bootstrap|at_boundary",
     ),
     "meta": (["inference/meta/*.py"], "inference", "meta"),
-    "scope": (["formula/scope.py"], "formula", "strangers|names|frames|dependence"),
+    "scope": (
+        ["formula/language/scope.py"],
+        "formula",
+        "strangers|names|frames|dependence",
+    ),
 }
 
 COMPARED = {

@@ -162,7 +162,7 @@ if root := os.environ.get("STATCV_DOCS_ROOT"):
 _NOT_MADE_BY_HAND = {
     "statcv.results.comparison.comparison.Comparison",
     "statcv.results.comparison.pooled_comparison.PooledComparison",
-    "statcv.results.export.PaperTable",
+    "statcv.results.writing.export.PaperTable",
     "statcv.inference.Estimate",
     "statcv.inference.HTest",
     "statcv.results.final.Equation",

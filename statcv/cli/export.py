@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from statcv.results.comparison.comparison import Comparison
-    from statcv.results.export import PaperTable
     from statcv.results.result import CVResult
     from statcv.results.summary import Summary
+    from statcv.results.writing.export import PaperTable
     from statcv.sites import SitesResult
 
 

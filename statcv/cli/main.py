@@ -136,7 +136,7 @@ def _cv(options: argparse.Namespace) -> None:
 
 def _report(options: argparse.Namespace) -> None:
     from statcv.report import check_path
-    from statcv.results.styles import check_style
+    from statcv.results.writing.styles import check_style
 
     check_path(options.out)
     check_style(options.style, options.by)

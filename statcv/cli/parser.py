@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import statcv
-from statcv.results.styles import STYLES
+from statcv.results.writing.styles import STYLES
 from statcv.words import sentence
 
 Run = Callable[[argparse.Namespace], None]

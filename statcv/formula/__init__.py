@@ -1,6 +1,8 @@
 """From a formula and a data frame to a :class:`Design`: outcome and matrix."""
 
-from statcv.formula.counts import with_exposure
+from statcv.formula.by_fold.learnt import Learnt
+from statcv.formula.by_fold.new_levels import Factors
+from statcv.formula.by_fold.training_sets import TrainingSets
 from statcv.formula.dependence import dependent_columns, in_words
 from statcv.formula.design import Design, counted, make_design
 from statcv.formula.frame import (
@@ -10,25 +12,23 @@ from statcv.formula.frame import (
     plain_column,
     shown_label,
 )
-from statcv.formula.learnt import Learnt
-from statcv.formula.new_levels import Factors
-from statcv.formula.numeric_columns import is_finite
-from statcv.formula.outcome import Outcome
-from statcv.formula.overflow import refuse_underflow
-from statcv.formula.parse import (
+from statcv.formula.language.overflow import refuse_underflow
+from statcv.formula.language.parse import (
     Formula,
     is_offset,
     is_strata,
     outcome_columns,
     parse_formula,
 )
-from statcv.formula.quoting import quoted, without_signs_of_r
+from statcv.formula.language.quoting import quoted, without_signs_of_r
+from statcv.formula.language.scope import caller_scope, of_r
+from statcv.formula.language.terms import Terms
+from statcv.formula.numeric_columns import is_finite
+from statcv.formula.outcomes.counts import with_exposure
+from statcv.formula.outcomes.outcome import Outcome
+from statcv.formula.outcomes.survival import read_horizons, status_by
 from statcv.formula.row_values import row_values, row_weights
-from statcv.formula.scope import caller_scope, of_r
-from statcv.formula.survival import read_horizons, status_by
-from statcv.formula.terms import Terms
 from statcv.formula.text_numbers import why_text
-from statcv.formula.training_sets import TrainingSets
 from statcv.formula.updating import updated_formula
 
 __all__ = [

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from statcv.formula.expressions import parsed
+from statcv.formula.by_fold.expressions import parsed
 
 _ELEMENTWISE = (
     *(ast.Expression, ast.Name, ast.Constant, ast.Load, ast.BinOp, ast.UnaryOp),

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.formula.design import Design
-from statcv.formula.terms import Matrix
+from statcv.formula.language.terms import Matrix
 
 TOLERANCE = 1e-10  # share of a column's norm that the others must leave unexplained
 SURE = 1e-4  # the same share, by products that have half as many digits

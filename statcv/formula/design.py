@@ -19,7 +19,6 @@ from statcv.errors import (
     OutcomeError,
     suggestion,
 )
-from statcv.formula.counts import moved
 from statcv.formula.frame import (
     as_frame,
     as_learnt,
@@ -27,22 +26,23 @@ from statcv.formula.frame import (
     is_number,
     plain_column,
 )
-from statcv.formula.left_side import read_outcome
-from statcv.formula.numeric_columns import NumericColumns, is_finite
-from statcv.formula.outcome import Outcome
-from statcv.formula.overflow import (
+from statcv.formula.language.overflow import (
     refuse_infinite,
     refuse_learning_overflow,
     refuse_not_finite,
 )
-from statcv.formula.parse import Formula, is_offset, is_strata, parse_formula
+from statcv.formula.language.parse import Formula, is_offset, is_strata, parse_formula
+from statcv.formula.language.terms import Matrix, Terms
+from statcv.formula.numeric_columns import NumericColumns, is_finite
+from statcv.formula.outcomes.counts import moved
+from statcv.formula.outcomes.left_side import read_outcome
+from statcv.formula.outcomes.outcome import Outcome
 from statcv.formula.refusals import (
     learns_from,
     refuse_identifiers,
     refuse_names_twice,
     refuse_text_numbers,
 )
-from statcv.formula.terms import Matrix, Terms
 from statcv.tables import Printed
 from statcv.words import listed
 

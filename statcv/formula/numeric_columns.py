@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.formula.parse import Formula
+from statcv.formula.language.parse import Formula
 
 Matrix = NDArray[np.float64]
 

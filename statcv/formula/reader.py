@@ -11,9 +11,9 @@ from typing import Any
 
 from statcv.arguments import function_answer
 from statcv.errors import ColumnError, FormulaError, suggestion
-from statcv.formula.limits import MAX_EXPRESSIONS, check_cost, check_count
-from statcv.formula.log_ratios import LEARNING_ARGUMENT
-from statcv.formula.permitted import (
+from statcv.formula.language.limits import MAX_EXPRESSIONS, check_cost, check_count
+from statcv.formula.language.log_ratios import LEARNING_ARGUMENT
+from statcv.formula.language.permitted import (
     METHODS,
     check_arguments,
     check_attribute,
@@ -22,9 +22,9 @@ from statcv.formula.permitted import (
     in_module,
     why_refused,
 )
-from statcv.formula.python_terms import not_known, parsed_term, too_long
-from statcv.formula.quoting import column_of
-from statcv.formula.scope import (
+from statcv.formula.language.python_terms import not_known, parsed_term, too_long
+from statcv.formula.language.quoting import column_of
+from statcv.formula.language.scope import (
     ALIAS,
     LEARNING,
     Factor,

@@ -17,9 +17,9 @@ from statcv.errors import (
 from statcv.formula.frame import (
     is_number,
 )
-from statcv.formula.parse import Formula
-from statcv.formula.quoting import quoted
-from statcv.formula.terms import Terms
+from statcv.formula.language.parse import Formula
+from statcv.formula.language.quoting import quoted
+from statcv.formula.language.terms import Terms
 from statcv.formula.text_numbers import text_numbers
 
 Series = Mapping[str, "pd.Series[Any]"]

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable
 from fnmatch import fnmatchcase
 
 from statcv.errors import ColumnError, FormulaError, suggestion
-from statcv.formula.limits import MAX_TEXT
-from statcv.formula.quoting import quoted
+from statcv.formula.language.limits import MAX_TEXT
+from statcv.formula.language.quoting import quoted
 
 SELECTOR = "columns"
 

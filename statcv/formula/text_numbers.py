@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from statcv.formula.frame import is_number, shown_label
-from statcv.formula.outcome import FEW
-from statcv.formula.quoting import quoted
+from statcv.formula.language.quoting import quoted
+from statcv.formula.outcomes.outcome import FEW
 
 SHOWN: Final = 3  # values of a kind in a message
 NUMBER: Final = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"

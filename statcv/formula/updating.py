@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from statcv.errors import FormulaError
-from statcv.formula.expansion import DOT, Expansion
-from statcv.formula.parse import expanded, mark_dots, sides, top_level, written_sides
-from statcv.formula.quoting import quoted, without_signs_of_r
+from statcv.formula.language.expansion import DOT, Expansion
+from statcv.formula.language.parse import (
+    expanded,
+    mark_dots,
+    sides,
+    top_level,
+    written_sides,
+)
+from statcv.formula.language.quoting import quoted, without_signs_of_r
 
 _OPERATORS = {"+", "-", "*", "/", ":", "**", "^", "%", "|"}
 

@@ -10,17 +10,23 @@ from statcv.models.base import (
 )
 from statcv.models.batched.cumulative import cumulative_information
 from statcv.models.batched.partial_likelihood import partial_likelihood
-from statcv.models.boosted_fit import BoostedFit
-from statcv.models.boosting import XGBoost
 from statcv.models.counts import NegativeBinomial, Poisson, counted
 from statcv.models.cox import Cox, baseline_beside
+from statcv.models.hand_over.points import Points, Score
+from statcv.models.hand_over.stacking import Stacking
+from statcv.models.hand_over.updating import Updating, said_update
 from statcv.models.imputation import Median, Mice
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit
 from statcv.models.neighbors import Neighbors
 from statcv.models.one_predictor import intercept_beside
 from statcv.models.ordered import ProportionalOdds
-from statcv.models.points import Points, Score
+from statcv.models.other_libraries.boosted_fit import BoostedFit
+from statcv.models.other_libraries.boosting import XGBoost
+from statcv.models.other_libraries.sklearn_estimator import Sklearn, SklearnFit
+from statcv.models.other_libraries.statsmodels_model import Statsmodels
+from statcv.models.other_libraries.statsmodels_results import unwrap_result
+from statcv.models.other_libraries.wrapped_fit import WrappedFit, decisions_of
 from statcv.models.resolve import (
     MODELS,
     accepts_missing,
@@ -29,11 +35,6 @@ from statcv.models.resolve import (
     resolve_model,
 )
 from statcv.models.selection import Backward, Both, Forward, Screen
-from statcv.models.sklearn_estimator import Sklearn, SklearnFit
-from statcv.models.stacking import Stacking
-from statcv.models.statsmodels_model import Statsmodels
-from statcv.models.statsmodels_results import unwrap_result
-from statcv.models.updating import Updating, said_update
 from statcv.models.weights import with_given_weights
 from statcv.models.without_predictors import (
     Mean,
@@ -43,7 +44,6 @@ from statcv.models.without_predictors import (
     fitted_to_constant,
     predicted_without,
 )
-from statcv.models.wrapped_fit import WrappedFit, decisions_of
 
 __all__ = [
     "MODELS",

@@ -12,20 +12,20 @@ from statcv.errors import ModelError, suggestion
 from statcv.models.base import Capabilities, Matrix, Model, TrainingSet
 from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
-from statcv.models.boosting import XGBoost
 from statcv.models.counts import NegativeBinomial, Poisson
 from statcv.models.cox import Cox
-from statcv.models.lifelines_model import Lifelines, is_regression
 from statcv.models.linear import Linear
 from statcv.models.linear_fits import LinearFits
 from statcv.models.logit import Logit
 from statcv.models.neighbors import Neighbors
 from statcv.models.ordered import ProportionalOdds
-from statcv.models.sklearn_estimator import Sklearn
-from statcv.models.statsmodels_model import Statsmodels
-from statcv.models.statsmodels_results import is_result, unwrap_model
+from statcv.models.other_libraries.boosting import XGBoost
+from statcv.models.other_libraries.lifelines_model import Lifelines, is_regression
+from statcv.models.other_libraries.sklearn_estimator import Sklearn
+from statcv.models.other_libraries.statsmodels_model import Statsmodels
+from statcv.models.other_libraries.statsmodels_results import is_result, unwrap_model
+from statcv.models.other_libraries.wrapped_fit import WrappedFit
 from statcv.models.without_predictors import Mean, NegMean
-from statcv.models.wrapped_fit import WrappedFit
 
 MODELS: dict[str, Any] = {
     "logit": Logit,

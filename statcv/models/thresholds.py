@@ -17,8 +17,8 @@ from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.fits import FittedFolds, fit_all_folds
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.new_levels import Numbers
+from statcv.models.other_libraries.wrapped_fit import WrappedFit, decisions_of
 from statcv.models.rules import RULES, Rule, find_rule
-from statcv.models.wrapped_fit import WrappedFit, decisions_of
 
 __all__ = [
     "NAME",

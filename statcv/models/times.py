@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from statcv.errors import ModelError
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.partial_likelihood import partial_likelihood
-from statcv.models.thread_warnings import passed_on
+from statcv.models.other_libraries.thread_warnings import passed_on
 from statcv.numeric.logistic import expit
 from statcv.numeric.survival import events_of, risk_of, times_of
 

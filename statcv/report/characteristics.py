@@ -14,8 +14,8 @@ from statcv.formula import as_frame, is_missing, row_values
 from statcv.inference.estimates.groups import group_name
 from statcv.inference.paired.records import is_result
 from statcv.report.paper import check_options
-from statcv.results.export import INDENT, PaperTable
 from statcv.results.refittable import Refittable
+from statcv.results.writing.export import INDENT, PaperTable
 from statcv.tables import column, decimals
 from statcv.words import plural, with_interval
 

@@ -39,8 +39,8 @@ from statcv.report.replay import comparison_draws, replay, replay_comparison
 from statcv.results.comparison.comparison import Comparison
 from statcv.results.pooling import Pooled
 from statcv.results.refittable import Refittable
-from statcv.results.styles import check_style
 from statcv.results.summary import Summary
+from statcv.results.writing.styles import check_style
 
 
 def summary_of(res: Cited, level: float) -> Cited:

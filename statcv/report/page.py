@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from statcv.errors import ArgumentError, ArgumentTypeError, reason, suggestion
 from statcv.report.parts import Picture, Report, as_prose, plain_text
-from statcv.results.writers import plain, visible
+from statcv.results.writing.writers import plain, visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment

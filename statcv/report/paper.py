@@ -19,10 +19,10 @@ from statcv.report.facts import outcome_level, resampling
 from statcv.report.parts import Cited, plain_text
 from statcv.results.comparison.text import subtracted
 from statcv.results.estimates import is_bootstrap
-from statcv.results.export import INDENT, PaperTable
 from statcv.results.groups import group_table
 from statcv.results.pooling import Pooled, over_imputations, pooled_table
 from statcv.results.refittable import Refittable
+from statcv.results.writing.export import INDENT, PaperTable
 from statcv.tables import check_digits, column
 from statcv.words import (
     joined,

@@ -23,10 +23,10 @@ from statcv.inference.estimates.groups import among, group_estimates, groups_of
 from statcv.inference.meta.rubin import COLUMNS, Imputed, rubin
 from statcv.metrics import Metric
 from statcv.results.comparison.likelihood_ratio import why_no_likelihood
-from statcv.results.export import Exports, PaperTable
-from statcv.results.in_words import first_that_fits
 from statcv.results.summary import Summary, first_of
 from statcv.results.tidy import standard_errors
+from statcv.results.wording.in_words import first_that_fits
+from statcv.results.writing.export import Exports, PaperTable
 from statcv.tables import Table, labels_of, shown_frame
 from statcv.words import listed, plural
 

@@ -73,15 +73,15 @@ from statcv.results import groups, permutations, tables
 from statcv.results import tidy as tidying
 from statcv.results.call import Call
 from statcv.results.estimates import jackknife, named_estimate
-from statcv.results.export import Exports, PaperTable
 from statcv.results.final import FullModel
-from statcv.results.in_words import lines_in_words, rows_in_words, short_text
 from statcv.results.refits import Refits, Running
 from statcv.results.selection import SelectionTable, selected
-from statcv.results.skill import test_of_skill
 from statcv.results.stability import Stability, stability
 from statcv.results.summary import Summary
-from statcv.results.text import summarise, with_optimism
+from statcv.results.wording.in_words import lines_in_words, rows_in_words, short_text
+from statcv.results.wording.skill import test_of_skill
+from statcv.results.wording.text import summarise, with_optimism
+from statcv.results.writing.export import Exports, PaperTable
 from statcv.sensitivity import Sensitivity
 from statcv.tables import Table, Values, labels_of
 

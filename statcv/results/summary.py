@@ -11,8 +11,8 @@ import pandas as pd
 
 from statcv.arguments import check_types
 from statcv.errors import ArgumentError
-from statcv.results.export import PaperTable, Written
-from statcv.results.writers import Writer
+from statcv.results.writing.export import PaperTable, Written
+from statcv.results.writing.writers import Writer
 from statcv.tables import WIDTH
 
 MOST_CAPTION = 16  # characters of a caption that may head a column of shorter names

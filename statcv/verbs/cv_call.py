@@ -63,9 +63,9 @@ from statcv.models.tuning import (
     tuned_model,
     warn_of_edges,
 )
-from statcv.results.bias_warning import warn_of_bias, warn_of_longer_times
 from statcv.results.call import choose_metrics, with_warnings
 from statcv.results.result import CVResult
+from statcv.results.wording.bias_warning import warn_of_bias, warn_of_longer_times
 from statcv.tables import Printed
 from statcv.verbs.argument_types import (
     CensoringOf,

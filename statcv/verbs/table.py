@@ -10,9 +10,9 @@ from statcv.errors import ArgumentTypeError
 from statcv.inference.paired.records import is_result, name_results
 from statcv.report import paper_table
 from statcv.results.comparison.comparison import Comparison
-from statcv.results.export import PaperTable
 from statcv.results.pooling import Pooled
 from statcv.results.result import CVResult
+from statcv.results.writing.export import PaperTable
 from statcv.verbs.argument_types import MetricsLike
 
 

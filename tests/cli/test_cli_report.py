@@ -9,7 +9,7 @@ import pytest
 import statcv as scv
 from statcv.cli.main import main
 from statcv.report import page
-from statcv.results.styles import STYLES
+from statcv.results.writing.styles import STYLES
 
 FORMULA = "GRADE ~ GPA + TUCE"
 

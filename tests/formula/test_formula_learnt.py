@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from statcv.formula import TrainingSets, make_design
+from statcv.formula.by_fold.learning import transforms
 from statcv.formula.by_row import by_row
-from statcv.formula.learning import transforms
-from statcv.formula.scope import namespace
+from statcv.formula.language.scope import namespace
 
 N = 50
 

@@ -8,7 +8,7 @@ import pytest
 from statcv import cv
 from statcv.errors import DataError, FormulaError, MissingDataWarning, OutcomeError
 from statcv.formula import make_design
-from statcv.formula.outcome import _distinct
+from statcv.formula.outcomes.outcome import _distinct
 
 N = 12
 CODES = np.array([0, 1, 1, 0, 1, 0, 0, 1, 0, 0, 1, 0])

@@ -13,7 +13,7 @@ from scipy.interpolate import BSpline
 from statcv import cv
 from statcv.errors import DistributionalBiasWarning, FormulaError
 from statcv.formula import make_design
-from statcv.formula.functions import poly
+from statcv.formula.language.functions import poly
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 N = 60

@@ -17,7 +17,7 @@ from statcv import cv, fold_plan
 from statcv.cli import main as cli
 from statcv.errors import ColumnError, FormulaError
 from statcv.formula import make_design
-from statcv.formula.permitted import METHODS
+from statcv.formula.language.permitted import METHODS
 
 HOSTILE = [
     "__import__('os').system('touch {file}')",

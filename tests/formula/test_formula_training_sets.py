@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from patsy.mgcv_cubic_splines import _get_free_crs_dmatrix
 from scipy.interpolate import BSpline
 
-from statcv.formula.splines import b_splines, cubic_splines
-from statcv.formula.training_sets import Ordered, TrainingSets
+from statcv.formula.by_fold.training_sets import Ordered, TrainingSets
+from statcv.formula.language.splines import b_splines, cubic_splines
 
 
 def sets_of(times):

@@ -16,7 +16,7 @@ from xgboost import XGBClassifier, XGBRegressor
 from statcv import cv
 from statcv.errors import ModelError, UndefinedMetricWarning
 from statcv.models import TrainingSet, XGBoost
-from statcv.models.boosting import set_aside
+from statcv.models.other_libraries.boosting import set_aside
 
 KINDS = {"binary": 2, "multiclass": 3, "continuous": 0}
 METRICS = {"binary": "logloss", "multiclass": "mlogloss", "continuous": "rmse"}

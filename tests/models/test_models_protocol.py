@@ -51,8 +51,8 @@ from statcv.models import (
 from statcv.models.base import PlainFit
 from statcv.models.batched import Folds, fit_all_folds
 from statcv.models.imputation import Imputed
-from statcv.models.lifelines_model import Lifelines
 from statcv.models.likelihood import Bernoulli
+from statcv.models.other_libraries.lifelines_model import Lifelines
 from statcv.models.resolve import UserModel
 from statcv.models.selection import Selection, Term
 from statcv.models.thresholds import Thresholded

@@ -11,7 +11,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import statcv as scv
-from statcv.models.thread_warnings import collected
+from statcv.models.other_libraries.thread_warnings import collected
 
 
 def test_each_thread_collects_its_own_and_nothing_changes_after():

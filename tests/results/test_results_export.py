@@ -17,8 +17,8 @@ from markdown_it import MarkdownIt
 
 import statcv as scv
 from statcv.errors import ArgumentError, ArgumentTypeError, MissingPackageError
-from statcv.results.export import INDENT, PaperTable
 from statcv.results.summary import Summary
+from statcv.results.writing.export import INDENT, PaperTable
 
 docx = pytest.importorskip("docx")
 

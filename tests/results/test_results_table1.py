@@ -8,7 +8,7 @@ import pytest
 
 import statcv as scv
 from statcv.errors import ArgumentError, ArgumentTypeError, ColumnError
-from statcv.results.export import INDENT, PaperTable
+from statcv.results.writing.export import INDENT, PaperTable
 
 
 @pytest.fixture

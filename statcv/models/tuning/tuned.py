@@ -18,6 +18,7 @@ from statcv.models.batched.fits import FittedFolds, fit_all_folds
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.new_levels import Numbers
 from statcv.models.linear_fits import LinearFits, joined_fits
+from statcv.models.other_libraries.wrapped_fit import WrappedFit
 from statcv.models.tuning.candidates import fit_candidates
 from statcv.models.tuning.grid import (
     Candidate,
@@ -29,7 +30,6 @@ from statcv.models.tuning.grid import (
 from statcv.models.tuning.inner import InnerScheme
 from statcv.models.tuning.nested import Nested, nest
 from statcv.models.tuning.scoring import Scorer, choose, way_of
-from statcv.models.wrapped_fit import WrappedFit
 from statcv.tables import Printed, Said
 
 # ---- the tuned model ----

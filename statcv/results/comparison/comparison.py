@@ -21,9 +21,9 @@ from statcv.metrics import Metric
 from statcv.models import resolve_model
 from statcv.results.comparison.likelihood_ratio import LikelihoodRatio, likelihood_ratio
 from statcv.results.comparison.text import short_comparison, summarise_comparison
-from statcv.results.export import Exports, PaperTable
 from statcv.results.refittable import Refittable
 from statcv.results.summary import Summary
+from statcv.results.writing.export import Exports, PaperTable
 from statcv.tables import Printed
 
 if TYPE_CHECKING:

@@ -12,9 +12,13 @@ from statcv.inference import COMBINED, measured_comparison
 from statcv.inference.paired.caveats import DRAWS_DIFFER, SCHEMES_DIFFER, same_folds
 from statcv.inference.paired.contrasts import ADJUSTED, Contrasts
 from statcv.inference.paired.records import against_null, in_words
-from statcv.results.in_words import events_in_words, first_that_fits, scheme_in_words
-from statcv.results.notes import BIASED, METHOD, USEFUL, Note, shown_notes
 from statcv.results.summary import Summary
+from statcv.results.wording.in_words import (
+    events_in_words,
+    first_that_fits,
+    scheme_in_words,
+)
+from statcv.results.wording.notes import BIASED, METHOD, USEFUL, Note, shown_notes
 from statcv.tables import check_digits, number
 from statcv.words import (
     p_in_words,

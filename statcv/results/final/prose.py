@@ -17,7 +17,7 @@ from statcv.results.final.expressions import (
     is_level,
 )
 from statcv.results.final.languages import Language, exact, spellings
-from statcv.results.writers import latex, plain
+from statcv.results.writing.writers import latex, plain
 from statcv.tables import WIDTH
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from statcv.results.notes import LIMITED, METHOD, UNSOUND, USEFUL, Note, shown_notes
 from statcv.results.stratifier_bias.association import LABELS
 from statcv.results.stratifier_bias.candidates import UNBIASED
 from statcv.results.stratifier_bias.measured import leaks, shown_to
@@ -23,6 +22,14 @@ from statcv.results.stratifier_bias.ranking import (
 )
 from statcv.results.stratifier_bias.setting import RECORD, Setting
 from statcv.results.summary import Summary
+from statcv.results.wording.notes import (
+    LIMITED,
+    METHOD,
+    UNSOUND,
+    USEFUL,
+    Note,
+    shown_notes,
+)
 from statcv.tables import number, wrapped
 from statcv.words import p_value, percent, plural, stated
 

@@ -1,0 +1,1 @@
+"""Terms that learn from data, learnt on each training set."""

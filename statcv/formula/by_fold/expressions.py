@@ -1,0 +1,356 @@
+"""Expressions of a formula, with what they learn learnt in many training sets at once.
+
+The values of an expression are polynomials in the columns of each source: numbers
+that are the same in all training sets, or in all that share a state, such as the knots
+of a spline. The coefficients of the polynomials differ between training sets, such as
+the mean and the standard deviation of ``scale``.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.errors import StatcvError
+from statcv.formula.by_fold.training_sets import TrainingSets
+from statcv.formula.column_sources import (
+    ColumnSource,
+    Floats,
+    Integers,
+    distinct_rows,
+    remembered,
+    source_values,
+)
+from statcv.formula.column_sums import (
+    ONE,
+    Column,
+    Columns,
+    Line,
+    Monomial,
+    NotKnownError,
+    negative,
+    plus,
+    side_by_side,
+    times,
+)
+
+CELLS = 2**18  # numbers in an array of a block of training sets
+FEW = 2**15  # records times states for which all states are computed at once
+SMALL = 1e-10  # relative size of what is lost to rounding
+# least share of a sum of squares that orthogonal polynomials keep without losing digits
+LOST = 1e-8
+
+
+class Learner:
+    """What expressions of columns learn in each of several training sets.
+
+    Parameters
+    ----------
+    sets : TrainingSets
+    columns : mapping of str to pandas.Series
+        Columns of the data.
+    functions : mapping
+        What expressions may call.
+    transforms : mapping
+        For the class of a function that learns, a function of the learner and of the
+        call's arguments, columns among them, that returns columns.
+    """
+
+    def __init__(
+        self,
+        sets: TrainingSets,
+        columns: Mapping[str, pd.Series[Any]],
+        functions: Mapping[str, Any],
+        transforms: Mapping[Any, Callable[..., Columns]],
+    ) -> None:
+        self.sets, self.columns = sets, columns
+        self.functions, self.transforms = functions, transforms
+        self.sources: list[ColumnSource] = []
+        self._known: dict[Any, int] = {}
+        self._left: dict[Any, float] = {}
+
+    def again(self, sets: TrainingSets) -> Learner:
+        """Return a learner for other training sets, with what all of them share."""
+        made = Learner(sets, self.columns, self.functions, self.transforms)
+        made.sources = list(self.sources)
+        shared = [source.state is None for source in self.sources]
+        made._known = {key: i for key, i in self._known.items() if shared[i]}
+        made._left = dict(self._left)
+        return made
+
+    # ---- from code to columns ----
+
+    def learn(self, python: str) -> Columns:
+        """Return the columns of an expression.
+
+        Raises
+        ------
+        NotKnownError
+            If some part of it is learnt in one training set after the other.
+        """
+        try:
+            with np.errstate(all="ignore"):
+                found = self._value(parsed(python))
+        except (StatcvError, TypeError, ValueError, np.linalg.LinAlgError) as error:
+            raise NotKnownError from error
+        if not isinstance(found, list):
+            raise NotKnownError
+        for column in found:
+            if not all(np.isfinite(part).all() for part in column.values()):
+                raise NotKnownError
+        return found
+
+    def _value(self, node: ast.expr) -> Columns | float:
+        if not learns(node, self.functions):
+            return self._fixed(node)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return [times(one, {ONE: -1.0}) for one in self._columns(node.operand)]
+        if isinstance(node, ast.BinOp):
+            return self._operation(node)
+        if isinstance(node, ast.Call):
+            return self._call(node)
+        raise NotKnownError
+
+    def _columns(self, node: ast.expr) -> Columns:
+        found = self._value(node)
+        return found if isinstance(found, list) else [{ONE: found}]
+
+    def _operation(self, node: ast.BinOp) -> Columns:
+        left, right = self._value(node.left), self._value(node.right)
+        number = right if isinstance(right, float) else None
+        if isinstance(node.op, ast.Div) and number:
+            right = 1 / number
+        elif isinstance(node.op, ast.Pow) and number in (1.0, 2.0, 3.0):
+            assert isinstance(left, list)
+            made = left
+            for _ in range(int(number) - 1):
+                made = [times(a, b) for a, b in zip(made, left, strict=True)]
+            return made
+        elif not isinstance(node.op, ast.Add | ast.Sub | ast.Mult):
+            raise NotKnownError
+        if isinstance(node.op, ast.Sub):
+            right = -right if isinstance(right, float) else negative(right)
+        combine = plus if isinstance(node.op, ast.Add | ast.Sub) else times
+        return [combine(a, b) for a, b in side_by_side(left, right)]
+
+    def _call(self, node: ast.Call) -> Columns:
+        if isinstance(node.func, ast.Name) and node.func.id == "I":
+            return self._columns(node.args[0])
+        found = self._function(node.func)
+        transform = getattr(found, "__patsy_stateful_transform__", None)
+        given = [self._argument(one) for one in node.args]
+        named = {str(one.arg): _literal(one.value) for one in node.keywords}
+        if transform is None:
+            if not isinstance(found, np.ufunc) or named or found.nout != 1:
+                raise NotKnownError
+            return self._mapped(found, given)
+        known = self.transforms.get(transform)
+        if known is None:
+            raise NotKnownError
+        return known(self, *given, **named)
+
+    def _argument(self, node: ast.expr) -> Any:
+        try:
+            return ast.literal_eval(node)
+        except ValueError:
+            return self._value(node)
+
+    def _function(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Name):
+            return self.functions.get(node.id)
+        return _evaluated(node, self.functions)
+
+    def _fixed(self, node: ast.expr) -> Columns | float:
+        """Return the columns of an expression that learns nothing."""
+        name = node.id if isinstance(node, ast.Name) else None
+        key = ast.unparse(node) if name is None else name
+        if key not in self._known:
+            found: Any = self.columns.get(key) if name is not None else None
+            if found is None:
+                found = _evaluated(node, {**self.functions, **self.columns})
+            if isinstance(found, int | float) and not isinstance(found, bool):
+                return float(found)
+            values = np.asarray(found)
+            self.add(values if values.ndim == 2 else values[:, None], key)
+        number = self._known[key]
+        width = self.sources[number].values.shape[1]
+        return [{((number, j),): 1.0} for j in range(width)]
+
+    # ---- columns that training sets share ----
+
+    def add(self, values: NDArray[Any], key: Any) -> int:
+        """Return the number of a source that is the same in all training sets."""
+        if key not in self._known:
+            plain = values.dtype.kind in "iu" or values.dtype == np.float64
+            if not plain or len(values) != self.sets.n:
+                raise NotKnownError
+            values = values.astype(np.float64, copy=False)
+            if not np.isfinite(values).all():
+                raise NotKnownError
+            self._known[key] = self._append(ColumnSource.of(values))
+        return self._known[key]
+
+    def _append(self, source: ColumnSource) -> int:
+        self.sources.append(source)
+        return len(self.sources) - 1
+
+    def by_state(
+        self, states: Floats, evaluate: Callable[[Floats], Floats], key: Any
+    ) -> int:
+        """Return the number of a source whose values depend on a row of states.
+
+        Parameters
+        ----------
+        states : numpy.ndarray, shape (fits, k)
+            What each training set has learnt.
+        evaluate : callable
+            Function of m rows that returns an array, shape (m, n, columns).
+        key
+            What the source depends on besides.
+        """
+        if key not in self._known:
+            first, state = distinct_rows(states)
+            few = len(first) * self.sets.n <= FEW
+            self._known[key] = self._append(
+                ColumnSource(state, remembered(evaluate, states[first], few))
+            )
+        return self._known[key]
+
+    def values(self, column: Column, fits: Integers) -> Floats:
+        """Return the values of a column in some training sets, shape (m, n)."""
+        made = np.zeros((len(fits), self.sets.n))
+        for monomial, part in column.items():
+            values = np.ones((1, self.sets.n))
+            for number, j in monomial:
+                values = values * source_values(self.sources[number], fits)[:, :, j]
+            own = part[fits, None] if isinstance(part, np.ndarray) else part
+            made += own * values
+        return made
+
+    def _mapped(self, function: np.ufunc, given: list[Any]) -> Columns:
+        """Return the values of an elementwise function, new in each training set."""
+        columns = [one if isinstance(one, list) else [{ONE: one}] for one in given]
+        if any(len(one) > 1 for one in columns):
+            raise NotKnownError
+        every = np.arange(self.sets.fits)
+
+        def evaluate(fits: Integers) -> Floats:
+            parts = [self.values(one[0], fits) for one in columns]
+            with np.errstate(all="ignore"):
+                return np.asarray(function(*parts), dtype=float)[:, :, None]
+
+        for fits in self.blocks():
+            if not np.isfinite(evaluate(fits)).all():
+                raise NotKnownError
+        return [{((self._append(ColumnSource(every, evaluate)), 0),): 1.0}]
+
+    # ---- what is learnt of a column ----
+
+    def blocks(self) -> list[Integers]:
+        """Return the numbers of the training sets in blocks of bounded memory."""
+        step, every = max(1, CELLS // max(self.sets.n, 1)), np.arange(self.sets.fits)
+        return [every[i : i + step] for i in range(0, len(every), step)]
+
+    def line(self, column: Column) -> Line | None:
+        """Return a column as a line in numbers that are the same in all, if it is."""
+        (monomial, *others) = [one for one in column if one != ONE] or [ONE]
+        known = all(self.sources[number].state is None for number, _ in monomial)
+        if monomial == ONE or others or not known:
+            return None
+        x = np.ones(self.sets.n)
+        for number, j in monomial:
+            x = x * self.sources[number].values[:, j]
+        return Line(monomial, x, column[monomial], column.get(ONE, 0.0))
+
+    def orthogonal(self, line: Line, degree: int) -> list[Monomial]:
+        """Return orthonormal polynomials of its numbers, of degree 1 and above.
+
+        They are orthonormal on all records, with leading coefficients above 0.
+        """
+        keys = [("orthogonal", line.monomial, j) for j in range(1, degree + 1)]
+        if keys[-1] in self._left:
+            return [((self._known[key], 0),) for key in keys]
+        n, made = self.sets.n, list[Monomial]()
+        apart = line.x - line.x.mean()
+        size = float(np.sqrt(apart @ apart))
+        if not size > SMALL * np.sqrt(n) * np.abs(line.x).max():
+            raise NotKnownError
+        z = apart / size * np.sqrt(n)
+        before, now, left = np.zeros(n), np.full(n, 1 / np.sqrt(n)), 1.0
+        for key in keys:
+            if key in self._left:
+                left = self._left[key]
+                after = self.sources[self._known[key]].values[:, 0]
+            else:
+                after = z * now
+                whole = after @ after
+                for other in (now, before, now, before):
+                    after = after - (after @ other) * other
+                left *= float(after @ after / whole)  # share of a sum of squares
+                if not left > LOST:
+                    raise NotKnownError
+                after = after / np.sqrt(after @ after)
+                self._left[key] = left
+            made.append(((self.add(after[:, None], key), 0),))
+            before, now = now, after
+        return made
+
+    def moments(self, column: Column) -> tuple[Floats, Floats]:
+        """Return the mean of a column in each training set, and its sum of squares.
+
+        The squares are those of deviations from the mean; shapes (fits,).
+        """
+        mean, squares = np.empty(self.sets.fits), np.empty(self.sets.fits)
+        for fits in self.blocks():
+            values, counts = self.values(column, fits), self.sets.counts(fits)
+            mean[fits] = (counts * values).sum(axis=1) / self.sets.sizes[fits]
+            apart = values - mean[fits, None]
+            squares[fits] = (counts * apart**2).sum(axis=1)
+            least = SMALL * np.abs(values).max(axis=1, initial=0.0)
+            if not (np.sqrt(squares[fits] / self.sets.sizes[fits]) > least).all():
+                raise NotKnownError
+        return mean, squares
+
+
+@lru_cache(maxsize=256)
+def parsed(python: str) -> ast.expr:
+    """Return the tree of an expression, which nobody changes."""
+    return ast.parse(python, mode="eval").body
+
+
+def learns(node: ast.AST, functions: Mapping[str, Any]) -> bool:
+    """Return whether an expression calls a function that learns."""
+    if isinstance(node, ast.Name | ast.Constant):
+        return False
+    return any(
+        hasattr(functions.get(name), "__patsy_stateful_transform__")
+        for name in _called(node)
+    )
+
+
+@lru_cache(maxsize=1024)
+def _called(node: ast.AST) -> tuple[str, ...]:
+    """Return the names of the functions that an expression calls."""
+    return tuple(
+        one.func.id
+        for one in ast.walk(node)
+        if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)
+    )
+
+
+def _evaluated(node: ast.expr, names: Mapping[str, Any]) -> Any:
+    code = compile(ast.fix_missing_locations(ast.Expression(node)), "", "eval")
+    return eval(code, {"__builtins__": {}}, dict(names))
+
+
+def _literal(node: ast.expr) -> Any:
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        raise NotKnownError from None

@@ -1,0 +1,302 @@
+"""Functions of formulas that learn, in many training sets at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.formula.by_fold.expressions import Learner
+from statcv.formula.by_fold.training_sets import Ordered
+from statcv.formula.column_sums import (
+    ONE,
+    Column,
+    Columns,
+    Line,
+    NotKnownError,
+    plus,
+    times,
+)
+from statcv.formula.language.functions import Bs, Poly, Standardize
+from statcv.formula.language.log_ratios import Clr
+from statcv.formula.language.splines import b_splines, cubic_splines
+
+Floats = NDArray[np.float64]
+
+# least spread of a training set, relative to that of all records, that keeps the digits
+SPREAD = 1e-6
+
+
+def _center(learner: Learner, x: Any) -> Columns:
+    return _standardize(learner, x, rescale=False)
+
+
+def _standardize(
+    learner: Learner, x: Any, center: bool = True, rescale: bool = True, ddof: int = 0
+) -> Columns:
+    made = []
+    for column in _data(x):
+        line = learner.line(column)
+        if line is None:
+            mean, squares = learner.moments(column)
+            spread: Any = np.sqrt(squares / (learner.sets.sizes - ddof))
+        else:
+            column, mean, spread = _moments_of(learner, line, ddof)
+        if center:
+            column = plus(column, {ONE: -mean})
+        made.append(times(column, {ONE: 1 / spread}) if rescale else column)
+    return made
+
+
+def _moments_of(
+    learner: Learner, line: Line, ddof: int
+) -> tuple[Column, Floats, Floats]:
+    """Return a line in standardised numbers, with its mean and standard deviation."""
+    n, sizes = learner.sets.n, learner.sets.sizes
+    (monomial,) = learner.orthogonal(line, 1)
+    phi = learner.sources[monomial[0][0]].values[:, 0]
+    root = learner.sets.roots(np.column_stack([np.full(n, 1 / np.sqrt(n)), phi]))
+    if not (root[:, 1, 1] > SPREAD).all():
+        raise NotKnownError
+    center = line.x.mean()
+    slope = line.slope * (phi @ (line.x - center))
+    shift = line.shift + line.slope * center
+    mean = shift + slope * root[:, 1, 0] / root[:, 0, 0] / np.sqrt(n)
+    spread = np.abs(slope) * root[:, 1, 1] / np.sqrt(sizes - ddof)
+    return {monomial: slope, ONE: shift}, mean, spread
+
+
+def _poly(learner: Learner, x: Any, degree: int = 1) -> Columns:
+    (column,) = _data(x)
+    line = learner.line(column)
+    if line is None or type(degree) is not int or degree < 1:
+        raise NotKnownError
+    n = learner.sets.n
+    monomials = [ONE, *learner.orthogonal(line, degree)]
+    phi = [np.full(n, 1 / np.sqrt(n))]
+    phi += [learner.sources[one[0][0]].values[:, 0] for one in monomials[1:]]
+    root = learner.sets.roots(np.column_stack(phi))
+    if not (np.einsum("mii->mi", root) > SPREAD).all():
+        raise NotKnownError
+    mixed = np.linalg.inv(root).transpose(0, 2, 1)
+    sign = np.sign(line.slope)
+    made: Columns = []
+    for j in range(1, degree + 1):
+        turned = sign**j
+        own: Column = {ONE: mixed[:, 0, j] / np.sqrt(n) * turned}
+        for i in range(1, j + 1):
+            own[monomials[i]] = mixed[:, i, j] * turned
+        made.append(own)
+    return made
+
+
+def _bs(
+    learner: Learner,
+    x: Any,
+    df: Any = None,
+    knots: Any = None,
+    degree: int = 3,
+    include_intercept: bool = False,
+    lower_bound: Any = None,
+    upper_bound: Any = None,
+) -> Columns:
+    line = _rising(learner, x)
+    order = degree + 1
+    if type(degree) is not int or degree < 0 or (df is None) == (knots is None):
+        raise NotKnownError
+    ordered, fits = Ordered.of(line.x, learner.sets), learner.sets.fits
+    if knots is None:
+        count = df - order + (not include_intercept)
+        if count < 0:
+            raise NotKnownError
+        shares = np.linspace(0, 1, count + 2)[1:-1].tolist()
+        inner = _stacked([ordered.quantile(share) for share in shares], fits)
+    else:
+        inner = np.sort(line.back(knots, fits), axis=1)
+    low, high = _bounds(line, ordered, lower_bound, upper_bound)
+    _check_inside(inner, low, high)
+    ends = [np.repeat(one[:, None], order, axis=1) for one in (low, high)]
+    states = np.column_stack([ends[0], inner, ends[1]])
+    number = learner.by_state(
+        states,
+        lambda some: b_splines(line.x, some, degree),
+        ("bs", line.monomial, degree, states.tobytes()),
+    )
+    width = states.shape[1] - order
+    return _columns_of(number, range(0 if include_intercept else 1, width))
+
+
+def _cubic(
+    learner: Learner,
+    x: Any,
+    df: Any = None,
+    knots: Any = None,
+    lower_bound: Any = None,
+    upper_bound: Any = None,
+    constraints: Any = None,
+    *,
+    cyclic: bool,
+) -> Columns:
+    if (df is None) == (knots is None) or constraints not in (None, "center"):
+        raise NotKnownError
+    line, bound = _rising(learner, x), constraints is not None
+    ordered, fits = Ordered.of(line.x, learner.sets), learner.sets.fits
+    low, high = _bounds(line, ordered, lower_bound, upper_bound)
+    if knots is None:
+        if lower_bound is not None or upper_bound is not None:
+            raise NotKnownError
+        count = df - 2 + bound + cyclic
+        if df < (1 if cyclic or bound else 2) or count < 0:
+            raise NotKnownError
+        single = Ordered.distinct(line.x, learner.sets)
+        shares = (np.linspace(0, 100, count + 2)[1:-1] / 100).tolist()
+        inner = _stacked([single.quantile(share) for share in shares], fits)
+    else:
+        inner = line.back(np.unique(knots), fits)
+    _check_inside(inner, low, high)
+    states = np.column_stack([low, inner, high])
+    if states.shape[1] < 3 or not (np.diff(states, axis=1) > 0).all():
+        raise NotKnownError
+    number = learner.by_state(
+        states,
+        lambda some: cubic_splines(line.x, some, cyclic),
+        ("cubic", line.monomial, cyclic, states.tobytes()),
+    )
+    free = _columns_of(number, range(states.shape[1] - cyclic))
+    return _centred(learner, free) if bound else free
+
+
+_cr, _cc = partial(_cubic, cyclic=False), partial(_cubic, cyclic=True)
+
+
+def _te(learner: Learner, *given: Any, constraints: Any = None) -> Columns:
+    if constraints not in (None, "center") or not given:
+        raise NotKnownError
+    made = _data(given[0])
+    for one in given[1:]:
+        made = [times(a, b) for a, b in product(made, _data(one))]
+    return made if constraints is None else _centred(learner, made)
+
+
+def _centred(learner: Learner, columns: Columns) -> Columns:
+    """Return the columns whose coefficients give the training set a mean of 0.
+
+    They are turned by Householder's reflection of the means, as in LAPACK.
+    """
+    means = np.empty((learner.sets.fits, len(columns)))
+    for fits in learner.blocks():
+        counts = learner.sets.counts(fits)
+        for j, column in enumerate(columns):
+            values = learner.values(column, fits)
+            means[fits, j] = (counts * values).sum(axis=1) / learner.sets.sizes[fits]
+    first, length = means[:, 0], np.linalg.norm(means, axis=1)
+    pivot = -np.copysign(length, first)
+    v = means / (first - pivot)[:, None]
+    v[:, 0] = 1.0
+    rate = (pivot - first) / pivot
+    made: Columns = []
+    for j in range(1, len(columns)):
+        own: Column = {}
+        for i, column in enumerate(columns):
+            share = (i == j) - rate * v[:, i] * v[:, j]
+            own = plus(own, times(column, {ONE: share}))
+        made.append(own)
+    return made
+
+
+def _clr(
+    learner: Learner, *parts: Any, pseudocount: Any = None, prevalence: Any = None
+) -> Columns:
+    every = np.arange(1)
+    values = []
+    for (column,) in map(_data, parts):
+        line = learner.line(column)
+        if line is None or isinstance(line.slope, np.ndarray):
+            raise NotKnownError
+        values.append(learner.values(column, every)[0])
+    present = np.column_stack(values) > 0
+    share = 1.0 if prevalence is None else prevalence
+    lost = np.rint(learner.sets.lost(present[learner.sets.row].astype(float)))
+    counts = present.sum(axis=0) - lost
+    chosen = counts / learner.sets.sizes[:, None] > share
+    if prevalence is None:
+        chosen[:] = True
+    if chosen.sum(axis=1).min() < 2:
+        raise NotKnownError
+
+    def evaluate(some: Floats) -> Floats:
+        made = []
+        for one in some:
+            learnt = Clr()
+            learnt._chosen = one.astype(bool)
+            made.append(learnt.transform(*values, pseudocount=pseudocount))
+        return np.stack(made)
+
+    states = chosen.astype(float)
+    key = ("clr", *(tuple(one) for (one,) in map(_data, parts)), pseudocount)
+    number = learner.by_state(states, evaluate, (key, states.tobytes()))
+    return _columns_of(number, range(len(values)))
+
+
+def _data(given: Any) -> Columns:
+    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+        raise NotKnownError
+    return given
+
+
+def _rising(learner: Learner, x: Any) -> Line:
+    (column,) = _data(x)
+    line = learner.line(column)
+    if line is None:
+        raise NotKnownError
+    return line.rising()
+
+
+def _columns_of(number: int, columns: range) -> Columns:
+    return [{((number, j),): 1.0} for j in columns]
+
+
+def _stacked(columns: list[Floats], fits: int) -> Floats:
+    return np.column_stack(columns) if columns else np.empty((fits, 0))
+
+
+def _bounds(line: Line, ordered: Ordered, lower: Any, upper: Any) -> list[Floats]:
+    fits = len(ordered.sizes)
+    ends = [(lower, "least"), (upper, "greatest")]
+    return [
+        getattr(ordered, name) if given is None else line.back(given, fits)[:, 0]
+        for given, name in ends
+    ]
+
+
+def _check_inside(inner: Floats, low: Floats, high: Floats) -> None:
+    if (inner < low[:, None]).any() or (inner > high[:, None]).any():
+        raise NotKnownError
+    if not (low < high).all():
+        raise NotKnownError
+
+
+@cache
+def transforms() -> Mapping[Any, Callable[..., Columns]]:
+    """Return how each function that learns is learnt in all training sets."""
+    import patsy
+
+    known: dict[Any, Callable[..., Columns]] = {
+        Standardize: _standardize,
+        Poly: _poly,
+        Bs: _bs,
+        Clr: _clr,
+    }
+    of_patsy: dict[str, Callable[..., Columns]] = {
+        "center": _center,
+        "cr": _cr,
+        "cc": _cc,
+        "te": _te,
+    }
+    for name, learnt in of_patsy.items():
+        known[getattr(patsy, name).__patsy_stateful_transform__] = learnt
+    return known

@@ -1,0 +1,357 @@
+"""Design matrices of many training sets, in each of which the terms are learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.formula.by_fold.expressions import Learner, learns, parsed
+from statcv.formula.by_fold.learning import transforms
+from statcv.formula.by_fold.training_sets import TrainingSets
+from statcv.formula.column_sources import ColumnSource, distinct_rows, source_values
+from statcv.formula.column_sums import (
+    ONE,
+    Column,
+    Columns,
+    Monomial,
+    NotKnownError,
+    times,
+)
+from statcv.formula.language.parse import Formula
+from statcv.formula.language.permitted import values_of
+from statcv.formula.language.scope import evaluating, namespace
+
+Matrix = NDArray[np.float64]
+Numbers = NDArray[np.intp]
+
+KEPT = 2**24  # numbers of basis matrices that are kept: 128 MB
+
+
+@dataclass(frozen=True, eq=False)
+class Learnt:
+    """The design matrices of several training sets.
+
+    That of a training set is the *basis* of its group times coefficients of its own.
+    Each column of a basis is a product of columns of the ``ColumnSource`` objects.
+
+    Attributes
+    ----------
+    n : int
+        The number of records.
+    sources : tuple of ColumnSource
+    products : tuple of tuple
+        For each column of the bases, the source and the column in it of each factor.
+    group : numpy.ndarray of int, shape (fits,)
+        The group of each training set, in which the bases are the same.
+    first : numpy.ndarray of int, shape (groups,)
+        A training set of each group, by its number in the states of a ``ColumnSource``.
+    fixed : numpy.ndarray, shape (columns of a basis, p)
+        Coefficients that all training sets have.
+    place : tuple of numpy.ndarray of int
+        Rows and columns of the k other coefficients.
+    own : numpy.ndarray, shape (fits, k)
+        These coefficients.
+    """
+
+    n: int
+    sources: tuple[ColumnSource, ...]
+    products: tuple[Monomial, ...]
+    group: NDArray[np.int64]
+    first: NDArray[np.int64]
+    fixed: Matrix
+    place: tuple[Numbers, Numbers]
+    own: Matrix
+    _kept: dict[int, Matrix] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.group)
+
+    def chosen(self, fits: NDArray[np.integer]) -> Learnt:
+        """Return the matrices of some training sets."""
+        return replace(self, group=self.group[fits], own=self.own[fits])
+
+    def of_columns(self, columns: NDArray[np.integer]) -> Learnt:
+        """Return the matrices of some columns, from as few columns of the bases."""
+        own = np.isin(self.place[1], columns)
+        used = (self.fixed[:, columns] != 0).any(axis=1)
+        used[self.place[0][own]] = True
+        row = np.cumsum(used) - 1
+        return replace(
+            self,
+            products=tuple(
+                one for one, is_used in zip(self.products, used, strict=True) if is_used
+            ),
+            fixed=self.fixed[np.ix_(used, columns)],
+            place=(
+                row[self.place[0][own]],
+                np.searchsorted(columns, self.place[1][own]),
+            ),
+            own=self.own[:, own],
+            _kept={},
+        )
+
+    def bases(self, groups: NDArray[np.integer]) -> Matrix:
+        """Return the bases of some groups, shape (m, n, columns of a basis)."""
+        values: dict[int, Matrix] = {}
+        made = np.ones((len(groups), self.n, len(self.products)))
+        for j, factors in enumerate(self.products):
+            for number, column in factors:
+                if number not in values:
+                    values[number] = source_values(
+                        self.sources[number], self.first[groups]
+                    )
+                made[:, :, j] *= values[number][:, :, column]
+        return made
+
+    def basis(self, group: int) -> Matrix:
+        """Return the basis of a group, shape (n, columns of a basis)."""
+        if group not in self._kept:
+            made = self.bases(np.array([group]))[0]
+            if (len(self._kept) + 1) * made.size > KEPT:
+                self._kept.clear()
+            self._kept[group] = made
+        return self._kept[group]
+
+    def coefficients(self, fits: NDArray[np.integer]) -> Matrix:
+        """Return the coefficients of some training sets, (m, columns of a basis, p)."""
+        made = np.tile(self.fixed, (len(fits), 1, 1))
+        made[:, self.place[0], self.place[1]] = self.own[fits]
+        return made
+
+    def matrix(self, fit: int, rows: NDArray[np.integer]) -> Matrix:
+        """Return the design matrix of some records, as learnt in a training set."""
+        basis = self.basis(int(self.group[fit]))
+        return np.asarray(basis[rows] @ self.coefficients(np.array([fit]))[0])
+
+    def matrices(self, fits: NDArray[np.integer]) -> Matrix:
+        """Return the design matrices of all records, shape (m, n, p)."""
+        groups, place = np.unique(self.group[fits], return_inverse=True)
+        coefficients = self.coefficients(fits)
+        if len(groups) == 1:
+            return np.asarray(self.basis(int(groups[0])) @ coefficients)
+        return np.asarray(np.matmul(self.bases(groups)[place], coefficients))
+
+
+# ---- the layout of a design, and how its terms are learnt ----
+
+
+class _Given:
+    """A factor of patsy's whose values are known."""
+
+    def __init__(self, code: str, values: Any) -> None:
+        self.code, self.values, self.origin = code, values, None
+
+    def name(self) -> str:
+        return self.code
+
+    def memorize_passes_needed(self, state: Any, environment: Any) -> int:
+        return 0
+
+    def eval(self, state: Any, data: Any) -> Any:
+        return self.values
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedTerms:
+    """The terms of a formula, ready to be learnt in many training sets together.
+
+    Attributes
+    ----------
+    formula : Formula
+    columns : mapping of str to pandas.Series
+    n : int
+        The number of records.
+    functions : mapping
+        What the formula may call.
+    learner : Learner
+        What is learnt on all records.
+    found : dict
+        The columns of these expressions, as learnt there.
+    layout : patsy.DesignInfo
+        The columns of the matrix, in patsy's order.
+    """
+
+    formula: Formula
+    columns: Mapping[str, pd.Series[Any]]
+    n: int
+    functions: Mapping[str, Any]
+    learner: Learner
+    found: Mapping[str, Columns]
+    layout: Any
+
+    @classmethod
+    def of(
+        cls,
+        formula: Formula,
+        columns: Mapping[str, pd.Series[Any]],
+        index: pd.Index[Any],
+    ) -> PreparedTerms | None:
+        """Prepare the terms; None if none learns, or some must be learnt by patsy."""
+        functions = namespace(formula.functions)
+        known = {code: parsed(one.python) for code, one in formula.factors.items()}
+        learning = tuple(c for c, tree in known.items() if learns(tree, functions))
+        if not learning:
+            return None
+        learner = Learner(
+            TrainingSets.whole(len(index)), columns, functions, transforms()
+        )
+        try:
+            found = {c: learner.learn(formula.factors[c].python) for c in learning}
+        except NotKnownError:
+            return None
+        every = np.zeros(1, dtype=np.int64)
+        values = {
+            code: np.column_stack([learner.values(one, every)[0] for one in own])
+            for code, own in found.items()
+        }
+        layout = _layout(formula, columns, index, functions, values)
+        return cls(formula, columns, len(index), functions, learner, found, layout)
+
+    @property
+    def learning(self) -> tuple[str, ...]:
+        """The expressions that learn."""
+        return tuple(self.found)
+
+    def whole(self, order: list[int]) -> Learnt | None:
+        """Return the terms as learnt on all records; None as :meth:`learn` does."""
+        return self._made(self.learner, order)
+
+    def learn(self, sets: TrainingSets, order: list[int]) -> Learnt | None:
+        """Learn the terms in each training set; None if they are not learnt together.
+
+        Parameters
+        ----------
+        sets : TrainingSets
+        order : list of int
+            Patsy's number of each column of the matrix.
+        """
+        return self._made(self.learner.again(sets), order)
+
+    def _made(self, learner: Learner, order: list[int]) -> Learnt | None:
+        try:
+            every = self._columns(learner)
+        except NotKnownError:
+            return None
+        return _assembled(learner, [every[j] for j in order])
+
+    def _columns(self, learner: Learner) -> Columns:
+        """Return the columns of the matrix, in patsy's order."""
+        factors = {
+            factor: self._factor(learner, factor, info)
+            for factor, info in self.layout.factor_infos.items()
+        }
+        made: Columns = []
+        for subterms in self.layout.term_codings.values():
+            for subterm in subterms:
+                parts = [
+                    self._coded(learner, factor, subterm)
+                    if factor in subterm.contrast_matrices
+                    else factors[factor]
+                    for factor in subterm.factors
+                ]
+                for reversed_one in product(*reversed(parts)):
+                    column: Column = {ONE: 1.0}
+                    for other in reversed(reversed_one):
+                        column = times(column, other)
+                    made.append(column)
+        return made
+
+    def _factor(self, learner: Learner, factor: _Given, info: Any) -> Columns:
+        if info.type != "numerical":
+            return []
+        if factor.code in self.found:
+            if learner is self.learner:
+                return self.found[factor.code]
+            return learner.learn(self.formula.factors[factor.code].python)
+        values = np.asarray(factor.values)
+        values = values if values.ndim == 2 else values[:, None]
+        if values.dtype.kind == "f":
+            values = values.astype(float, copy=False)
+        number = learner.add(values, ("factor", factor.code))
+        return [{((number, j),): 1.0} for j in range(values.shape[1])]
+
+    def _coded(self, learner: Learner, factor: _Given, subterm: Any) -> Columns:
+        coding = subterm.contrast_matrices[factor].matrix
+        categories = self.layout.factor_infos[factor].categories
+        given = values_of(factor.values)
+        codes = pd.Categorical(given, categories=list(categories)).codes
+        if (codes < 0).any():
+            raise NotKnownError
+        key = ("coded", factor.code, coding.tobytes())
+        number = learner.add(coding[codes].astype(float), key)
+        return [{((number, j),): 1.0} for j in range(coding.shape[1])]
+
+
+def _layout(
+    formula: Formula,
+    columns: Mapping[str, pd.Series[Any]],
+    index: pd.Index[Any],
+    functions: Mapping[str, Any],
+    values: Mapping[str, Matrix],
+) -> Any:
+    """Return patsy's description of the matrix, for given values of what learns."""
+    import patsy
+
+    from statcv.formula.language.patsy_patches import KeepMissing, PatsyFactor
+
+    environment = patsy.EvalEnvironment([functions])
+    frame, made = None, {}
+    for code in dict.fromkeys(code for term in formula.terms for code in term):
+        described = formula.factors[code]
+        found: Any = values.get(code)
+        if described.column is not None:
+            found = columns[described.column]
+        elif found is None:
+            factor = PatsyFactor(described, "term")
+            state: dict[str, Any] = {}
+            factor.memorize_passes_needed(state, environment)
+            if frame is None:
+                frame = pd.DataFrame(dict(columns), index=index)
+            found = factor.eval(state, frame)
+        made[code] = _Given(code, found)
+    terms = [patsy.Term([made[code] for code in term]) for term in formula.terms]
+    with evaluating("the formula"):
+        (layout,) = patsy.design_matrix_builders(
+            [terms], lambda: iter([columns]), environment, KeepMissing()
+        )
+    return layout
+
+
+def _assembled(learner: Learner, columns: Columns) -> Learnt:
+    """Return the matrices with the given columns."""
+    products = list(dict.fromkeys(one for column in columns for one in column))
+    row = {one: i for i, one in enumerate(products)}
+    fixed = np.zeros((len(products), len(columns)))
+    place: list[tuple[int, int]] = []
+    own: list[Matrix] = []
+    for j, column in enumerate(columns):
+        for one, part in column.items():
+            if isinstance(part, np.ndarray):
+                place.append((row[one], j))
+                own.append(part)
+            else:
+                fixed[row[one], j] = part
+    fits = learner.sets.fits
+    used = dict.fromkeys(number for one in products for number, _ in one)
+    states = [learner.sources[number].state for number in used]
+    varying = [state for state in states if state is not None]
+    first, group = np.zeros(1, dtype=np.int64), np.zeros(fits, dtype=np.int64)
+    if varying:
+        first, group = distinct_rows(np.column_stack(varying))
+    rows, places = np.array(place, dtype=np.intp).reshape(-1, 2).T
+    return Learnt(
+        n=learner.sets.n,
+        sources=tuple(learner.sources),
+        products=tuple(products),
+        group=group,
+        first=first,
+        fixed=fixed,
+        place=(rows, places),
+        own=np.column_stack(own) if own else np.empty((fits, 0)),
+    )

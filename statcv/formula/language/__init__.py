@@ -1,0 +1,1 @@
+"""The language of formulas: how it is read, and what it may call."""

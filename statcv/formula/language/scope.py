@@ -1,0 +1,117 @@
+"""Which names of an expression are data, and which are functions.
+
+Data come only from the columns of the data frame. The caller's scope supplies functions
+and modules, never data: patsy by itself would silently use a variable of the script in
+place of a misspelt column.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import ChainMap
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from statcv.errors import FormulaError, StatcvError
+from statcv.formula.language.functions import log, offset, poly, strata
+from statcv.formula.language.log_ratios import Clr, clr
+
+ALIAS = "_function_"  # prefix of a function that shares its name with a column
+LEARNING = "_learning_"  # prefix of a clr() that is learnt on training rows
+
+
+def caller_scope() -> ChainMap[str, Any]:
+    """Return the names that are known where the calling function was called."""
+    frame = sys._getframe(2)
+    return ChainMap(frame.f_locals, frame.f_globals)
+
+
+@dataclass(frozen=True)
+class Factor:
+    """An expression of a formula.
+
+    Attributes
+    ----------
+    code : str
+        Code as shown in the formula and in the names of the matrix's columns.
+    python : str
+        Code as evaluated, in which a function that shares its name with a column has
+        another name.
+    columns : tuple of str
+        Columns that the expression uses.
+    column : str or None
+        The column, if the expression is a single column.
+    labels : tuple of str
+        Labels of the columns of its matrix, where each is a part of a whole.
+    """
+
+    code: str
+    python: str
+    columns: tuple[str, ...]
+    column: str | None = None
+    labels: tuple[str, ...] = ()
+
+
+def column_factor(code: str, column: str, renamed: bool) -> Factor:
+    """Return the factor of an expression that is a single column."""
+    python = ALIAS + code if code != column and renamed else code
+    return Factor(code, python, (column,), column)
+
+
+@cache
+def transforms() -> Mapping[str, Any]:
+    """Return the functions of every formula: patsy's, and the package's own."""
+    import patsy.builtins
+
+    from statcv.formula.language.functions import bs, standardize
+
+    known = {name: getattr(patsy.builtins, name) for name in patsy.builtins.__all__}
+    scaled = {"scale": standardize, "standardize": standardize, "strata": strata}
+    return {**known, **scaled, "bs": bs, "clr": clr, "poly": poly, "offset": offset}
+
+
+_OF_R = """exp sqrt log2 log10 log1p expm1 abs sign floor ceiling:ceil trunc round sin
+cos tan asin:arcsin acos:arccos atan:arctan sinh cosh tanh asinh:arcsinh acosh:arccosh
+atanh:arctanh"""
+
+
+@cache
+def of_r() -> Mapping[str, Any]:
+    """Return R's elementwise functions, which need no ``np.`` in a formula."""
+    names = (word.partition(":")[::2] for word in _OF_R.split())
+    return {"log": log, **{own: getattr(np, other or own) for own, other in names}}
+
+
+def namespace(functions: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the names that are available when factors are evaluated."""
+    import patsy
+
+    learning = {LEARNING + "clr": patsy.stateful_transform(Clr)}
+    known = {**of_r(), **functions, **transforms(), **learning}
+    return {**known, **{ALIAS + name: value for name, value in known.items()}}
+
+
+@contextmanager
+def evaluating(what: str) -> Iterator[None]:
+    """Convert any failure in an expression of the formula to a FormulaError.
+
+    NumPy's warnings, as about the logarithm of 0, are suppressed: cells that are not
+    finite raise an error later, which names the row.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except StatcvError:
+        raise
+    except Exception as error:
+        reason = error.__cause__ or error  # patsy wraps what a factor raises
+        if isinstance(reason, StatcvError):
+            raise reason from None
+        kind = type(reason).__name__
+        kind = "" if kind == "PatsyError" else f"{kind}: "
+        raise FormulaError(f"{what} failed: {kind}{reason}") from error

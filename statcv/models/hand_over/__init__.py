@@ -1,0 +1,1 @@
+"""Models made of fitted ones: points, updates and stacks."""

@@ -1,0 +1,1 @@
+"""Models that other libraries fit, and what they can do."""

@@ -1,0 +1,357 @@
+"""Gradient boosted trees by XGBoost: its parameters, and early stopping."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.errors import ModelError
+from statcv.models.base import Capabilities, TrainingSet
+from statcv.models.other_libraries.boosted_fit import (
+    BoostedFit,
+    curves_of,
+    has_plain_trees,
+    plain_errors,
+    rows_of,
+    without_functions,
+    xgboost_module,
+)
+from statcv.models.other_libraries.boosting_parameters import (
+    OF_MATRICES,
+    OF_XGBOOST,
+    check_parameters,
+    check_together,
+)
+from statcv.models.times import AcceleratedTimes, ProportionalHazards
+from statcv.numeric.survival import events_of, times_of
+
+
+def set_aside(training: TrainingSet, share: float) -> NDArray[np.bool_]:
+    """Draw about the given share of the records of each class, by the seed.
+
+    Records of equal ``strata`` are drawn together, with the class that most of them
+    have. Those without weight are not drawn.
+
+    Parameters
+    ----------
+    training : TrainingSet
+    share : float
+
+    Returns
+    -------
+    numpy.ndarray of bool, shape (n,)
+
+    Examples
+    --------
+    >>> y = np.array([0, 1] * 10)
+    >>> training = TrainingSet(np.ones((20, 1)), y, "binary", 2, ("x",), None, None, 3)
+    >>> aside = set_aside(training, share=0.2)
+    >>> np.bincount(y[aside])
+    array([2, 2])
+    """
+    n = len(training.X)
+    rows = np.arange(n)
+    if training.weights is not None:
+        rows = rows[training.weights > 0]
+    strata = np.arange(n) if training.strata is None else training.strata
+    codes = np.unique(strata[rows], return_inverse=True)[1]
+    classes = max(training.n_classes, 1)
+    kinds = np.zeros(len(rows), dtype=np.intp)
+    if training.n_classes:
+        kinds = training.y[rows].astype(np.intp)
+    table = np.bincount(codes * classes + kinds, minlength=(codes.max() + 1) * classes)
+    table = table.reshape(-1, classes)
+    sizes, common = table.sum(axis=1), table.argmax(axis=1)
+    drawn = np.zeros(len(sizes), dtype=bool)
+    rng = np.random.default_rng(training.seed)
+    for kind in range(classes):
+        own = rng.permutation(np.flatnonzero(common == kind))
+        before = np.cumsum(sizes[own]) - sizes[own]
+        if len(own):
+            # as many strata as come nearest to the share, and never all of the class
+            number = np.abs(before - share * sizes[own].sum()).argmin()
+            drawn[own[:number]] = True
+    aside = np.zeros(n, dtype=bool)
+    aside[rows] = drawn[codes]
+    if not aside.any():
+        raise ModelError(
+            f"validation={share:g} of {n} training records sets none aside; give a "
+            "larger share, or leave early stopping out."
+        )
+    return aside
+
+
+def refuse_no_number(values: Mapping[str, list[float]], aside: TrainingSet) -> None:
+    """Raise if the metric for early stopping has no value."""
+    name = list(values)[-1]
+    if np.isnan(values[name]).any():
+        raise ModelError(
+            f"early stopping by {name} has nothing to go by: it is not a number for "
+            f"the {len(aside.X)} records set aside; give a larger validation=, or "
+            "another eval_metric=, for instance 'logloss'."
+        )
+
+
+# ---- the parameters of XGBoost, and their values ----
+
+
+# ---- gradient boosted trees by XGBoost ----
+
+ROUNDS = 100
+VALIDATION = 0.2
+SCORES = ("binary:logitraw", "binary:hinge")  # objectives that give no probabilities
+AFT, OF_TIMES = "survival:aft", ("survival:cox", "survival:aft")
+
+
+class XGBoost:
+    """XGBoost with one thread per fold, for any outcome.
+
+    Parameters
+    ----------
+    curves : bool
+        Whether to keep the metric on training and held-out records after every round.
+        ``eval_metric`` is one name or several; by default XGBoost's own.
+    early_stopping_rounds : int, optional
+        Number of rounds without improvement in the last metric, on a part of the
+        training set that is set aside, after which the fit stops and takes the best
+        number of rounds so far. ``n_estimators`` is then the maximum. Held-out records
+        are not used.
+    validation : float
+        Share of each class of the training set that is set aside, 0.2 by default.
+        Clusters are not split.
+    refit : bool
+        Whether the whole training set is refitted with the number of rounds that was
+        chosen, as by default.
+    **parameters
+        Parameters of ``xgboost.XGBClassifier`` and ``XGBRegressor``, for example
+        ``max_depth=3, n_estimators=200, learning_rate=0.6``, or the native names
+        (``eta``). Times to an event have the ``objective`` ``"survival:cox"``, by
+        default, with Breslow's baseline hazard, or ``"survival:aft"``, with the risks
+        of its distribution.
+
+    Notes
+    -----
+    Since version 2 XGBoost starts from the training mean, which carries the
+    distributional bias of leave-one-out into every prediction; ``base_score=0.5``
+    starts from a constant.
+
+    Examples
+    --------
+    >>> XGBoost(max_depth=3).label
+    'XGBoost (max_depth=3)'
+    """
+
+    def __init__(self, **parameters: Any) -> None:
+        check_parameters(parameters)
+        self.parameters = parameters
+
+    @property
+    def label(self) -> str:
+        """How print and summary call it."""
+        shown = {k: v for k, v in self.parameters.items() if k != "curves"}
+        listed = ", ".join(f"{name}={value!r}" for name, value in shown.items())
+        return f"XGBoost ({listed})" if listed else "XGBoost"
+
+    def __repr__(self) -> str:
+        return self.label
+
+    def check(self, kind: str) -> None:
+        """Raise ModelError for parameters without effect, or of another outcome."""
+        check_together(self.parameters)
+        given = self.parameters.get("objective")
+        if kind == "survival" and given not in (None, *OF_TIMES):
+            raise ModelError(
+                f"objective={given!r} is not one of times to an event; it must be "
+                "'survival:cox' or 'survival:aft'."
+            )
+        if kind != "survival" and given in OF_TIMES:
+            raise ModelError(
+                f"objective={given!r} needs times to an event: write the outcome as "
+                "Surv(time, status)."
+            )
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Learning curves follow the held-out records.
+
+        Trees do not depend on the number of threads; the sum of a metric does.
+        """
+        follows, alike = bool(self.parameters.get("curves")), self._any_threads
+        alone = alike and self._threads in (0, 1) and without_functions(self.parameters)
+        return Capabilities(
+            follows_held_out=follows,
+            any_threads=alike,
+            releases_gil=alone,
+            missing=self.parameters.get("booster") != "gblinear",
+        )
+
+    @property
+    def _any_threads(self) -> bool:
+        return has_plain_trees(self.parameters) and not self.parameters.get("curves")
+
+    def fit(self, training: TrainingSet) -> BoostedFit:
+        """Fit the training set."""
+        with plain_errors():
+            return self._fit(training, {})
+
+    def fit_following(self, training: TrainingSet, held_out: TrainingSet) -> BoostedFit:
+        """Fit the training set, and follow the metric on held-out records too."""
+        with plain_errors():
+            return self._fit(training, {"training": training, "held_out": held_out})
+
+    def _fit(
+        self, training: TrainingSet, watched: dict[str, TrainingSet]
+    ) -> BoostedFit:
+        if training.without_intercept.shape[1] == 0:
+            raise ModelError(
+                "XGBoost needs at least one predictor; for the model without any use "
+                "model='mean'."
+            )
+        rounds, chosen = self._given("n_estimators", ROUNDS), None
+        patience = self.parameters.get("early_stopping_rounds")
+        if patience is None:
+            booster, log = self._boost(training, rounds, watched)
+        else:
+            aside = set_aside(training, self._given("validation", VALIDATION))
+            part, rest = rows_of(training, ~aside), rows_of(training, aside)
+            again = self._given("refit", True)
+            if again:
+                first = {"validation": rest}
+            else:
+                first = {
+                    name: part if own is training else own
+                    for name, own in watched.items()
+                } | {"validation": rest}
+            booster, log = self._boost(part, rounds, first, patience)
+            refuse_no_number(log["validation"], rest)
+            # the round with the best value of the last metric, counted from 0
+            rounds = booster.best_iteration + 1
+            chosen = {"rounds": rounds}
+            if again:
+                booster, log = self._boost(training, rounds, watched)
+        fit = BoostedFit(
+            booster,
+            names=training.names,
+            intercept=training.intercept,
+            rounds=rounds,
+            missing=self._given("missing", np.nan),
+            of_lines=self.parameters.get("booster") == "gblinear",
+            probabilities=self.parameters.get("objective") not in SCORES,
+            chosen=chosen,
+            curves=curves_of(log) if watched else None,
+        )
+        if training.kind != "survival":
+            return fit
+        return replace(fit, of_times=self._of_times(training, fit))
+
+    def _of_times(
+        self, training: TrainingSet, fit: BoostedFit
+    ) -> ProportionalHazards | AcceleratedTimes:
+        if self.parameters.get("objective") != AFT:
+            return ProportionalHazards.of(training, fit.scores(training.X, margin=True))
+        distribution = self._given("aft_loss_distribution", "normal")
+        scale = float(self._given("aft_loss_distribution_scale", 1.0))
+        return AcceleratedTimes(training.horizons, distribution, scale)
+
+    def _boost(
+        self,
+        training: TrainingSet,
+        rounds: int,
+        watched: Mapping[str, TrainingSet],
+        patience: int | None = None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """Return the booster, and the values of the watched metrics by name."""
+        xgboost = xgboost_module()
+        own, native = self._matrix(training), self._native(training)
+        if not watched:  # what train does, less what it looks up after every round
+            booster = xgboost.Booster(native, [own])
+            for number in range(rounds):
+                booster.update(own, number)
+            return booster, {}
+        evals = [
+            (own if one is training else self._matrix(one, own), name)
+            for name, one in watched.items()
+        ]
+        callbacks = []
+        if patience is not None:
+            stop = {"rounds": patience, "data_name": "validation"}
+            callbacks.append(xgboost.callback.EarlyStopping(**stop))
+        log: dict[str, Any] = {}
+        # it would say after every round that a metric of one class is not a number
+        quiet = {"verbosity": 0} if any(map(_lacks_a_class, watched.values())) else {}
+        with xgboost.config_context(**quiet):
+            booster = xgboost.train(
+                native | quiet,
+                own,
+                rounds,
+                evals=evals,
+                evals_result=log,
+                callbacks=callbacks,
+                verbose_eval=False,
+            )
+        return booster, log
+
+    def _matrix(self, training: TrainingSet, reference: Any = None) -> Any:
+        """Return the data for training or evaluation, as its estimators make them."""
+        xgboost = xgboost_module()
+        given = {name: self.parameters.get(name) for name in OF_MATRICES}
+        keywords = {name: value for name, value in given.items() if value is not None}
+        keywords |= {"label": training.y, "weight": training.weights}
+        if self.parameters.get("objective") == AFT:
+            times, event = times_of(training.y), events_of(training.y)
+            keywords |= {"label": None, "label_lower_bound": times}
+            keywords["label_upper_bound"] = np.where(event, times, np.inf)
+        keywords["nthread"] = self._threads
+        data = training.without_intercept
+        if not self._by_quantiles:
+            return xgboost.DMatrix(data, **keywords)
+        keywords["max_bin"] = self.parameters.get("max_bin")
+        return xgboost.QuantileDMatrix(data, ref=reference, **keywords)
+
+    @property
+    def _by_quantiles(self) -> bool:
+        trees = self.parameters.get("tree_method") in (None, "auto", "hist")
+        linear = self.parameters.get("booster") == "gblinear"
+        sycl = str(self.parameters.get("device")).startswith("sycl")
+        return trees and not linear and not sycl
+
+    @property
+    def _threads(self) -> int:
+        threads = self.parameters.get("n_jobs", self.parameters.get("nthread"))
+        if threads is not None:
+            return int(threads)
+        return 0 if self._any_threads else 1  # 0: as many as OpenMP allows
+
+    def _native(self, training: TrainingSet) -> dict[str, Any]:
+        """Return the parameters of the native interface."""
+        native = {
+            name: value
+            for name, value in self.parameters.items()
+            if name in OF_XGBOOST and value is not None
+        }
+        native.setdefault("n_jobs", self._threads)
+        if "seed" not in native:
+            native.setdefault("random_state", training.seed)
+        if training.kind == "multiclass":
+            native["objective"] = "multi:softprob"
+            native["num_class"] = training.n_classes
+        elif training.kind == "binary":
+            native.setdefault("objective", "binary:logistic")
+        elif training.kind == "survival":
+            native.setdefault("objective", OF_TIMES[0])
+        return native
+
+    def _given(self, name: str, usual: Any) -> Any:
+        value = self.parameters.get(name)
+        return usual if value is None else value
+
+
+def _lacks_a_class(training: TrainingSet) -> bool:
+    y = training.y
+    if training.weights is not None:
+        y = y[training.weights > 0]
+    return len(np.unique(y)) < training.n_classes

@@ -1,0 +1,362 @@
+"""Any scikit-learn or scikit-survival estimator or pipeline."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from statcv.errors import ModelError, PrecisionWarning, warn
+from statcv.metrics.classification.classwise import without_noise
+from statcv.models.base import (
+    Capabilities,
+    Matrix,
+    TrainingSet,
+    refuse_kind,
+    without_column,
+)
+from statcv.models.linear_fits import LinearFits
+from statcv.models.other_libraries.sklearn_linear import (
+    last_step,
+    likelihood_of,
+    linear_of,
+)
+from statcv.models.other_libraries.sklearn_traits import (
+    NEAR,
+    accepts_missing,
+    converges,
+    is_compiled,
+    is_same_with_any_threads,
+    set_parameter,
+    text_of,
+    twin,
+    weight_name_of,
+)
+from statcv.models.other_libraries.thread_warnings import passed_on
+from statcv.models.times import (
+    ProportionalHazards,
+    event_times,
+    fits_hazards,
+    fits_times,
+    log_hazards,
+    predicted_times,
+)
+from statcv.tables import Printed
+from statcv.words import plural
+
+
+class Sklearn:
+    """An estimator that is cloned and fitted in every fold.
+
+    It receives the design without its intercept, columns in the order of the formula,
+    and the outcome as 0/1 with 1 positive. Every ``random_state`` that is None is set
+    from the seed of the fold. A classifier predicts probabilities, or its decision
+    function if it has no probabilities. A ``ConvergenceWarning`` counts the fold as not
+    converged.
+
+    An estimator of scikit-survival, or with its ``predict_survival_function``, receives
+    times to an event as an array of (event, time). Its risk by a horizon is 1 minus
+    that function. ``XGBRegressor(objective="survival:cox")`` is fitted too, with
+    Breslow's baseline hazard.
+
+    Parameters
+    ----------
+    estimator : scikit-learn estimator
+        The estimator or pipeline.
+    label : str, optional
+        Name in print and summary; by default the estimator's own text.
+
+    Raises
+    ------
+    ModelError
+        If the estimator cannot be cloned.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> from sklearn.svm import SVC
+    >>> model = scv.models.Sklearn(SVC(C=0.5), label="support vectors")
+    >>> df = scv.load_data("spector")
+    >>> scv.cv("GRADE ~ GPA + PSI", df, model=model, k=4, seed=1).learner.label
+    'support vectors'
+    """
+
+    def __init__(self, estimator: Any, label: str = "") -> None:
+        from sklearn.base import clone
+
+        try:
+            self.estimator = clone(estimator)
+        except Exception as error:
+            raise ModelError(
+                f"{type(estimator).__name__} cannot be cloned: {error}"
+            ) from error
+        self._given_label = label
+        self._was_fitted = False
+
+    def __repr__(self) -> str:
+        return f"Sklearn({self.label})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Keep what was given; everything derived from it can be derived again."""
+        given = {"estimator": self.estimator, "_given_label": self._given_label}
+        return {**given, "_was_fitted": False}
+
+    @cached_property
+    def label(self) -> str:
+        """How print and summary call it."""
+        return self._given_label or text_of(self.estimator)
+
+    @property
+    def _name(self) -> str:
+        return type(self.estimator).__name__
+
+    @cached_property
+    def capabilities(self) -> Capabilities:
+        """Those of the last step of a pipeline, by its kind."""
+        last = last_step(self.estimator)
+        kinds = {kind.__name__ for kind in type(last).__mro__}
+        dummy = type(last).__module__.startswith("sklearn.dummy")
+        draws = dummy and last.strategy in ("stratified", "uniform")
+        any_threads = is_same_with_any_threads(self.estimator)
+        return Capabilities(
+            uses_predictors=not dummy or draws,
+            predicts_by_neighbors=bool(kinds & NEAR),
+            any_threads=any_threads,
+            releases_gil=any_threads and is_compiled(self.estimator),
+            missing=accepts_missing(self.estimator),
+            likelihood=likelihood_of(self.estimator),
+        )
+
+    def check(self, kind: str) -> None:
+        """Raise ModelError if the estimator does not fit the outcome."""
+        from sklearn.base import is_regressor
+
+        if fits_times(self.estimator) or fits_hazards(self.estimator):
+            refuse_kind(self._name, kind, ("survival",))
+        elif self._classifies:
+            refuse_kind(self._name, kind, ("binary", "multiclass"))
+        elif is_regressor(self.estimator):
+            refuse_kind(self._name, kind, ("continuous", "binary"))
+        else:
+            raise ModelError(
+                f"{self._name} is neither a classifier nor a regressor; derive its "
+                "class from sklearn.base.ClassifierMixin or RegressorMixin, and "
+                "BaseEstimator."
+            )
+
+    def fit(self, training: TrainingSet) -> SklearnFit:
+        """Fit a copy to the training set.
+
+        scikit-learn checks the parameters in the first fit alone, as others have the
+        same.
+        """
+        from sklearn import config_context
+
+        X = training.without_intercept
+        if X.shape[1] == 0:
+            raise ModelError(
+                f"{self._name} needs at least one predictor; for the model without "
+                "any use model='mean'."
+            )
+        estimator = self._copied(training.seed)
+        keywords = {}
+        if training.weights is not None:
+            keywords[weight_name_of(estimator)] = training.weights
+        fit = functools.partial(estimator.fit, **keywords)
+        with config_context(skip_parameter_validation=self._was_fitted):
+            converged = converges(fit, X, self._outcome(training))
+        self._was_fitted = True
+        return SklearnFit(estimator, training, self._classifies, converged)
+
+    def _outcome(self, training: TrainingSet) -> Any:
+        of_times = training.kind == "survival" and fits_times(self.estimator)
+        return event_times(training.y) if of_times else training.y
+
+    @cached_property
+    def _classifies(self) -> bool:
+        from sklearn.base import is_classifier
+
+        return bool(is_classifier(self.estimator)) and not fits_times(self.estimator)
+
+    def _copied(self, seed: int) -> Any:
+        """Return a copy that is not fitted and whose random states are set."""
+        from sklearn.base import clone
+
+        copied: Any = twin if self._is_its_parameters else clone
+        made = copied(self.estimator)
+        for name in self._unset:
+            set_parameter(made, name, seed)
+        inner = made.get_params(deep=True) if self._inner_splits else {}
+        for name in self._inner_splits:
+            shuffles = getattr(inner[name], "shuffle", True)
+            inner[name].random_state = seed if shuffles else None
+        return made
+
+    @cached_property
+    def _parameters(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.estimator.get_params(deep=True)
+        return found
+
+    @cached_property
+    def _unset(self) -> list[str]:
+        """Names of the random states that are None."""
+        named = self._named("random_state")
+        return [name for name, value in named.items() if value is None]
+
+    @cached_property
+    def _inner_splits(self) -> list[str]:
+        """Names of the inner splitters whose random state is None."""
+        named = self._named("cv")
+        return [
+            name
+            for name, value in named.items()
+            if getattr(value, "random_state", 0) is None
+        ]
+
+    def _named(self, last: str) -> dict[str, Any]:
+        """Return the parameters of that name, of all parts."""
+        every = self._parameters.items()
+        return {name: value for name, value in every if name.split("__")[-1] == last}
+
+    @cached_property
+    def _is_its_parameters(self) -> bool:
+        """Whether every part consists of its parameters, and is cloned in no other way.
+
+        A copy of its parameters is a clone, made without reading signatures again.
+        """
+        from sklearn.base import BaseEstimator
+
+        parts = {"": self.estimator}
+        for name, value in self._parameters.items():
+            if hasattr(value, "get_params") and not isinstance(value, type):
+                parts[f"{name}__"] = value
+        usual = BaseEstimator.__sklearn_clone__
+        return all(
+            getattr(type(part), "__sklearn_clone__", None) is usual
+            and all(prefix + name in self._parameters for name in vars(part))
+            for prefix, part in parts.items()
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SklearnFit(Printed):
+    """A fitted estimator that predicts in the package's terms."""
+
+    estimator: Any
+    training: TrainingSet
+    classifies: bool
+    converged: bool = True
+    separated: bool = False
+    chosen: None = None
+    curves: None = None
+
+    @property
+    def coefficients(self) -> dict[str, float] | None:
+        """``intercept_`` and ``coef_`` of a linear model of one outcome, or None."""
+        coef = np.asarray(getattr(self.estimator, "coef_", np.empty((2, 2))))
+        names = [
+            name
+            for j, name in enumerate(self.training.names)
+            if j != self.training.intercept
+        ]
+        if coef.size != len(names) or (coef.ndim == 2 and coef.shape[0] != 1):
+            return None
+        values = dict(zip(names, coef.ravel().tolist(), strict=True))
+        intercept = np.ravel(getattr(self.estimator, "intercept_", 0.0))
+        if self.training.kind == "survival" and not intercept[0]:
+            return values
+        return {"Intercept": float(intercept[0]), **values}
+
+    @property
+    def linear(self) -> LinearFits | None:
+        """Its linear predictor, if it is a regression after scaling and imputing."""
+        return linear_of(self.estimator, self.training)
+
+    @property
+    def probabilities(self) -> bool:
+        """False for a classifier that has a decision function alone."""
+        return not self.classifies or self._has_probabilities
+
+    @cached_property
+    def _has_probabilities(self) -> bool:
+        return hasattr(self.estimator, "predict_proba")
+
+    def predict(self, X: Matrix) -> Matrix:
+        """Return probabilities, decision values, means, or scores and risks."""
+        X = without_column(X, self.training.intercept)
+        if self.training.kind == "survival":
+            if fits_hazards(self.estimator):
+                return self._hazards(log_hazards(self.estimator, X))
+            return predicted_times(self.estimator, X, self.training.horizons)
+        if not self.classifies:
+            return np.asarray(self._asked("predict", X), dtype=float).reshape(len(X))
+        if self._has_probabilities:
+            given = self._probable(np.asarray(self._asked("predict_proba", X), float))
+            shares = np.zeros((len(X), self.training.n_classes))
+            shares[:, np.asarray(self.estimator.classes_, dtype=int)] = given
+            return shares[:, 1] if self.training.kind == "binary" else shares
+        if self.training.kind == "multiclass":
+            raise ModelError(
+                f"{type(self.estimator).__name__} gives no probabilities, which an "
+                "outcome of more than two classes needs."
+            )
+        if hasattr(self.estimator, "decision_function"):
+            return np.asarray(self._asked("decision_function", X)).reshape(len(X))
+        # bare classes, as scores that are positive where they speak for class 1
+        return np.asarray(self._asked("predict", X), dtype=float).reshape(len(X)) - 0.5
+
+    @cached_property
+    def _hazards(self) -> ProportionalHazards:
+        training = self.training
+        eta = log_hazards(self.estimator, training.without_intercept)
+        return ProportionalHazards.of(training, eta)
+
+    def _asked(self, method: str, X: Matrix) -> Any:
+        return passed_on(getattr(self.estimator, method), X)
+
+    def _probable(self, given: Matrix) -> Matrix:
+        """Return the probabilities without rounding noise; refuse other numbers."""
+        kept, noisy, bad = without_noise(given)
+        name = f"the predict_proba of {type(self.estimator).__name__}"
+        if bad.any():
+            raise ModelError(
+                f"{name} returned {given[bad][0].tolist()} for a record, and for "
+                f"{plural(int(bad.sum()), 'record')} in all no probabilities of "
+                "0 to 1 that add up to 1; scores belong in a decision_function."
+            )
+        if noisy.any():
+            warn(
+                f"{name} is beyond 0 to 1, or does not add up to 1, by rounding for "
+                f"{plural(int(noisy.sum()), 'record')}, and was corrected.",
+                PrecisionWarning,
+            )
+        return kept
+
+    def decide(self, X: Matrix) -> Matrix | None:
+        """Return the classes of the estimator's ``predict``, as 0 and 1.
+
+        Raises
+        ------
+        ModelError
+            If one of them is not a class of the training set.
+        """
+        if not (self.classifies and hasattr(self.estimator, "predict")):
+            return None
+        X = without_column(X, self.training.intercept)
+        given = np.ravel(self._asked("predict", X))
+        codes = range(self.training.n_classes)
+        odd = [value for value in given.tolist() if value not in codes]
+        if odd:
+            raise ModelError(
+                f"the predict of {type(self.estimator).__name__} returned {odd[0]!r}; "
+                f"it must return the classes of its training set, 0 to {codes[-1]}."
+            )
+        if self.training.kind == "binary":
+            return np.asarray(given, dtype=float)
+        return np.asarray(given[:, None] == np.array(codes), dtype=float)
+
+
+# ---- estimators that are the same for any number of threads ----

@@ -1,0 +1,1 @@
+"""What a result says of itself: notes, warnings and sentences."""

@@ -1,0 +1,276 @@
+"""Warnings of distributional bias: metrics that the folds alone bias."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from contextvars import Context
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.errors import DistributionalBiasWarning, FoldWarning, warn
+from statcv.folds import by_quantile
+from statcv.folds.audit import UNLIKE, between_folds, opposite_twins
+from statcv.folds.strata import ALIKE
+from statcv.folds.theory import pooled_null_auroc
+from statcv.inference.estimates.beside import uncensored_in_training
+from statcv.inference.estimates.no_skill import MATERIAL, NoSkill
+from statcv.inference.estimates.values import values_by_repeat
+from statcv.inference.tests.permutation import is_permutable
+from statcv.results.result import CVResult
+from statcv.results.wording.notes import balancing
+from statcv.words import joined, listed, plural
+
+Labels = NDArray[Any]
+
+PASSED_ON = {"weight": "weights", "all": "every subsample"}
+MAX_TRAINED = 10_000  # largest sum of training records that are fitted once more
+MOST_IN_PAIRS = 500  # largest number of records of which all pairs are examined
+POINTS = 2000  # number of points that represent the two normal distributions
+
+
+def warn_of_bias(result: CVResult) -> None:
+    """Warn of metrics that are biased for a model without predictors."""
+    _warn_of_neighbours(result)
+    _warn_of_twins(result)
+    _warn_of_other_fits(result)
+    if _warn_of_ranges(result) or not result.suspect:
+        return
+    rows = result.without_predictors
+    if not any(row.material and _is_asked(result, row) for row in rows):
+        return
+    stated = [row for row in rows if row.told]
+    warn(
+        f"distributional bias: {_without(result)} would score {_said(stated)}. "
+        f"{_cause(result)}{balancing(result)}.{_of_model(result)}",
+        DistributionalBiasWarning,
+    )
+
+
+def _warn_of_ranges(result: CVResult) -> bool:
+    """Warn of folds that follow a covariate which is tied to the outcome.
+
+    A model that needs the covariate is tested on values on which it was not trained
+    (Bey et al. 2020). Models of which all folds are fitted together, and those with
+    little to fit, are fitted once more on folds of narrower bins; for others only the
+    folds are judged.
+    """
+    strata = result.plan.strata
+    able = result.learner.capabilities
+    if strata is None or not strata.finer or not able.refits:
+        return False
+    share, p = _tie(result)
+    fits = able.fits_per_training_set
+    together = result.refits.setup.fits_together and fits <= 1
+    measured = together or fits * result.plan.n_train.sum() <= MAX_TRAINED
+    if not p < UNLIKE or not (measured or share > MATERIAL):
+        return False
+    if measured:
+        worse = [
+            row
+            for row in _on_finer_folds(result)
+            if row.told and row.bias * (row.perfect - row.value) < 0
+        ]
+        if not any(row.material and _is_asked(result, row) for row in worse):
+            return False
+        said = [
+            f"{row.metric.label} {abs(row.bias):.3f} too "
+            + ("low" if row.bias < 0 else "high")
+            for row in worse
+        ]
+        size = f", by comparison with narrower bins: {listed(said)}"
+    else:
+        told = [row for row in result.without_predictors if row.told]
+        size = "; stratifier_bias() measures by how much"
+        if told:
+            size = f": {_without(result)} would score {_said(told)}{size}"
+    sure = "are" if measured else "are probably"
+    cure = "reduces" if strata.finer_per_fold < ALIKE else "removes nearly all of"
+    warn(
+        f"pessimistic bias: every fold holds out values of {strata.label} on which its "
+        f"model was not trained, and the outcome depends on them ({share:.0%} of its "
+        f"variance lies between folds). Estimates {sure} too pessimistic{size}. "
+        f"stratify={strata.finer} {cure} this bias.",
+        DistributionalBiasWarning,
+    )
+    return True
+
+
+def _tie(result: CVResult) -> tuple[float, float]:
+    """Return the share of the outcome's variance between folds, and its p-value."""
+    y, tests = result.design.y, result.plan.tests.part(0, len(result.plan.labels[0]))
+    levels = range(1, len(result.design.outcome.levels))
+    values = [(y == code) * 1.0 for code in levels] or [y]
+    tied = [between_folds(one[tests.values], tests.owners) for one in values]
+    share, _, p = max(tied)
+    return share, p * len(tied)
+
+
+def _on_finer_folds(result: CVResult) -> list[NoSkill]:
+    """Return each metric without skill, moved by its bias beside narrower bins."""
+    strata: Any = result.plan.strata
+    changes = {
+        "stratify": by_quantile(strata.label, strata.finer_per_fold),
+        "scheme": result.plan.scheme,
+        "k": len(result.plan.labels[0]),
+        "progress": False,
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        finer = Context().run(  # whose warnings are not those of the result
+            result.call.again, result.design.formula, {}, changes
+        )
+        rows = []
+        for row in result.without_predictors:
+            here, there = (
+                values_by_repeat(one.scores, row.metric, row.how).mean()
+                for one in (result, finer)
+            )
+            rows.append(replace(row, found=row.value + float(here - there)))
+    return rows
+
+
+def _is_asked(result: CVResult, row: NoSkill) -> bool:
+    """Return whether a metric warrants a warning by itself.
+
+    The area under the precision-recall curve is pooled over any folds, and joins the
+    warning of others unless it was asked for.
+    """
+    return result.call.metrics is not None or not row.metric.pools_splits
+
+
+def _without(result: CVResult) -> str:
+    """Name the model without predictors, as it is scored."""
+    kind = result.design.outcome.kind
+    if kind == "survival":
+        return "a model that predicts the Kaplan-Meier risk of the training set"
+    of = "class proportions" if kind == "multiclass" else "mean"
+    return f"a model that predicts the training {of}"
+
+
+def _of_model(result: CVResult) -> str:
+    """Name the call that estimates the bias of the model with its predictors."""
+    if not (result.learner.capabilities.refits and is_permutable(result.plan)):
+        return ""
+    return " The bias of the model itself is another: result.null_bias() estimates it."
+
+
+def _said(rows: list[NoSkill]) -> str:
+    return joined([row.sentence for row in rows])
+
+
+def _cause(result: CVResult) -> str:
+    """State what reveals the held-out outcomes."""
+    kind = result.design.outcome.kind
+    if kind == "continuous":
+        return "The training means of these folds reveal the held-out values"
+    if kind == "survival":
+        return "The baseline hazards of these folds reveal the held-out times"
+    of = "means" if kind == "binary" else "class proportions"
+    return f"The training {of} of these folds reveal the held-out labels"
+
+
+def _warn_of_neighbours(result: CVResult) -> None:
+    """Warn of nearest neighbours, which pass the weight of the held-out class on."""
+    near = result.learner.capabilities.predicts_by_neighbors
+    if result.plan.rebalance not in PASSED_ON or not near:
+        return
+    pooled = [
+        metric.label
+        for metric in result.chosen_metrics
+        if metric.rank and result.scores.headline(metric) == "pooled"
+    ]
+    if pooled and result.design.outcome.levels:
+        warn(
+            "distributional bias: training sets that are balanced by "
+            f"{PASSED_ON[result.plan.rebalance]} give each record of the held-out "
+            "class somewhat more weight. Nearest neighbours pass this on, so that the "
+            f"pooled {pooled[0]} is too high (about 0.6 on noise instead of 0.5); "
+            "scheme='rloocv' compares pairs of records that were both absent from the "
+            "training set of one fit.",
+            DistributionalBiasWarning,
+        )
+
+
+def _warn_of_other_fits(result: CVResult) -> None:
+    """Warn of a pooled rank metric that was requested under balanced leave-one-out.
+
+    Each of two held-out records was used to fit the model that predicts the other one.
+    This bias remains if training sets are balanced. It is computed to first order for a
+    logistic regression on noise, and only for small samples, because it is computed
+    from all pairs and decreases with the number of records.
+    """
+    scheme, n = result.plan.made_by, result.plan.n
+    alone = scheme is not None and scheme.leaves_one_out and result.plan.strata is None
+    asked = result.call.metrics is not None
+    if not (alone and asked and result.plan.rebalanced and n <= MOST_IN_PAIRS):
+        return
+    constant = not result.learner.capabilities.uses_predictors
+    if result.design.outcome.kind != "binary" or constant:
+        return
+    rows = [
+        row
+        for row in result.without_predictors
+        if row.metric.rank and row.how == "pooled"
+    ]
+    X, y = result.design.matrix, result.design.y
+    if not rows or not len(X.T) or not np.isfinite(X).all():
+        return
+    penalty = math.inf if len(X.T) < n / 4 else 1.0
+    area = pooled_null_auroc(X, int(y.sum()), C=penalty, scheme="rloocv")
+    rows = [replace(row, found=row.value + _shift(row, y, area)) for row in rows]
+    stated = [row for row in rows if row.told]
+    if stated:
+        warn(
+            "distributional bias: a logistic regression on noise in place of these "
+            f"predictors would score {_said(stated)}, because pooled ranks compare "
+            "predictions of different fits, each of which was trained on the other "
+            f"record's outcome. result.null_bias({stated[0].metric.name!r}) measures "
+            "this for the model itself.",
+            DistributionalBiasWarning,
+        )
+
+
+def _shift(row: NoSkill, y: Labels, area: float) -> float:
+    """Return the change of a metric if the auROC of noise is not one half.
+
+    The scores of the two classes are normal distributions that have this auROC.
+    """
+    from scipy.special import ndtri
+
+    share = float(y.mean())
+    ones = np.arange(POINTS) < share * POINTS
+    scores = np.empty(POINTS)
+    for side in (ones, ~ones):
+        scores[side] = ndtri((np.arange(side.sum()) + 0.5) / side.sum())
+    apart = math.sqrt(2) * float(ndtri(area))
+    tied = row.metric.of_random_order() or row.metric
+    return row.metric(ones, scores + apart * ones) - tied(ones, scores)
+
+
+def _warn_of_twins(result: CVResult) -> None:
+    """Warn of records that differ from a training record in the outcome alone."""
+    outcome = result.design.outcome
+    if not outcome.levels:
+        return
+    for found in opposite_twins(result.plan, result.design.matrix, outcome.y):
+        warn(f"distributional bias: {found.sentence}", DistributionalBiasWarning)
+
+
+def warn_of_longer_times(result: CVResult) -> None:
+    """Count the held-out records beyond the times from which censoring is estimated."""
+    outcome = result.design.outcome
+    if outcome.censoring == "all":
+        return
+    given = result.plan, outcome.y, outcome.horizons
+    if longer := uncensored_in_training(*given)[1]:
+        warn(
+            f"{plural(longer, 'held-out prediction')} of {len(result.scores.row)}: the "
+            "event, or the horizon, is later than all times of the training set, after "
+            "which the probability of not being censored keeps its last value; "
+            "censoring='all' uses all records.",
+            FoldWarning,
+        )

@@ -1,0 +1,259 @@
+"""A result in words and rounded tables."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from statcv.arguments import one_of
+from statcv.errors import ArgumentError, StatcvError
+from statcv.formula import counted
+from statcv.inference import COMBINED, NullBias, Readable
+from statcv.inference.refits.optimism import OptimismTable
+from statcv.results.groups import summary_by_group
+from statcv.results.refittable import Refittable
+from statcv.results.selection import choice_of
+from statcv.results.summary import Summary, first_of
+from statcv.results.wording.in_words import methods_in_words
+from statcv.results.wording.notes import notes_of, shown_notes
+from statcv.tables import check_digits, column, row_digits
+from statcv.words import percent, plural, with_interval, with_limits
+
+COEFFICIENTS = ("final", "folds")
+MOST_LINES = 40  # number of lines that a summary has at most, for ten predictors
+MOST_PRECISE = 0.05  # smallest error that is assumed, as a share of the coefficient
+AROUND_NOTES = 4  # lines before and after the notes
+
+
+def with_optimism(summary: Summary, corrected: OptimismTable) -> Summary:
+    """Return a summary with a table of metrics that are corrected for optimism."""
+    caption = "Corrected for optimism by the bootstrap"
+    return replace(
+        summary,
+        tables={**summary.tables, caption: corrected.to_frame()},
+        shown={**summary.shown, caption: corrected.shown},
+    )
+
+
+def summarise(
+    result: Refittable,
+    level: float,
+    size: float | None = None,
+    biases: Sequence[NullBias] = (),
+    digits: int | None = None,
+    *,
+    notes: bool = False,
+    coefficients: str = "final",
+) -> Summary:
+    """Return the summary of a result, with intervals of the given level.
+
+    It states the number of repeats that would bring the Monte Carlo error below
+    ``size``, or below a tenth of the standard error, and the biases without skill if
+    they are given. Tables have ``digits`` decimals, or as many as their standard errors
+    warrant. It has at most three notes, or all of them with ``notes``, and the
+    coefficients of the final model or, by ``"folds"``, their distribution over fits.
+
+    Raises
+    ------
+    ArgumentError
+        If the size is not above 0, ``digits`` is not a number of decimals, or
+        ``coefficients`` is neither ``"final"`` nor ``"folds"``.
+    """
+    check_digits(digits)
+    one_of(coefficients, COEFFICIENTS, "coefficients")
+    if size is not None and not size > 0:
+        raise ArgumentError(f"monte_carlo_error must be above 0, not {size!r}.")
+    tables = {"Metrics": result.metrics(level).set_index("metric")}
+    labels = [metric.label for metric in result.chosen_metrics]
+    shown = {"Metrics": _metrics(tables["Metrics"], labels, level, digits)}
+    if result.call.by is not None:
+        by, texts = summary_by_group(result, level, digits)
+        heading = f"By {by.columns[1]}; mean and prediction interval by random effects"
+        tables[heading], shown[heading] = by, texts
+    found = notes_of(result, tables["Metrics"], level, size, biases)
+    if notes and (over := _over_folds(result, tables["Metrics"], labels, digits)):
+        shown |= over
+    final = None
+    if result.held.coefficients is not None and result.held.coefficients.shape[1]:
+        tables["Coefficients"], final, caption = _coefficients(result)
+        if len(tables["Coefficients"]):
+            shown[caption] = _shown_coefficients(
+                tables["Coefficients"], digits, coefficients, _fits(result)
+            )
+    headline = result.estimate(level=level)
+    limits = headline.value, headline.lower, headline.upper
+    what = result.learner.label if result.validated else result.design.formula.text
+    summary = Summary(
+        title=f"{_kind(result)} of {what}",
+        headline=f"{headline.label} {with_limits(*limits, level, digits)}",
+        facts=_facts(result),
+        methods=_selection(result) + methods_in_words(result, final=final is not None),
+        tables=tables,
+        shown=shown,
+    )
+    room = MOST_LINES - AROUND_NOTES - len(str(summary).splitlines())
+    told, more = shown_notes(found, notes, room)
+    return replace(summary, notes=told, more=more)
+
+
+def _selection(result: Refittable) -> str:
+    """Say how many different sets of terms were chosen, if terms were."""
+    if choice_of(result) is None or result.held.coefficients is None:
+        return ""
+    said = result.selection.sentence
+    lost = result.design.n_given - result.design.n
+    before = "; rows that lack any term were left out before the choice" * bool(lost)
+    return f"{said}{before}. "
+
+
+# ---- metrics ----
+
+
+def _metrics(
+    table: pd.DataFrame, labels: list[str], level: float, digits: int | None
+) -> pd.DataFrame:
+    """Return the table of metrics as text."""
+    places = row_digits(table, "lower", "upper") if digits is None else digits
+
+    def shown_as(name: str) -> list[str]:
+        return column(table[name].tolist(), [], places)
+
+    parts = [shown_as(name) for name in ("estimate", "lower", "upper")]
+    known = table["lower"].notna().any()
+    heading = "estimate" + f" ({percent(level)} CI)" * bool(known)
+    columns = {heading: [with_interval(*one) for one in zip(*parts, strict=True)]}
+    columns["no skill"] = shown_as("no_skill")
+    for name, short in (("boot632", ".632"), ("boot632plus", ".632+")):
+        if name in table:
+            columns[short] = shown_as(name)
+    shown = pd.DataFrame(columns, index=labels)
+    empty = [name for name in shown if name != heading and set(shown[name]) == {"–"}]
+    return shown.drop(columns=empty)
+
+
+def _over_folds(
+    result: Readable, table: pd.DataFrame, labels: list[str], digits: int | None
+) -> dict[str, pd.DataFrame]:
+    """Return how each metric is combined over folds, and its spread over these."""
+    sizes = result.plan.tests.sizes
+    ways = table["how"].map(COMBINED).tolist()
+    columns = {"estimate": ways}
+    if not (result.scores.apart or len(sizes) == 1 or sizes.max() == 1):
+        places = row_digits(table, "lower", "upper") if digits is None else digits
+        means, sds = (
+            column(table[name].tolist(), [], places)
+            for name in ("per_fold", "per_fold_sd")
+        )
+        columns["per fold (sd)"] = [
+            mean if mean == "–" else f"{mean} ({sd})"
+            for mean, sd in zip(means, sds, strict=True)
+        ]
+    elif result.scores.external:
+        return {}
+    return {"Metrics over folds": pd.DataFrame(columns, index=labels)}
+
+
+# ---- coefficients ----
+
+
+def _coefficients(result: Refittable) -> tuple[pd.DataFrame, Any, str]:
+    """Return the coefficients, the final model's among them, and the caption."""
+    over = result.held.coefficients
+    assert over is not None
+    table = over.agg(["mean", "std", "min", "max"]).T.rename(columns={"std": "sd"})
+    final, why = _final(result)
+    if final is not None:
+        table.insert(0, "final", final.reindex(table.index))
+    caption, first = "Coefficients", first_of(table)
+    if len(first) < len(table):
+        caption += (
+            f", the first {len(first)} of {len(table)} "
+            "(all are in summary().tables['Coefficients'])"
+        )
+    return table, final, f"{caption} in the folds; {why}" if why else caption
+
+
+def _final(result: Refittable) -> tuple[pd.Series[float] | None, str]:
+    """Return the coefficients of the fit to all records, or why there are none.
+
+    That fit is made for models that fit all folds together and maximise a likelihood,
+    for which it costs little.
+    """
+    known = choice_of(result) or result.learner.capabilities.likelihood
+    if known is None or not result.refits.setup.fits_together:
+        return None, ""
+    n = f"{result.design.n:,}"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what they would say stands in the caption
+            fit, found = result.refits.all_rows, result.model.coefficients
+    except StatcvError:
+        return None, f"the fit to all {n} records failed"
+    if fit.separated:
+        return None, f"the fit to all {n} records separates the classes"
+    if not fit.converged:
+        return None, f"the fit to all {n} records did not converge"
+    return found, ""
+
+
+def _shown_coefficients(
+    table: pd.DataFrame, digits: int | None, wanted: str, fits: str
+) -> pd.DataFrame:
+    """Return the first coefficients as text."""
+    first = first_of(table)
+    # an sd over folds is not a standard error, and may be 0
+    sds = np.maximum(first["sd"], MOST_PRECISE * first["mean"].abs()).tolist()
+    shown = pd.DataFrame(
+        {name: column(first[name].tolist(), sds, digits) for name in first},
+        index=first.index,
+    )
+    if wanted == "folds":
+        return shown.drop(columns="final", errors="ignore")
+    columns = {"final model": shown["final"]} if "final" in shown else {}
+    columns[f"range over {fits}"] = shown["min"] + " to " + shown["max"]
+    return pd.DataFrame(columns)
+
+
+def _fits(result: Readable) -> str:
+    """Count the fits, calling them folds if each fold has exactly one fit."""
+    plan, scores = result.plan, result.scores
+    one = plan.n_fits == plan.n_splits and not (scores.apart or scores.overlapping)
+    return plural(plan.n_fits, "fold" if one else "fit")
+
+
+# ---- facts ----
+
+
+def _facts(result: Readable) -> tuple[tuple[str, str], ...]:
+    design = result.design
+    rows = result.rows
+    if design.missing:
+        rows += f" (missing: {counted(design.missing)})"
+    if design.absent:
+        rows += f" (kept, though missing: {design.lacking})"
+    if result.weights is not None:
+        rows += "; weighted in the fits, not in the metrics"
+    drawn = (("seed", f"{result.seed}; folds {result.plan.fingerprint}"),)
+    return (
+        ("model", result.learner.label),
+        ("scheme", _scheme(result)),
+        ("outcome", f"{design.outcome.name}: {design.outcome.describe()}"),
+        ("rows", rows),
+        *(() if result.scores.external else drawn),
+    )
+
+
+def _kind(result: Readable) -> str:
+    return "External validation" if result.scores.external else "Cross-validation"
+
+
+def _scheme(result: Readable) -> str:
+    """Return the scheme and its sentence; an external validation is called that."""
+    external = result.scores.external
+    name = "external validation" if external else result.plan.scheme
+    return f"{name}: {result.plan.sentence}"

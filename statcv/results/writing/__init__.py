@@ -1,0 +1,1 @@
+"""Tables as LaTeX, Markdown, HTML and Word."""
