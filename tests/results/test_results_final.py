@@ -109,5 +109,5 @@ def test_the_slope_is_corrected_for_optimism_unless_given():
     with pytest.raises(ArgumentError, match="above 0"):
         res.final.shrunk(-0.2)
     classes = scv.cv("stage ~ age", OLD, k=4, seed=1, model=Logit(C=1.0))
-    with pytest.raises(ArgumentError, match="two classes"):
+    with pytest.raises(ArgumentError, match="not several classes"):
         classes.final.shrunk(0.5)

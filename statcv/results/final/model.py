@@ -113,13 +113,13 @@ class FullModel(HandedOver):
         """
         if instability:
             return self._result.stability().predict(new)
-        frame = self._design.new_columns(new)
-        absent = np.column_stack([is_missing(frame[name]) for name in frame])
-        imputing = self._imputing
-        if imputing and (absent.any() or isinstance(self._learner, Imputed)):
-            predicted = imputing.predict(frame, absent)
-            told = imputing.told(absent) * bool(absent.any())
-            return self.labelled(predicted, frame.index, "predicted", told)
+        if imputing := self._imputing:
+            frame = self._design.new_columns(new)
+            absent = np.column_stack([is_missing(frame[name]) for name in frame])
+            if absent.any() or isinstance(self._learner, Imputed):
+                predicted = imputing.predict(frame, absent)
+                told = imputing.told(absent) * bool(absent.any())
+                return self.labelled(predicted, frame.index, "predicted", told)
         matrix, labels = self._design.new_matrix(new)
         complete = predictable(matrix, self._learner)
         # models need not predict a matrix without rows
