@@ -10,6 +10,7 @@ import numpy as np
 from statcv.folds import FoldPlan
 from statcv.formula import counted
 from statcv.inference import Estimate, Readable
+from statcv.models.imputation import Imputed
 from statcv.models.selection import selection_in
 from statcv.numeric.survival import events_of
 from statcv.results.refittable import Refittable
@@ -156,7 +157,8 @@ def _records(result: Readable) -> list[str]:
         return [f"{held:,} held-out records"]
     own = result.learner.capabilities.refits or result.validated
     lost = design.n < design.n_given and bool(own) and not design.absent
-    kept = f" ({design.n_absent:,} incomplete)" if design.absent else ""
+    said = "imputed" if isinstance(result.learner, Imputed) else "incomplete"
+    kept = f" ({design.n_absent:,} {said})" if design.absent else ""
     count = f"{design.n:,} {'complete ' * lost}records{kept}"
     return [*(f"{count}{few}" for few in events_in_words(result)), count]
 
