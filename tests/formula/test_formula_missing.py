@@ -288,6 +288,7 @@ ACCEPTING = {
 
 
 @pytest.mark.filterwarnings("ignore:.*omitted", "ignore:.*no skill")
+@pytest.mark.filterwarnings("ignore:.*booster=gblinear:UserWarning")
 @pytest.mark.parametrize("name", ACCEPTING)
 def test_a_model_keeps_incomplete_records_if_it_accepts_them(data, name):
     (model, keeps), some = ACCEPTING[name], gaps(data, a=[0, 1, 2], g=[2, 3])
