@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.arguments import described, is_number
 from statcv.errors import ModelError
 from statcv.formula import Factors, is_finite
 from statcv.models.likelihood import Likelihood
@@ -286,6 +287,12 @@ class PlainFit(Printed):
     def predict(self, X: Matrix) -> Matrix:
         """Return predictions at the rows of ``X``."""
         return np.asarray(self.function(X), dtype=float)
+
+
+def check_strength(C: object) -> None:
+    """Raise ModelError unless the inverse strength of a ridge is a number above 0."""
+    if not (is_number(C) and C > 0):
+        raise ModelError(f"C must be a positive number or None, not {described(C)}.")
 
 
 def refuse_missing(training: TrainingSet, label: str) -> None:

@@ -11,7 +11,6 @@ from functools import partial
 
 import numpy as np
 
-from statcv.arguments import described, is_number
 from statcv.errors import ModelError
 from statcv.formula import Learnt
 from statcv.models.base import (
@@ -19,12 +18,13 @@ from statcv.models.base import (
     Matrix,
     PlainFit,
     TrainingSet,
+    check_strength,
     refuse_kind,
     refuse_missing,
 )
 from statcv.models.batched.blocks import Numbers
 from statcv.models.batched.cox import CoxFits, fit_cox_folds, free_columns
-from statcv.models.batched.fits import FittedFolds
+from statcv.models.batched.fits import FittedFolds, only_fit
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.own_matrices import predicted_by
 from statcv.models.batched.partial_likelihood import partial_likelihood
@@ -88,9 +88,8 @@ class Cox(Constructed):
     firth: bool = False
 
     def __post_init__(self) -> None:
-        if self.C is not None and not (is_number(self.C) and self.C > 0):
-            shown = described(self.C)
-            raise ModelError(f"C must be a positive number or None, not {shown}.")
+        if self.C is not None:
+            check_strength(self.C)
         if self.ties not in TIES:
             raise ModelError(f"ties must be 'efron' or 'breslow', not {self.ties!r}.")
         for name in ("standardize", "firth"):
@@ -264,10 +263,5 @@ def alone(fitted: FittedFolds, training: TrainingSet) -> PlainFit:
     """Return the only fit of a plan."""
     assert fitted.linear is not None
     beta = fitted.linear.coefficients[0, free_columns(training)].tolist()
-    return PlainFit(
-        partial(_predicted_alone, fitted.linear, training.names),
-        dict(zip(fitted.names, beta, strict=True)),
-        bool(fitted.converged[0]),
-        bool(fitted.separated[0]),
-        linear=fitted.linear,
-    )
+    predict = partial(_predicted_alone, fitted.linear, training.names)
+    return only_fit(fitted, predict, beta)

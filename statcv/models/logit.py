@@ -15,6 +15,7 @@ from statcv.models.base import (
     Matrix,
     PlainFit,
     TrainingSet,
+    check_strength,
     refuse_kind,
     refuse_missing,
 )
@@ -100,9 +101,7 @@ class Logit(Constructed):
         if self.C is not None and not self.strengths:
             raise ModelError("C has no values to choose from.")
         for C in self.strengths:
-            if not (is_number(C) and C > 0):
-                shown = described(C)
-                raise ModelError(f"C must be a positive number or None, not {shown}.")
+            check_strength(C)
         if not (is_number(self.l1_ratio) and 0 <= self.l1_ratio <= 1):
             shown = described(self.l1_ratio)
             raise ModelError(f"l1_ratio must be a number from 0 to 1, not {shown}.")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from statcv.models.base import Matrix, PlainFit, TrainingSet
-from statcv.models.batched.fits import FittedFolds, FoldFits
+from statcv.models.batched.fits import FittedFolds, FoldFits, only_fit
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.likelihood import Gaussian
@@ -89,13 +89,8 @@ def alone(fitted: FittedFolds | None, mean: Callable[[Matrix], Matrix]) -> Plain
     """Return the only fit of a plan, which predicts by means of linear predictors."""
     assert fitted is not None and fitted.linear is not None
     found = np.nan_to_num(np.asarray(fitted.coefficients)[0], posinf=np.inf).tolist()
-    return PlainFit(
-        partial(_predicted, mean, fitted.linear.coefficients[0]),
-        dict(zip(fitted.names, found, strict=True)),
-        bool(fitted.converged[0]),
-        bool(fitted.separated[0]),
-        linear=fitted.linear,
-    )
+    predict = partial(_predicted, mean, fitted.linear.coefficients[0])
+    return only_fit(fitted, predict, found)
 
 
 def fit_folds_beside(

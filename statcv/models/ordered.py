@@ -7,18 +7,18 @@ from functools import partial
 
 import numpy as np
 
-from statcv.arguments import described, is_number
 from statcv.errors import ModelError
 from statcv.models.base import (
     Capabilities,
     Matrix,
     PlainFit,
     TrainingSet,
+    check_strength,
     refuse_kind,
     refuse_missing,
 )
 from statcv.models.batched.cumulative import fit_cumulative
-from statcv.models.batched.fits import FittedFolds, FoldFits
+from statcv.models.batched.fits import FittedFolds, FoldFits, only_fit
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.likelihood import CumulativeLogit
@@ -58,9 +58,8 @@ class ProportionalOdds(Constructed):
     ordered = True
 
     def __post_init__(self) -> None:
-        if self.C is not None and not (is_number(self.C) and self.C > 0):
-            shown = described(self.C)
-            raise ModelError(f"C must be a positive number or None, not {shown}.")
+        if self.C is not None:
+            check_strength(self.C)
 
     @property
     def label(self) -> str:
@@ -102,13 +101,8 @@ class ProportionalOdds(Constructed):
         fitted = self.fit_folds(training, Folds.leaving_out([[]]))
         assert fitted is not None and fitted.linear is not None
         found = np.asarray(fitted.coefficients)[0].tolist()
-        return PlainFit(
-            partial(_predicted, fitted.linear.coefficients[0]),
-            dict(zip(fitted.names, found, strict=True)),
-            bool(fitted.converged[0]),
-            bool(fitted.separated[0]),
-            linear=fitted.linear,
-        )
+        predict = partial(_predicted, fitted.linear.coefficients[0])
+        return only_fit(fitted, predict, found)
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""

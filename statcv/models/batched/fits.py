@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.base import Matrix, Model, TrainingSet
+from statcv.models.base import Matrix, Model, PlainFit, TrainingSet
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.folds import FEWEST, ROWS, Folds
 from statcv.models.batched.new_levels import Numbers
@@ -206,3 +206,25 @@ def with_new_levels(
         return made
 
     return replace(fitted, predict=predict, everywhere=everywhere, complete=True)
+
+
+def only_fit(
+    fitted: FittedFolds, predict: Callable[[Matrix], Matrix], found: Sequence[float]
+) -> PlainFit:
+    """Return the only fit of a plan.
+
+    Parameters
+    ----------
+    fitted : FittedFolds
+    predict : callable
+        What it predicts at the rows of a matrix.
+    found : sequence of float
+        Its coefficients, in the order of the names.
+    """
+    return PlainFit(
+        predict,
+        dict(zip(fitted.names, found, strict=True)),
+        bool(fitted.converged[0]),
+        bool(fitted.separated[0]),
+        linear=fitted.linear,
+    )

@@ -32,6 +32,7 @@ from statcv.results.final.points import PointScore, points_of
 from statcv.results.final.written import (
     WrittenModel,
     check_one_predictor,
+    hazards_at_zero,
     labelled,
     save_model,
     with_coefficients,
@@ -182,10 +183,9 @@ class FullModel(HandedOver):
             return []
         mean = design.matrix.mean(axis=0)
         slopes = [coefficients.get(name, 0.0) for name in design.names]
-        linear, *risks = self._fit.predict(mean[None])[0].tolist()
-        # 1 - risk is the probability at 0 to the power of the hazard ratio
-        start = [(1 - risk) ** float(np.exp(-linear)) for risk in risks]
-        return [linear - float(mean @ slopes), *start]
+        predicted = self._fit.predict(mean[None])[0].tolist()
+        constant = predicted[0] - float(mean @ slopes)
+        return [constant, *hazards_at_zero(predicted)]
 
     def points(self, unit: Mapping[str, float]) -> PointScore:
         """Return the model as integer points (Sullivan et al. 2004).

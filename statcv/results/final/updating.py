@@ -27,6 +27,7 @@ from statcv.results.final.validation import check_there, complete_rows, unused
 from statcv.results.final.written import (
     WrittenModel,
     check_columns,
+    hazards_at_zero,
     with_coefficients,
 )
 from statcv.tables import WIDTH, Table
@@ -257,9 +258,8 @@ def update_model(
     values = [*fit.coefficients.values()]
     share: float | None = float(training.y.mean())
     if known.kind == "survival":
-        linear, *risks = fit.predict(training.X.mean(axis=0)[None])[0].tolist()
-        # 1 - risk is the probability at 0 to the power of the hazard ratio
-        start = [(1 - risk) ** float(np.exp(-linear)) for risk in risks]
+        mean = training.X.mean(axis=0)[None]
+        start = hazards_at_zero(fit.predict(mean)[0].tolist())
         at, share = records.horizons or [], None
         made = with_coefficients(known, values)
         made = replace(made, baseline=tuple(zip(at, start, strict=True)))

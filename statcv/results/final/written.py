@@ -162,6 +162,24 @@ def with_coefficients(equation: Equation, values: Sequence[float]) -> Equation:
     return replace(equation, parts=((Part("Intercept", values[0]), *made),))
 
 
+def hazards_at_zero(predicted: Sequence[float]) -> list[float]:
+    """Return the probabilities of no event where the linear predictor is 0.
+
+    Parameters
+    ----------
+    predicted : sequence of float
+        A linear predictor, and the risk of the event by each horizon that it gives.
+
+    Examples
+    --------
+    >>> hazards_at_zero([np.log(2), 0.75])
+    [0.5]
+    """
+    linear, *risks = predicted
+    # 1 - risk is the probability at 0 to the power of the hazard ratio
+    return [(1 - risk) ** float(np.exp(-linear)) for risk in risks]
+
+
 # ---- whether data are those of an equation ----
 
 
