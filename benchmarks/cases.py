@@ -578,11 +578,7 @@ def boosting(n: int, p: int, rounds: int) -> Case:
         ours=ours,
         gap=lambda: largest(by_row(ours()), theirs(threads=1)),
         peers=(
-            Peer(
-                "scikit-learn, two processes",
-                partial(theirs, n_jobs=2),
-                1.3,
-            ),
+            Peer("scikit-learn, two processes", partial(theirs, n_jobs=2), 1.3),
             Peer(
                 "scikit-learn, two threads a fold", partial(theirs, threads=2), runs=2
             ),

@@ -10,16 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from statcv import (
-        datasets,
-        errors,
-        folds,
-        inference,
-        metrics,
-        models,
-        plots,
-        sites,
-    )
+    from statcv import datasets, errors, folds, inference, metrics, models, plots, sites
     from statcv.datasets import (
         available_data,
         fetch_cfs,

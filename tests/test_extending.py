@@ -74,11 +74,7 @@ def test_a_model_is_in_the_reference(name):
 
 @pytest.mark.parametrize(
     ("names", "table"),
-    [
-        ("SchemeName", SCHEMES),
-        ("ModelName", MODELS),
-        ("ThresholdRule", RULES),
-    ],
+    [("SchemeName", SCHEMES), ("ModelName", MODELS), ("ThresholdRule", RULES)],
 )
 def test_an_editor_offers_every_name(names, table):
     assert set(get_args(getattr(argument_types, names))) == set(table)
@@ -93,8 +89,7 @@ def test_an_interval_says_what_it_is_and_is_named_where_it_is_asked_for(name):
 
 
 @pytest.mark.parametrize(
-    ("verb", "call"),
-    [(scv.cv, CVCall), (scv.from_predictions, PredictionsCall)],
+    ("verb", "call"), [(scv.cv, CVCall), (scv.from_predictions, PredictionsCall)]
 )
 def test_a_call_has_the_arguments_of_its_verb(verb, call):
     taken = inspect.signature(verb).parameters

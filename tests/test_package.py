@@ -26,8 +26,7 @@ def loaded_by(statement: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "statement",
-    ["import statcv", "from statcv import cv, compare, load_data, plots"],
+    "statement", ["import statcv", "from statcv import cv, compare, load_data, plots"]
 )
 def test_import_loads_nothing_heavy(statement):
     assert not loaded_by(statement) & set(HEAVY)

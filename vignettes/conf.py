@@ -43,7 +43,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings say the types in words
 numpydoc_show_class_members = False
 nitpick_ignore_regex = [
-    ("py:.*", r"(numpy|pandas|matplotlib|patsy|sklearn|statsmodels)\..*"),
+    ("py:.*", r"(numpy|pandas|matplotlib|patsy|sklearn|statsmodels)\..*")
 ]
 
 # ---- executed documents ----

@@ -37,10 +37,7 @@ def read_published(
     """Return the table; `text` and `dates` name its columns of text and of dates."""
     days = list(dates)
     table: pd.DataFrame = pd.read_csv(
-        file,
-        dtype=dict.fromkeys(text, str),
-        parse_dates=days,
-        **exact_numbers(),
+        file, dtype=dict.fromkeys(text, str), parse_dates=days, **exact_numbers()
     )
     return table.astype(dict.fromkeys(days, "datetime64[ns]"))
 

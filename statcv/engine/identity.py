@@ -12,10 +12,7 @@ import numpy as np
 
 from statcv.engine.setup import Setup
 from statcv.engine.versions import installed
-from statcv.errors import (
-    CheckpointError,
-    reason,
-)
+from statcv.errors import CheckpointError, reason
 
 
 def identity_of(setup: Setup) -> dict[str, Any]:

@@ -288,9 +288,7 @@ class Held(Printed):
         return total / times.reshape(-1, *[1] * (total.ndim - 1))
 
 
-def joined_where_known(
-    parts: Sequence[NDArray[Any] | None],
-) -> NDArray[Any] | None:
+def joined_where_known(parts: Sequence[NDArray[Any] | None]) -> NDArray[Any] | None:
     """Concatenate the arrays of all parts; None if a part has none."""
     known = [part for part in parts if part is not None]
     return np.concatenate(known) if len(known) == len(parts) else None

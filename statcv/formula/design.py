@@ -12,13 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.arguments import one_of
-from statcv.errors import (
-    ColumnError,
-    DataError,
-    FormulaError,
-    OutcomeError,
-    suggestion,
-)
+from statcv.errors import ColumnError, DataError, FormulaError, OutcomeError, suggestion
 from statcv.formula.frame import (
     as_frame,
     as_learnt,

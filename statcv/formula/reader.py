@@ -85,10 +85,7 @@ class _Reader(ast.NodeTransformer):
     """Classifies the names of one expression as columns, functions or its own."""
 
     def __init__(
-        self,
-        code: str,
-        columns: Collection[str],
-        scope: Mapping[str, Any],
+        self, code: str, columns: Collection[str], scope: Mapping[str, Any]
     ) -> None:
         self.code, self.columns, self.scope = code, columns, scope
         self.used: dict[str, None] = {}

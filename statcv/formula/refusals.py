@@ -8,15 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from statcv.errors import (
-    DataError,
-    FormulaError,
-    MissingDataWarning,
-    warn,
-)
-from statcv.formula.frame import (
-    is_number,
-)
+from statcv.errors import DataError, FormulaError, MissingDataWarning, warn
+from statcv.formula.frame import is_number
 from statcv.formula.language.parse import Formula
 from statcv.formula.language.quoting import quoted
 from statcv.formula.language.terms import Terms

@@ -128,13 +128,7 @@ FOLDS = {"stratified_kfold": " in 10 folds", "repeated_kfold": " in 10 × 10 fol
 LOW = 0.9  # coverage of nominal 95% below which a reader is warned
 # The models of the study of defaults for which an interval is the default
 MODELS: dict[str, tuple[str, ...]] = {
-    "infinitesimal_jackknife": (
-        "ridge",
-        "unpenalised",
-        "linear",
-        "cox",
-        "cox_ridge",
-    ),
+    "infinitesimal_jackknife": ("ridge", "unpenalised", "linear", "cox", "cox_ridge"),
     "corrected_influence": ("boosted", "forest", "neighbors"),
 }
 # Those that are named, since other models with the same interval may differ from them
@@ -226,9 +220,7 @@ def _of_defaults(
 
 
 def measured_coverages(
-    plan: FoldPlan,
-    asked: Sequence[tuple[str, str, str]],
-    learner: Model | None = None,
+    plan: FoldPlan, asked: Sequence[tuple[str, str, str]], learner: Model | None = None
 ) -> str | None:
     """Say how often the default intervals of several metrics contained the truth.
 
@@ -268,9 +260,7 @@ def measured_coverages(
 
 
 def low_coverages(
-    plan: FoldPlan,
-    asked: Sequence[tuple[str, str, str]],
-    learner: Model | None = None,
+    plan: FoldPlan, asked: Sequence[tuple[str, str, str]], learner: Model | None = None
 ) -> dict[str, float]:
     """Return the lowest coverage of the metrics for which it is clearly below LOW."""
     found = {}

@@ -246,18 +246,8 @@ _ALL = (
         casewise_poisson_deviance,
         perfect=0.0,
     ),
-    _loss(
-        "log_score",
-        "log score",
-        poisson_log_score,
-        casewise_poisson_log_score,
-    ),
-    _loss(
-        "rps",
-        "ranked probability score",
-        poisson_rps,
-        casewise_poisson_rps,
-    ),
+    _loss("log_score", "log score", poisson_log_score, casewise_poisson_log_score),
+    _loss("rps", "ranked probability score", poisson_rps, casewise_poisson_rps),
     _calibration(
         "slope_counts",
         "calibration slope",

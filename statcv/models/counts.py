@@ -62,10 +62,7 @@ class Poisson(Constructed):
     label: str = "Poisson regression"
     distribution = "poisson"
     capabilities = Capabilities(
-        fits_together=True,
-        needs_full_rank=True,
-        offsets=True,
-        likelihood=LogLinear(),
+        fits_together=True, needs_full_rank=True, offsets=True, likelihood=LogLinear()
     )
 
     def check(self, kind: str) -> None:

@@ -6,9 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from statcv.errors import ArgumentError, suggestion
-from statcv.models.base import (
-    Matrix,
-)
+from statcv.models.base import Matrix
 
 
 @dataclass(frozen=True)

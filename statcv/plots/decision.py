@@ -157,11 +157,7 @@ def _height(curve: _Curve) -> float:
 
 
 def _mark_threshold(
-    ax: Axes,
-    result: Readable,
-    records: DrawnRecords,
-    where: NDArray[Any],
-    colour: str,
+    ax: Axes, result: Readable, records: DrawnRecords, where: NDArray[Any], colour: str
 ) -> None:
     """Mark the threshold of a result, if all records have the same."""
     cuts = result.scores.given_threshold

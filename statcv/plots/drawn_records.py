@@ -8,13 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.errors import (
-    MetricError,
-)
-from statcv.inference import (
-    Readable,
-    Scores,
-)
+from statcv.errors import MetricError
+from statcv.inference import Readable, Scores
 from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
 from statcv.metrics.survival.curves import RisksBy
 from statcv.plots.base import EXTERNAL, horizon_of, require_binary, with_ends

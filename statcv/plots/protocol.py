@@ -11,12 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    UndefinedMetricWarning,
-    warn,
-)
+from statcv.errors import ArgumentError, ArgumentTypeError, UndefinedMetricWarning, warn
 from statcv.inference import (
     Estimate,
     Readable,

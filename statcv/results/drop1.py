@@ -147,11 +147,7 @@ class Drop1:
 
 
 def drop1(
-    result: Refittable,
-    metric: Metric,
-    how: str | None,
-    test: str | None,
-    level: float,
+    result: Refittable, metric: Metric, how: str | None, test: str | None, level: float
 ) -> Drop1:
     """Refit a result without each term that no other term contains.
 

@@ -81,10 +81,7 @@ def named_estimate(
 
 
 def jackknife(
-    result: Refittable,
-    metric: Metric,
-    how: str | None,
-    running: Running,
+    result: Refittable, metric: Metric, how: str | None, running: Running
 ) -> Jackknife:
     """Return the jackknife: the estimate refitted without each record or cluster.
 
@@ -143,11 +140,7 @@ def check_refits(result: Refittable, what: str) -> None:
 
 
 def _refitted(
-    result: Refittable,
-    found: Estimate,
-    metric: Metric,
-    interval: str,
-    running: Running,
+    result: Refittable, found: Estimate, metric: Metric, interval: str, running: Running
 ) -> Estimate:
     """Add the named interval to an estimate; its refits are made when it is read."""
 

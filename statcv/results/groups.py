@@ -11,11 +11,7 @@ import pandas as pd
 from statcv.arguments import check_level, described
 from statcv.errors import ArgumentError, UndefinedMetricWarning, warn
 from statcv.inference import RandomEffects, Scores, joined_groups
-from statcv.inference.estimates.groups import (
-    among,
-    group_estimates,
-    groups_of,
-)
+from statcv.inference.estimates.groups import among, group_estimates, groups_of
 from statcv.inference.paired.contrasts import ADJUSTED, adjusted
 from statcv.inference.paired.groups import Group, compare_pair, group_differences
 from statcv.metrics import Metric
@@ -29,10 +25,7 @@ MOST_ROWS = 14  # largest number of rows of groups in a summary
 
 
 def group_table(
-    scores: Scores,
-    metrics: Sequence[Metric],
-    groups: pd.Series[Any],
-    level: float,
+    scores: Scores, metrics: Sequence[Metric], groups: pd.Series[Any], level: float
 ) -> pd.DataFrame:
     """Return one row per metric and group, computed from that group alone.
 
@@ -148,11 +141,7 @@ def summary_by_group(
 
 
 def group_contrasts(
-    result: Refittable,
-    metrics: Sequence[Metric],
-    by: Any,
-    reference: Any,
-    level: float,
+    result: Refittable, metrics: Sequence[Metric], by: Any, reference: Any, level: float
 ) -> pd.DataFrame:
     """Return one row per metric and pair of groups, with their difference.
 

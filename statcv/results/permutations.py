@@ -31,10 +31,7 @@ MOST = 10_000_000  # permutations
 
 
 def permuted(
-    result: Refittable,
-    wanted: Sequence[Wanted],
-    times: int,
-    running: Running,
+    result: Refittable, wanted: Sequence[Wanted], times: int, running: Running
 ) -> list[Floats]:
     """Return metrics of the same fits under permuted outcomes, reusing known values.
 
@@ -64,11 +61,7 @@ def permuted(
 
 
 def null_distribution(
-    result: Refittable,
-    metric: Metric,
-    how: str | None,
-    times: int,
-    running: Running,
+    result: Refittable, metric: Metric, how: str | None, times: int, running: Running
 ) -> pd.Series[float]:
     """Return the metric under permuted outcomes, numbered from 1.
 
@@ -134,10 +127,7 @@ def biases_shown(result: Refittable, n_permutations: int) -> list[NullBias]:
 
 
 def _null_biases(
-    result: Refittable,
-    wanted: Sequence[Wanted],
-    times: int,
-    running: Running,
+    result: Refittable, wanted: Sequence[Wanted], times: int, running: Running
 ) -> list[NullBias]:
     """Return the biases of metrics that are all read from the same fits."""
     check_times(result, times)

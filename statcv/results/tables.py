@@ -78,9 +78,7 @@ def pairs_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.DataFrame:
     own, other = left.row[one], left.row[two]
     table = fit_names(plan).iloc[left.fit[one]].reset_index(drop=True)
     table = table.assign(
-        row=design.labels[own],
-        partner=design.labels[other],
-        **_observed(design, own),
+        row=design.labels[own], partner=design.labels[other], **_observed(design, own)
     )
     if design.outcome.kind != "multiclass":
         first, second = (

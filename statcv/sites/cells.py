@@ -69,12 +69,7 @@ class Cells:
     counts: Numbers
 
     @classmethod
-    def of(
-        cls,
-        counts: Numbers,
-        least: int,
-        wanted: Cuts | None = None,
-    ) -> Cells:
+    def of(cls, counts: Numbers, least: int, wanted: Cuts | None = None) -> Cells:
         """Cut bins into intervals whose counts are 0 or at least ``least``.
 
         The range is cut in two again and again, at the edge nearest to its middle that

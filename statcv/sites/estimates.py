@@ -98,11 +98,7 @@ def make_estimate(
 
 
 def _check_interval(
-    source: Source,
-    metric: str,
-    how: str,
-    headline: str,
-    interval: str | None,
+    source: Source, metric: str, how: str, headline: str, interval: str | None
 ) -> None:
     """Check that an interval is available for a metric."""
     available = ["delong" if metric == "auroc" else "records"]
@@ -119,12 +115,7 @@ def _check_interval(
 
 
 def given_fits(
-    source: Source,
-    sums: PooledSums,
-    metric: str,
-    how: str,
-    value: float,
-    level: float,
+    source: Source, sums: PooledSums, metric: str, how: str, value: float, level: float
 ) -> Interval:
     """Return an interval that takes the fits as given, over some of the sites."""
     method, df = "records", math.nan

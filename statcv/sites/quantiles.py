@@ -171,13 +171,7 @@ def thresholds(
 
 
 def ask_counts(
-    column: str,
-    *,
-    low: Any,
-    high: Any,
-    k: int = 5,
-    per_fold: int = 1,
-    cell: int = CELL,
+    column: str, *, low: Any, high: Any, k: int = 5, per_fold: int = 1, cell: int = CELL
 ) -> bytes:
     """Return the message that asks sites for counts in equal bins of a range.
 

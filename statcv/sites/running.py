@@ -23,9 +23,7 @@ class Transport(Protocol):
 
 
 def run(
-    plan: SitesPlan,
-    data: Mapping[str, Any],
-    transport: Transport | None = None,
+    plan: SitesPlan, data: Mapping[str, Any], transport: Transport | None = None
 ) -> SitesResult:
     """Cross-validate over sites whose records stay where they are.
 

@@ -181,10 +181,7 @@ class Site(Printed):
         self.ledger.check(self.plan, records)
         self.ledger.enter(self.plan, records)
         self._records = records
-        sums = {
-            "by_class": records.by_class,
-            "trained": records.training.sum(axis=1),
-        }
+        sums = {"by_class": records.by_class, "trained": records.training.sum(axis=1)}
         header = {"checksum": records.checksum, "rows": records.n}
         if self.plan.grown:
             header["xgboost"] = version_of_xgboost()

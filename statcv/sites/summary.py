@@ -73,10 +73,7 @@ def summary_of(source: Source, level: float) -> Summary:
         headline=str(headline),
         facts=tuple(facts),
         tables=tables,
-        shown={
-            "Metrics": _rounded(table, level),
-            f"{headline.label} by site": sites,
-        },
+        shown={"Metrics": _rounded(table, level), f"{headline.label} by site": sites},
         notes=tuple(notes),
     )
 

@@ -51,10 +51,7 @@ class Variation:
 
 
 def variations(
-    plan: SitesPlan,
-    by_class: Floats,
-    totals: Mapping[str, Floats],
-    shared: float = 0.0,
+    plan: SitesPlan, by_class: Floats, totals: Mapping[str, Floats], shared: float = 0.0
 ) -> dict[str, Variation]:
     """Return the variance of each metric from the sums over all sites.
 

@@ -856,12 +856,7 @@ def test_a_threshold_and_a_test(run: Run, spector: pd.DataFrame) -> None:
     )
     assert ran.code == 0
     expected = scv.cv(
-        FORMULA,
-        spector,
-        k=4,
-        seed=1,
-        threshold="youden",
-        metrics=["accuracy", "auroc"],
+        FORMULA, spector, k=4, seed=1, threshold="youden", metrics=["accuracy", "auroc"]
     )
     assert str(expected.test(n_permutations=19)) in ran.out
     fixed = run("cv", FORMULA, "spector", "--threshold", "0.3", "--seed", "1")

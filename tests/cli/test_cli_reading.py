@@ -88,11 +88,7 @@ FILES: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
     "decimal commas": (QUOTED_COMMAS, {}, "first: '1,00' in row 0"),
     "decimal commas, named": (QUOTED_COMMAS, {"decimal": ","}, ""),
     "latin-1": (table(arm="éb").encode("latin-1"), {}, "line 2.*--encoding .latin-1"),
-    "latin-1, named": (
-        table(arm="éb").encode("latin-1"),
-        {"encoding": "latin-1"},
-        "",
-    ),
+    "latin-1, named": (table(arm="éb").encode("latin-1"), {"encoding": "latin-1"}, ""),
     "UTF-16": (PLAIN.encode("utf-16"), {}, "UTF-16.*--encoding .utf-16"),
     "UTF-16, named": (PLAIN.encode("utf-16"), {"encoding": "utf-16"}, ""),
     "UTF-16 without a mark": (PLAIN.encode("utf-16-le"), {}, "--encoding .utf-16-le"),

@@ -15,9 +15,7 @@ FORMULA = "GRADE ~ GPA + TUCE"
 
 
 def test_report_writes_what_the_result_writes(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(page, "inline_svg", lambda one, name: ("0 0 1 1", one.name))
     out = tmp_path / "a.html"

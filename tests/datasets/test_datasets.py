@@ -342,10 +342,7 @@ class TestDownload:
         assert len(list(tmp_path.iterdir())) == 2
 
     def test_it_is_quiet_unless_asked(
-        self,
-        source_mirror: Mirror,
-        tmp_path: Path,
-        capfd: pytest.CaptureFixture[str],
+        self, source_mirror: Mirror, tmp_path: Path, capfd: pytest.CaptureFixture[str]
     ) -> None:
         fetch_cfs(cache_dir=tmp_path / "a", mirror=source_mirror.address)
         assert capfd.readouterr() == ("", "")
@@ -355,10 +352,7 @@ class TestDownload:
         assert logging.getLogger("pooch").level == level
 
     def test_a_missing_reader_of_r_files(
-        self,
-        source_mirror: Mirror,
-        monkeypatch: pytest.MonkeyPatch,
-        tmp_path: Path,
+        self, source_mirror: Mirror, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
         monkeypatch.setitem(sys.modules, "rdata", None)
         with pytest.raises(MissingPackageError, match=r'pip install "statcv\[data\]"'):

@@ -65,9 +65,7 @@ class Logger:
             return value(training) if callable(value) else value
 
         return PlainFit(
-            self.answer,
-            converged=flag(self.converged),
-            separated=flag(self.separated),
+            self.answer, converged=flag(self.converged), separated=flag(self.separated)
         )
 
 

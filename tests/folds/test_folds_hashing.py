@@ -321,8 +321,7 @@ def test_values_that_cannot_be_hashed_raise_an_error(values, message):
 
 
 @pytest.mark.parametrize(
-    "values",
-    ["abc", b"abc", 5, {"a": 1}, {1, 2}, np.zeros((2, 2)), np.array(5)],
+    "values", ["abc", b"abc", 5, {"a": 1}, {1, 2}, np.zeros((2, 2)), np.array(5)]
 )
 def test_values_must_be_one_column(values):
     with pytest.raises(ArgumentTypeError, match="one column or list, not"):

@@ -392,10 +392,7 @@ def test_lists_that_exceed_the_memory_raise_an_error():
         subsample(sets, np.random.default_rng(0))
 
 
-@given(
-    cases(),
-    st.sampled_from(["normal", "ties", "constant"]),
-)
+@given(cases(), st.sampled_from(["normal", "ties", "constant"]))
 def test_the_nearest_mean_is_found(case, kind):
     rng, codes, _, _, tests, out = case
     n = len(codes)

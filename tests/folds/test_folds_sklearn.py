@@ -89,10 +89,7 @@ def splits(splitter, X, y=None, groups=None):
         ),
         (RebalancedLeavePOut(5, random_state=7), {"scheme": "rlpocv", "p": 5}),
         (LeavePairOut(), {"scheme": "leave_pair_out"}),
-        (
-            LeavePairOut(30, random_state=7),
-            {"scheme": "leave_pair_out", "pairs": 30},
-        ),
+        (LeavePairOut(30, random_state=7), {"scheme": "leave_pair_out", "pairs": 30}),
         (
             RebalancedLeaveOneGroupOut(random_state=7),
             {"scheme": "rloocv", "repeats": 1, "stratify": scv.by_value("g")},
@@ -556,10 +553,7 @@ def test_learning_curves_grow_along_the_training_sets():
 def test_numbers_in_a_regression():
     X, _, groups = problem()
     y = X[:, 0] + np.random.default_rng(1).normal(size=len(X))
-    for splitter in (
-        RebalancedLeaveOneOut(),
-        FoldStratifiedKFold(4, random_state=1),
-    ):
+    for splitter in (RebalancedLeaveOneOut(), FoldStratifiedKFold(4, random_state=1)):
         given_groups = groups if splitter.takes_groups else None
         found = cross_val_predict(Ridge(), X, y, groups=given_groups, cv=splitter)
         for train, test in splits(splitter, X, y, groups):

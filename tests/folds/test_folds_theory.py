@@ -200,12 +200,7 @@ def test_merged_folds_are_the_fewer_where_the_rare_count_divides_k(k, rare):
 # balanced error
 
 
-@given(
-    st.integers(2, 30),
-    st.integers(1, 40),
-    st.floats(0, 1),
-    st.floats(0, 1),
-)
+@given(st.integers(2, 30), st.integers(1, 40), st.floats(0, 1), st.floats(0, 1))
 def test_balanced_error_bias_is_that_of_stratified_folds(k, rare, error_0, error_1):
     quotas = theory.stratified_quotas([rare + 40, rare], k)
     both = (error_0 + error_1) / 2

@@ -92,8 +92,7 @@ def test_each_call_warns_once(data, formula, model):
 
 
 @pytest.mark.parametrize(
-    "more",
-    [{"model": Logit(C=1.0)}, {"model": "mean"}, {"tune": {"C": [0.1, 1.0]}}],
+    "more", [{"model": Logit(C=1.0)}, {"model": "mean"}, {"tune": {"C": [0.1, 1.0]}}]
 )
 def test_penalised_models_are_not_affected(data, more):
     with warnings.catch_warnings():

@@ -315,8 +315,7 @@ def test_the_row_of_any_model_has_the_shares_of_the_levels(right):
 
 
 @pytest.mark.parametrize(
-    "model",
-    [LinearRegression(), sm.OLS, RandomForestRegressor(5, random_state=0)],
+    "model", [LinearRegression(), sm.OLS, RandomForestRegressor(5, random_state=0)]
 )
 def test_other_libraries_predict_new_levels(model):
     data = sites(lone=False)
@@ -419,8 +418,7 @@ def lone_cell():
 
 
 @pytest.mark.parametrize(
-    ("outcome", "model"),
-    [("y", "linear"), ("ill", "logit"), ("y", OneByOne(Linear()))],
+    ("outcome", "model"), [("y", "linear"), ("ill", "logit"), ("y", OneByOne(Linear()))]
 )
 def test_codings_predict_a_new_combination_as_a_level_of_one_factor(outcome, model):
     first, *others = [

@@ -36,10 +36,7 @@ BINARY = {
     "object text": (WORDS.astype(object), ("no", "yes")),
     "string": (pd.array(WORDS, dtype="string"), ("no", "yes")),
     "string[pyarrow]": (pd.array(WORDS, dtype="string[pyarrow]"), ("no", "yes")),
-    "arrow string": (
-        pd.array(WORDS, dtype=pd.ArrowDtype(pa.string())),
-        ("no", "yes"),
-    ),
+    "arrow string": (pd.array(WORDS, dtype=pd.ArrowDtype(pa.string())), ("no", "yes")),
     "arrow dictionary": (
         pd.Series(WORDS).astype(pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string()))),
         ("no", "yes"),

@@ -303,11 +303,7 @@ def test_leave_one_out_has_no_auroc_per_fold(data):
     ("scheme", "more", "expected"),
     [
         ("stratified_kfold", {"k": 5}, ("per_fold", "pooled", "pooled")),
-        (
-            "stratified_kfold",
-            {"k": 5, "repeats": 2},
-            ("per_fold", "pooled", "pooled"),
-        ),
+        ("stratified_kfold", {"k": 5, "repeats": 2}, ("per_fold", "pooled", "pooled")),
         ("kfold", {"k": 30}, ("pooled", "pooled", "pooled")),
         ("loocv", {}, ("pooled", "pooled", "pooled")),
         ("rloocv", {}, ("paired", "pooled", "pooled")),
@@ -365,10 +361,7 @@ def test_a_perfect_result_has_no_interval_without_width():
     ("arguments", "message"),
     [
         (("auroc", "pool"), r"how must be one of .* Did you mean 'pooled'\?"),
-        (
-            ("brier", "paired"),
-            "Brier score is not available from pairs; auROC",
-        ),
+        (("brier", "paired"), "Brier score is not available from pairs; auROC"),
         (("auroc", "pooled", 1.0), "level must lie between 0 and 1"),
         (("auroc", "pooled", 95), "level must lie between 0 and 1"),
         (("auroc", "pooled", "95%"), "level must lie between 0 and 1"),
@@ -475,20 +468,20 @@ def people(data):
 
 INTERVALS_OF = {
     ("auroc", "pooled"): [
-        *("corrected_influence", "delong", "logit", "influence", "bootstrap", "bca"),
+        *("corrected_influence", "delong", "logit", "influence", "bootstrap", "bca")
     ],
     ("auroc", "per_fold"): [
-        *("corrected_influence", "corrected_t", "influence", "bootstrap", "bca"),
+        *("corrected_influence", "corrected_t", "influence", "bootstrap", "bca")
     ],
     ("auroc", "paired"): ["corrected_influence", "influence", "bootstrap", "bca"],
     ("auprc", "pooled"): ["corrected_influence", "influence", "bootstrap", "bca"],
     ("auprc", "per_fold"): ["corrected_influence", "corrected_t", "bootstrap", "bca"],
     ("brier", "pooled"): [
-        *("corrected_influence", "records", "influence", "bootstrap", "bca"),
+        *("corrected_influence", "records", "influence", "bootstrap", "bca")
     ],
     ("brier", "per_fold"): ["corrected_t", "bootstrap", "bca"],
     ("rmse", "pooled"): [
-        *("corrected_influence", "records", "influence", "bootstrap", "bca"),
+        *("corrected_influence", "records", "influence", "bootstrap", "bca")
     ],
     ("r2", "pooled"): ["corrected_influence", "influence", "bootstrap", "bca"],
 }

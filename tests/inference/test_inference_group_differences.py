@@ -8,11 +8,7 @@ import statcv as scv
 from statcv.errors import UndefinedMetricWarning
 from statcv.metrics import auroc
 
-FOREIGN = {
-    "observed": "y",
-    "predicted": "p",
-    "metrics": ["auroc", "brier", "log_loss"],
-}
+FOREIGN = {"observed": "y", "predicted": "p", "metrics": ["auroc", "brier", "log_loss"]}
 
 
 def pairs_of_eyes(people, seed, shift=0.0):

@@ -113,11 +113,7 @@ def test_the_default_interval_covers_where_that_of_the_records_does_not(scheme):
 
 def test_a_summary_quotes_the_study():
     res = scv.cv(
-        "GRADE ~ GPA",
-        scv.load_data("spector"),
-        scheme="rloocv",
-        repeats=1,
-        seed=1,
+        "GRADE ~ GPA", scv.load_data("spector"), scheme="rloocv", repeats=1, seed=1
     )
     notes = " ".join(res.summary(notes=True).notes)
     said = r"Measured on \d+ simulated populations of other shapes with n = 40 to 60:"

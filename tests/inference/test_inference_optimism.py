@@ -116,13 +116,7 @@ def test_it_is_the_method_of_harrell_with_the_interval_of_noma(name):
     least, most = METRICS[name].bounds
     np.testing.assert_allclose(
         [made.apparent, made.optimism, float(made), made.lower, made.upper],
-        [
-            apparent,
-            optimism,
-            apparent - optimism,
-            max(lower, least),
-            min(upper, most),
-        ],
+        [apparent, optimism, apparent - optimism, max(lower, least), min(upper, most)],
         atol=1e-8,
     )
     assert made.se == pytest.approx(np.std(own, ddof=1), abs=1e-8)

@@ -119,14 +119,7 @@ def test_permutation_of_another_metric_ranks_first():
 
     def permuted(first, second):
         return paired_permutation(
-            METRICS["auprc"],
-            lambda p: auprc(y, p),
-            y,
-            first,
-            second,
-            None,
-            199,
-            RNG(1),
+            METRICS["auprc"], lambda p: auprc(y, p), y, first, second, None, 199, RNG(1)
         )
 
     found = permuted(a, b)

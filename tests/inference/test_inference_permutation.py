@@ -62,12 +62,7 @@ CASES = {
     "loocv": ("y ~ a + b", {"scheme": "loocv"}, "auroc", "pooled"),
     "log loss": ("y ~ a + b", {"scheme": "loocv"}, "log_loss", "pooled"),
     "rloocv": ("y ~ a + b", {"scheme": "rloocv", "repeats": 2}, "auroc", "paired"),
-    "rloocv, pooled": (
-        "y ~ a",
-        {"scheme": "rloocv", "repeats": 2},
-        "auprc",
-        "pooled",
-    ),
+    "rloocv, pooled": ("y ~ a", {"scheme": "rloocv", "repeats": 2}, "auprc", "pooled"),
     "several fits": ("y ~ a", {"scheme": "loocv", "rebalance": "all"}, "auroc", None),
     "weights": (
         "y ~ a",

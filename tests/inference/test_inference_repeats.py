@@ -13,7 +13,7 @@ from statcv.metrics import METRICS
 from statcv.models import Logit
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::statcv.errors.DistributionalBiasWarning",
+    "ignore::statcv.errors.DistributionalBiasWarning"
 )
 
 

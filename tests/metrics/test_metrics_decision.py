@@ -8,11 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from statcv.errors import MetricError
-from statcv.metrics import (
-    casewise_net_benefit,
-    net_benefit,
-    net_benefit_at,
-)
+from statcv.metrics import casewise_net_benefit, net_benefit, net_benefit_at
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 Z = 1.959963984540054

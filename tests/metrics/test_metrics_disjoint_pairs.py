@@ -9,12 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from statcv.metrics import auroc, delong
-from statcv.metrics.areas import (
-    disjoint_pairs,
-    limits_at_end,
-    p_at_end,
-    pick_disjoint,
-)
+from statcv.metrics.areas import disjoint_pairs, limits_at_end, p_at_end, pick_disjoint
 
 
 def most_disjoint(pairs):

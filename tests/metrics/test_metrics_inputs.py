@@ -62,14 +62,8 @@ def test_cluster_labels_only_matter_for_equality(label):
             lambda: metrics.auroc_by_group(Y, SCORE, Y[:5], 2),
             "group has 5; pass one value per",
         ),
-        (
-            lambda: metrics.auroc_by_group(Y, SCORE, Y + 1, 2),
-            "integers from 0 to 1",
-        ),
-        (
-            lambda: metrics.auroc_by_group(Y, SCORE, SCORE, 2),
-            "integers from 0 to 1",
-        ),
+        (lambda: metrics.auroc_by_group(Y, SCORE, Y + 1, 2), "integers from 0 to 1"),
+        (lambda: metrics.auroc_by_group(Y, SCORE, SCORE, 2), "integers from 0 to 1"),
         (lambda: metrics.auroc_by_weight(Y, SCORE, SCORE), "must be \\(m, "),
         (lambda: metrics.auroc_by_weight(Y, [SCORE], SCORE), "that of score"),
     ],

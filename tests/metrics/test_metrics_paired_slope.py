@@ -10,11 +10,7 @@ from statsmodels.discrete.conditional_models import ConditionalLogit
 
 from statcv.errors import MetricError
 from statcv.metrics import calibration_slope, slope_of_pairs
-from statcv.metrics.probabilities import (
-    log_odds_difference,
-    no_slope,
-    slope_influence,
-)
+from statcv.metrics.probabilities import log_odds_difference, no_slope, slope_influence
 
 differences = st.lists(
     st.floats(-50, 50).filter(lambda d: abs(d) > 1e-3), min_size=2, max_size=30

@@ -344,10 +344,7 @@ def test_another_seed_sets_others_aside():
         ({"objective": lambda y, p: (p - y, p * 0 + 1)}, "objective= must be a name"),
         ({"eval_metric": ["auc", max]}, r"use model=xgboost\.XGBClassifier"),
         ({"n_estimators": 0}, "n_estimators must be 1 or more, not 0"),
-        (
-            {"early_stopping_rounds": 2.5},
-            "early_stopping_rounds must be an integer",
-        ),
+        ({"early_stopping_rounds": 2.5}, "early_stopping_rounds must be an integer"),
         ({"random_state": np.random.default_rng(0)}, "random_state must be an integer"),
         ({"validation": 20}, "a share between 0 and 1, not 20"),
         ({"curves": "auc"}, "curves must be True or False"),

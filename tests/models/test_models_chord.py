@@ -8,14 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from statcv.models.base import Matrix
-from statcv.models.batched import (
-    STEPS,
-    Precision,
-    Whole,
-    approach,
-    follow,
-    shortened,
-)
+from statcv.models.batched import STEPS, Precision, Whole, approach, follow, shortened
 
 
 @dataclass

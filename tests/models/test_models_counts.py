@@ -103,14 +103,7 @@ def test_exposure_is_an_offset_on_held_out_and_new_rows():
 def test_without_skill_every_record_has_the_training_rate_times_its_exposure():
     data = simulated(40)
     res = scv.cv("y ~ x", data, exposure="days", model="poisson", seed=1, k=4)
-    mean = scv.cv(
-        "y ~ x",
-        data,
-        exposure="days",
-        model="mean",
-        seed=1,
-        k=4,
-    )
+    mean = scv.cv("y ~ x", data, exposure="days", model="mean", seed=1, k=4)
     first = mean.predictions.query("fold == 0")["row"]
     others = data.drop(index=first)
     rate = others["y"].sum() / others["days"].sum()

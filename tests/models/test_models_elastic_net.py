@@ -128,12 +128,7 @@ def test_several_strengths_are_chosen_inside_as_by_tune():
     Cs = [0.01, 0.2, 50.0]
     own = scv.cv("GRADE ~ .", data, model=Logit(C=Cs, l1_ratio=1.0), k=4, seed=1)
     tuned = scv.cv(
-        "GRADE ~ .",
-        data,
-        model=Logit(C=1.0, l1_ratio=1.0),
-        tune={"C": Cs},
-        k=4,
-        seed=1,
+        "GRADE ~ .", data, model=Logit(C=1.0, l1_ratio=1.0), tune={"C": Cs}, k=4, seed=1
     )
     assert own.tuned.equals(tuned.tuned)
     assert own.predictions["predicted"].equals(tuned.predictions["predicted"])

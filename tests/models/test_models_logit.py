@@ -304,11 +304,7 @@ def test_a_level_absent_from_a_training_set_does_not_crash():
     data = pd.DataFrame({"g": list("aabbcc") * 5 + ["d"], "y": [0, 1] * 15 + [1]})
     with pytest.warns(UnseenLevelWarning, match=r"'d' of g is absent from 1 .*31\)"):
         result = cv(
-            "y ~ g",
-            data,
-            scheme=np.arange(1, 32),
-            model="linear",
-            metrics="accuracy",
+            "y ~ g", data, scheme=np.arange(1, 32), model="linear", metrics="accuracy"
         )
     assert np.isfinite(result.predictions["predicted"]).all()
 

@@ -14,11 +14,7 @@ from statcv.models.batched import Folds, fit_class_folds, inverted
 from statcv.models.batched import folds as together
 from statcv.models.tuning import candidates
 from statcv.models.tuning.candidates import fit_candidates
-from statcv.models.tuning.logit_path import (
-    _ahead,
-    fit_logit_path,
-    is_quicker_by_itself,
-)
+from statcv.models.tuning.logit_path import _ahead, fit_logit_path, is_quicker_by_itself
 
 DEFAULT = np.logspace(-4, 4, 20)
 

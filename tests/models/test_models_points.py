@@ -77,7 +77,7 @@ def test_what_is_cross_validated_is_rounded_in_every_training_set():
     score = exact.final.points({"age": 10})
     cost = score.cost()
     assert cost.index.tolist() == [
-        *("auroc", "calibration_slope", "brier", "net_benefit"),
+        *("auroc", "calibration_slope", "brier", "net_benefit")
     ]
     assert cost.loc["auroc", "points"] == pytest.approx(float(res.estimate("auroc")))
     pd.testing.assert_frame_equal(cost, score.cost(threshold=data["died"].mean()))
@@ -115,7 +115,7 @@ def test_a_cox_regression_is_rounded_with_the_baseline_of_its_totals():
     assert cost.loc["auroc@90", "points"] == float(rounded.estimate("auroc@90"))
     assert cost.loc["harrell_c", "difference"] == pytest.approx(-0.01, abs=0.03)
     assert score.cost().index[:3].tolist() == [
-        *("auroc@90", "auroc@180", "calibration_slope@90"),
+        *("auroc@90", "auroc@180", "calibration_slope@90")
     ]
     without = scv.cv("Surv(time, status) ~ karno", data, seed=1).final
     with pytest.raises(ModelError, match="give cv\\(\\) horizon="):

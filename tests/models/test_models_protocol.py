@@ -155,9 +155,7 @@ AROUND_OTHERS = {
     Updating: Updating({"Intercept": 0.1, "a": 0.5, "b": 0.2}),
     UserModel: UserModel(Half(), Capabilities()),
 }
-NOT_FITTED = {
-    OtherSoftware: OtherSoftware(),
-}
+NOT_FITTED = {OtherSoftware: OtherSoftware()}
 EVERY = {**FAMILIES, **AROUND_OTHERS, **NOT_FITTED}
 FITTED = {**FAMILIES, **AROUND_OTHERS}
 

@@ -107,9 +107,7 @@ def test_weights_for_an_estimator_that_takes_none_are_refused(data):
         make_pipeline(StandardScaler(), RandomForestClassifier(5)),
         make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss")),
         GridSearchCV(
-            RandomForestClassifier(3),
-            {"max_depth": [1, 2]},
-            cv=KFold(3, shuffle=True),
+            RandomForestClassifier(3), {"max_depth": [1, 2]}, cv=KFold(3, shuffle=True)
         ),
         XGBClassifier(n_estimators=5, subsample=0.5),
         XGBoost(n_estimators=5, subsample=0.5),

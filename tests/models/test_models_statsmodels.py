@@ -49,11 +49,7 @@ def by_hand(plan, make, data):
 
 MODELS = {
     "logit": ("y", smf.logit, lambda d: smf.logit("y ~ " + RHS, d).fit(disp=0)),
-    "probit class": (
-        "y",
-        sm.Probit,
-        lambda d: smf.probit("y ~ " + RHS, d).fit(disp=0),
-    ),
+    "probit class": ("y", sm.Probit, lambda d: smf.probit("y ~ " + RHS, d).fit(disp=0)),
     "glm by partial": (
         "y",
         functools.partial(smf.glm, family=CAUCHY),

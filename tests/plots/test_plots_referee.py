@@ -16,11 +16,7 @@ from statcv.errors import (
     OutcomeError,
     UndefinedMetricWarning,
 )
-from statcv.metrics import (
-    calibration_curve,
-    calibration_groups,
-    net_benefit,
-)
+from statcv.metrics import calibration_curve, calibration_groups, net_benefit
 
 mpl.use("Agg")
 SPECTOR = scv.load_data("spector")
@@ -368,10 +364,7 @@ def test_the_figure_for_a_referee(result, tmp_path):
 
 
 def test_scores_that_are_not_probabilities_raise_an_error(scored):
-    for plot in (
-        scv.plots.plot_calibration,
-        scv.plots.plot_decision,
-    ):
+    for plot in (scv.plots.plot_calibration, scv.plots.plot_decision):
         with pytest.raises(MetricError, match=r"LinearSVC.*CalibratedClassifierCV"):
             plot(scored)
 

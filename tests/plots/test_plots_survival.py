@@ -8,12 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import statcv as scv
-from statcv.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    MetricError,
-    OutcomeError,
-)
+from statcv.errors import ArgumentError, ArgumentTypeError, MetricError, OutcomeError
 from statcv.metrics import calibration_groups, net_benefit, roc_band, roc_curve
 from statcv.metrics.survival.curves import RisksBy, survival_band
 from statcv.numeric.survival import median_follow_up

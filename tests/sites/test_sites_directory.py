@@ -41,9 +41,7 @@ from statcv.sites.transports import (
     signing,
     write,
 )
-from statcv.sites.transports import (
-    exchange as exchanges,
-)
+from statcv.sites.transports import exchange as exchanges
 
 pytest.importorskip("cryptography", reason="signatures need cryptography")
 

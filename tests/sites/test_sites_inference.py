@@ -15,13 +15,7 @@ from statcv import sites
 from statcv.datasets import simulate_ehr
 from statcv.errors import MetricError
 from statcv.metrics import auroc, net_benefit
-from statcv.sites.cells import (
-    Cells,
-    area_of,
-    class_mass,
-    delong_variance,
-    score_edges,
-)
+from statcv.sites.cells import Cells, area_of, class_mass, delong_variance, score_edges
 
 COUNTS = arrays(np.intp, st.integers(2, 40), elements=st.integers(0, 9))
 

@@ -19,12 +19,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import cross_val_score
 
 from statcv import fetch_cfs
-from statcv.errors import (
-    ArgumentError,
-    DataError,
-    FormulaError,
-    MissingDataWarning,
-)
+from statcv.errors import ArgumentError, DataError, FormulaError, MissingDataWarning
 from statcv.metrics import auroc
 from statcv.models import Logit
 from studies.austin2024.published import (

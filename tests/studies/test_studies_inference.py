@@ -21,12 +21,7 @@ from statcv.metrics import auroc, slope_of_pairs
 from statcv.models import Logit
 from studies.inference import SCHEMES, Population, run_study, study_table
 from studies.inference.draws import LEVEL
-from studies.inference.no_skill import (
-    Reading,
-    harrell_slope,
-    methods_of,
-    paired_slope,
-)
+from studies.inference.no_skill import Reading, harrell_slope, methods_of, paired_slope
 from studies.inference.questions import Answers, Cell, Settings, measure
 from studies.inference.run import arrays_of
 from studies.running import write_part

@@ -19,13 +19,7 @@ from statcv.models import Logit
 from studies.inference import Population, run_study, study_table
 from studies.inference.comparisons import equals, nested
 from studies.inference.draws import SCHEMES, Draw
-from studies.inference.questions import (
-    QUESTIONS,
-    Answers,
-    Cell,
-    Settings,
-    measure,
-)
+from studies.inference.questions import QUESTIONS, Answers, Cell, Settings, measure
 from studies.inference.run import arrays_of
 from studies.running import write_part
 
@@ -129,9 +123,7 @@ def test_equal_models_are_equally_good_and_nested_ones_are_not() -> None:
 
 
 @pytest.mark.parametrize("question", ["equals", "nested"])
-def test_the_truth_of_two_models_is_the_difference_of_their_fits(
-    question: str,
-) -> None:
+def test_the_truth_of_two_models_is_the_difference_of_their_fits(question: str) -> None:
     population = Population(60, 0.5, 0.8)
     draw = Draw.of(population, "rloocv", 9, 1, 0)
     pair, truth = QUESTIONS[question].read(draw)

@@ -37,10 +37,7 @@ def test_neighbours_are_warned_of(how: str, tune: Any) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
-    [
-        KNeighborsClassifier(5),
-        make_pipeline(StandardScaler(), KNeighborsClassifier(5)),
-    ],
+    [KNeighborsClassifier(5), make_pipeline(StandardScaler(), KNeighborsClassifier(5))],
 )
 def test_those_of_scikit_learn_as_well(model: Any) -> None:
     with pytest.warns(DistributionalBiasWarning, match="held-out class"):

@@ -509,9 +509,7 @@ def test_what_cannot_be_assigned(data):
 
 def test_a_plan_rebalanced_for_one_outcome_is_refused_for_another(data):
     other = data.assign(
-        y2=np.roll(data["y"], 1),
-        dose2=data["x2"],
-        g=np.tile(["a", "b", "c"], 30),
+        y2=np.roll(data["y"], 1), dose2=data["x2"], g=np.tile(["a", "b", "c"], 30)
     )
 
     def plan_of(outcome, **arguments):

@@ -190,8 +190,7 @@ def test_a_metric_without_a_value_is_counted(each):
 
 
 @pytest.mark.parametrize(
-    ("name", "formula"),
-    [("linear", "TUCE ~ GPA + PSI"), ("logistic", FORMULA)],
+    ("name", "formula"), [("linear", "TUCE ~ GPA + PSI"), ("logistic", FORMULA)]
 )
 def test_coefficients_agree_with_mice(filled, name, formula):
     there = pd.read_csv(REFERENCE / "pooling_r.csv").pivot(

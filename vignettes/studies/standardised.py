@@ -56,10 +56,7 @@ class Standardised:
     def capabilities(self) -> Capabilities:
         """Those of the model, whose predictions have changed since it was fitted."""
         return replace(
-            self.model.capabilities,
-            refits=False,
-            fits_together=False,
-            likelihood=None,
+            self.model.capabilities, refits=False, fits_together=False, likelihood=None
         )
 
     def check(self, kind: str) -> None:

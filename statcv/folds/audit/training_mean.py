@@ -156,12 +156,7 @@ def label_correlation(plan: FoldPlan, values: NDArray[Any]) -> float:
 
 
 def _correlation(
-    plan: FoldPlan,
-    r: float,
-    biased: bool,
-    name: str,
-    level: Any = None,
-    many: str = "",
+    plan: FoldPlan, r: float, biased: bool, name: str, level: Any = None, many: str = ""
 ) -> Finding:
     if level is None:
         held, mean, what = "value", f"mean of {name}", "value"

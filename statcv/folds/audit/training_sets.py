@@ -242,11 +242,7 @@ def _lacking(
     names = np.concatenate([np.asarray(labels) for labels in plan.labels])
     levels = pd.Series(response.levels, dtype=object)
     return pd.DataFrame(
-        {
-            "repeat": repeat + 1,
-            "fold": names[split],
-            "class": levels[code].to_numpy(),
-        }
+        {"repeat": repeat + 1, "fold": names[split], "class": levels[code].to_numpy()}
     )
 
 

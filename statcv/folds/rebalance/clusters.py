@@ -15,11 +15,7 @@ Rows = NDArray[np.intp]
 
 
 def drop_whole_strata(
-    need: Ints,
-    codes: Codes,
-    strata: Codes,
-    absent: Ints,
-    rng: np.random.Generator,
+    need: Ints, codes: Codes, strata: Codes, absent: Ints, rng: np.random.Generator
 ) -> Ragged:
     """Choose strata to drop whole, in random order, as far as each still fits.
 

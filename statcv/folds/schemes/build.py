@@ -269,11 +269,7 @@ def _dealt(strata: Strata | None, parts: list[Holding]) -> Strata | None:
 
 
 def _sizes(
-    scheme: Scheme,
-    n: int,
-    groups: int | None,
-    p: float | None,
-    strata: Strata | None,
+    scheme: Scheme, n: int, groups: int | None, p: float | None, strata: Strata | None
 ) -> str:
     """Return how large the groups of a partition are, in words."""
     if scheme.splits != "groups" or groups is None:

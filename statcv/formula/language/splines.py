@@ -92,10 +92,7 @@ def cubic_splines(x: Floats, knots: Floats, cyclic: bool) -> Floats:
         following[following == k - 1] = 0
     fit = np.arange(m)[:, None]
     made = np.zeros((m, len(x), bend.shape[2]))
-    for where, share, cube in (
-        (piece, ahead, cubes[0]),
-        (following, behind, cubes[1]),
-    ):
+    for where, share, cube in ((piece, ahead, cubes[0]), (following, behind, cubes[1])):
         curved = cube / (6 * width) - width * share / 6
         made += curved[:, :, None] * bend[fit, where]
         made[fit, np.arange(len(x)), where] += share / width

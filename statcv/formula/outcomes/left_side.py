@@ -8,12 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from statcv.errors import (
-    ArgumentError,
-    DataError,
-    FormulaError,
-    OutcomeError,
-)
+from statcv.errors import ArgumentError, DataError, FormulaError, OutcomeError
 from statcv.formula.frame import plain_column
 from statcv.formula.language.parse import Formula
 from statcv.formula.language.permitted import check_rowwise, values_of

@@ -18,10 +18,7 @@ from numpy.typing import NDArray
 from statcv.inference.estimates.draws import Draws, draw
 from statcv.inference.estimates.pool import Pool
 from statcv.inference.estimates.units import Units
-from statcv.inference.estimates.values import (
-    lacks_a_class,
-    values_by_repeat,
-)
+from statcv.inference.estimates.values import lacks_a_class, values_by_repeat
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric, is_listed
 from statcv.metrics.influence.derivative import Placements

@@ -279,11 +279,7 @@ def _pairs(
 
 
 def _of_units(
-    scores: Scores,
-    row: Numbers,
-    group: Numbers,
-    groups: int,
-    some: NDArray[np.bool_],
+    scores: Scores, row: Numbers, group: Numbers, groups: int, some: NDArray[np.bool_]
 ) -> Floats:
     """Return the effective number of units among some of the records of each group."""
     # clusters of unequal size count as (Σ m)² / Σ m² units

@@ -250,9 +250,7 @@ def pairs_interval(
 
 
 def units_of_pairs(
-    first: NDArray[np.intp],
-    second: NDArray[np.intp],
-    clusters: NDArray[np.intp] | None,
+    first: NDArray[np.intp], second: NDArray[np.intp], clusters: NDArray[np.intp] | None
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], str]:
     """Return the records or clusters of pairs, and why they are too few to vary."""
     if clusters is not None:

@@ -304,12 +304,7 @@ class Contrasts(Printed):
             alike if same_folds(a, b) else None,
         )
         return paired_influence(
-            alike,
-            difference,
-            self.level,
-            bounds,
-            of_pairs=of_pairs,
-            inflated=inflated,
+            alike, difference, self.level, bounds, of_pairs=of_pairs, inflated=inflated
         )
 
     def _influences(self, name: str, units: NDArray[np.intp]) -> Influences | str:

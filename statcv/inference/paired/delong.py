@@ -199,9 +199,7 @@ def _distinct(cell: Numbers, unit: Numbers, cells: int, count: int) -> Floats:
 
 
 def _of_pairs(
-    sides: Sequence[Side],
-    listed: Sequence[ConcordantPairs | None],
-    clusters: Clusters,
+    sides: Sequence[Side], listed: Sequence[ConcordantPairs | None], clusters: Clusters
 ) -> tuple[Floats, str]:
     """Return the variances of the difference and of each share of pairs, and a remark.
 

@@ -51,10 +51,7 @@ class Swaps:
 
 
 def flip_signs(
-    terms: Floats,
-    clusters: Numbers | None,
-    times: int,
-    rng: np.random.Generator,
+    terms: Floats, clusters: Numbers | None, times: int, rng: np.random.Generator
 ) -> Swaps:
     """Test a sum by changing the signs of its terms, jointly within a cluster.
 

@@ -231,13 +231,7 @@ def jackknife_values(
     if plan is not setup.plan:
         setup = replace(setup, plan=plan)
     values, failed = values_without(
-        setup,
-        sets,
-        metric,
-        how,
-        threshold=threshold,
-        n_jobs=n_jobs,
-        progress=progress,
+        setup, sets, metric, how, threshold=threshold, n_jobs=n_jobs, progress=progress
     )
     return Jackknife(values, group, unit, count_fits(plan, sets), left_out, failed)
 

@@ -456,11 +456,7 @@ def abcloc(value: float, found: ResampledValues, level: float) -> Interval:
         )
     z = normal_quantile(level)
     return Interval(
-        value - z * top,
-        value + z * bottom,
-        se,
-        "ABCLOC bootstrap",
-        ASSUMES["abcloc"],
+        value - z * top, value + z * bottom, se, "ABCLOC bootstrap", ASSUMES["abcloc"]
     )
 
 

@@ -14,11 +14,7 @@ from statcv.metrics.discrimination.by_value import (
     areas_of_scores,
 )
 from statcv.metrics.discrimination.rounding import TIE_TOL, begins_value
-from statcv.metrics.inputs import (
-    Floats,
-    binary_scores,
-    one_of,
-)
+from statcv.metrics.inputs import Floats, binary_scores, one_of
 
 PrMethod = Literal["average_precision", "trapezoid", "interpolated"]
 PR_METHODS = get_args(PrMethod)

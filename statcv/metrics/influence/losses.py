@@ -129,10 +129,7 @@ class DerivativeOfTable:
     of_table: Callable[[Floats], float]
 
     def __call__(
-        self,
-        y: NDArray[Any],
-        x: Floats,
-        threshold: Floats | float | None = None,
+        self, y: NDArray[Any], x: Floats, threshold: Floats | float | None = None
     ) -> Derivative:
         """Return the derivatives."""
         codes = y.astype(np.intp)

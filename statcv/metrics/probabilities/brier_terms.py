@@ -215,11 +215,7 @@ def brier_skill(y: ArrayLike, p: ArrayLike, baseline: ArrayLike | None = None) -
 
 
 def brier_skill_by_group(
-    y: ArrayLike,
-    p: ArrayLike,
-    group: ArrayLike,
-    groups: int,
-    baseline: ArrayLike,
+    y: ArrayLike, p: ArrayLike, group: ArrayLike, groups: int, baseline: ArrayLike
 ) -> Floats:
     """Brier skill score in each group.
 

@@ -182,11 +182,7 @@ def _sums_at(
         heavy = weight * t
         mixed = heavy.sum()
         return np.array(
-            [
-                [residual.sum(), residual @ t],
-                [weight.sum(), mixed],
-                [mixed, heavy @ t],
-            ]
+            [[residual.sum(), residual @ t], [weight.sum(), mixed], [mixed, heavy @ t]]
         )
 
     parts = shared(sums, range(0, len(away), IN_CACHE), RECORD * IN_CACHE)

@@ -61,11 +61,7 @@ class AtHorizon:
         return np.where(usable, found, np.nan)
 
     def derivative(
-        self,
-        y: Floats,
-        x: Floats,
-        threshold: Cut = 0.5,
-        **named: Floats | None,
+        self, y: Floats, x: Floats, threshold: Cut = 0.5, **named: Floats | None
     ) -> Derivative:
         """Return the derivatives."""
         known = Known(y, self.horizon, np.ones((1, len(y))), **named)

@@ -28,12 +28,7 @@ from statcv.models.batched.chord import STEPS, Precision, approach, follow, shor
 from statcv.models.batched.cox import free_columns
 from statcv.models.batched.cumulative import CumulativeOdds, cumulative_information
 from statcv.models.batched.downdate import Whole, by_counts, by_lists, inverted
-from statcv.models.batched.fits import (
-    Computed,
-    FittedFolds,
-    FoldFits,
-    fit_all_folds,
-)
+from statcv.models.batched.fits import Computed, FittedFolds, FoldFits, fit_all_folds
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.near import fit_class_folds, sure_fits
 from statcv.models.batched.partial_likelihood import (

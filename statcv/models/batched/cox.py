@@ -56,11 +56,7 @@ class CoxFits:
 
 
 def fit_cox_folds(
-    records: TrainingSet,
-    folds: Folds,
-    ridge: Matrix,
-    efron: bool,
-    firth: bool = False,
+    records: TrainingSet, folds: Folds, ridge: Matrix, efron: bool, firth: bool = False
 ) -> CoxFits:
     """Fit every fold.
 
@@ -206,13 +202,7 @@ def problems(
             y, penalty = outcomes[which[members[0]]], ridge[members].mean(axis=0)
             start = _whole(
                 partial_likelihood(
-                    X,
-                    y,
-                    efron,
-                    records.weights,
-                    penalty,
-                    shares,
-                    offset=records.offset,
+                    X, y, efron, records.weights, penalty, shares, offset=records.offset
                 )
             )
         step = max(1, BLOCK // max(n * (1 if alike and X.ndim == 2 else q), 1))

@@ -158,10 +158,7 @@ class Points:
         assert fitted.coefficients is not None
         score = self.rounded(training, fitted.coefficients)
         return PlainFit(
-            score.predict,
-            fitted.coefficients,
-            fitted.converged,
-            fitted.separated,
+            score.predict, fitted.coefficients, fitted.converged, fitted.separated
         )
 
     def rounded(

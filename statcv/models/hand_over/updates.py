@@ -9,11 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.base import (
-    Matrix,
-    PlainFit,
-    TrainingSet,
-)
+from statcv.models.base import Matrix, PlainFit, TrainingSet
 from statcv.models.batched.partial_likelihood import partial_likelihood
 from statcv.models.linear_fits import LinearFits
 from statcv.models.one_predictor import (

@@ -18,9 +18,7 @@ from statcv.models.base import (
 )
 from statcv.models.hand_over.updates import STRENGTHS, Updates
 from statcv.models.likelihood import Bernoulli, Gaussian, Likelihood
-from statcv.models.one_predictor import (
-    has_one_class,
-)
+from statcv.models.one_predictor import has_one_class
 from statcv.words import listed
 
 UPDATE_METHODS = {

@@ -9,9 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from statcv.errors import ModelError
-from statcv.models.base import (
-    Matrix,
-)
+from statcv.models.base import Matrix
 from statcv.models.other_libraries.boosted_fit import has_plain_trees, without_functions
 from statcv.models.other_libraries.sklearn_linear import last_step
 from statcv.models.other_libraries.thread_warnings import collected, show

@@ -10,9 +10,7 @@ import pandas as pd
 
 from statcv.errors import ModelError
 from statcv.formula import quoted
-from statcv.models.base import (
-    TrainingSet,
-)
+from statcv.models.base import TrainingSet
 from statcv.models.other_libraries.statsmodels_model import Statsmodels
 
 # the distribution of counts, by the name of a family or of a class

@@ -121,10 +121,7 @@ def _centres(models: list[Logit], records: TrainingSet) -> dict[int, Centre]:
 
 
 def _along(
-    models: list[Logit],
-    centres: dict[int, Centre],
-    block: Block,
-    spread: Matrix | None,
+    models: list[Logit], centres: dict[int, Centre], block: Block, spread: Matrix | None
 ) -> Iterator[tuple[int, Matrix, NDArray[np.bool_]]]:
     """Yield the number of each penalty, coefficients, and whether they are sure."""
     few = block.few(len(next(iter(centres.values())).theta))

@@ -186,9 +186,7 @@ def is_level(of: Expression, level: Level) -> Call:
 
 
 def evaluate(
-    expression: Expression,
-    frame: pd.DataFrame,
-    known: dict[Column, Any] | None = None,
+    expression: Expression, frame: pd.DataFrame, known: dict[Column, Any] | None = None
 ) -> Any:
     """Return the value for each row of a frame without missing values.
 

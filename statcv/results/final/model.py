@@ -65,11 +65,7 @@ class FullModel(HandedOver):
     _design: Design
 
     def __init__(
-        self,
-        design: Design,
-        learner: Model,
-        fit: Fit,
-        result: CVResult,
+        self, design: Design, learner: Model, fit: Fit, result: CVResult
     ) -> None:
         self._result = result
         self._design = design

@@ -142,8 +142,7 @@ def _factor(text: str, name: str) -> Expression:
     before, bracket, level = text.partition("[")
     if bracket and level.endswith("]") and before and "(" not in before:
         return Levels(
-            Column(before.strip("`"), "text"),
-            ((level[:-1].removeprefix("T."), 1.0),),
+            Column(before.strip("`"), "text"), ((level[:-1].removeprefix("T."), 1.0),)
         )
     if text.startswith("`") and text.endswith("`"):
         return Column(text[1:-1])

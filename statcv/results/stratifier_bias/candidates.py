@@ -82,10 +82,7 @@ class CandidateStratifier:
 
 
 def read_candidates(
-    given: Any,
-    table: pd.DataFrame,
-    per_fold: Sequence[int],
-    key: Key | None,
+    given: Any, table: pd.DataFrame, per_fold: Sequence[int], key: Key | None
 ) -> list[CandidateStratifier]:
     """Return the candidates that a caller names.
 

@@ -41,11 +41,7 @@ def shown_to(width: float, setting: Setting) -> float:
 
 
 def verdict(
-    cost: float,
-    half: float,
-    of_records: float,
-    split: float,
-    setting: Setting,
+    cost: float, half: float, of_records: float, split: float, setting: Setting
 ) -> str:
     """State the bias of a candidate in words.
 

@@ -13,12 +13,7 @@ from typing import Any
 import pandas as pd
 
 from statcv.arguments import refuse_unknown
-from statcv.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    MissingPackageError,
-    reason,
-)
+from statcv.errors import ArgumentError, ArgumentTypeError, MissingPackageError, reason
 from statcv.results.writing.writers import (
     WRITERS,
     Facts,

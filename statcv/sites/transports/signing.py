@@ -175,11 +175,7 @@ def package_version() -> str:
 
 def _of_this_run(plan: SitesPlan) -> dict[str, Any]:
     """Return what all parties of a run have in common."""
-    return {
-        "plan": plan.fingerprint,
-        "statcv": package_version(),
-        "version": VERSION,
-    }
+    return {"plan": plan.fingerprint, "statcv": package_version(), "version": VERSION}
 
 
 def read_card(content: bytes, party: str, plan: SitesPlan, file: str) -> str:

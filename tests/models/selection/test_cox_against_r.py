@@ -68,8 +68,7 @@ quiet = pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
 
 @quiet
 @pytest.mark.parametrize(
-    "outcome",
-    [3, 8, *(pytest.param(i, marks=pytest.mark.slow) for i in range(1, 21))],
+    "outcome", [3, 8, *(pytest.param(i, marks=pytest.mark.slow) for i in range(1, 21))]
 )
 def test_r_chooses_the_same_terms(outcome, records, outcomes, from_r):
     data = with_times(records, outcomes[f"y{outcome}"])

@@ -19,12 +19,7 @@ G. I. Austin, I. Pe'er and T. Korem, "Distributional bias compromises leave-one-
 cross-validation", arXiv:2406.01652 (2024); Science Advances 11 (2025) eadx6976.
 """
 
-from studies.austin2024.aurocs import (
-    null_aurocs,
-    null_kinds,
-    off_centre,
-    signal_aurocs,
-)
+from studies.austin2024.aurocs import null_aurocs, null_kinds, off_centre, signal_aurocs
 from studies.austin2024.beyond import null_classes, null_numbers
 from studies.austin2024.estimates import ESTIMATES
 from studies.austin2024.families import other_models, predictions, standardised

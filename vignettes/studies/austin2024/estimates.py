@@ -51,13 +51,7 @@ ESTIMATES = {
 ASKED = tuple(ESTIMATES)[: tuple(ESTIMATES).index("leave_pair_out") + 1]
 """The estimates that are made by default."""
 
-OF_PAIRS = (
-    "leave_pair_out",
-    "few_pairs",
-    "rloocv_paired_x4",
-    "tournament",
-    "averaged",
-)
+OF_PAIRS = ("leave_pair_out", "few_pairs", "rloocv_paired_x4", "tournament", "averaged")
 """What can be made of records that are held out two by two."""
 
 CHUNK = 25  # number of data sets in a file
@@ -103,8 +97,7 @@ HELD = (
         {"folds_pooled": "pooled", "folds_mean": "per_fold"},
     ),
     Held(
-        {"scheme": "leave_pair_out"},
-        {"leave_pair_out": "paired", "averaged": "pooled"},
+        {"scheme": "leave_pair_out"}, {"leave_pair_out": "paired", "averaged": "pooled"}
     ),
     Held({"scheme": "leave_pair_out", "pairs": PAIRS}, {"pairs": "paired"}),
     Held({"scheme": "leave_pair_out", "pairs": FEW}, {"few_pairs": "paired"}),

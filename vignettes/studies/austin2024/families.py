@@ -229,11 +229,7 @@ def standardised(
 
 
 def _measure_standardised(
-    seed: int,
-    number: int,
-    n: int,
-    balances: tuple[float, ...],
-    models: tuple[str, ...],
+    seed: int, number: int, n: int, balances: tuple[float, ...], models: tuple[str, ...]
 ) -> pd.DataFrame:
     rows = []
     for model in models:

@@ -121,10 +121,7 @@ class Signal:
     def population(self) -> Population:
         """The population, in which the truth of a fitted model has a closed form."""
         return Population(
-            n=self.n,
-            balance=self.balance,
-            auroc=self.auroc,
-            covariates=self.covariates,
+            n=self.n, balance=self.balance, auroc=self.auroc, covariates=self.covariates
         )
 
     def sample(self, rng: np.random.Generator) -> pd.DataFrame:

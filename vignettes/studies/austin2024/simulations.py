@@ -189,11 +189,7 @@ def exact(balance: float, group: int, n: int = RECORDS) -> bool:
 
 
 def _measure_stratified(
-    seed: int,
-    number: int,
-    n: int,
-    balances: tuple[float, ...],
-    groups: tuple[int, ...],
+    seed: int, number: int, n: int, balances: tuple[float, ...], groups: tuple[int, ...]
 ) -> pd.DataFrame:
     model, rows = Logit(C=STRATIFIED_PENALTY), []
     for balance in balances:
@@ -262,11 +258,7 @@ def dummies(
 
 
 def _measure_dummies(
-    seed: int,
-    number: int,
-    n: int,
-    balances: tuple[float, ...],
-    groups: tuple[int, ...],
+    seed: int, number: int, n: int, balances: tuple[float, ...], groups: tuple[int, ...]
 ) -> pd.DataFrame:
     rows = []
     for balance in balances:

@@ -15,9 +15,7 @@ import pandas as pd
 
 from statcv.datasets.ehr import COVARIATES
 from statcv.inference.refits import Jackknife
-from statcv.results.stratifier_bias import (
-    predicted_drop,
-)
+from statcv.results.stratifier_bias import predicted_drop
 from studies.bey2020.rankings import RANKINGS, fold_models, rank
 from studies.bey2020.samples import Sample, Scale, drawn_population, simulate
 from studies.bey2020.strategies import accuracy, cross_validate

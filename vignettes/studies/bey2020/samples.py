@@ -133,11 +133,7 @@ def rotations(
 def _measure_rotation(number: int) -> pd.DataFrame:
     population = ehr_population(seed=number)
     found = optimal_accuracy(**vars(population), seed=number)
-    row = {
-        "seed": number,
-        "optimum": found.accuracy,
-        "positives": found.positives,
-    }
+    row = {"seed": number, "optimum": found.accuracy, "positives": found.positives}
     return pd.DataFrame([row])
 
 
@@ -193,11 +189,7 @@ def records_of(
     scale: Scale, population: EhrPopulation, seeds: Seeds, **changed: Any
 ) -> pd.DataFrame:
     """Return the records of a data set, with arguments of `simulate_ehr` changed."""
-    sizes = {
-        "n": scale.n,
-        "n_duplicates": scale.n_duplicates,
-        "n_sites": scale.n_sites,
-    }
+    sizes = {"n": scale.n, "n_duplicates": scale.n_duplicates, "n_sites": scale.n_sites}
     return simulate_ehr(**(sizes | vars(population) | changed), seed=seeds.data)
 
 

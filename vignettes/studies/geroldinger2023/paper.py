@@ -10,12 +10,7 @@ import pandas as pd
 from statcv.models import Logit
 from studies.papers import Folder, Paper, Table
 from studies.running import Directory, simulate
-from studies.small_samples import (
-    Method,
-    measure_sample,
-    measure_settings,
-    summarise,
-)
+from studies.small_samples import Method, measure_sample, measure_settings, summarise
 
 GRID = {"C": np.logspace(-3, 2, 6)}
 MODELS: dict[str, dict[str, Any]] = {

@@ -14,12 +14,7 @@ from statcv import cv
 from statcv.folds import by_value
 from statcv.models import Cox, Linear, Logit, Neighbors
 from statcv.results import CVResult
-from studies.inference.shapes import (
-    COMPARED,
-    CONTINUOUS,
-    SHAPES,
-    Shape,
-)
+from studies.inference.shapes import COMPARED, CONTINUOUS, SHAPES, Shape
 from studies.inference.times import (
     COMPARED_TIMES,
     FEW,

@@ -219,9 +219,7 @@ def harrell_slope(result: CVResult, data: pd.DataFrame) -> float:
     optimism = []
     for (train, _), score in zip(result.plan.split(), scores, strict=True):
         p = 0.5 * (1 + np.tanh(score / 2))
-        optimism.append(
-            _slope_of(y[train], p[train]) - _slope_of(y, p),
-        )
+        optimism.append(_slope_of(y[train], p[train]) - _slope_of(y, p))
     apparent = _slope_of(y, result.predict(data).to_numpy())
     known = [each for each in optimism if not math.isnan(each)]
     return apparent - float(np.mean(known)) if known else math.nan

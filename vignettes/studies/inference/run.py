@@ -17,20 +17,9 @@ from statcv.engine import check_jobs
 from statcv.errors import ArgumentError, suggestion
 from studies.inference.draws import SCHEMES
 from studies.inference.population import Population
-from studies.inference.questions import (
-    QUESTIONS,
-    Answers,
-    Cell,
-    Settings,
-    measure,
-)
+from studies.inference.questions import QUESTIONS, Answers, Cell, Settings, measure
 from studies.inference.summary import study_table
-from studies.running import (
-    Arrays,
-    Directory,
-    claim,
-    fill,
-)
+from studies.running import Arrays, Directory, claim, fill
 
 CHUNK = 50  # number of data sets in a file
 SIZES = (30, 60, 100, 250)

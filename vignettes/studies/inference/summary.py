@@ -13,14 +13,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import CheckpointError
-from studies.inference.questions import (
-    QUESTIONS,
-)
-from studies.running import (
-    parts_of,
-    read_part,
-    unreadable,
-)
+from studies.inference.questions import QUESTIONS
+from studies.running import parts_of, read_part, unreadable
 
 Floats = NDArray[np.float64]
 ALPHA = 0.05

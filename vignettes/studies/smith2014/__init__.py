@@ -11,11 +11,6 @@ G. C. S. Smith, S. R. Seaman, A. M. Wood, P. Royston and I. R. White, American J
 of Epidemiology 180 (2014) 318.
 """
 
-from studies.smith2014.paper import (
-    absolute_errors,
-    optimism,
-    published_errors,
-    stored,
-)
+from studies.smith2014.paper import absolute_errors, optimism, published_errors, stored
 
 __all__ = ["absolute_errors", "optimism", "published_errors", "stored"]

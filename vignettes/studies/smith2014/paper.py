@@ -9,12 +9,7 @@ import pandas as pd
 from statcv.models import Logit
 from studies.papers import Folder, Paper, Table
 from studies.running import Directory, simulate
-from studies.small_samples import (
-    Method,
-    compare_errors,
-    measure_settings,
-    summarise,
-)
+from studies.small_samples import Method, compare_errors, measure_settings, summarise
 
 COVARIATES = 5
 PER_VARIABLE = (3, 5, 10)
@@ -94,10 +89,7 @@ def _optimism(seed: int, number: int) -> pd.DataFrame:
 
 
 def _measured(
-    seed: int,
-    number: int,
-    per_variable: Sequence[int],
-    methods: Mapping[str, Method],
+    seed: int, number: int, per_variable: Sequence[int], methods: Mapping[str, Method]
 ) -> pd.DataFrame:
     """Draw and measure a data set for each number of events per variable and each c."""
     return measure_settings(

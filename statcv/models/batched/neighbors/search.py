@@ -156,10 +156,7 @@ def nearest_first(owners: Numbers, distances: Matrix) -> Numbers:
 
 
 def _sorted(
-    records: Matrix,
-    asked: list[Matrix],
-    first: int,
-    pieces: list[Found],
+    records: Matrix, asked: list[Matrix], first: int, pieces: list[Found]
 ) -> Nearby:
     points = np.concatenate(asked)
     owners, near, reach = map(np.concatenate, zip(*pieces, strict=True))

@@ -12,9 +12,4 @@ from statcv.models.batched.passes.choices import are_few_and_large
 from statcv.models.batched.passes.few_fits import fit_by_passes, fit_few
 from statcv.models.batched.passes.sums import Passes
 
-__all__ = [
-    "Passes",
-    "are_few_and_large",
-    "fit_by_passes",
-    "fit_few",
-]
+__all__ = ["Passes", "are_few_and_large", "fit_by_passes", "fit_few"]

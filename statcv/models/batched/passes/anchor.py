@@ -8,12 +8,7 @@ import numpy as np
 
 from statcv.models.base import Matrix
 from statcv.models.batched.passes.problem import FewFits
-from statcv.models.batched.passes.quasi_newton import (
-    Identity,
-    Inverses,
-    Until,
-    climb,
-)
+from statcv.models.batched.passes.quasi_newton import Identity, Inverses, Until, climb
 from statcv.models.batched.passes.sums import Passes
 
 SAMPLE = 40  # records of the sample for each coefficient

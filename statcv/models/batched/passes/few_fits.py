@@ -12,10 +12,7 @@ from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.new_levels import Numbers
 from statcv.models.batched.passes.anchor import Anchor, find_anchor
-from statcv.models.batched.passes.choices import (
-    are_far,
-    are_few_and_large,
-)
+from statcv.models.batched.passes.choices import are_far, are_few_and_large
 from statcv.models.batched.passes.problem import FewFits
 from statcv.models.batched.passes.quasi_newton import (
     NEARBY,
@@ -26,11 +23,7 @@ from statcv.models.batched.passes.quasi_newton import (
 )
 from statcv.models.batched.passes.sums import Passes
 from statcv.models.batched.separation import not_separated
-from statcv.models.families import (
-    family_of,
-    longest_row,
-    negligible,
-)
+from statcv.models.families import family_of, longest_row, negligible
 
 MAX_FITS = 256  # fits at most whose gradients are summed at once
 MAX_CELLS = 2**26  # records times fits, at most, whose gradients are summed at once

@@ -182,7 +182,7 @@ class SitesController(Controller):  # type: ignore[misc]
         if result.get_return_code() != ReturnCode.OK or not isinstance(reply, bytes):
             self._stop(
                 f"site {name} sent no answer ({result.get_return_code()}); its log "
-                "says why.",
+                "says why."
             )
             return
         try:
@@ -192,7 +192,7 @@ class SitesController(Controller):  # type: ignore[misc]
             return
         if said != name:
             self._stop(
-                f"site {name} answers under another name than its certificate's.",
+                f"site {name} answers under another name than its certificate's."
             )
             return
         with self._lock:
@@ -211,11 +211,6 @@ class SitesController(Controller):  # type: ignore[misc]
             self._stop(f"site {name} dropped out; {HOW_TO_GO_ON}")
 
     def process_result_of_unknown_task(
-        self,
-        client: Any,
-        task_name: str,
-        client_task_id: str,
-        result: Any,
-        fl_ctx: Any,
+        self, client: Any, task_name: str, client_task_id: str, result: Any, fl_ctx: Any
     ) -> None:
         """Drop an answer that came after its task had ended."""

@@ -58,9 +58,7 @@ def write_job(folder: Path, plan: SitesPlan, sites: Sequence[str]) -> None:
     }
     site: dict[str, Any] = {
         "format_version": 2,
-        "executors": [
-            {"tasks": [TASK], "executor": {"path": EXECUTOR, "args": {}}},
-        ],
+        "executors": [{"tasks": [TASK], "executor": {"path": EXECUTOR, "args": {}}}],
         "task_data_filters": [],
         "task_result_filters": [],
         "components": [],

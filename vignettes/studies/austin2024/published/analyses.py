@@ -208,12 +208,7 @@ def standardised(model: Any) -> Any:
 @cache
 def _ptb() -> Analysis:
     data = fetch_ptb()
-    return Analysis(
-        "ptb",
-        data,
-        ptb_formula(data),
-        tuned_on_accuracy(),
-    )
+    return Analysis("ptb", data, ptb_formula(data), tuned_on_accuracy())
 
 
 @cache
@@ -227,12 +222,7 @@ def _irae(path: Path) -> Analysis:
             f"{', '.join(map(str, data.index[~there][:5]))}.",
             MissingDataWarning,
         )
-    return Analysis(
-        "irae",
-        data[there],
-        IRAE_FORMULA,
-        Logit(),
-    )
+    return Analysis("irae", data[there], IRAE_FORMULA, Logit())
 
 
 @cache
@@ -251,13 +241,7 @@ def _boosting() -> Analysis:
         max_features=1,
         min_samples_leaf=10,
     )
-    return Analysis(
-        "cfs_boosting",
-        cfs_data(),
-        "cfs ~ .",
-        model,
-        random=True,
-    )
+    return Analysis("cfs_boosting", cfs_data(), "cfs ~ .", model, random=True)
 
 
 @cache

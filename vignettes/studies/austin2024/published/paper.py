@@ -202,11 +202,7 @@ def _tuning(paths: TuningPaths) -> list[Row]:
     best = paths.chosen().set_index(["data", "estimate"])
     p = paths.tests().set_index("data")["p"]
     printed_of: dict[str, dict[str, str]] = {
-        NOT_PUBLIC: {
-            "LOOCV, pooled": "0.817",
-            "RLOOCV, pooled": "0.845",
-            "p": "0.0012",
-        }
+        NOT_PUBLIC: {"LOOCV, pooled": "0.817", "RLOOCV, pooled": "0.845", "p": "0.0012"}
     }
     for name in dict.fromkeys([NOT_PUBLIC, *p.index]):
         part, printed = f"Figure 5c, {name}", printed_of.get(name, {})

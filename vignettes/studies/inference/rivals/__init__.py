@@ -13,10 +13,7 @@ from studies.inference.rivals.bootstrap import (
     folds_of_samples,
     sample_values,
 )
-from studies.inference.rivals.conservative_z import (
-    conservative_z_interval,
-    draw_halves,
-)
+from studies.inference.rivals.conservative_z import conservative_z_interval, draw_halves
 from studies.inference.rivals.cv_tmle import cv_tmle, cv_tmle_interval
 
 __all__ = [
