@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, Model, TrainingSet, positive_weights
 from statcv.models.batched.blocks import Block
-from statcv.models.batched.chord import ACCURACY, STEPS
 from statcv.models.batched.downdate import Whole, inverted
 from statcv.models.batched.fits import FoldFits
 from statcv.models.batched.folds import Folds
+from statcv.models.batched.quasi_newton import ACCURACY, MAX_STEPS
 from statcv.numeric.gram import column_units, information_of, quadratic_of
 from statcv.numeric.newton import Optimum, minimise
 
@@ -328,7 +328,7 @@ def _iterate(problem: _Problem, theta: Matrix) -> tuple[Matrix, NDArray[np.bool_
     which = np.arange(len(theta))
     reach = np.sqrt(np.einsum("ij,ij->i", problem.Z, problem.Z).max())
     before = np.full(len(theta), np.inf)
-    for _ in range(STEPS):
+    for _ in range(MAX_STEPS):
         with np.errstate(invalid="ignore", over="ignore"):  # without an inverse
             step, usable = problem.step(theta)
             size = np.sqrt(np.einsum("bp,bp->b", step, step)) * reach

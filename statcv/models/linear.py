@@ -26,7 +26,7 @@ from statcv.models.base import (
     refuse_missing,
 )
 from statcv.models.batched.centre import Centre
-from statcv.models.batched.downdate import Inverse, by_counts, by_lists
+from statcv.models.batched.downdate import Downdate, Whole, by_counts, by_lists
 from statcv.models.batched.fits import FittedFolds, FoldFits
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.own_matrices import GROWTH, Regression, fit_own_folds
@@ -105,7 +105,9 @@ def sure_linear_fits(records: TrainingSet, folds: Folds) -> FoldFits:
             own = slice(None) if block.outcome is None else block.outcome
             gradient = block.sums(residuals[own], Q)
             many = block.counts is not None
-            inverse: Inverse = by_counts(Q, block) if many else by_lists(Q, block)
+            inverse: Downdate | Whole = (
+                by_counts(Q, block) if many else by_lists(Q, block)
+            )
             with np.errstate(invalid="ignore"):
                 # one step is exact, since the Hessian is the same everywhere
                 moved = theta[own] + inverse.times(gradient)

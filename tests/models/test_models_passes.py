@@ -13,7 +13,7 @@ from scipy.special import softmax
 from statcv.errors import FoldWarning
 from statcv.folds import make_plan
 from statcv.models import Linear, Logit, TrainingSet
-from statcv.models.batched import Folds
+from statcv.models.batched import Folds, Until, climb
 from statcv.models.batched.passes import (
     Passes,
     anchor,
@@ -23,7 +23,6 @@ from statcv.models.batched.passes import (
     fit_few,
     sums,
 )
-from statcv.models.batched.passes.quasi_newton import Until, climb
 from statcv.models.families import Numeric, family_of
 from statcv.models.linear import fit_linear_folds
 

@@ -24,7 +24,6 @@ Nearest neighbours have a room of their own.
 
 from statcv.models.batched.blocks import CELLS, Block
 from statcv.models.batched.centre import Centre, find_centre
-from statcv.models.batched.chord import STEPS, Precision, approach, follow, shortened
 from statcv.models.batched.cox import free_columns
 from statcv.models.batched.cumulative import CumulativeOdds, cumulative_information
 from statcv.models.batched.downdate import Whole, by_counts, by_lists, inverted
@@ -39,6 +38,7 @@ from statcv.models.batched.partial_likelihood import (
 from statcv.models.batched.permuted import permuted_folds
 from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.batched.problem import Problem
+from statcv.models.batched.quasi_newton import Until, climb
 from statcv.models.batched.risk_sets import RiskSets, Tied, strata_shares
 from statcv.models.batched.row_space import Expanded
 from statcv.models.batched.separate import fit_alone, inverse_gram, refit
@@ -47,7 +47,6 @@ from statcv.numeric.gram import information_of, of_all_classes, quadratic_of
 
 __all__ = [
     "CELLS",
-    "STEPS",
     "Block",
     "Centre",
     "Computed",
@@ -58,21 +57,20 @@ __all__ = [
     "Folds",
     "Jumps",
     "PartialLikelihoods",
-    "Precision",
     "Problem",
     "RiskSets",
     "Tied",
+    "Until",
     "Whole",
-    "approach",
     "by_counts",
     "by_linear_predictor",
     "by_lists",
+    "climb",
     "cumulative_information",
     "find_centre",
     "fit_all_folds",
     "fit_alone",
     "fit_class_folds",
-    "follow",
     "free_columns",
     "information_of",
     "inverse_gram",
@@ -83,7 +81,6 @@ __all__ = [
     "permuted_folds",
     "quadratic_of",
     "refit",
-    "shortened",
     "strata_shares",
     "sure_fits",
 ]

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from statcv.formula import Design, Learnt, is_strata
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.blocks import CELLS, Numbers
-from statcv.models.batched.chord import Precision, approach
 from statcv.models.batched.cox_firth import firth_optimum
 from statcv.models.batched.downdate import Inverse, OneInverse, Whole, inverted
 from statcv.models.batched.fits import FoldFits
@@ -25,6 +24,7 @@ from statcv.models.batched.partial_likelihood import (
     PartialLikelihoods,
     partial_likelihood,
 )
+from statcv.models.batched.quasi_newton import ACCURACY, Until, climb
 from statcv.models.batched.risk_sets import count_strata, risk_order, strata_shares
 from statcv.numeric.gram import column_units
 from statcv.numeric.newton import Optimum, minimise
@@ -242,7 +242,7 @@ class _Whole:
         away = problem.weights - self.weights
         rate = np.divide(away, self.weights, out=away, where=self.weights > 0)
         if (np.abs(rate) @ self.share).max(initial=0.0) < FEW_LOST:
-            return OneInverse(self.inverse, np.zeros(m))
+            return OneInverse(self.inverse)
         eta = problem.linear(np.tile(self.beta, (m, 1)))
         return Whole(inverted(problem.hessian(eta)))
 
@@ -266,18 +266,10 @@ def _optimum(problem: PartialLikelihoods, start: _Whole | None) -> Optimum:
     if start is None or not problem.size[1]:
         return _from_zero(problem)
     beta = np.tile(start.beta, (len(problem.weights), 1))
-    eta, reach = (
-        problem.linear(beta),
-        float(np.abs(problem.X).sum(axis=-1).max()) or 1.0,
-    )
+    reach = float(np.abs(problem.X).sum(axis=-1).max()) or 1.0
+    until, inverse = Until(ACCURACY / reach, NOISE), start.inverses(problem)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        beta, sure, _ = approach(
-            _Steps(problem),
-            beta,
-            problem.gradient(eta, beta),
-            start.inverses(problem),
-            Precision(reach, NOISE),
-        )
+        beta, sure = climb(_Steps(problem), beta, inverse, until)
     sure &= ~problem.extreme(problem.linear(np.where(sure[:, None], beta, 0.0)))
     solved = Optimum(beta, sure, np.zeros_like(sure))
     again = np.flatnonzero(~sure)
@@ -304,10 +296,6 @@ class _Steps:
     def gradient(self, theta: Matrix) -> Matrix:
         """Return the direction of steepest ascent of each fit."""
         return self.problem.gradient(self.problem.linear(theta), theta)
-
-    def furthest(self, step: Matrix) -> Matrix:
-        """Return by how much a step moves two linear predictors apart at most."""
-        return self.problem.furthest(self.problem.linear(step))
 
     def part(self, chosen: NDArray[Any]) -> _Steps:
         """Return some of the fits."""

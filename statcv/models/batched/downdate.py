@@ -19,8 +19,8 @@ class Inverse(Protocol):
     """The inverses of m positive definite matrices of p columns."""
 
     @property
-    def norm(self) -> Matrix:
-        """A bound on the largest eigenvalue of each, shape (m,)."""
+    def single(self) -> bool:
+        """Whether they have few digits, which suffice for gradients on the way too."""
 
     def times(self, vectors: Matrix) -> Matrix:
         """Multiply vectors, shape (m, p), each by its matrix."""
@@ -57,24 +57,18 @@ class Whole:
 
 @dataclass(frozen=True, eq=False)
 class OneInverse:
-    """One inverse for m fits.
-
-    Attributes
-    ----------
-    matrix : numpy.ndarray, shape (p, p)
-    norm : numpy.ndarray, shape (m,)
-    """
+    """One inverse for all fits, shape (p, p)."""
 
     matrix: Matrix
-    norm: Matrix
+    single = False
 
     def times(self, vectors: Matrix) -> Matrix:
         """Multiply vectors, shape (m, p), by the matrix."""
         return np.asarray(vectors @ self.matrix)
 
     def part(self, chosen: NDArray[Any]) -> OneInverse:
-        """Return the inverse for some of the fits."""
-        return OneInverse(self.matrix, self.norm[chosen])
+        """Return the same for some of the fits."""
+        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +87,7 @@ class Downdate:
     rows: Matrix
     core: Matrix
     norm: Matrix
+    single = False
 
     def times(self, vectors: Matrix) -> Matrix:
         """Multiply vectors, shape (m, p), each by its matrix."""

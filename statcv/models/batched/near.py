@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix, RidgeModel, TrainingSet
 from statcv.models.batched.blocks import Block, Penalties
 from statcv.models.batched.centre import Centre, find_centre
-from statcv.models.batched.chord import Precision, settle
 from statcv.models.batched.fits import FoldFits
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.passes import fit_by_passes
+from statcv.models.batched.quasi_newton import ACCURACY, Until, settle
 from statcv.models.batched.separate import refit
 from statcv.models.batched.series import Series, settle_by_series
 from statcv.models.families import free_classes, width_of
@@ -118,23 +118,23 @@ def _fit_block(
     centre: Centre, series: Series | None, block: Block, penalties: Penalties | None
 ) -> tuple[Matrix, NDArray[np.bool_]]:
     """Return the coordinates of each fit, and whether they are beyond doubt."""
-    problem, precision = centre.problem(block, penalties), precision_of(centre)
+    problem, until = centre.problem(block, penalties), until_of(centre)
     if block.few(centre.X.shape[1]):
         inverse = centre.few_hessian(block)
         if series is not None:
-            return settle_by_series(series, problem, precision, inverse)
+            return settle_by_series(series, problem, until, inverse)
         theta, gradient = centre.start(problem)
-        theta, sure, _ = settle(problem, theta, precision, gradient, inverse)
+        theta, sure, _ = settle(problem, theta, until, gradient, inverse)
         return theta, sure
     theta, sure = np.empty((len(block), len(centre.theta))), np.zeros(len(block), bool)
     for some in problem.batches(~sure):
         part = problem if len(some) == len(block) else problem.part(some)
         at, gradient = centre.start(part)
-        made = settle(part, at, precision, gradient, centre.hessians(part))
+        made = settle(part, at, until, gradient, centre.hessians(part))
         theta[some], sure[some], _ = made
     return theta, sure
 
 
-def precision_of(centre: Centre) -> Precision:
-    """Return of which size steps from the centre are negligible."""
-    return Precision(centre.reach, centre.noise, centre.scale)
+def until_of(centre: Centre) -> Until:
+    """Return when steps from the centre end."""
+    return Until(ACCURACY * centre.scale / centre.reach, centre.noise)

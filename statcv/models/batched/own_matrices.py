@@ -18,12 +18,12 @@ from statcv.formula import Learnt
 from statcv.models.base import Matrix, Model, TrainingSet, refuse_missing
 from statcv.models.batched.blocks import CELLS, Block, Penalties
 from statcv.models.batched.centre import Centre, reach
-from statcv.models.batched.chord import Precision, settle
 from statcv.models.batched.downdate import inverted
 from statcv.models.batched.fits import FittedFolds, FoldFits
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.new_levels import Numbers
 from statcv.models.batched.predictions import every_class, names_of
+from statcv.models.batched.quasi_newton import ACCURACY, Until, settle
 from statcv.models.families import free_classes, width_of
 from statcv.models.linear_fits import LinearFits
 
@@ -124,9 +124,9 @@ def _side_by_side(
         penalties = own[:, :, None] * np.eye(X.shape[2])
         problem = replace(problem, ridge=centre.turned(penalties))
     noise = 1e-15 * float(np.sqrt(block.n * len(centre.theta))) * centre.scale
-    precision = Precision(reach(X, centre.back, centre.family), noise, centre.scale)
+    enough = ACCURACY * centre.scale / reach(X, centre.back, centre.family)
     theta = np.tile(centre.theta, (len(block), 1))
-    theta, sure, _ = settle(problem, theta, precision)
+    theta, sure, _ = settle(problem, theta, Until(enough, noise))
     if centre.family.quadratic:  # nothing separates, but columns may be dependent
         sure &= problem.own_hessian(theta)[1].norm <= GROWTH
     return theta, sure

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.centre import Centre
-from statcv.models.batched.chord import ACCURACY, Precision, follow, settle
 from statcv.models.batched.downdate import Downdate, squares_of
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.problem import Problem
+from statcv.models.batched.quasi_newton import ACCURACY, Until, climb, settle
 from statcv.models.families import TwoClasses
 from statcv.numeric.gram import information_of
 from statcv.numeric.logistic import expit
@@ -130,13 +130,9 @@ class NearCentre:
         every -= np.einsum("bm,bmp->bp", pulled, rows)
         return np.asarray(every - self.problem.penalty(theta))
 
-    def furthest(self, step: Matrix) -> Matrix:
-        """Bound by how much a step moves some linear predictor, shape (m,)."""
-        return np.sqrt(squares_of(step)) * self.series.centre.reach
-
 
 def settle_by_series(
-    series: Series, problem: Problem, precision: Precision, inverse: Downdate
+    series: Series, problem: Problem, until: Until, inverse: Downdate
 ) -> tuple[Matrix, NDArray[np.bool_]]:
     """Search for optima by the series, and finish with the records where in doubt.
 
@@ -149,8 +145,7 @@ def settle_by_series(
     centre, near = series.centre, NearCentre(series, problem)
     theta = np.tile(centre.theta, (len(problem), 1))
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        step = inverse.times(near.gradient(theta))
-        found, done, _ = follow(near, theta, step, inverse, precision)
+        found, done = climb(near, theta, inverse, until)
         found = np.where(done[:, None], found, theta)
         # what the series leaves out, times the largest eigenvalue of an inverse Hessian
         move = found - centre.theta
@@ -160,7 +155,7 @@ def settle_by_series(
     left, size = np.flatnonzero(~sure), max(1, CELLS // problem.block.n)
     for some in (left[start : start + size] for start in range(0, len(left), size)):
         rest, at = problem.part(some), found[some]
-        made = settle(rest, at, precision, rest.gradient(at), inverse.part(some))
+        made = settle(rest, at, until, rest.gradient(at), inverse.part(some))
         found[some], sure[some], _ = made
     return found, sure
 

@@ -16,17 +16,16 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix, TrainingSet, refuse_missing
 from statcv.models.batched.blocks import Block
 from statcv.models.batched.centre import Centre, find_centre
-from statcv.models.batched.chord import settle
 from statcv.models.batched.downdate import Inverse, OneInverse, inverted
 from statcv.models.batched.fits import FoldFits
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.near import precision_of
+from statcv.models.batched.near import until_of
 from statcv.models.batched.passes import are_few_and_large
+from statcv.models.batched.quasi_newton import settle
 from statcv.models.batched.separate import refit
 from statcv.models.logit import Logit
 from statcv.models.spread import diagonal
 
-MAX_STEPS_SHARED = 20  # steps by a shared Hessian, beyond which each fold has its own
 KNOTS = 3  # penalties from which the next coefficients are foreseen
 MAX_WEIGHT = 8.0  # the largest sum of absolute weights in a forecast of coefficients
 MAX_CELLS = 2**17  # values of records above which each penalty is as quick by itself
@@ -145,9 +144,9 @@ def _along(
         if shared:
             gradient = problem.gradient(theta)
             inverse = centre.few_hessian(block) if few else _share(centre, block)
-        precision = precision_of(centre)
-        found, sure, steps = settle(problem, theta, precision, gradient, inverse)
-        shared = shared and steps <= MAX_STEPS_SHARED
+        until = until_of(centre)
+        found, sure, near = settle(problem, theta, until, gradient, inverse)
+        shared = shared and near
         theta = np.where(sure[:, None], found, theta)
         places = [*places, place][-KNOTS:]
         moves = [*moves, (theta - centre.theta) @ centre.back[:, 0]][-KNOTS:]
@@ -191,4 +190,4 @@ def _share(centre: Centre, block: Block) -> OneInverse:
         # the identity has the ridge in it, of which folds lose nothing
         hessian += (1 - share) * centre.ridge
     inverse = inverted(hessian[None])[0]
-    return OneInverse(inverse, np.full(len(block), np.linalg.norm(inverse)))
+    return OneInverse(inverse)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from statcv.models.base import Matrix
+from statcv.models.batched.downdate import Inverse
 from statcv.models.batched.passes.problem import FewFits
-from statcv.models.batched.passes.quasi_newton import Identity, Inverses, Until, climb
 from statcv.models.batched.passes.sums import Passes
+from statcv.models.batched.quasi_newton import Identity, Until, climb
 
 SAMPLE = 40  # records of the sample for each coefficient
 MIN_SAMPLE = 2000  # records of the sample at least
@@ -52,7 +53,7 @@ def find_anchor(passes: Passes, far: bool = False) -> Anchor | None:
     every = FewFits.of_all(passes, scale)
     # the distance between optima of two samples grows as the root of their coordinates
     near = Until(max(NEAR, NEAR * float(np.sqrt(q)) / 3))
-    inverse: Inverses = Identity()
+    inverse: Inverse = Identity()
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         # the Hessian of all records costs more than some gradients
         for _ in range(MAX_HESSIANS):

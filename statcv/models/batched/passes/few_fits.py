@@ -9,19 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet
+from statcv.models.batched.downdate import Inverse
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.new_levels import Numbers
 from statcv.models.batched.passes.anchor import Anchor, find_anchor
 from statcv.models.batched.passes.choices import are_far, are_few_and_large
 from statcv.models.batched.passes.problem import FewFits
-from statcv.models.batched.passes.quasi_newton import (
-    NEARBY,
-    Identity,
-    Inverses,
-    Until,
-    climb,
-)
 from statcv.models.batched.passes.sums import Passes
+from statcv.models.batched.quasi_newton import NEARBY, Identity, Until, climb
 from statcv.models.batched.separation import not_separated
 from statcv.models.families import family_of, longest_row, negligible
 
@@ -124,7 +119,7 @@ def _settle(
     # one Hessian of several classes costs many steps
     steps = MAX_STEPS_ALONE if problem.family.width > 1 else STEPS_FAR
     # from 0 where folds have little in common, else from the optimum of all
-    inverse: Inverses | None = Identity() if far else problem.fold_hessians(start)
+    inverse: Inverse | None = Identity() if far else problem.fold_hessians(start)
     before, hope = np.full(len(problem), np.inf), ~done
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         for number in range(1 + MAX_HESSIANS):

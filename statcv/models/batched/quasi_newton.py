@@ -3,7 +3,7 @@
 The method is that of limited memory of Broyden, Fletcher, Goldfarb and Shanno (Liu &
 Nocedal 1989), which starts from an approximate inverse of the Hessian and remembers
 the latest steps. A step along which the function first rises, and then falls nearly as
-steeply, is shortened.
+steeply, is shortened. Fits that do not converge get their own Hessians.
 """
 
 from __future__ import annotations
@@ -15,7 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
+from statcv.models.batched.downdate import Inverse
+from statcv.models.batched.problem import Problem
+from statcv.models.batched.separation import not_separated
 
+ACCURACY = 4e-11  # the error of linear predictors: 1e-11 in probabilities
+MAX_STEPS = 30  # steps at most that a fit makes by one matrix
+MAX_HESSIANS = 8  # own Hessians at most of a fit without a ridge, under separation too
+# own Hessians at most of a fit with a ridge, which has an optimum
+MAX_HESSIANS_BOUNDED = 40
 MAX_SHORTENINGS = 12  # times that a step is shortened, at most
 OVERSHOT = 0.9  # the steepest fall at the end of a step, of the rise at its beginning
 CROWDED = 0.7  # the share of unfinished fits below which finished ones are removed
@@ -25,7 +33,6 @@ MIN_STEPS_IDLE = 2  # steps after which idle ones may lack digits
 NEARBY = 0.01  # a distance in each direction at which idle steps lack digits
 REMEMBERED = 40  # steps that are remembered
 P = TypeVar("P", bound="Gradients")
-Q = TypeVar("Q", bound="Inverses")
 
 
 class Gradients(Protocol):
@@ -36,20 +43,6 @@ class Gradients(Protocol):
 
     def part(self: P, chosen: NDArray[Any]) -> P:
         """Return some of the fits."""
-
-
-class Inverses(Protocol):
-    """Approximate inverses of minus the Hessians of some fits."""
-
-    @property
-    def single(self) -> bool:
-        """Whether they have few digits, which suffice for gradients on the way too."""
-
-    def times(self, gradients: Matrix) -> Matrix:
-        """Return the step that each matrix makes of a gradient, shape (m, q)."""
-
-    def part(self: Q, chosen: NDArray[Any]) -> Q:
-        """Return some of the matrices."""
 
 
 @dataclass(frozen=True)
@@ -83,15 +76,64 @@ class Until:
 
     enough: float
     noise: float = 0.0
-    most: int = 30
+    most: int = MAX_STEPS
+
+
+def settle(
+    problem: Problem,
+    theta: Matrix,
+    until: Until,
+    gradient: Matrix | None = None,
+    inverse: Inverse | None = None,
+) -> tuple[Matrix, NDArray[np.bool_], bool]:
+    """Search for the optima, and judge whether there are any.
+
+    Parameters
+    ----------
+    problem : Problem
+    theta : numpy.ndarray, shape (m, q)
+        Where to start.
+    until : Until
+    gradient, inverse : numpy.ndarray, shape (m, q), and Inverse, optional
+        The gradient there, and an approximate inverse of the Hessian; fits have their
+        own Hessians otherwise.
+
+    Returns
+    -------
+    theta : numpy.ndarray, shape (m, q)
+    sure : numpy.ndarray of bool, shape (m,)
+        Whether it is the optimum beyond doubt.
+    near : bool
+        Whether steps by ``inverse`` reached all optima.
+    """
+    theta, done = theta.copy(), np.zeros(len(theta), dtype=bool)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        if inverse is not None:
+            theta, done = climb(problem, theta, inverse, until, gradient=gradient)
+        near = bool(done.all())
+        # fits that are far get the Hessian of where they are, as in Newton's method
+        for _ in range(MAX_HESSIANS if problem.ridge is None else MAX_HESSIANS_BOUNDED):
+            if done.all():
+                break
+            for left in problem.batches(~done):
+                rest = problem if len(left) == len(theta) else problem.part(left)
+                gradient, own = rest.own_hessian(theta[left])
+                theta[left], done[left] = climb(
+                    rest, theta[left], own, until, gradient=gradient
+                )
+        for some in problem.batches(done):
+            part = problem if len(some) == len(theta) else problem.part(some)
+            done[some] = not_separated(part, theta[some])
+    return theta, done, near
 
 
 def climb(
     problem: Gradients,
     theta: Matrix,
-    inverse: Inverses,
+    inverse: Inverse,
     until: Until,
     rough: Gradients | None = None,
+    gradient: Matrix | None = None,
 ) -> tuple[Matrix, NDArray[np.bool_]]:
     """Step until the gradients vanish.
 
@@ -100,12 +142,14 @@ def climb(
     problem : Gradients
     theta : numpy.ndarray, shape (m, q)
         Where to start.
-    inverse : Inverses
+    inverse : Inverse
         Approximate inverses of minus the Hessians.
     until : Until
     rough : Gradients, optional
         The same fits with gradients of single precision, for the way to the vicinity
         of the optimum, from where they are precise.
+    gradient : numpy.ndarray, shape (m, q), optional
+        The gradient at the start, if known.
 
     Returns
     -------
@@ -118,7 +162,8 @@ def climb(
     which, memory = np.arange(len(theta)), Memory(inverse)
     before = slower = np.full(len(theta), np.inf)
     going = np.ones(len(theta), dtype=bool)
-    gradient = (rough or problem).gradient(theta)
+    if gradient is None:
+        gradient = (rough or problem).gradient(theta)
     for number in range(until.most):
         step = memory.direction(gradient)
         rises = dot(gradient, step)
@@ -128,7 +173,6 @@ def climb(
         close = size * np.maximum(rate, slower.clip(max=1.0)) <= until.enough
         close = (close | (size <= until.noise)) & (rises >= 0) & (rough is None)
         halt = going & (close | ~(rises > 0))
-        idle = (rate > STALLED) & (slower > STALLED) & (number >= MIN_STEPS_IDLE)
         if halt.any():
             found[which[halt]] = (theta + np.where(close[:, None], step, 0.0))[halt]
             done[which[halt]] = close[halt]
@@ -140,15 +184,16 @@ def climb(
                 rough = None if rough is None else rough.part(going)
                 which, theta, gradient = which[going], theta[going], gradient[going]
                 step, rises, size = step[going], rises[going], size[going]
-                rate, idle, going = rate[going], idle[going], going[going]
-        short = _are_short(size, rate, idle, theta.shape[1])
-        if rough is not None and short[going].all():
-            # the gradient changes by what was rounded, too, so that rates start again
-            rough, theta = None, theta + step
-            gradient = problem.gradient(theta)
-            before = slower = np.full(len(theta), np.inf)
-            continue
+                rate, slower, going = rate[going], slower[going], going[going]
         if rough is not None:
+            idle = (rate > STALLED) & (slower > STALLED) & (number >= MIN_STEPS_IDLE)
+            short = _are_short(size, rate, idle, theta.shape[1])
+            if short[going].all():
+                # gradients change by what was rounded, too, so that rates start again
+                rough, theta = None, theta + step
+                gradient = problem.gradient(theta)
+                before = slower = np.full(len(theta), np.inf)
+                continue
             step[short] = 0.0  # what rounding adds to the gradient is not remembered
         step, ahead = _ahead(rough or problem, theta, step, rises, going)
         memory.add(step, gradient - ahead)
@@ -199,13 +244,13 @@ class Memory:
 
     Attributes
     ----------
-    inverse : Inverses
+    inverse : Inverse
         The matrices that are updated.
     kept : list of tuple of numpy.ndarray
         The step of each fit, what it took, and 1 over their product, or 0.
     """
 
-    def __init__(self, inverse: Inverses) -> None:
+    def __init__(self, inverse: Inverse) -> None:
         self.inverse = inverse
         self.kept: list[tuple[Matrix, Matrix, Matrix]] = []
 
