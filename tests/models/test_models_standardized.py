@@ -17,7 +17,7 @@ from statcv.formula import make_design
 from statcv.models import Logit, TrainingSet
 from statcv.models.batched import Folds, fit_all_folds
 from statcv.models.spread import fold_variances, variances
-from statcv.models.tuning.candidates import fit_candidates
+from statcv.models.tuning.tuned import fit_candidates
 from statcv.sensitivity import Sensitivity
 
 pytestmark = [

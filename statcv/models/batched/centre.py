@@ -204,9 +204,7 @@ def reach(X: Matrix, turn: Matrix | None, family: Family) -> float:
     return max(reach(one, None, family) for one in rows)
 
 
-def find_centre(
-    records: TrainingSet, ridge: Matrix, near: Centre | None = None
-) -> Centre | None:
+def find_centre(records: TrainingSet, ridge: Matrix) -> Centre | None:
     """Fit all records; None if they do not determine the coefficients well.
 
     Parameters
@@ -215,8 +213,6 @@ def find_centre(
         All records; ``y`` may have one row for each of several outcomes.
     ridge : numpy.ndarray, shape (p,)
         Strength of the penalty on each column.
-    near : Centre, optional
-        That of a penalty not far away.
     """
     family, weights, X = family_of(records, ridge), records.weights, records.X
     used = X if weights is None else X[weights > 0]
@@ -228,12 +224,8 @@ def find_centre(
     X = (X if len(live) == X.shape[1] else X[:, live]) / unit
     # β of a column is β × unit of the scaled one, so that λβ² is (λ / unit²)(β × unit)²
     strengths = ridge[live] / unit**2
-    start, free = np.zeros((int(family.basis.shape[1]), len(live))), None
-    if near is not None:
-        known = np.tensordot(near.theta, near.back, axes=1)[:, live] * unit
-        free = _newton(X, family, weights, strengths, known)
-    if free is None:
-        free = _newton(X, family, weights, strengths, start)
+    start = np.zeros((int(family.basis.shape[1]), len(live)))
+    free = _newton(X, family, weights, strengths, start)
     if free is None and not family.several:  # steps of a half may find it
         alone = fit_alone(records, ridge)
         if alone.converged and not alone.separated:

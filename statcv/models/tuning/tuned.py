@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -12,14 +13,14 @@ from numpy.typing import NDArray
 
 from statcv.errors import FitError, StatcvError
 from statcv.metrics import Metric
-from statcv.models import Fit, Model, TrainingSet
+from statcv.models import Fit, Logit, Model, TrainingSet
 from statcv.models.base import Capabilities, Matrix
-from statcv.models.batched.fits import FittedFolds, fit_all_folds
+from statcv.models.batched.fits import FittedFolds, fit_all_folds, with_new_levels
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.new_levels import Numbers
+from statcv.models.elastic_net import elastic_path
 from statcv.models.linear_fits import LinearFits, joined_fits
 from statcv.models.other_libraries.wrapped_fit import WrappedFit
-from statcv.models.tuning.candidates import fit_candidates
 from statcv.models.tuning.grid import (
     Candidate,
     chosen_table,
@@ -228,6 +229,42 @@ class TunedFit(WrappedFit, Printed):
         own = self.fit.chosen or {}
         score = {} if np.isnan(self.score) else {"score": self.score}
         return {**self.values, **own, **score}
+
+
+def fit_candidates(
+    models: list[Model], records: TrainingSet, folds: Folds
+) -> Iterator[FittedFolds] | None:
+    """Fit each model in every fold; None for models that are fitted fold by fold.
+
+    Elastic nets that differ in ``C`` alone are fitted as one path.
+    """
+    nets: list[Any] = [one for one in models if isinstance(one, Logit) and one.selects]
+    alike = len({(one.l1_ratio, one.standardize) for one in nets}) == 1
+    if alike and len(nets) == len(models) and folds.matrices is None:
+        return _net_path(nets, records, folds)
+    if records.X.shape[1] > len(records.X) and folds.new_levels(records) is not None:
+        return None  # rotated rows do not show the factors
+    first = fit_all_folds(models[0], records, folds)
+    return None if first is None else _each(first, models[1:], records, folds)
+
+
+def _net_path(
+    models: list[Logit], records: TrainingSet, folds: Folds
+) -> Iterator[FittedFolds]:
+    Cs, first = [model.strength for model in models], models[0]
+    ratio, scaled = first.l1_ratio, first.standardize
+    for fitted in elastic_path(Cs, ratio, scaled, records, folds):
+        yield with_new_levels(fitted, records, folds) or fitted
+
+
+def _each(
+    first: FittedFolds, models: list[Model], records: TrainingSet, folds: Folds
+) -> Iterator[FittedFolds]:
+    yield first
+    for model in models:
+        fitted = fit_all_folds(model, records, folds)
+        assert fitted is not None  # models of one family are fitted alike
+        yield fitted
 
 
 def _one_by_one(

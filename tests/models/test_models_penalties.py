@@ -1,4 +1,4 @@
-"""Paths of penalties in all folds together against refits by textbook Newton steps."""
+"""Penalties of all strengths in all folds against refits by textbook Newton steps."""
 
 from dataclasses import replace
 
@@ -12,9 +12,6 @@ from statcv.folds.ragged import Ragged
 from statcv.models import Logit, TrainingSet
 from statcv.models.batched import Folds, fit_class_folds, inverted
 from statcv.models.batched import folds as together
-from statcv.models.tuning import candidates
-from statcv.models.tuning.candidates import fit_candidates
-from statcv.models.tuning.logit_path import _ahead, fit_logit_path, is_quicker_by_itself
 
 DEFAULT = np.logspace(-4, 4, 20)
 
@@ -40,6 +37,10 @@ def nested(seed, n, k, outer):
         rest = rng.permutation(np.delete(np.arange(n), held))
         lists += [np.sort(np.append(part, held)) for part in np.array_split(rest, k)]
     return Folds.leaving_out(lists)
+
+
+def fits_of(Cs, records, folds):
+    return [fit_class_folds(Logit(float(C)), records, folds) for C in Cs]
 
 
 def expit(eta):
@@ -116,9 +117,9 @@ def plans(draw):
         st.sampled_from([1e-6, 1e-3, 0.1, 0.5, 1.0, 3.0, 50.0, 1e3]), max_size=5
     ),
 )
-def test_a_path_is_the_fits_of_each_penalty(drawn, Cs):
+def test_fits_with_each_penalty_are_the_optima(drawn, Cs):
     records, folds = drawn
-    assert_optima(fit_logit_path(Cs, records, folds), Cs, records, folds)
+    assert_optima(fits_of(Cs, records, folds), Cs, records, folds)
 
 
 @given(drawn=plans(), C=st.sampled_from([1e-3, 1.0, 100.0]))
@@ -132,70 +133,35 @@ def test_outcomes_weights_and_copies_differ_from_fold_to_fold(drawn, C):
 @given(seed=st.integers(0, 10**6), p=st.integers(1, 30))
 @example(seed=0, p=30)
 @settings(max_examples=10)
-def test_folds_that_a_plane_separates_are_followed_to_weak_penalties(seed, p):
+def test_folds_that_a_plane_separates_are_fitted_with_weak_penalties(seed, p):
     records, folds = sample(seed, 60, p, 2.0), nested(seed, 60, 5, outer=2)
-    fits = fit_logit_path(DEFAULT, records, folds)
+    fits = fits_of(DEFAULT, records, folds)
     assert_optima(fits, DEFAULT, records, folds)
 
 
-def test_hardly_a_fold_of_a_path_needs_a_fit_of_its_own():
+def test_hardly_a_fold_needs_a_fit_of_its_own():
     records, folds = sample(1, 100, 30, 2.0), nested(1, 100, 5, outer=20)
-    fits = fit_logit_path(DEFAULT, records, folds)
+    fits = fits_of(DEFAULT, records, folds)
     assert sum(made.refitted.sum() for made in fits) <= 2
     assert not any(made.refitted.any() for made in fits[:14])
 
 
-def test_a_path_agrees_with_each_penalty_by_itself():
-    records, folds = sample(2, 80, 5), nested(2, 80, 5, outer=6)
-    for C, made in zip(DEFAULT, fit_logit_path(DEFAULT, records, folds), strict=True):
-        alone = fit_class_folds(Logit(C), records, folds)
-        np.testing.assert_allclose(made.coefficients, alone.coefficients, atol=1e-9)
-
-
-@pytest.mark.parametrize(("n", "p"), [(260, 160), (220, 400)])
-def test_large_folds_take_each_penalty_by_itself(monkeypatch, n, p):
-    records, folds = sample(n, n, p), nested(n, n, k=4, outer=3)
-    assert is_quicker_by_itself(folds, (n, min(n, p)))
-    assert not is_quicker_by_itself(folds, (n, 20))
-    models = [Logit(C) for C in (0.01, 1.0, 100.0)]
-    rows, fits = np.tile(np.arange(n), 12), np.repeat(np.arange(12), n)
-
-    def predicted():
-        made = fit_candidates(models, records, folds)
-        return np.array([fitted.predict(rows, fits) for fitted in made])
-
-    alone = predicted()
-    monkeypatch.setattr(candidates, "is_quicker_by_itself", lambda *_: False)
-    np.testing.assert_allclose(alone, predicted(), atol=1e-9)
-
-
-@pytest.mark.parametrize("order", [[2, 0, 1, 3], [3, 2, 1, 0], [1, 1, 0, 1]])
-def test_penalties_may_come_in_any_order_and_twice(order):
-    records, folds = sample(3, 40, 3), nested(3, 40, 4, outer=3)
-    Cs = np.array([0.01, 0.1, 1.0, 1e4])[order]
-    assert_optima(fit_logit_path(Cs, records, folds), Cs, records, folds)
-
-
-def test_no_penalties_are_no_fits():
-    assert fit_logit_path([], sample(4, 20, 2), nested(4, 20, 3, outer=2)) == []
-
-
 @pytest.mark.parametrize("held", [1, 10])
-def test_a_fold_of_a_path_does_not_depend_on_its_block(monkeypatch, held):
+def test_a_fold_does_not_depend_on_its_block(monkeypatch, held):
     records = sample(5, 50, 4)
     folds = Folds.leaving_out(np.arange(50).reshape(-1, held))
-    large = fit_logit_path(DEFAULT[::4], records, folds)
+    large = fits_of(DEFAULT[::4], records, folds)
     monkeypatch.setattr(together, "CELLS", 1)
-    small = fit_logit_path(DEFAULT[::4], records, folds)
+    small = fits_of(DEFAULT[::4], records, folds)
     for one, other in zip(small, large, strict=True):
         np.testing.assert_allclose(one.coefficients, other.coefficients, atol=1e-10)
 
 
 @pytest.mark.parametrize("signal", [1.0, 50.0])
-def test_a_path_may_end_without_penalty(signal):
+def test_fits_may_have_no_penalty(signal):
     records = sample(6, 60, 2, signal)
     folds = Folds.leaving_out([[i] for i in range(60)])
-    penalised, free = fit_logit_path([100.0, np.inf], records, folds)
+    penalised, free = fits_of([100.0, np.inf], records, folds)
     assert_optima([penalised], [100.0], records, folds)
     for number in range(60):
         alone = Logit().fit(folds.training_set(records, number))
@@ -206,19 +172,19 @@ def test_a_path_may_end_without_penalty(signal):
             np.testing.assert_allclose(predicted, alone.predict(records.X), atol=1e-9)
 
 
-def test_a_path_may_have_more_columns_than_records():
+def test_there_may_be_more_columns_than_records():
     records, folds = sample(7, 24, 30), nested(7, 24, 4, outer=2)
-    assert_optima(fit_logit_path(DEFAULT, records, folds), DEFAULT, records, folds)
+    assert_optima(fits_of(DEFAULT, records, folds), DEFAULT, records, folds)
 
 
-def test_columns_of_a_path_may_be_dependent_or_empty_in_a_training_set():
+def test_columns_may_be_dependent_or_empty_in_a_training_set():
     records = sample(8, 40, 2)
     level = np.zeros(40)
     level[:2] = 1
     X = np.column_stack([records.X, level, records.X[:, 1] - records.X[:, 2]])
     records = records_of(X, records.y)
     folds = Folds.leaving_out([[0, 1], [0], [], np.arange(2, 20)])
-    fits = fit_logit_path([0.1, 1.0, 100.0], records, folds)
+    fits = fits_of([0.1, 1.0, 100.0], records, folds)
     assert_optima(fits, [0.1, 1.0, 100.0], records, folds)
     assert all(made.coefficients[0, 3] == 0 for made in fits)
 
@@ -228,7 +194,7 @@ def test_only_an_intercept_is_free_of_the_penalties(intercept):
     records = replace(sample(9, 40, 3), intercept=intercept)
     folds = nested(9, 40, 4, outer=3)
     Cs = [0.001, 0.1, 10.0]
-    assert_optima(fit_logit_path(Cs, records, folds), Cs, records, folds)
+    assert_optima(fits_of(Cs, records, folds), Cs, records, folds)
 
 
 @pytest.mark.parametrize("q", [1, 2, 23, 24, 43, 60, 99, 100, 210])
@@ -261,23 +227,4 @@ def test_missing_covariates_are_refused():
     records = sample(10, 20, 2)
     records.X[3, 1] = np.nan
     with pytest.raises(ModelError, match="missing covariates"):
-        fit_logit_path([1.0], records, Folds.leaving_out([[0]]))
-
-
-@given(
-    st.lists(st.floats(-3, 3), min_size=3, max_size=3),
-    st.floats(-5, 5),
-    st.floats(0.1, 3),
-)
-def test_coefficients_that_move_like_a_polynomial_are_foreseen(powers, start, gap):
-    places = [start, start + gap, start + 2 * gap]
-    values = np.polyval(powers, places)
-    ahead = _ahead(places, start + 3 * gap) @ values
-    expected = np.polyval(powers, start + 3 * gap)
-    assert ahead == pytest.approx(expected, abs=1e-6)
-
-
-@pytest.mark.parametrize("places", [[0.0, 0.1], [0.0, 0.0], [0.0, 0.1, 0.2], [1.0]])
-@pytest.mark.parametrize("place", [9.0, np.inf])
-def test_what_lies_far_ahead_is_not_foreseen_by_a_polynomial(places, place):
-    np.testing.assert_array_equal(_ahead(places, place), [1.0])
+        Logit(1.0).fit_folds(records, Folds.leaving_out([[0]]))
