@@ -18,10 +18,6 @@ SINGULAR = 1e8  # an inverse Hessian that is larger is treated as missing
 class Inverse(Protocol):
     """The inverses of m positive definite matrices of p columns."""
 
-    @property
-    def single(self) -> bool:
-        """Whether they have few digits, which suffice for gradients on the way too."""
-
     def times(self, vectors: Matrix) -> Matrix:
         """Multiply vectors, shape (m, p), each by its matrix."""
 
@@ -34,7 +30,6 @@ class Whole:
     """Inverses as they are, shape (m, p, p)."""
 
     matrices: Matrix
-    single = False  # precision
 
     @property
     def norm(self) -> Matrix:
@@ -60,7 +55,6 @@ class OneInverse:
     """One inverse for all fits, shape (p, p)."""
 
     matrix: Matrix
-    single = False
 
     def times(self, vectors: Matrix) -> Matrix:
         """Multiply vectors, shape (m, p), by the matrix."""
@@ -87,7 +81,6 @@ class Downdate:
     rows: Matrix
     core: Matrix
     norm: Matrix
-    single = False
 
     def times(self, vectors: Matrix) -> Matrix:
         """Multiply vectors, shape (m, p), each by its matrix."""

@@ -180,6 +180,11 @@ class Problem:
         self._weigh(made[:, None])
         return made
 
+    @property
+    def bounded(self) -> bool:
+        """Whether a ridge gives the fits optima."""
+        return self.ridge is not None
+
     # ---- what the judge of separation asks ----
 
     def seems_moderate(self, theta: Matrix) -> NDArray[np.bool_]:

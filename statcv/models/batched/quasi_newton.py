@@ -8,7 +8,7 @@ steeply, is shortened. Fits that do not converge get their own Hessians.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
 from statcv.models.batched.downdate import Inverse
-from statcv.models.batched.problem import Problem
-from statcv.models.batched.separation import not_separated
+from statcv.models.batched.separation import Judged, not_separated
 
 ACCURACY = 4e-11  # the error of linear predictors: 1e-11 in probabilities
 MAX_STEPS = 30  # steps at most that a fit makes by one matrix
@@ -27,12 +26,9 @@ MAX_HESSIANS_BOUNDED = 40
 MAX_SHORTENINGS = 12  # times that a step is shortened, at most
 OVERSHOT = 0.9  # the steepest fall at the end of a step, of the rise at its beginning
 CROWDED = 0.7  # the share of unfinished fits below which finished ones are removed
-ROUGH = 1e-5  # the distance that gradients of single precision leave, in each direction
-STALLED = 0.5  # the ratio of two steps in turn above which steps may lack digits
-MIN_STEPS_IDLE = 2  # steps after which idle ones may lack digits
-NEARBY = 0.01  # a distance in each direction at which idle steps lack digits
 REMEMBERED = 40  # steps that are remembered
 P = TypeVar("P", bound="Gradients")
+F = TypeVar("F", bound="Fits")
 
 
 class Gradients(Protocol):
@@ -45,11 +41,29 @@ class Gradients(Protocol):
         """Return some of the fits."""
 
 
+class Fits(Judged, Protocol):
+    """Fits that have Hessians, and may be separated."""
+
+    @property
+    def bounded(self) -> bool:
+        """Whether a ridge gives them optima."""
+
+    def part(self: F, chosen: NDArray[Any]) -> F:
+        """Return some of the fits."""
+
+    def batches(self, chosen: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
+        """Cut some of the fits into batches whose Hessians have bounded memory."""
+
+    def gradient(self, theta: Matrix) -> Matrix:
+        """Return the direction of steepest ascent of each fit, shape (m, q)."""
+
+    def own_hessian(self, theta: Matrix) -> tuple[Matrix, Inverse]:
+        """Return the gradient and the inverse Hessian of each fit at theta."""
+
+
 @dataclass(frozen=True)
 class Identity:
     """An approximate inverse where Hessians have a diagonal of 1."""
-
-    single = True
 
     def times(self, gradients: Matrix) -> Matrix:
         """Return the gradients as steps."""
@@ -80,7 +94,7 @@ class Until:
 
 
 def settle(
-    problem: Problem,
+    problem: Fits,
     theta: Matrix,
     until: Until,
     gradient: Matrix | None = None,
@@ -90,10 +104,11 @@ def settle(
 
     Parameters
     ----------
-    problem : Problem
+    problem : Fits
     theta : numpy.ndarray, shape (m, q)
         Where to start.
     until : Until
+        When steps by ``inverse`` end; those by their own Hessians are ``MAX_STEPS``.
     gradient, inverse : numpy.ndarray, shape (m, q), and Inverse, optional
         The gradient there, and an approximate inverse of the Hessian; fits have their
         own Hessians otherwise.
@@ -110,9 +125,9 @@ def settle(
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         if inverse is not None:
             theta, done = climb(problem, theta, inverse, until, gradient=gradient)
-        near = bool(done.all())
+        near, until = bool(done.all()), replace(until, most=MAX_STEPS)
         # fits that are far get the Hessian of where they are, as in Newton's method
-        for _ in range(MAX_HESSIANS if problem.ridge is None else MAX_HESSIANS_BOUNDED):
+        for _ in range(MAX_HESSIANS_BOUNDED if problem.bounded else MAX_HESSIANS):
             if done.all():
                 break
             for left in problem.batches(~done):
@@ -132,7 +147,6 @@ def climb(
     theta: Matrix,
     inverse: Inverse,
     until: Until,
-    rough: Gradients | None = None,
     gradient: Matrix | None = None,
 ) -> tuple[Matrix, NDArray[np.bool_]]:
     """Step until the gradients vanish.
@@ -145,9 +159,6 @@ def climb(
     inverse : Inverse
         Approximate inverses of minus the Hessians.
     until : Until
-    rough : Gradients, optional
-        The same fits with gradients of single precision, for the way to the vicinity
-        of the optimum, from where they are precise.
     gradient : numpy.ndarray, shape (m, q), optional
         The gradient at the start, if known.
 
@@ -163,15 +174,15 @@ def climb(
     before = slower = np.full(len(theta), np.inf)
     going = np.ones(len(theta), dtype=bool)
     if gradient is None:
-        gradient = (rough or problem).gradient(theta)
-    for number in range(until.most):
+        gradient = problem.gradient(theta)
+    for _ in range(until.most):
         step = memory.direction(gradient)
         rises = dot(gradient, step)
         size = np.sqrt(dot(step, step))
         # convergence is superlinear at best: the rate foretells the next step
         rate = np.where(np.isfinite(before), size / before, 1.0)
         close = size * np.maximum(rate, slower.clip(max=1.0)) <= until.enough
-        close = (close | (size <= until.noise)) & (rises >= 0) & (rough is None)
+        close = (close | (size <= until.noise)) & (rises >= 0)
         halt = going & (close | ~(rises > 0))
         if halt.any():
             found[which[halt]] = (theta + np.where(close[:, None], step, 0.0))[halt]
@@ -181,34 +192,15 @@ def climb(
                 break
             if np.count_nonzero(going) < CROWDED * len(going):
                 problem, memory = problem.part(going), memory.part(going)
-                rough = None if rough is None else rough.part(going)
                 which, theta, gradient = which[going], theta[going], gradient[going]
                 step, rises, size = step[going], rises[going], size[going]
                 rate, slower, going = rate[going], slower[going], going[going]
-        if rough is not None:
-            idle = (rate > STALLED) & (slower > STALLED) & (number >= MIN_STEPS_IDLE)
-            short = _are_short(size, rate, idle, theta.shape[1])
-            if short[going].all():
-                # gradients change by what was rounded, too, so that rates start again
-                rough, theta = None, theta + step
-                gradient = problem.gradient(theta)
-                before = slower = np.full(len(theta), np.inf)
-                continue
-            step[short] = 0.0  # what rounding adds to the gradient is not remembered
-        step, ahead = _ahead(rough or problem, theta, step, rises, going)
+        step, ahead = _ahead(problem, theta, step, rises, going)
         memory.add(step, gradient - ahead)
         theta, gradient = theta + step, ahead
         before, slower = size, rate
     found[which[going]] = theta[going]
     return found, done
-
-
-def _are_short(
-    size: Matrix, rate: Matrix, idle: NDArray[np.bool_], q: int
-) -> NDArray[np.bool_]:
-    """Return which steps are so short that single precision lacks digits."""
-    each = size / np.sqrt(q)
-    return np.asarray((each * rate.clip(max=1.0) <= ROUGH) | idle & (each <= NEARBY))
 
 
 def _ahead(

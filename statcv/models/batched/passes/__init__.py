@@ -1,15 +1,17 @@
 """The fits of a few large folds, by passes over records that stay where they are.
 
 A pass reads some rows at a time, which stay in the cache of the processor, and sums the
-gradients of all fits from them. The fit to all records comes first, roughly and from a
-sample of them; near its optimum the Hessians of the folds are computed. Steps by these
-matrices and quasi-Newton updates take few passes. Most of these read a copy of the
-records in single precision, until it lacks digits near the optimum. Folds of few
-records for each coefficient have little in common, and are fitted from 0.
+gradients of all fits from them. The fit to all records comes first, roughly; near its
+optimum the Hessians of the folds are computed. Steps by these matrices and quasi-Newton
+updates take few passes. Folds of few records for each coefficient have little in
+common, and are fitted from 0.
 """
 
-from statcv.models.batched.passes.choices import are_few_and_large
-from statcv.models.batched.passes.few_fits import fit_by_passes, fit_few
+from statcv.models.batched.passes.few_fits import (
+    are_few_and_large,
+    fit_by_passes,
+    fit_few,
+)
 from statcv.models.batched.passes.sums import Passes
 
 __all__ = ["Passes", "are_few_and_large", "fit_by_passes", "fit_few"]

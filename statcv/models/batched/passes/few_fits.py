@@ -2,31 +2,101 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet
+from statcv.models.batched.blocks import few
 from statcv.models.batched.downdate import Inverse
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.new_levels import Numbers
-from statcv.models.batched.passes.anchor import Anchor, find_anchor
-from statcv.models.batched.passes.choices import are_far, are_few_and_large
 from statcv.models.batched.passes.problem import FewFits
 from statcv.models.batched.passes.sums import Passes
-from statcv.models.batched.quasi_newton import NEARBY, Identity, Until, climb
-from statcv.models.batched.separation import not_separated
+from statcv.models.batched.quasi_newton import MAX_STEPS, Identity, Until, climb, settle
 from statcv.models.families import family_of, longest_row, negligible
+
+# ---- when folds are few and large, and when they are far from all records ----
+
+MAX_FITS_SMALL = 40  # fits up to which passes are quicker if records are not small
+# values of all records above which passes may be quicker for any number of fits
+MIN_CELLS_OF_MANY = 2**18
+# values that a fit leaves out above which its optimum is far from that of all records
+MAX_CELLS_CHANGED = 3500
+MIN_RECORDS_NEAR = 3  # records for each coefficient of folds that are near each other
+MAX_CELLS_SMALL = 2**15  # values of all records up to which other ways are as quick
+
+
+def are_few_and_large(folds: Folds, shape: tuple[int, ...], classes: int = 0) -> bool:
+    """Return whether passes are quicker, as each fold changes many records.
+
+    That is said of folds with the same outcome only. Fits of a continuous outcome, of
+    no classes, are not far from each other, as their Hessians are the same everywhere.
+    """
+    n, p = shape
+    least = int(folds.changed[0].sizes.min(initial=n))
+    if folds.outcome is not None or not p or few(least, 1):
+        return False
+    size = n * p * (classes**2 if classes > 2 else 1)
+    if len(folds) > MAX_FITS_SMALL:
+        far = least * p * (classes - 1) > MAX_CELLS_CHANGED
+        return far or (size > MIN_CELLS_OF_MANY and not few(least, p))
+    return size > MAX_CELLS_SMALL
+
+
+def _are_far(passes: Passes, folds: Folds) -> bool:
+    """Return whether the optimum of all records is of no use to the folds.
+
+    Chance alone separates two classes of fewer than two records for each coefficient
+    (Cover 1965), so that little else than the ridge bounds the coefficients. With a few
+    more they still depend much on single records, and the way from 0 is as short.
+    """
+    left = len(passes.X) - int(folds.changed[0].sizes.max(initial=0))
+    return not passes.family.quadratic and left < MIN_RECORDS_NEAR * passes.size
+
+
+# ---- a point near the optimum of all records ----
+
+MAX_HESSIANS = 4  # Hessians of all records at most
+NEAR = 0.3  # the distance from the optimum of all records, in standard errors
+
+
+def _anchor(passes: Passes, far: bool) -> tuple[Matrix, Matrix] | None:
+    """Search for the optimum of all records, roughly; None without one.
+
+    The roots of the diagonal of a Hessian are returned as well, shape (q,).
+    Coefficients of 0 serve folds that are far from the optimum, and least squares.
+    """
+    q = passes.size
+    theta = np.zeros((1, q))
+    scale = np.sqrt(passes.diagonal(theta))
+    if not (scale > 0).all():
+        return None
+    if far or passes.family.quadratic:
+        return theta, scale
+    every = FewFits.of_all(passes, scale)
+    # the distance between optima of two samples grows as the root of their coordinates
+    near = Until(max(NEAR, NEAR * float(np.sqrt(q)) / 3))
+    inverse: Inverse = Identity()
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        # the Hessian of all records costs more than some gradients
+        for _ in range(MAX_HESSIANS):
+            there, done = climb(every, theta * scale, inverse, near)
+            theta = there / scale
+            if done.all():
+                return theta, scale
+            inverse = triangles = every.fold_hessians(there)
+            if None in triangles.factors:
+                break
+    return None
+
+
+# ---- the fits ----
 
 MAX_FITS = 256  # fits at most whose gradients are summed at once
 MAX_CELLS = 2**26  # records times fits, at most, whose gradients are summed at once
-MAX_HESSIANS = 20  # own Hessians at most of a fold
-STEPS_FAR = 18  # steps from 0 that bring folds of two classes near their optima
 MAX_STEPS_ALONE = 200  # steps at most from 0 of folds of several classes
-# the share of its length to which a short way must fall with each new Hessian
-MAX_SHARE_LEFT = 0.5
 
 
 def fit_by_passes(
@@ -61,26 +131,30 @@ def fit_few(
     passes: Passes, folds: Folds, own: Matrix | None = None
 ) -> tuple[Matrix, NDArray[np.bool_]] | None:
     """Fit folds as :func:`fit_by_passes` does, whatever their number and size."""
-    far = are_far(passes, folds)
-    for sums in passes.precisions:
-        found = find_anchor(sums, far)
-        if found is not None:
-            break
-    else:
+    far, (n, p) = _are_far(passes, folds), passes.X.shape
+    found = _anchor(passes, far)
+    if found is None:
         return None
-    p, width = passes.X.shape[1], passes.family.width
-    least, quick = found.scale.reshape(-1, p).min(axis=0), passes.precisions[0]
-    reach = quick.longest(quick.unit * least) * longest_row(passes.family)
+    theta, scale = found
+    least, width = scale.reshape(-1, p).min(axis=0), passes.family.width
+    reach = passes.longest(passes.unit * least) * longest_row(passes.family)
+    enough = negligible(passes.family, len(scale)) / reach
+    # one Hessian of several classes costs many steps
+    steps = MAX_STEPS_ALONE if far and width > 1 else MAX_STEPS
+    until = Until(enough, noise=1e-15 * float(np.sqrt(n * len(scale))), most=steps)
     coefficients = np.empty((len(folds), width, p))
     sure = np.empty(len(folds), dtype=bool)
     # residuals of all these fits are in memory at once
-    most = int(np.clip(MAX_CELLS // len(passes.X), 1, MAX_FITS))
+    most = int(np.clip(MAX_CELLS // n, 1, MAX_FITS))
     for start in range(0, len(folds), most):
         some = np.arange(start, min(start + most, len(folds)))
         penalty = passes.penalty if own is None else passes.penalties(own[some])
-        problem = _problem(passes, found.scale, reach, folds, some, penalty)
-        theta, sure[some] = _settle(problem, found, far)
-        beta = passes.coefficients(theta / found.scale)
+        problem = _problem(passes, scale, reach, folds, some, penalty)
+        # from 0 where folds have little in common, else from the optimum of all
+        inverse = Identity() if far else problem.fold_hessians(theta * scale)
+        at = np.tile(theta * scale, (len(some), 1))
+        at, sure[some], _ = settle(problem, at, until, inverse=inverse)
+        beta = passes.coefficients(at / scale)
         coefficients[some] = beta.reshape(len(some), width, p)
     return (coefficients, sure) if sure.any() else None
 
@@ -98,48 +172,10 @@ def _problem(
     cut = [slice(starts[fit], starts[fit + 1]) for fit in some]
     own = None if times is None else tuple(times[one].astype(float) for one in cut)
     changed: Any = tuple(lists.values[one] for one in cut)
-    weighted = folds.weights is not None
-    often = np.ones((len(some), len(passes.X)), dtype=float if weighted else np.float32)
+    often = np.ones((len(some), len(passes.X)))
     for fit, records in enumerate(changed):
         often[fit, records] = 0.0 if own is None else own[fit]
     if folds.weights is not None:
         often *= folds.weights(some)
+    weighted = folds.weights is not None
     return FewFits(passes, scale, reach, changed, own, often, weighted, penalty)
-
-
-def _settle(
-    problem: FewFits, found: Anchor, far: bool
-) -> tuple[Matrix, NDArray[np.bool_]]:
-    """Return the coordinates of each fit, and which are optima beyond doubt."""
-    n, q = len(problem.passes.X), len(problem.scale)
-    enough = negligible(problem.passes.family, q) / problem.reach
-    near = Until(enough, noise=1e-15 * float(np.sqrt(n * q)))
-    start = found.theta * problem.scale
-    theta, done = np.tile(start, (len(problem), 1)), np.zeros(len(problem), dtype=bool)
-    # one Hessian of several classes costs many steps
-    steps = MAX_STEPS_ALONE if problem.family.width > 1 else STEPS_FAR
-    # from 0 where folds have little in common, else from the optimum of all
-    inverse: Inverse | None = Identity() if far else problem.fold_hessians(start)
-    before, hope = np.full(len(problem), np.inf), ~done
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        for number in range(1 + MAX_HESSIANS):
-            left = np.flatnonzero(hope)
-            if not len(left):
-                break
-            rest, at = problem.part(left), theta[left]
-            if inverse is None:
-                inverse = rest.own_hessians(at)
-            rough = rest.rounded() if inverse.single else None
-            most = steps if far and not number else near.most
-            until = replace(near, most=most)
-            theta[left], done[left] = climb(rest, at, inverse, until, rough)
-            moved = np.sqrt(((theta[left] - at) ** 2).sum(axis=1))
-            # a fit that no longer moves is done with, converged or not
-            nearer = (moved > NEARBY * np.sqrt(q)) | (
-                moved < MAX_SHARE_LEFT * before[left]
-            )
-            hope[left] = ~done[left] & (moved > 0) & nearer
-            before[left], inverse = moved, None
-        if done.any() and not problem.passes.bounded:
-            done[done] = not_separated(problem.part(done), theta[done])
-    return theta, done

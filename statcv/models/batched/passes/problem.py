@@ -1,7 +1,11 @@
-"""The optimisation problem of a few fits, near the optimum of all records."""
+"""The optimisation problem of a few fits, near the optimum of all records.
+
+Their Hessians have Cholesky factors, by which steps are solved.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,9 +16,10 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix
 from statcv.models.batched.new_levels import Numbers
 from statcv.models.batched.passes.sums import Passes
-from statcv.models.batched.passes.triangles import Triangles
 from statcv.models.families import Family
-from statcv.numeric.threads import product
+from statcv.numeric.threads import product, shared
+
+MAX_CONDITION = 1e10  # the largest condition number of a Hessian
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,36 +81,26 @@ class FewFits:
             penalty=self.penalty if self.penalty.ndim == 1 else self.penalty[chosen],
         )
 
-    def rounded(self) -> FewFits | None:
-        """Return the problem with rows of single precision, if that saves time."""
-        rounded = self.passes.rounded
-        return None if rounded is self.passes else replace(self, passes=rounded)
+    def batches(self, chosen: NDArray[np.bool_]) -> list[Numbers]:
+        """Return some of the fits in one batch, as there are not many."""
+        return [np.flatnonzero(chosen)]
 
     def gradient(self, theta: Matrix) -> Matrix:
-        """Return the gradient of each fit's log-likelihood, minus the penalty's.
-
-        Where all fits are at the same place, that takes half the time.
-        """
-        passes, fits = self.passes, len(self)
-        # at one place the residuals of all fits are the same
-        alike = (theta[:, 0] == theta[0, 0]).all() and (theta == theta[0]).all()
-        there = (theta[:1] if alike else theta) / self.scale
+        """Return the gradient of each fit's log-likelihood, minus the penalty's."""
+        passes, fits, there = self.passes, len(self), theta / self.scale
         beta, width = passes.coefficients(there), passes.family.width
 
         def sums(rows: slice) -> Matrix:
             X = passes.X[rows]
-            by_fit = (beta @ X.T).reshape(len(there), width, len(X))
+            by_fit = (beta @ X.T).reshape(fits, width, len(X))
             with np.errstate(over="ignore", invalid="ignore"):
                 passes.family.pull(by_fit, rows)
             if passes.weights is not None:
                 by_fit *= passes.weights[rows]
-            if len(there) < fits:
-                by_fit = by_fit.repeat(fits, axis=0)
             by_fit *= self.often[:, None, rows]
             return product(by_fit.reshape(-1, len(X)), X)
 
-        total = passes.summed(fits, sums)
-        pulled = passes.gathered(total) - there * self.penalty
+        pulled = passes.gathered(passes.summed(fits, sums)) - there * self.penalty
         return np.asarray(pulled / self.scale)
 
     @property
@@ -113,9 +108,15 @@ class FewFits:
         """The log-likelihood."""
         return self.passes.family
 
+    @property
+    def bounded(self) -> bool:
+        """Whether there is an optimum, by a ridge on all columns but one at most."""
+        ridge = self.passes.ridge
+        return bool(np.count_nonzero(ridge) >= len(ridge) - 1)
+
     def seems_moderate(self, theta: Matrix) -> NDArray[np.bool_]:
-        """Return that all fits need a look at the records."""
-        return np.zeros(len(theta), dtype=bool)
+        """Return whether fits are bounded; the records of others are examined."""
+        return np.full(len(theta), self.bounded)
 
     def spread(self, theta: Matrix) -> Matrix:
         """Return the largest spread of linear predictors of each fit, (fits,)."""
@@ -126,33 +127,31 @@ class FewFits:
         passes = self.passes
         total = len(passes.X) if passes.weights is None else passes.weights.sum()
         # x H⁻¹ x is at most the squared length of x times the largest eigenvalue of H⁻¹
-        norm = self.own_hessians(theta).norm
+        norm = self.own_hessian(theta)[1].norm
         return np.full(len(self), float(total)), norm * self.reach**2
 
     def fold_hessians(self, theta: Matrix) -> Triangles:
         """Return the inverse Hessian of each fit at coordinates of all, (1, q)."""
-        there = theta / self.scale
+        there, less = theta / self.scale, None
         if self.weighted:
-            return self.own_hessians(np.tile(theta, (len(self), 1)))
-
-        less = None
+            return self._inverted(self.passes.hessians(there, *self._trained))
         if self.times is not None:
             less = [1 - times for times in self.times]
+        parts = self.passes.hessians(there, self.changed, less)
+        # if each record is held out once, the parts add up to all
+        every = [slice(None)]
+        total = sum(parts) if self.divided else self.passes.hessians(there, every)[0]
+        return self._inverted([total - part for part in parts])
 
-        def hessians(passes: Passes) -> list[Matrix]:
-            parts = passes.hessians(there, self.changed, less)
-            # if each record is held out once, the parts add up to all
-            every = [slice(None)]
-            total = sum(parts) if self.divided else passes.hessians(there, every)[0]
-            return [total - part for part in parts]
+    def own_hessian(self, theta: Matrix) -> tuple[Matrix, Triangles]:
+        """Return the gradient and the inverse Hessian of each fit at theta, (m, q)."""
+        found = self.passes.hessians(theta / self.scale, *self._trained)
+        return self.gradient(theta), self._inverted(found)
 
-        return Triangles(self.passes.triangles(hessians), self.scale)
-
-    def own_hessians(self, theta: Matrix) -> Triangles:
-        """Return the inverse Hessian of each fit at its coordinates, shape (m, q)."""
-        there = theta / self.scale
-        found = self.passes.triangles(lambda sums: sums.hessians(there, *self._trained))
-        return Triangles(found, self.scale)
+    def _inverted(self, hessians: list[Matrix]) -> Triangles:
+        """Return the inverses of Hessians of the passes, with the penalty."""
+        penalty, units = np.diag(self.passes.penalty), np.outer(self.scale, self.scale)
+        return Triangles.of([(one + penalty) / units for one in hessians])
 
     @cached_property
     def _trained(self) -> tuple[list[Numbers], list[Matrix]]:
@@ -166,3 +165,59 @@ class FewFits:
         """Whether each record is held out by just one fit."""
         held = np.bincount(np.concatenate(self.changed), minlength=len(self.passes.X))
         return self.times is None and bool((held == 1).all())
+
+
+@dataclass(frozen=True, eq=False)
+class Triangles:
+    """Inverses of Hessians by their Cholesky factors, one for each fit.
+
+    Attributes
+    ----------
+    factors : tuple of numpy.ndarray or None
+        Triangles, the lower parts of (q, q); None for a Hessian without an inverse.
+    """
+
+    factors: tuple[Matrix | None, ...]
+
+    @classmethod
+    def of(cls, hessians: Sequence[Matrix]) -> Triangles:
+        """Decompose Hessians in coordinates in which their diagonals are alike."""
+        return cls(tuple(shared(_factor, hessians, len(hessians[0]) ** 3 / 10)))
+
+    def times(self, vectors: Matrix) -> Matrix:
+        """Multiply vectors, shape (m, q), each by its inverse; NaN without one."""
+        from scipy.linalg import cho_solve
+
+        made = np.full_like(vectors, np.nan)
+        for fit, factor in enumerate(self.factors):
+            if factor is not None:
+                made[fit] = cho_solve((factor, True), vectors[fit], check_finite=False)
+        return made
+
+    def part(self, chosen: NDArray[Any]) -> Triangles:
+        """Return the inverses of some of the fits."""
+        some = np.arange(len(self.factors))[chosen]
+        return Triangles(tuple(self.factors[one] for one in some))
+
+    @property
+    def norm(self) -> Matrix:
+        """Bounds on the largest eigenvalues of the inverses, one for each fit."""
+        made = np.full(len(self.factors), np.inf)
+        for fit, factor in enumerate(self.factors):
+            if factor is not None:
+                half = np.linalg.inv(np.tril(factor))
+                made[fit] = np.linalg.norm(half.T @ half)  # Frobenius norm
+        return made
+
+
+def _factor(hessian: Matrix) -> Matrix | None:
+    """Return the Cholesky factor of a Hessian; None if it would cost many digits."""
+    from scipy.linalg import LinAlgError, cho_factor
+
+    try:
+        lower, _ = cho_factor(hessian, lower=True, check_finite=False)
+    except LinAlgError:
+        return None
+    # the ratio of the diagonal to a squared pivot is at most the condition number
+    pivot, most = lower.diagonal().min(initial=1.0) ** 2, hessian.diagonal().max()
+    return np.asarray(lower) if pivot * MAX_CONDITION > most else None

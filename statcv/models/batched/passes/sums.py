@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any
 
@@ -11,14 +11,12 @@ import numpy as np
 
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.new_levels import Numbers
-from statcv.models.batched.passes.triangles import Triangle
 from statcv.models.families import Family, curvature
 from statcv.numeric.gram import column_units, of_all_classes
 from statcv.numeric.threads import QUICK, WORTH, product, shared
 
-CACHED = 2**22  # bytes of a block of rows
+CACHED = 2**19  # values of a block of rows
 UNIT_RECORDS = 1000  # records from which the units of columns are taken
-MIN_CELLS_ROUNDED = 2**14  # values from which a copy of single precision saves time
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,53 +63,6 @@ class Passes:
         """Return ridges on the columns, shape (…, p), as those on the coordinates."""
         return np.tile(ridge / self.unit**2, self.family.basis.shape[1])
 
-    @cached_property
-    def rounded(self) -> Passes:
-        """The same sums from rows of single precision; these sums if rows are few.
-
-        They take less than half the time, and have seven digits.
-        """
-        if (
-            self.X.size * self.family.width < MIN_CELLS_ROUNDED
-            or self.X.dtype == np.float32
-        ):
-            return self
-        X: Any = np.empty(self.X.shape, dtype=np.float32)
-        inverse, blocks = 1 / self.unit, self.blocks(1)
-
-        def put(rows: slice) -> None:
-            with np.errstate(over="ignore", under="ignore"):
-                np.multiply(self.X[rows], inverse, out=X[rows], casting="same_kind")
-
-        shared(put, blocks, self.cost(1) / len(blocks))
-        weights = self.weights
-        return replace(
-            self,
-            X=X,
-            weights=None if weights is None else weights.astype(np.float32),
-            family=self.family.rounded(),
-            unit=np.ones_like(self.unit),
-            ridge=self.ridge / self.unit**2,
-        )
-
-    @property
-    def bounded(self) -> bool:
-        """Whether there is an optimum, by a ridge on all columns but one at most."""
-        return bool(np.count_nonzero(self.ridge) >= len(self.ridge) - 1)
-
-    def sample(self, size: int) -> Passes:
-        """Return records in equal distances, and as much of the penalty."""
-        step = len(self.X) // size
-        some = slice(None, None, step)
-        return replace(
-            self,
-            X=np.ascontiguousarray(self.X[some]),
-            weights=None if self.weights is None else self.weights[some],
-            family=self.family.part(some),
-            # the ridge then has the same share in the information as with all records
-            ridge=self.ridge / step,
-        )
-
     def coefficients(self, theta: Matrix) -> Matrix:
         """Return coefficients, shape (fits × width, p), of coordinates (fits, q)."""
         free = theta.reshape(len(theta), self.family.basis.shape[1], -1) / self.unit
@@ -121,7 +72,7 @@ class Passes:
         else:
             beta = np.einsum("kc,mcp->mkp", basis, free)
         p = self.X.shape[1]
-        return np.ascontiguousarray(beta.reshape(-1, p), dtype=self.X.dtype)
+        return np.ascontiguousarray(beta.reshape(-1, p))
 
     def gathered(self, sums: Matrix) -> Matrix:
         """Return derivatives by coordinates, (fits, q), of those by coefficients."""
@@ -145,8 +96,7 @@ class Passes:
 
     def rows_at_once(self, fits: int) -> int:
         """Return the number of rows that stay in the cache."""
-        cells = CACHED // int(self.X.itemsize)
-        return int(max(256, cells // max(self.X.shape[1], fits * self.family.width)))
+        return max(256, CACHED // int(max(self.X.shape[1], fits * self.family.width)))
 
     def cost(self, fits: int) -> float:
         """Return about how many operations a pass for some fits takes."""
@@ -173,7 +123,7 @@ class Passes:
 
     def longest(self, scale: Matrix) -> float:
         """Return the greatest length of a row whose entries are divided by a scale."""
-        inverse = (1 / scale**2).astype(self.X.dtype)
+        inverse = 1 / scale**2
 
         def most(rows: slice) -> float:
             return float((self.X[rows] ** 2 @ inverse).max(initial=0.0))
@@ -227,8 +177,7 @@ class Passes:
                 total += _weighted(X, weights)
         # units divide the products, which spares a scaled copy of the records
         sums /= np.multiply.outer(self.unit, self.unit)
-        every = of_all_classes(list(sums), int(self.family.basis.shape[1]))
-        return np.asarray(every, dtype=self.X.dtype)
+        return of_all_classes(list(sums), int(self.family.basis.shape[1]))
 
     def _curvature(self, eta: Matrix, rows: Any) -> Matrix:
         """Return minus the second derivatives at predictors of some rows."""
@@ -249,34 +198,6 @@ class Passes:
 
         squares = self.summed(1, sums) / self.unit**2
         return np.asarray(squares.ravel() + self.penalty)
-
-    def triangles(
-        self, hessians: Callable[[Passes], list[Matrix]]
-    ) -> tuple[Triangle | None, ...]:
-        """Return the triangles of Hessians with the penalty; None for one without.
-
-        They are computed in single precision if that saves time and costs few digits,
-        by a function of these sums, or of those of single precision.
-        """
-        found: tuple[Triangle | None, ...] = ()
-        for passes in self.precisions:
-            # single precision first; a doubtful factor is computed again
-            made = hessians(passes)
-            found = tuple(shared(passes.decomposed, made, self.size**3 / 10))
-            if None not in found:
-                break
-        return found
-
-    def decomposed(self, hessian: Matrix) -> Triangle | None:
-        """Add the penalty to a Hessian, in place, and decompose it."""
-        q = len(hessian)
-        hessian.flat[:: q + 1] += self.penalty[:q].astype(hessian.dtype)
-        return Triangle.of(hessian)
-
-    @property
-    def precisions(self) -> tuple[Passes, ...]:
-        """The quickest way to the sums, then the most precise."""
-        return (self,) if self.rounded is self else (self.rounded, self)
 
 
 def _cut(n: int, size: int) -> list[slice]:
