@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from statcv.metrics.classification.classwise import predicted_class
 from statcv.metrics.influence.derivative import Derivative
 from statcv.metrics.inputs import Floats
-from statcv.metrics.probabilities.recalibration import probability_of, recalibration
+from statcv.metrics.probabilities.recalibration import recalibration
+from statcv.numeric.logistic import expit
 
 Outcomes = NDArray[Any]
 
@@ -101,7 +102,7 @@ def _recalibration(y: Outcomes, p: Floats, slope: bool) -> Derivative:
     if np.isnan(fit.intercept):
         return Derivative(np.full(len(p), np.nan))
     logit = np.log(p / (1 - p))
-    fitted = probability_of(fit.intercept + fit.slope * logit)
+    fitted = expit(fit.intercept + fit.slope * logit)
     residual, variance = y - fitted, fitted * (1 - fitted)
     if not slope:
         return Derivative(residual / variance.sum())

@@ -14,12 +14,14 @@ from statcv.arguments import check_level
 from statcv.errors import MetricError
 from statcv.metrics.areas.placements import normal_quantile
 from statcv.metrics.inputs import Bools, Floats, Ints, one_of
-from statcv.metrics.probabilities.logistic import LogisticFit, fit_logistic, sandwich
 from statcv.metrics.probabilities.recalibration import (
+    LogisticFit,
     columns_of,
+    fit_logistic,
     intercept_fit,
     logit_of,
     ones_of,
+    sandwich,
     slope_fit,
 )
 from statcv.metrics.records import (

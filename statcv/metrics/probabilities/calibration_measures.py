@@ -9,24 +9,8 @@ from numpy.typing import ArrayLike
 
 from statcv.metrics.groups import in_one_group, of_each_group, sums_by_group
 from statcv.metrics.inputs import Bools, Floats, Ints
-from statcv.metrics.probabilities.logistic import FLAT
-from statcv.metrics.probabilities.recalibration import (
-    logit_of,
-    probability_of,
-    recalibration,
-)
+from statcv.metrics.probabilities.recalibration import recalibration
 from statcv.metrics.records import binary_probabilities, improper_groups, share_of_sums
-
-_FEW = 64  # records of a group, on average, that is fitted together with others
-
-
-_MANY_STEPS = 200  # most groups are done by Newton's method in fewer than ten
-
-
-_LONGEST = 3.0  # longest step of an intercept, below 4.35, from which steps may return
-
-
-_SETTLED = 1e-20  # expected gain of a step after which none is needed
 
 
 def calibration_slope(y: ArrayLike, p: ArrayLike) -> float:
@@ -163,54 +147,33 @@ def oe_ratio_by_group(
 def calibration_slope_by_group(
     y: ArrayLike, p: ArrayLike, group: ArrayLike, groups: int
 ) -> Floats:
-    """Calibration slope in each group, as `calibration_slope` of its records."""
-    positive, read = binary_probabilities(y, p)
-    own = np.asarray(group)
-    able = _have_a_logit(positive, read, own, groups)
-    able &= np.bincount(own, minlength=groups) > 2  # two records are separated or equal
-
-    def slope(number: int, some: Ints | slice) -> float:
-        if not able[number]:
-            return math.nan
-        return recalibration(positive[some], read[some], slope=True).slope
-
-    return of_each_group(slope, own, groups)
+    """Slope of the logistic regression on the logit in each group, as one by one."""
+    return _of_each_group(y, p, group, groups, slope=True)
 
 
 def calibration_intercept_by_group(
     y: ArrayLike, p: ArrayLike, group: ArrayLike, groups: int
 ) -> Floats:
-    """Calibration in the large in each group, as `calibration_intercept`."""
+    """Calibration in the large in each group, as one by one."""
+    return _of_each_group(y, p, group, groups, slope=False)
+
+
+def _of_each_group(
+    y: ArrayLike, p: ArrayLike, group: ArrayLike, groups: int, slope: bool
+) -> Floats:
+    """Return the slope or the intercept of each group that has both classes."""
     positive, read = binary_probabilities(y, p)
     own = np.asarray(group)
-    if len(own) > _FEW * groups:
+    events, size = sums_by_group(own, positive, groups), np.bincount(own, None, groups)
+    both = (events > 0) & (events < size)
 
-        def intercept(_: int, some: Ints | slice) -> float:
-            return recalibration(positive[some], read[some], slope=False).intercept
+    def fitted(number: int, some: Ints | slice) -> float:
+        if not both[number]:
+            return math.nan
+        fit = recalibration(positive[some], read[some], slope=slope)
+        return fit.slope if slope else fit.intercept
 
-        return of_each_group(intercept, own, groups)
-    able = _have_a_logit(positive, read, own, groups)
-    sure = able[own]
-    own, ones, logit = own[sure], positive[sure], logit_of(read[sure])
-    size = np.maximum(np.bincount(own, minlength=groups), 1)
-    share = np.where(able, sums_by_group(own, ones, groups) / size, 0.5)
-    shift = logit_of(share) - sums_by_group(own, logit, groups) / size
-    for _ in range(_MANY_STEPS):  # Newton's method, by steps too short to overshoot
-        fitted = probability_of(logit + shift[own])
-        weight = sums_by_group(own, fitted * (1 - fitted), groups)
-        short = sums_by_group(own, ones - fitted, groups)
-        step = np.divide(short, weight, out=np.sign(short), where=weight > 0)
-        shift += np.clip(step, -_LONGEST, _LONGEST)
-        if not (short**2 > _SETTLED * weight).any():
-            break
-    return np.where(able & (weight >= FLAT * size), shift, np.nan)
-
-
-def _have_a_logit(positive: Bools, p: Floats, own: Ints, groups: int) -> Bools:
-    """Return which groups have both classes, and probabilities between 0 and 1."""
-    size, events = np.bincount(own, None, groups), sums_by_group(own, positive, groups)
-    certain = sums_by_group(own, ~((p > 0) & (p < 1)), groups) > 0
-    return np.asarray((events > 0) & (events < size) & ~certain)
+    return of_each_group(fitted, own, groups)
 
 
 # ---- the discrimination slope ----

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from statcv.metrics.inputs import Bools, Floats, Ints
-from statcv.metrics.probabilities.logistic import (
+from statcv.metrics.probabilities.recalibration import (
     COLLINEAR,
     fit_logistic,
+    logit_of,
     no_fit,
     sandwich,
+    separated,
+    undefined,
 )
-from statcv.metrics.probabilities.recalibration import logit_of, separated, undefined
 
 _OUTER = {3: 0.1, 4: 0.05, 5: 0.05}  # Harrell's outer quantile by number of knots
 _FEW = 50  # with fewer records in the smaller class there are three knots
