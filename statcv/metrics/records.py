@@ -147,7 +147,7 @@ class Falling:
 
 
 def drawn_times(
-    positive: Bools, order: Ints, unit: Ints | None, draws: int, seed: int
+    positive: Bools, order: Ints, unit: Ints, draws: int, seed: int
 ) -> Iterator[Floats]:
     """Yield the number of times that each record is drawn, for each bootstrap sample.
 
@@ -156,10 +156,7 @@ def drawn_times(
     so that the draws do not depend on the order of the records.
     """
     own = np.empty(order.size, dtype=np.intp)
-    if unit is None:
-        own[order] = np.arange(order.size)
-    else:
-        own[order] = cluster_codes(unit[order], order.size)
+    own[order] = cluster_codes(unit[order], order.size)
     holds = np.bincount(own, positive) > 0, np.bincount(own, ~positive) > 0
     kinds = (holds[0] & ~holds[1], ~holds[0] & holds[1], holds[0] & holds[1])
     strata = [np.flatnonzero(kind) for kind in kinds]

@@ -12,11 +12,17 @@ from numpy.typing import ArrayLike
 
 from statcv.arguments import check_level, resolve_seed
 from statcv.errors import MetricError
-from statcv.metrics.areas.counts import shortage
+from statcv.metrics.areas.placements import shortage
 from statcv.metrics.discrimination.by_value import precision_on_the_way
 from statcv.metrics.discrimination.curves import sensitivity_at, sweep
-from statcv.metrics.inputs import Bools, Floats, binary_scores, cluster_codes, one_of
-from statcv.metrics.records import Falling, drawn_times, number_of_draws, shares_at
+from statcv.metrics.inputs import Bools, Floats, binary_scores, one_of
+from statcv.metrics.records import (
+    Falling,
+    clusters_of,
+    drawn_times,
+    number_of_draws,
+    shares_at,
+)
 from statcv.tables import Printed
 
 UNMOVED = (
@@ -220,7 +226,7 @@ def _bootstrap(
 ) -> CurveBand:
     """Percentiles of a curve's height over samples of records or of clusters."""
     draws = number_of_draws(n_boot)
-    unit = None if clusters is None else cluster_codes(clusters, positive.size)
+    unit = clusters_of(clusters, positive.size)
     _, true, false = sweep(positive, score, tie_tol)
     estimate = height(true, false, at)
     falling = Falling.of(positive, score, tie_tol)
@@ -384,7 +390,7 @@ def roc_difference(
         reason = f"no {'negative' if positive.any() else 'positive'} record"
         return CurveBand(where, missing, missing, missing, level, "pointwise", reason)
     estimate = _difference(curves[0], curves[1], where)
-    own = None if clusters is None else cluster_codes(clusters, positive.size)
+    own = clusters_of(clusters, positive.size)
     reason = shortage(positive, np.stack([first, second]), own)
     order = np.lexsort((positive, second, first))
     one, other = (Falling.of(positive, x, tie_tol) for x in (first, second))
