@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from statcv.arguments import check_types
+from statcv.arguments import check_types, one_of
 from statcv.errors import MetricError
 from statcv.metrics.classification.classwise import (
     accuracy,
@@ -40,7 +40,6 @@ from statcv.metrics.classification.confusion import (
     specificity_of,
 )
 from statcv.metrics.classification.decision import casewise_net_benefit, net_benefit_at
-from statcv.metrics.discrimination.concordance import concordance, concordance_by_group
 from statcv.metrics.discrimination.precision_recall import (
     auprc,
     auprc_by_group,
@@ -50,8 +49,14 @@ from statcv.metrics.discrimination.precision_recall import (
     auprc_trapezoid,
     auprc_trapezoid_in_random_order,
 )
-from statcv.metrics.discrimination.ranking import auroc, auroc_by_group
-from statcv.metrics.discrimination.several_classes import auroc_hand_till, auroc_ovr
+from statcv.metrics.discrimination.ranking import (
+    auroc,
+    auroc_by_group,
+    auroc_hand_till,
+    auroc_ovr,
+    concordance,
+    concordance_by_group,
+)
 from statcv.metrics.influence.table import (
     influence_on_mean,
     influence_on_table,
@@ -301,3 +306,77 @@ def is_listed(metric: Metric) -> bool:
     """
     check_types(is_listed, locals(), MetricError)
     return METRICS.get(metric.name) == metric
+
+
+# ---- which of them are usual ----
+
+
+_DEFAULTS = {
+    "binary": (
+        "auroc",
+        "auprc",
+        "calibration_slope",
+        "calibration_intercept",
+        "oe_ratio",
+        "brier",
+        "brier_skill",
+        "log_loss",
+    ),
+    "multiclass": (
+        "accuracy",
+        "balanced_accuracy",
+        "auroc_hand_till",
+        "log_loss",
+        "brier",
+    ),
+    "continuous": ("rmse", "mae", "r2"),
+}
+
+
+_AT_A_THRESHOLD = (
+    "net_benefit",
+    "sensitivity",
+    "specificity",
+    "accuracy",
+    "balanced_accuracy",
+)
+
+
+def default_metrics(kind: str, threshold: bool = False) -> tuple[str, ...]:
+    """Return the names of the default metrics for a kind of outcome.
+
+    For two classes these measure discrimination, calibration and overall performance,
+    and need no threshold. If a threshold is given, net benefit and metrics of predicted
+    classes are added (Van Calster et al. 2025).
+
+    Parameters
+    ----------
+    kind : {"binary", "multiclass", "continuous"}
+        The kind of outcome.
+    threshold : bool, default False
+        Whether there is a threshold of the predictions.
+
+    Returns
+    -------
+    tuple of str
+        Names in `METRICS`.
+
+    Raises
+    ------
+    MetricError
+        If the kind is unknown.
+
+    References
+    ----------
+    Van Calster, Collins, Vickers, …, Steyerberg (2025), Lancet Digital Health,
+    arXiv:2412.10288.
+
+    Examples
+    --------
+    >>> default_metrics("continuous")
+    ('rmse', 'mae', 'r2')
+    """
+    one_of(kind, _DEFAULTS, "kind", MetricError)
+    one_of(threshold, (True, False), "threshold", MetricError)
+    more = _AT_A_THRESHOLD if threshold and kind == "binary" else ()
+    return (*_DEFAULTS[kind], *more)

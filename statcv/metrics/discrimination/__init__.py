@@ -5,11 +5,11 @@ from statcv.metrics.discrimination.by_value import (
     class_keys,
     in_rising_order,
 )
-from statcv.metrics.discrimination.concordance import concordance_counts
 from statcv.metrics.discrimination.precision_recall import (
     auprc_in_random_order,
     auprc_of_counts,
 )
+from statcv.metrics.discrimination.ranking import concordance_counts
 from statcv.metrics.discrimination.rounding import begins_value
 
 __all__ = [

@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike
 
 from statcv.errors import MetricError
 from statcv.metrics.discrimination.rounding import TIE_TOL, begins_value
-from statcv.metrics.groups import is_rising, of_each_group, sums_between
 from statcv.metrics.inputs import (
     Bools,
     Floats,
@@ -27,6 +26,7 @@ from statcv.metrics.inputs import (
     real_number,
     same_length,
 )
+from statcv.metrics.records import is_rising, of_each_group, sums_between
 
 _BITS = 64  # bits of the integers by which numbers are sorted
 _EXACT = 52  # bits of the fraction of a double

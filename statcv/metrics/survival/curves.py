@@ -15,12 +15,11 @@ import numpy as np
 import pandas as pd
 
 from statcv.metrics.areas.placements import normal_quantile, symmetric_limits
-from statcv.metrics.discrimination.bands import UNMOVED, CurveBand
 from statcv.metrics.discrimination.by_value import RankedRecords
-from statcv.metrics.discrimination.curves import sensitivity_at
+from statcv.metrics.discrimination.curves import UNMOVED, CurveBand, sensitivity_at
 from statcv.metrics.influence.weighted import ALIKE
 from statcv.metrics.inputs import Floats, Ints
-from statcv.metrics.probabilities.grouped import CalibrationGroups, wilson
+from statcv.metrics.probabilities.brier_terms import CalibrationGroups, wilson
 from statcv.metrics.records import (
     clusters_of,
     drawn_times,
