@@ -37,20 +37,16 @@ from statcv.metrics.classification.decision import (
     net_benefit_at,
 )
 from statcv.metrics.custom import get_metric, make_metric
-from statcv.metrics.defaults import default_metrics
-from statcv.metrics.discrimination.bands import (
-    CurveBand,
-    pr_band,
-    roc_band,
-    roc_difference,
-)
-from statcv.metrics.discrimination.concordance import concordance, concordance_by_group
 from statcv.metrics.discrimination.curves import (
+    CurveBand,
     PrCurve,
     RocCurve,
     partial_auroc,
+    pr_band,
     pr_curve,
+    roc_band,
     roc_curve,
+    roc_difference,
 )
 from statcv.metrics.discrimination.paired_roc import (
     PairedRoc,
@@ -62,6 +58,10 @@ from statcv.metrics.discrimination.ranking import (
     auroc,
     auroc_by_group,
     auroc_by_weight,
+    auroc_hand_till,
+    auroc_ovr,
+    concordance,
+    concordance_by_group,
     midrank,
     ranked_higher,
 )
@@ -69,31 +69,29 @@ from statcv.metrics.discrimination.rounding import (
     round_probabilities,
     round_significant,
 )
-from statcv.metrics.discrimination.several_classes import auroc_hand_till, auroc_ovr
 from statcv.metrics.metric import Metric
 from statcv.metrics.numeric import casewise_mae, casewise_mse, mae, mse, r2, rmse
 from statcv.metrics.probabilities.brier_terms import (
     BrierParts,
+    CalibrationGroups,
+    SpiegelhalterTest,
     brier_parts,
     brier_skill,
+    calibration_groups,
+    spiegelhalter_test,
 )
-from statcv.metrics.probabilities.calibration_limits import Calibration, calibration
 from statcv.metrics.probabilities.calibration_measures import (
+    Calibration,
+    calibration,
     calibration_intercept,
     calibration_slope,
     discrimination_slope,
     oe_ratio,
 )
 from statcv.metrics.probabilities.distances import e50, e90, emax, ici
-from statcv.metrics.probabilities.grouped import (
-    CalibrationGroups,
-    SpiegelhalterTest,
-    calibration_groups,
-    spiegelhalter_test,
-)
 from statcv.metrics.probabilities.paired_slope import slope_of_pairs
 from statcv.metrics.probabilities.smooth import CalibrationCurve, calibration_curve
-from statcv.metrics.registry import METRICS, is_listed
+from statcv.metrics.registry import METRICS, default_metrics, is_listed
 from statcv.metrics.survival import (
     harrell_c,
     integrated_brier,

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 
 from statcv.errors import MetricError
 from statcv.metrics.influence.derivative import Derivative
-from statcv.metrics.influence.losses import oe_derivative
-from statcv.metrics.influence.table import influence_on_mean
+from statcv.metrics.influence.table import influence_on_mean, oe_derivative
 from statcv.metrics.influence.weighted import observed_expected
 from statcv.metrics.inputs import Floats, same_length, vector
 from statcv.metrics.metric import Metric

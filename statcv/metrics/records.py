@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +12,6 @@ from numpy.typing import ArrayLike
 from statcv.arguments import MAX_BINS, MAX_RESAMPLES, check_whole
 from statcv.errors import MetricError
 from statcv.metrics.discrimination.rounding import round_significant
-from statcv.metrics.groups import sums_by_group
 from statcv.metrics.inputs import (
     Bools,
     Floats,
@@ -21,6 +21,7 @@ from statcv.metrics.inputs import (
     same_length,
     vector,
 )
+from statcv.numeric.threads import RECORD, shared
 
 
 def binary_probabilities(y: ArrayLike, p: ArrayLike) -> tuple[Bools, Floats]:
@@ -147,7 +148,7 @@ class Falling:
 
 
 def drawn_times(
-    positive: Bools, order: Ints, unit: Ints | None, draws: int, seed: int
+    positive: Bools, order: Ints, unit: Ints, draws: int, seed: int
 ) -> Iterator[Floats]:
     """Yield the number of times that each record is drawn, for each bootstrap sample.
 
@@ -156,10 +157,7 @@ def drawn_times(
     so that the draws do not depend on the order of the records.
     """
     own = np.empty(order.size, dtype=np.intp)
-    if unit is None:
-        own[order] = np.arange(order.size)
-    else:
-        own[order] = cluster_codes(unit[order], order.size)
+    own[order] = cluster_codes(unit[order], order.size)
     holds = np.bincount(own, positive) > 0, np.bincount(own, ~positive) > 0
     kinds = (holds[0] & ~holds[1], ~holds[0] & holds[1], holds[0] & holds[1])
     strata = [np.flatnonzero(kind) for kind in kinds]
@@ -171,3 +169,90 @@ def drawn_times(
             drawn = generator.integers(size, size=size) if size else members
             times[members] = np.bincount(drawn, minlength=size)
         yield times[own]
+
+
+# ---- sums by group ----
+
+
+LONG = 2**12  # records of a group, on average
+
+
+def is_rising(values: Floats | Ints) -> bool:
+    """Return whether no number is less than the one before it."""
+    return bool((values[1:] >= values[:-1]).all())
+
+
+def of_each_group(
+    of: Callable[[int, Ints | slice], float], group: Ints, groups: int
+) -> Floats:
+    """Return what a function makes of the records of each group; NaN without records.
+
+    Parameters
+    ----------
+    of : callable
+        Function of the number of a group, and of the positions of its records.
+    group : numpy.ndarray of int, shape (n,)
+        Group of each record, from 0.
+    groups : int
+        Number of groups.
+
+    Examples
+    --------
+    >>> values = np.array([1.0, 5.0, 3.0])
+    >>> of_each_group(lambda _, some: values[some].sum(), np.array([0, 2, 0]), 3)
+    array([ 4., nan,  5.])
+    """
+    order = None if is_rising(group) else np.argsort(group, kind="stable")
+    bounds = _bounds(group if order is None else group[order], groups).tolist()
+    found = np.full(groups, np.nan)
+
+    def put(number: int) -> None:
+        some = slice(bounds[number], bounds[number + 1])
+        found[number] = of(number, some if order is None else order[some])
+
+    filled = [number for number in range(groups) if bounds[number] < bounds[number + 1]]
+    shared(put, filled, RECORD * len(group) / max(groups, 1))
+    return found
+
+
+def in_one_group(
+    by_group: Callable[..., Floats], y: ArrayLike, x: ArrayLike, **named: Any
+) -> float:
+    """Return what a function of many groups makes of all records as one group."""
+    return float(by_group(y, x, np.zeros(np.size(y), dtype=np.intp), 1, **named)[0])
+
+
+def sums_by_group(group: Ints, values: Bools | Floats, groups: int) -> Floats:
+    """Return the sum of the values of each group, shape (groups,).
+
+    Groups of many records that follow one another are summed as they are, which takes
+    a tenth of the time.
+
+    Examples
+    --------
+    >>> sums_by_group(np.array([0, 2, 0]), np.array([1.0, 5.0, 3.0]), 3)
+    array([4., 0., 5.])
+    """
+    if len(group) < LONG * groups or not is_rising(group):
+        return np.asarray(np.bincount(group, values, groups), dtype=float)
+    return sums_between(values, _bounds(group, groups))
+
+
+def sums_between(values: Bools | Floats, bounds: Ints) -> Floats:
+    """Return the sum of the values from each bound to the next, 0 of none.
+
+    Examples
+    --------
+    >>> sums_between(np.array([1.0, 2.0, 5.0]), np.array([0, 2, 2, 3]))
+    array([3., 0., 5.])
+    """
+    sums, filled = np.zeros(len(bounds) - 1), bounds[1:] > bounds[:-1]
+    if filled.any():
+        first = bounds[:-1][filled]
+        sums[filled] = np.add.reduceat(values[: bounds[-1]], first, dtype=float)
+    return sums
+
+
+def _bounds(group: Ints, groups: int) -> Ints:
+    """Return where each group begins, and the end of the last, if they are rising."""
+    return np.searchsorted(group, np.arange(groups + 1))

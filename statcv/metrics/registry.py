@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from statcv.arguments import check_types
+from statcv.arguments import check_types, one_of
 from statcv.errors import MetricError
 from statcv.metrics.classification.classwise import (
     accuracy,
@@ -40,7 +40,6 @@ from statcv.metrics.classification.confusion import (
     specificity_of,
 )
 from statcv.metrics.classification.decision import casewise_net_benefit, net_benefit_at
-from statcv.metrics.discrimination.concordance import concordance, concordance_by_group
 from statcv.metrics.discrimination.precision_recall import (
     auprc,
     auprc_by_group,
@@ -50,8 +49,14 @@ from statcv.metrics.discrimination.precision_recall import (
     auprc_trapezoid,
     auprc_trapezoid_in_random_order,
 )
-from statcv.metrics.discrimination.ranking import auroc, auroc_by_group
-from statcv.metrics.discrimination.several_classes import auroc_hand_till, auroc_ovr
+from statcv.metrics.discrimination.ranking import (
+    auroc,
+    auroc_by_group,
+    auroc_hand_till,
+    auroc_ovr,
+    concordance,
+    concordance_by_group,
+)
 from statcv.metrics.influence.table import (
     influence_on_mean,
     influence_on_table,
@@ -89,8 +94,10 @@ _RATIO = {**_DISTANCE, "target": 1.0}
 
 
 def _metric(
-    name: str, label: str, function: Function, *outcomes: str, **more: Any
+    function: Function, label: str, *outcomes: str, name: str = "", **more: Any
 ) -> Metric:
+    """Describe a metric, whose name is that of its function unless another is given."""
+    name = name or function.__name__
     higher = more.pop("higher", False)
     if "derive" not in more:
         mean = more.get("casewise")
@@ -98,15 +105,14 @@ def _metric(
     return Metric(name, label, function, higher, frozenset(outcomes), **more)
 
 
-def _ranks(name: str, label: str, function: Function, kind: str, **more: Any) -> Metric:
+def _ranks(function: Function, label: str, kind: str = "binary", **more: Any) -> Metric:
     more = {"higher": True, "reads": "order", "perfect": 1.0, **more}
-    return _metric(name, label, function, kind, **more)
+    return _metric(function, label, kind, **more)
 
 
 def _of_classes(
-    name: str,
-    label: str,
     function: Function,
+    label: str,
     of_table: Callable[[Floats], float],
     *outcomes: str,
     **more: Any,
@@ -114,24 +120,16 @@ def _of_classes(
     more = {"higher": True, "reads": "classes", **influence_on_table(of_table), **more}
     if "casewise" not in more:
         more["by_group"] = MetricOfTables(of_table)
-    return _metric(name, label, function, *(outcomes or _CLASSES), **more)
+    return _metric(function, label, *(outcomes or _CLASSES), **more)
 
 
-def _of_risks(name: str, label: str, function: Function, **more: Any) -> Metric:
-    return _metric(name, label, function, "binary", reads="probabilities", **more)
+def _of_risks(function: Function, label: str, **more: Any) -> Metric:
+    return _metric(function, label, "binary", reads="probabilities", **more)
 
 
-def _mean_loss(
-    name: str, label: str, function: Function, *outcomes: str, **more: Any
-) -> Metric:
-    return _metric(name, label, function, *outcomes, perfect=0.0, **more)
-
-
-def _explained(
-    name: str, label: str, function: Function, kind: str, **more: Any
-) -> Metric:
-    shares = {"higher": True, "against_mean": True, "no_skill": 0.0, "perfect": 1.0}
-    return _metric(name, label, function, kind, **shares, **more)
+def _explained(function: Function, label: str, kind: str, **more: Any) -> Metric:
+    more |= {"higher": True, "against_mean": True, "no_skill": 0.0, "perfect": 1.0}
+    return _metric(function, label, kind, **more)
 
 
 def _concordance_by_group(*records: Any) -> Any:
@@ -150,77 +148,53 @@ def _of_brier(classes: int) -> tuple[float, float]:
     return 0.0, 1.0 if classes == 2 else 2.0
 
 
-def _f1_macro(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
+def f1_macro(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
+    """Mean over classes of the F1 score of each."""
     return f1(y, p, threshold, average="macro")
 
 
-def _f1_micro(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
+def f1_micro(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
+    """F1 score of the records of all classes together, which is the accuracy."""
     return f1(y, p, threshold, average="micro")
 
 
-_MSE = _mean_loss("mse", "MSE", mse, "continuous", casewise=casewise_mse)
+_LOSS: dict[str, Any] = {"reads": "probabilities", "perfect": 0.0}
+_MSE = _metric(mse, "MSE", "continuous", casewise=casewise_mse, perfect=0.0)
 _ALL = (
+    _ranks(auroc, "auROC", pairs="classes", no_skill=0.5, by_group=auroc_by_group),
     _ranks(
-        "auroc",
-        "auROC",
-        auroc,
-        "binary",
-        pairs="classes",
-        no_skill=0.5,
-        by_group=auroc_by_group,
+        auprc, "auPR", in_random_order=auprc_in_random_order, by_group=auprc_by_group
     ),
     _ranks(
-        "auprc",
-        "auPR",
-        auprc,
-        "binary",
-        in_random_order=auprc_in_random_order,
-        by_group=auprc_by_group,
-    ),
-    _ranks(
-        "auprc_trapezoid",
-        "auPR (trapezoid)",
         auprc_trapezoid,
-        "binary",
+        "auPR (trapezoid)",
         in_random_order=auprc_trapezoid_in_random_order,
     ),
     _ranks(
-        "auprc_interpolated",
-        "auPR (interpolated)",
         auprc_interpolated,
-        "binary",
+        "auPR (interpolated)",
         in_random_order=auprc_interpolated_in_random_order,
     ),
-    _mean_loss(
-        "brier",
-        "Brier score",
+    _metric(
         brier,
+        "Brier score",
         *_CLASSES,
         casewise=casewise_brier,
-        reads="probabilities",
         limits=_of_brier,
+        **_LOSS,
     ),
-    _mean_loss(
-        "log_loss",
-        "log-loss",
-        log_loss,
-        *_CLASSES,
-        casewise=casewise_log_loss,
-        reads="probabilities",
-    ),
+    _metric(log_loss, "log-loss", *_CLASSES, casewise=casewise_log_loss, **_LOSS),
     _explained(
-        "brier_skill",
-        "scaled Brier score",
         brier_skill,
+        "scaled Brier score",
         "binary",
         reads="probabilities",
         uses_baseline=True,
         by_group=brier_skill_by_group,
     ),
     _of_risks(
-        "discrimination_slope",
-        "discrimination slope",
         discrimination_slope,
+        "discrimination slope",
         higher=True,
         limits=(-1.0, 1.0),
         no_skill=0.0,
@@ -228,113 +202,92 @@ _ALL = (
         by_group=discrimination_slope_by_group,
     ),
     _of_risks(
-        "calibration_slope",
-        "calibration slope",
         calibration_slope,
+        "calibration slope",
         target=1.0,
         limits=_REAL,
         pairs="slope",
         by_group=calibration_slope_by_group,
     ),
     _of_risks(
-        "calibration_intercept",
-        "calibration intercept",
         calibration_intercept,
+        "calibration intercept",
         target=0.0,
         limits=_REAL,
         by_group=calibration_intercept_by_group,
     ),
-    _of_risks("oe_ratio", "O:E", oe_ratio, **_RATIO, by_group=oe_ratio_by_group),
-    _of_risks("ici", "ICI", ici, **_DISTANCE),
-    _of_risks("e50", "E50", e50, **_DISTANCE),
-    _of_risks("e90", "E90", e90, **_DISTANCE),
-    _of_risks("emax", "Emax", emax, **_DISTANCE),
+    _of_risks(oe_ratio, "O:E", **_RATIO, by_group=oe_ratio_by_group),
+    _of_risks(ici, "ICI", **_DISTANCE),
+    _of_risks(e50, "E50", **_DISTANCE),
+    _of_risks(e90, "E90", **_DISTANCE),
+    _of_risks(emax, "Emax", **_DISTANCE),
     _of_risks(
-        "net_benefit",
-        "net benefit",
         net_benefit_at,
+        "net benefit",
+        name="net_benefit",
         higher=True,
         casewise=casewise_net_benefit,
         takes_threshold=True,
         limits=(-math.inf, 1.0),
     ),
     _of_classes(
-        "accuracy",
-        "accuracy",
-        accuracy,
-        accuracy_of,
-        casewise=casewise_accuracy,
-        perfect=1.0,
+        accuracy, "accuracy", accuracy_of, casewise=casewise_accuracy, perfect=1.0
     ),
     _of_classes(
-        "balanced_accuracy",
-        "balanced accuracy",
         balanced_accuracy,
+        "balanced accuracy",
         balanced_accuracy_of,
         no_skill=_one_of,
         perfect=1.0,
     ),
     _of_classes(
-        "ber",
-        "balanced error rate",
         ber,
+        "balanced error rate",
         ber_of,
         higher=False,
         limits=(0.0, 1.0),
         no_skill=_all_but_one_of,
     ),
-    _of_classes("sensitivity", "sensitivity", sensitivity, sensitivity_of, "binary"),
-    _of_classes("specificity", "specificity", specificity, specificity_of, "binary"),
-    _of_classes("precision", "precision", precision, precision_of, "binary"),
-    _of_classes("npv", "NPV", npv, npv_of, "binary"),
-    _of_classes("f1", "F1", f1, f1_of, "binary"),
-    _of_classes("f1_macro", "macro F1", _f1_macro, f1_macro_of),
+    _of_classes(sensitivity, "sensitivity", sensitivity_of, "binary"),
+    _of_classes(specificity, "specificity", specificity_of, "binary"),
+    _of_classes(precision, "precision", precision_of, "binary"),
+    _of_classes(npv, "NPV", npv_of, "binary"),
+    _of_classes(f1, "F1", f1_of, "binary"),
+    _of_classes(f1_macro, "macro F1", f1_macro_of),
+    _of_classes(f1_micro, "micro F1", accuracy_of, casewise=casewise_accuracy),
     _of_classes(
-        "f1_micro", "micro F1", _f1_micro, accuracy_of, casewise=casewise_accuracy
+        matthews, "Matthews correlation", matthews_of, limits=(-1.0, 1.0), no_skill=0.0
     ),
-    _of_classes(
-        "matthews",
-        "Matthews correlation",
-        matthews,
-        matthews_of,
-        limits=(-1.0, 1.0),
-        no_skill=0.0,
-    ),
-    _ranks("auroc_ovr", "one-vs-rest auROC", auroc_ovr, "multiclass", no_skill=0.5),
+    _ranks(auroc_ovr, "one-vs-rest auROC", "multiclass", no_skill=0.5),
     _ranks(
-        "auroc_hand_till",
-        "Hand–Till auROC",
         auroc_hand_till,
+        "Hand–Till auROC",
         "multiclass",
         pairs="each two classes",
         no_skill=0.5,
     ),
     _metric(
-        "rmse",
-        "RMSE",
         rmse,
+        "RMSE",
         "continuous",
         root_of=_MSE,
         perfect=0.0,
         **influence_on_mean(casewise_mse, root=True),
     ),
-    _mean_loss("mae", "MAE", mae, "continuous", casewise=casewise_mae),
+    _metric(mae, "MAE", "continuous", casewise=casewise_mae, perfect=0.0),
     _MSE,
+    _explained(r2, "R²", "continuous", limits=(-math.inf, 1.0), by_group=r2_by_group),
     _explained(
-        "r2", "R²", r2, "continuous", limits=(-math.inf, 1.0), by_group=r2_by_group
-    ),
-    _explained(
-        "r2_training",
-        "R² about training means",
         r2,
+        "R² about training means",
         "continuous",
+        name="r2_training",
         uses_baseline=True,
         by_group=r2_by_group,
     ),
     _ranks(
-        "concordance",
-        "concordance",
         concordance,
+        "concordance",
         "continuous",
         pairs="numbers",
         no_skill=0.5,
@@ -353,3 +306,77 @@ def is_listed(metric: Metric) -> bool:
     """
     check_types(is_listed, locals(), MetricError)
     return METRICS.get(metric.name) == metric
+
+
+# ---- which of them are usual ----
+
+
+_DEFAULTS = {
+    "binary": (
+        "auroc",
+        "auprc",
+        "calibration_slope",
+        "calibration_intercept",
+        "oe_ratio",
+        "brier",
+        "brier_skill",
+        "log_loss",
+    ),
+    "multiclass": (
+        "accuracy",
+        "balanced_accuracy",
+        "auroc_hand_till",
+        "log_loss",
+        "brier",
+    ),
+    "continuous": ("rmse", "mae", "r2"),
+}
+
+
+_AT_A_THRESHOLD = (
+    "net_benefit",
+    "sensitivity",
+    "specificity",
+    "accuracy",
+    "balanced_accuracy",
+)
+
+
+def default_metrics(kind: str, threshold: bool = False) -> tuple[str, ...]:
+    """Return the names of the default metrics for a kind of outcome.
+
+    For two classes these measure discrimination, calibration and overall performance,
+    and need no threshold. If a threshold is given, net benefit and metrics of predicted
+    classes are added (Van Calster et al. 2025).
+
+    Parameters
+    ----------
+    kind : {"binary", "multiclass", "continuous"}
+        The kind of outcome.
+    threshold : bool, default False
+        Whether there is a threshold of the predictions.
+
+    Returns
+    -------
+    tuple of str
+        Names in `METRICS`.
+
+    Raises
+    ------
+    MetricError
+        If the kind is unknown.
+
+    References
+    ----------
+    Van Calster, Collins, Vickers, …, Steyerberg (2025), Lancet Digital Health,
+    arXiv:2412.10288.
+
+    Examples
+    --------
+    >>> default_metrics("continuous")
+    ('rmse', 'mae', 'r2')
+    """
+    one_of(kind, _DEFAULTS, "kind", MetricError)
+    one_of(threshold, (True, False), "threshold", MetricError)
+    more = _AT_A_THRESHOLD if threshold and kind == "binary" else ()
+    return (*_DEFAULTS[kind], *more)

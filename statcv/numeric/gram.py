@@ -14,7 +14,6 @@ Matrix = NDArray[np.float64]
 
 FEW = 2  # sets of weights up to which pairs of columns need not be listed
 MANY = 64  # columns beyond which there are too many pairs of columns to list
-ROWS = 1024  # rows whose products stay in the cache of a processor
 PRODUCTS = 2**19  # products of two columns that stay in the cache when summed
 FORMS = 2**18  # products of two columns that stay in the cache in quadratic forms
 
@@ -35,9 +34,6 @@ def products_of(X: Matrix, out: Matrix | None = None) -> Matrix:
     array([[1., 1.],
            [2., 3.],
            [4., 9.]])
-    >>> grams(np.ones((1, 2)), products_of(X), 2)
-    array([[[ 2.,  5.],
-            [ 5., 13.]]])
     """
     n, q = X.shape
     columns = np.ascontiguousarray(X.T)
@@ -48,26 +44,6 @@ def products_of(X: Matrix, out: Matrix | None = None) -> Matrix:
         np.multiply(columns[number], columns[number:], out=made[start:stop])
         start = stop
     return made
-
-
-def grams(weights: Matrix, products: Matrix, q: int) -> Matrix:
-    """Return the Gram matrices of weighted rows, shape (m, q, q), weights (m, n)."""
-    return symmetric(weights @ products.T, q)
-
-
-def quadratic_forms(matrices: Matrix, products: Matrix) -> Matrix:
-    """Return x'Ax for every row x and each symmetric matrix A, shape (m, n).
-
-    Examples
-    --------
-    >>> products = products_of(np.array([[1.0, 2.0], [1.0, 3.0]]))
-    >>> quadratic_forms(np.array([[[1.0, 1.0], [1.0, 0.0]]]), products)
-    array([[5., 7.]])
-    """
-    first, second = np.triu_indices(matrices.shape[-1])
-    # off the diagonal each product occurs twice
-    upper = matrices[:, first, second] * np.where(first == second, 1.0, 2.0)
-    return np.asarray(upper @ products)
 
 
 def information_of(X: Matrix, weights: Matrix) -> Matrix:
@@ -85,23 +61,19 @@ def information_of(X: Matrix, weights: Matrix) -> Matrix:
             [2., 4.]]])
     """
     (n, p), fits = X.shape, len(weights)
-    if 0 < fits <= FEW and p <= MANY:
-        return np.array([product(X.T * own, X) for own in weights])
-    if p > MANY and weights.min(initial=0.0) >= 0:
-        made, root = np.empty((fits, p, p)), np.sqrt(weights)
+    if 0 < fits <= FEW or p > MANY:
+        made = np.empty((fits, p, p))
+        root = np.sqrt(weights) if p > MANY and weights.min(initial=0.0) >= 0 else None
 
         def put(fit: int) -> None:
-            rows = X * root[fit, :, None]
-            made[fit] = product(rows.T, rows)  # half the work of two matrices
+            if root is None:
+                made[fit] = product(X.T * weights[fit], X)
+            else:  # half the work of two matrices
+                rows = X * root[fit, :, None]
+                made[fit] = product(rows.T, rows)
 
         shared(put, range(fits), float(n) * p**2)
         return made
-    if p > MANY and fits <= p * (p + 1) // 2:
-        total = np.zeros((fits * p, p))
-        for start in range(0, n, ROWS):
-            part, own = X[start : start + ROWS], weights[:, start : start + ROWS]
-            total += (own[:, None] * part.T).reshape(fits * p, -1) @ part
-        return total.reshape(fits, p, p)
     pairs = p * (p + 1) // 2
     sums = np.zeros((fits, pairs))
     step = min(max(64, PRODUCTS // max(pairs, 1)), max(n, 1))
@@ -111,7 +83,7 @@ def information_of(X: Matrix, weights: Matrix) -> Matrix:
         part = X[start : start + step]
         # one product serves all fits: products of columns times weights
         sums += product(own, products_of(part, out=room[:, : len(part)]).T)
-    return symmetric(sums, p)
+    return np.take(sums, _places(p), axis=1)
 
 
 def of_all_classes(found: Sequence[Matrix], classes: int) -> Matrix:
@@ -140,7 +112,7 @@ def of_all_classes(found: Sequence[Matrix], classes: int) -> Matrix:
 
 
 def quadratic_of(X: Matrix, matrix: Matrix) -> Matrix:
-    """Return x'Ax for every row x of X and each of several matrices A.
+    """Return x'Ax for every row x of X and each of several symmetric matrices A.
 
     Parameters
     ----------
@@ -157,54 +129,22 @@ def quadratic_of(X: Matrix, matrix: Matrix) -> Matrix:
     array([[5.]])
     """
     (n, p), fits = X.shape, len(matrix)
-    found = np.empty((fits, n))
-    if p > MANY:
+    found, pairs = np.empty((fits, n)), p * (p + 1) // 2
+    if fits <= pairs:
 
-        def put_own(fit: int) -> None:
-            found[fit] = _quadratic(X, matrix[fit])
+        def put(fit: int) -> None:
+            np.einsum("np,np->n", product(X, matrix[fit]), X, out=found[fit])
 
-        shared(put_own, range(fits), float(n) * p**2)
+        shared(put, range(fits), float(n) * p**2)
         return found
-    side = matrix.transpose(1, 0, 2).reshape(p, -1)
-    if fits <= p * (p + 1) // 2:
-
-        def put(start: int) -> None:
-            part = X[start : start + ROWS]
-            turned = (part @ side).reshape(len(part), fits, p)
-            found[:, start : start + ROWS] = np.einsum("nmp,np->mn", turned, part)
-
-        shared(put, range(0, n, ROWS), 4.0 * fits * ROWS * p**2)
-        return found
-    step = max(1, FORMS // max(p * (p + 1) // 2, 1))
+    first, second = np.triu_indices(p)
+    # off the diagonal each product occurs twice
+    upper = matrix[:, first, second] * np.where(first == second, 1.0, 2.0)
+    step = max(1, FORMS // max(pairs, 1))
     for start in range(0, n, step):
         some = slice(start, start + step)
-        found[:, some] = quadratic_forms(matrix, products_of(X[some]))
+        found[:, some] = upper @ products_of(X[some])
     return found
-
-
-def _quadratic(X: Matrix, matrix: Matrix) -> Matrix:
-    """Return x'Ax for every row x, and a matrix of many columns.
-
-    Its half would take less time, but leaves differences of large numbers to the end.
-    """
-    found = np.empty(len(X))
-    for first in range(0, len(X), ROWS):
-        rows = X[first : first + ROWS]
-        turned = product(rows, matrix)
-        np.einsum("np,np->n", turned, rows, out=found[first : first + ROWS])
-    return found
-
-
-def symmetric(upper: Matrix, q: int) -> Matrix:
-    """Return symmetric matrices, (m, q, q), by their upper triangles row by row.
-
-    Examples
-    --------
-    >>> symmetric(np.array([[1.0, 2.0, 3.0]]), 2)
-    array([[[1., 2.],
-            [2., 3.]]])
-    """
-    return np.take(upper, _places(q), axis=1)
 
 
 @lru_cache

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,13 +24,16 @@ STOPPING = 500  # numbers in the result of numpy.matmul below which threads wait
 class _Allowed(threading.local):
     """The threads that the work of this thread may use."""
 
-    def __init__(self) -> None:
-        self.number = 1
-        self.busy = False  # with an item of shared work
-        self.helpers: list[SimpleQueue[Any]] = []
+    number = 1
+    busy = False  # with an item of shared work
+    pool: ThreadPoolExecutor | None = None  # the threads besides this one
 
 
 _allowed = _Allowed()
+
+
+def _mark_busy() -> None:
+    _allowed.busy = True
 
 
 def usual_threads() -> int:
@@ -53,14 +56,14 @@ def allow_threads(number: int) -> Iterator[None]:
 
     Work that is itself an item of shared work has this thread alone.
     """
-    before = _allowed.number, _allowed.helpers
-    _allowed.number, _allowed.helpers = 1 if _allowed.busy else number, []
+    before = _allowed.number, _allowed.pool
+    _allowed.number = 1 if _allowed.busy else number
+    others = max(1, _allowed.number - 1)  # each of which starts when there is work
     try:
-        yield
+        with ThreadPoolExecutor(others, initializer=_mark_busy) as _allowed.pool:
+            yield
     finally:
-        for asked in _allowed.helpers:
-            asked.put(None)
-        _allowed.number, _allowed.helpers = before
+        _allowed.number, _allowed.pool = before
 
 
 def shared(work: Callable[[T], Made], items: Sequence[T], cost: float) -> list[Made]:
@@ -82,28 +85,26 @@ def shared(work: Callable[[T], Made], items: Sequence[T], cost: float) -> list[M
     [1, 2, 3]
     """
     hands = min(_allowed.number, len(items), int(cost * len(items) / WORTH))
-    if hands < 2:
+    if hands < 2 or _allowed.pool is None:
         return [work(item) for item in items]
     made: list[Made | None] = [None] * len(items)
-    errors = SimpleQueue[BaseException | None]()
     places = iter(range(len(items)))  # each goes to the thread that asks for it first
+    on_error = np.geterr()
 
     def do() -> None:
-        for place in places:
-            made[place] = work(items[place])
+        with np.errstate(**on_error):
+            for place in places:
+                made[place] = work(items[place])
 
-    on_error = np.geterr()
-    for helper in _helpers()[: hands - 1]:
-        helper.put((do, on_error, errors))
+    helpers = [_allowed.pool.submit(do) for _ in range(hands - 1)]
     allowed, _allowed.number, _allowed.busy = _allowed.number, 1, True
     try:
         do()
     finally:
         _allowed.number, _allowed.busy = allowed, False
-        met = [errors.get() for _ in range(hands - 1)]
-    for error in met:
-        if error is not None:
-            raise error
+        wait(helpers)
+    for helper in helpers:
+        helper.result()
     return made  # type: ignore[return-value]
 
 
@@ -134,30 +135,3 @@ def product(
     small = len(left) * right.shape[1] < STOPPING
     multiply: Any = np.dot if small else np.matmul
     return np.asarray(multiply(left, right, out=out))
-
-
-def _help(asked: SimpleQueue[Any]) -> None:
-    """Do what is asked, and answer with the error that was met, or None."""
-    _allowed.busy = True
-    for do, on_error, errors in iter(asked.get, None):
-        met = None
-        try:
-            with np.errstate(**on_error):
-                do()
-        except BaseException as error:
-            met = error
-        errors.put(met)
-        del do, errors, met  # the arrays that they use are freed with them
-
-
-def _helpers() -> list[SimpleQueue[Any]]:
-    """Return where each of the other threads is asked for work.
-
-    An executor takes twice as long to hand it over.
-    """
-    while len(_allowed.helpers) < _allowed.number - 1:
-        asked = SimpleQueue[Any]()
-        helper = threading.Thread(target=_help, args=[asked], daemon=True)
-        helper.start()
-        _allowed.helpers.append(asked)
-    return _allowed.helpers

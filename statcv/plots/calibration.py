@@ -11,11 +11,8 @@ from statcv.arguments import check_types, described
 from statcv.errors import ArgumentError, ArgumentTypeError
 from statcv.inference import Readable, make_estimate, metric_of
 from statcv.metrics import METRICS, calibration, calibration_curve, calibration_groups
-from statcv.metrics.probabilities.recalibration import (
-    logit_of,
-    probability_of,
-    recalibration,
-)
+from statcv.metrics.probabilities.recalibration import logit_of, recalibration
+from statcv.numeric.logistic import expit
 from statcv.plots.base import (
     COLOURS,
     draw_band,
@@ -225,7 +222,7 @@ def _draw_recalibrated(
     fit = recalibration(records.y == 1, records.predicted, slope=True)
     if np.isnan(fit.slope):
         return
-    p = probability_of(fit.intercept + fit.slope * logit_of(records.predicted))
+    p = expit(fit.intercept + fit.slope * logit_of(records.predicted))
     curve = calibration_curve(records.y, p, smooth=smooth)
     if np.isnan(curve.observed).all():
         return

@@ -23,15 +23,54 @@ from statcv.models.likelihood import (
 from statcv.models.linear_fits import LinearFits
 from statcv.models.thresholds import training_times
 from statcv.sensitivity.hazards import cox_reference
-from statcv.sensitivity.ordered import ordered_reference
-from statcv.sensitivity.reference import Reference
-from statcv.sensitivity.rows import BasisRows
+from statcv.sensitivity.reference import (
+    Reference,
+    Training,
+    ordered_reference,
+    records_reference,
+)
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
 BLOCK = 16 * CELLS  # linear predictors of some fits for all records
 SAME = 1e-12  # sd, relative to the largest linear predictor, of those that all tie
+
+
+@dataclass(frozen=True, eq=False)
+class BasisRows:
+    """The rows of the matrices of m fits.
+
+    Attributes
+    ----------
+    basis : numpy.ndarray, shape (n, r)
+        Rows that all fits share.
+    own : numpy.ndarray, shape (m, r, p), or None
+        What the rows of each fit are, in terms of these; None if they are the same.
+
+    Examples
+    --------
+    >>> rows = BasisRows(np.array([[1.0, 0.0], [1.0, 2.0]]), np.array([[[1.0], [3.0]]]))
+    >>> rows.matrix(0)
+    array([[1.],
+           [7.]])
+    >>> rows.along(np.array([[2.0]]))
+    array([[ 2., 14.]])
+    """
+
+    basis: Floats
+    own: Floats | None = None
+
+    def matrix(self, fit: int) -> Floats:
+        """Return the matrix of a fit, shape (n, p)."""
+        return self.basis if self.own is None else self.basis @ self.own[fit]
+
+    def along(self, vectors: Floats) -> Floats:
+        """Return products of all rows and a vector of each fit, (m, n) of (m, p)."""
+        if self.own is not None:
+            # (BA)v = B(Av), so that the matrix of no fit is made
+            vectors = np.einsum("mrp,mp->mr", self.own, vectors)
+        return np.asarray(vectors @ self.basis.T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +161,7 @@ class Sensitivity:
         elif plan.rebalanced and plan.response is not None and plan.response.by_class:
             by_class = plan.response.codes
         clusters = strata.codes if strata is not None and strata.identifies else None
+        training = Training(given, setup.folds, by_class, clusters)
         if isinstance(self.likelihood, Hazards):
             X = np.asarray(rows.matrix(0))[:, :-1]  # the last is the constant's
             centre = records.centre
@@ -130,33 +170,27 @@ class Sensitivity:
                 X,
                 records.y,
                 penalty[:-1],
-                given,
-                setup.folds,
+                training,
                 self.likelihood,
                 records.horizons,
-                by_class,
-                clusters,
                 shares=strata_shares(records.X, records.names),
                 offset=X[:, list(records.offsets)].sum(axis=1),
             )
         if isinstance(self.likelihood, CumulativeLogit):
             X, others = rows.matrix(0), np.arange(len(penalty)) != records.intercept
-            more = penalty[others], given, setup.folds, by_class, clusters
-            return ordered_reference(X[:, others], records.y, *more)
+            X = X[:, others]
+            return ordered_reference(X, records.y, penalty[others], training)
         likelihood = self.likelihood
         if self.fits.dispersion is not None:
             likelihood = LogLinear(float(self.fits.dispersion[first[0]]))
-        return Reference.of(
+        return records_reference(
             np.asarray(rows.matrix(0)),
             records.y,
             beta,
             penalty,
-            given,
             trained,
-            setup.folds,
+            training,
             cast(OfRecords, likelihood),
-            by_class,
-            clusters,
         )
 
     def _coefficients(self, numbers: Numbers) -> Floats:

@@ -15,35 +15,24 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.batched import Folds, Jumps, PartialLikelihoods, partial_likelihood
+from statcv.models.batched import Jumps, PartialLikelihoods, partial_likelihood
 from statcv.models.likelihood import Hazards
 from statcv.numeric.inverses import inverted
 from statcv.numeric.newton import minimise
-from statcv.sensitivity.reference import (
-    MAX_LEVERAGE,
-    Reference,
-    fewer_columns,
-    mean_times,
-    of_clusters,
-    within_classes,
-)
+from statcv.sensitivity.reference import Reference, Training, fewer_columns
 
 Floats = NDArray[np.float64]
-Numbers = NDArray[np.intp]
 
 
 def cox_reference(
     X: Floats,
     y: Floats,
     penalty: Floats,
-    given: Floats,
-    folds: Folds,
+    training: Training,
     likelihood: Hazards,
     horizons: Sequence[float],
-    by_class: Numbers | None = None,
-    clusters: Numbers | None = None,
-    shares: Floats | None = None,
-    offset: Floats | None = None,
+    shares: Floats,
+    offset: Floats,
 ) -> Reference:
     """Fit all records, with the mean weight that they have in the fits.
 
@@ -55,37 +44,26 @@ def cox_reference(
         Signed times.
     penalty : numpy.ndarray, shape (p,)
         The ridge of each coefficient; infinite for one that is 0.
-    given : numpy.ndarray, shape (n,)
-        The weight of each record.
-    folds : Folds
+    training : Training
     likelihood : Hazards
     horizons : sequence of float
         The times of the risks, each of which has a linear predictor besides the first.
-    by_class, clusters
-        As in :meth:`Reference.of`.
-    shares : numpy.ndarray, shape (n, strata), optional
+    shares : numpy.ndarray, shape (n, strata)
         The stratum of each record, as `strata_shares` returns it.
-    offset : numpy.ndarray, shape (n,), optional
+    offset : numpy.ndarray, shape (n,)
         What is added to the linear predictor.
     """
     used = np.isfinite(penalty)
     X, penalty = fewer_columns(X[:, used], penalty[used])
-    times = mean_times(folds, len(X))
-    beside = np.zeros(len(X)) if offset is None else offset
-    weights = given * times
-    shares = np.ones((len(X), 1)) if shares is None else shares
+    weights = training.given * training.times
     problem = partial_likelihood(
-        X, y, likelihood.efron, weights, penalty, shares, offset=beside
+        X, y, likelihood.efron, weights, penalty, shares, offset=offset
     )
     sets = problem.sets
     beta, back = minimise(problem).beta, np.argsort(sets.order)
-    fit = _Fit(problem, problem.linear(beta)[0, 0], given[sets.order])
+    fit = _Fit(problem, problem.linear(beta)[0, 0], training.given[sets.order])
     inverse = fit.inverse
-    leverage = fit.leverage(inverse)[back]
-    if clusters is not None:
-        leverage = of_clusters(X, leverage, clusters)
-    # without a record of leverage h, a step is about 1 / (1 - h) times as long
-    longer = 1 / (1 - np.clip(leverage, 0, MAX_LEVERAGE))
+    longer = training.longer(X, fit.leverage(inverse)[back])
     influence = fit.residuals @ inverse * longer[sets.order, None]
     # the last coefficients are the logarithms of the baseline hazards of the strata
     (n, q), strata = X.shape, shares.argmax(axis=1)
@@ -95,11 +73,9 @@ def cox_reference(
         own = [fit.baseline(horizon, influence, some) for _, some in sets.strata]
         every[:, place, q:] = np.stack([change for _, change in own], axis=1)
         levels = np.column_stack([levels, [level for level, _ in own]])
-    eta, every = (fit.eta[back] + beside)[:, None] + levels[strata], every[back]
-    if by_class is not None:
-        within_classes(every, by_class, given, times)
+    eta, every = (fit.eta[back] + offset)[:, None] + levels[strata], every[back]
     X, exposure = np.column_stack([X, shares]), fit.exposure[back]
-    return Reference(X, eta, every, exposure, times, folds, likelihood)
+    return training.reference(X, eta, every, exposure, likelihood)
 
 
 @dataclass(frozen=True, eq=False)

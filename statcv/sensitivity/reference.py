@@ -14,9 +14,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.batched import Folds, information_of, of_all_classes
-from statcv.models.likelihood import Likelihood, OfRecords
+from statcv.models.batched import CumulativeOdds, Folds, information_of, of_all_classes
+from statcv.models.likelihood import CumulativeLogit, Likelihood, OfRecords
 from statcv.numeric.inverses import inverted
+from statcv.numeric.newton import minimise
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -26,6 +27,7 @@ MIN_TOTAL = 1e-300  # the least total weight of a class by which sums are divide
 MAX_LEVERAGE = 0.8
 DECIMALS = 9  # decimals to which combinations of the columns of equal rows agree
 MAX_AVERAGED = 32  # fits at most whose weights are averaged
+LEAST_WEIGHT = 1e-9  # of a record of ordered classes, each of which has a probability
 MAX_CHANGES = 32  # records that a fit lacks or repeats, for which each is looked up
 
 
@@ -57,65 +59,6 @@ class Reference:
     times: Floats
     folds: Folds
     likelihood: Likelihood
-
-    @classmethod
-    def of(
-        cls,
-        X: Floats,
-        y: NDArray[np.generic],
-        beta: Floats,
-        penalty: Floats,
-        given: Floats,
-        trained: Floats,
-        folds: Folds,
-        likelihood: OfRecords,
-        by_class: NDArray[np.intp] | None,
-        clusters: NDArray[np.intp] | None,
-    ) -> Reference:
-        """Step from one fit to the fit to all records.
-
-        Parameters
-        ----------
-        X : numpy.ndarray, shape (n, p)
-            The matrix of the fit.
-        y : numpy.ndarray, shape (n,)
-            The coded outcome.
-        beta : numpy.ndarray, shape (p,) or (p, classes)
-            The coefficients of the fit.
-        penalty : numpy.ndarray, shape (p,)
-            The ridge of each coefficient; infinite for one that is 0.
-        given, trained : numpy.ndarray, shape (n,)
-            The weight of each record, and by what the fit multiplied it.
-        folds : Folds
-        likelihood : Likelihood
-        by_class : numpy.ndarray of int, shape (n,), or None
-            The class of each record, if every class has a fixed total weight.
-        clusters : numpy.ndarray of int, shape (n,), or None
-            The cluster of each record, whose leverages are summed.
-        """
-        start = (X @ beta).reshape(len(X), -1)
-        X, penalty = fewer_columns(X, penalty)
-        times = mean_times(folds, len(X))
-        pull, curved = _slopes(likelihood, y, start, given)
-        inverse = _inverse(X, curved * times[:, None], penalty)
-        influence = _solved(inverse, X, pull)
-        # the gradient of the fit is 0: only changes of its weights make the step
-        step = np.einsum("j,jcp->cp", times - trained, influence)
-        eta = start + X @ step.T
-        pull, curved = _slopes(likelihood, y, eta, given)
-        inverse = _inverse(X, curved * times[:, None], penalty)
-        weight = curved if curved.shape[1] == 1 else given[:, None]
-        if curved.shape[1] == 1:
-            # without a record of leverage h, Newton's step is 1 / (1 - h) times as long
-            leverage = np.einsum("np,pq,nq->n", X, inverse, X) * (curved[:, 0] * times)
-            if clusters is not None:
-                leverage = of_clusters(X, leverage, clusters)
-            # a leverage near 1 would make the step of a single record boundless
-            pull = pull / (1 - np.clip(leverage, 0, MAX_LEVERAGE))[:, None]
-        influence = _solved(inverse, X, pull)
-        if by_class is not None:
-            within_classes(influence, by_class, given, times)
-        return cls(X, eta, influence, weight[:, 0], times, folds, likelihood)
 
     @property
     def classes(self) -> int:
@@ -219,19 +162,120 @@ class Reference:
         return np.asarray(found)
 
 
-def within_classes(
-    influence: Floats, by_class: Numbers, given: Floats, times: Floats
-) -> None:
-    """Let a record take weight from others of its class, whose total is fixed."""
-    for code in np.unique(by_class):
-        own = by_class == code
-        # all records of the class lose what one gains
-        share = given[own] / max(given[own] @ times[own], MIN_TOTAL)
-        total = np.einsum("j,jcp->cp", times[own], influence[own])
-        influence[own] -= share[:, None, None] * total
+@dataclass(frozen=True, eq=False)
+class Training:
+    """How the fits weigh their training records.
+
+    Attributes
+    ----------
+    given : numpy.ndarray, shape (n,)
+        The weight of each record.
+    folds : Folds
+        The training sets of the fits.
+    by_class : numpy.ndarray of int, shape (n,), or None
+        The class of each record, if every class has a fixed total weight.
+    clusters : numpy.ndarray of int, shape (n,), or None
+        The cluster of each record, whose leverages are summed.
+    """
+
+    given: Floats
+    folds: Folds
+    by_class: Numbers | None = None
+    clusters: Numbers | None = None
+
+    @cached_property
+    def times(self) -> Floats:
+        """By what fits multiply the weight of each record, on average."""
+        (lists, times), weights = self.folds.changes, self.folds.weights
+        more = np.bincount(lists.values, times - 1.0, len(self.given))
+        mean = 1 + more / max(len(self.folds), 1)
+        if weights is not None:
+            # a sample of the fits is enough for the mean of their weights
+            some = np.linspace(0, len(self.folds) - 1, MAX_AVERAGED).astype(np.intp)
+            mean = mean * weights(np.unique(some)).mean(axis=0)
+        return np.asarray(mean)
+
+    def longer(self, X: Floats, leverage: Floats) -> Floats:
+        """Return by how much longer a step is without each record than to first order.
+
+        Without a record of leverage h, it is about 1 / (1 - h) times as long. A
+        leverage near 1 would make the step of a single record boundless.
+        """
+        if self.clusters is not None:
+            leverage = _of_clusters(X, leverage, self.clusters)
+        return np.asarray(1 / (1 - np.clip(leverage, 0, MAX_LEVERAGE)))
+
+    def reference(
+        self,
+        X: Floats,
+        eta: Floats,
+        influence: Floats,
+        curvature: Floats,
+        likelihood: Likelihood,
+    ) -> Reference:
+        """Return the fit to all records, whose attributes these are."""
+        if self.by_class is not None:
+            self._take_within_classes(influence, self.by_class)
+        known = self.times, self.folds, likelihood
+        return Reference(X, eta, influence, curvature, *known)
+
+    def _take_within_classes(self, influence: Floats, by_class: Numbers) -> None:
+        """Let a record take weight from others of its class, whose total is fixed."""
+        for code in np.unique(by_class):
+            own = by_class == code
+            given, times = self.given[own], self.times[own]
+            # all records of the class lose what one gains
+            share = given / max(given @ times, MIN_TOTAL)
+            total = np.einsum("j,jcp->cp", times, influence[own])
+            influence[own] -= share[:, None, None] * total
 
 
-def of_clusters(X: Floats, leverage: Floats, clusters: Numbers) -> Floats:
+def records_reference(
+    X: Floats,
+    y: NDArray[np.generic],
+    beta: Floats,
+    penalty: Floats,
+    trained: Floats,
+    training: Training,
+    likelihood: OfRecords,
+) -> Reference:
+    """Step from one fit to the fit to all records.
+
+    Parameters
+    ----------
+    X : numpy.ndarray, shape (n, p)
+        The matrix of the fit.
+    y : numpy.ndarray, shape (n,)
+        The coded outcome.
+    beta : numpy.ndarray, shape (p,) or (p, classes)
+        The coefficients of the fit.
+    penalty : numpy.ndarray, shape (p,)
+        The ridge of each coefficient; infinite for one that is 0.
+    trained : numpy.ndarray, shape (n,)
+        By what the fit multiplied the weight of each record.
+    training : Training
+    likelihood : Likelihood
+    """
+    start, given, times = (X @ beta).reshape(len(X), -1), training.given, training.times
+    X, penalty = fewer_columns(X, penalty)
+    pull, curved = _slopes(likelihood, y, start, given)
+    inverse = _inverse(X, curved * times[:, None], penalty)
+    influence = _solved(inverse, X, pull)
+    # the gradient of the fit is 0: only changes of its weights make the step
+    step = np.einsum("j,jcp->cp", times - trained, influence)
+    eta = start + X @ step.T
+    pull, curved = _slopes(likelihood, y, eta, given)
+    inverse = _inverse(X, curved * times[:, None], penalty)
+    weight = given
+    if curved.shape[1] == 1:
+        weight = curved[:, 0]
+        leverage = np.einsum("np,pq,nq->n", X, inverse, X) * (weight * times)
+        pull = pull * training.longer(X, leverage)[:, None]
+    influence = _solved(inverse, X, pull)
+    return training.reference(X, eta, influence, weight, likelihood)
+
+
+def _of_clusters(X: Floats, leverage: Floats, clusters: Numbers) -> Floats:
     """Return the mean leverage of the directions that the rows of a cluster span, (n,).
 
     Equal rows have the leverage of all of them together.
@@ -244,17 +288,6 @@ def of_clusters(X: Floats, leverage: Floats, clusters: Numbers) -> Floats:
     # a cluster spans as many directions as different rows, or all columns
     rank = np.minimum(np.bincount(distinct[0]), X.shape[1])
     return np.asarray((np.bincount(clusters, leverage) / np.maximum(rank, 1))[clusters])
-
-
-def mean_times(folds: Folds, n: int) -> Floats:
-    """Return by what fits multiply the weight of each record, on average."""
-    lists, times = folds.changes
-    mean = 1 + np.bincount(lists.values, times - 1.0, n) / max(len(folds), 1)
-    if folds.weights is not None:
-        # a sample of the fits is enough for the mean of their weights
-        some = np.unique(np.linspace(0, len(folds) - 1, MAX_AVERAGED).astype(np.intp))
-        mean = mean * folds.weights(some).mean(axis=0)
-    return np.asarray(mean)
 
 
 def _slopes(
@@ -317,3 +350,46 @@ def fewer_columns(X: Floats, penalty: Floats) -> tuple[Floats, Floats]:
     ridge = np.zeros(columns.shape[1])
     ridge[-few.shape[1] :] = 1.0
     return columns, ridge
+
+
+# ---- ordered classes ----
+
+
+def ordered_reference(
+    X: Floats, y: Numbers, penalty: Floats, training: Training
+) -> Reference:
+    """Fit all records, with the mean weight that they have in the fits.
+
+    Parameters
+    ----------
+    X : numpy.ndarray, shape (n, p)
+        The matrix, without the intercept.
+    y : numpy.ndarray of int, shape (n,)
+        Classes.
+    penalty : numpy.ndarray, shape (p,)
+        The ridge of each coefficient.
+    training : Training
+    """
+    X, penalty = fewer_columns(X, penalty)
+    weights = np.maximum(training.given * training.times, LEAST_WEIGHT)
+    odds = CumulativeOdds.of(X, y[None], weights[None], int(y.max()) + 1, penalty)
+    beta, cuts = minimise(odds).beta, odds.cuts
+    eta = odds.linear(beta)
+    pull, curved = odds.slopes(eta)
+    inverse = inverted(odds.hessian(curved)[0], np.zeros(beta.shape[1]))
+    rows = odds.rows(0)
+    # the score of a record, for a training weight of 1, and the step that it makes
+    score = np.einsum("rnq,rn->nq", rows[:2], pull[:, 0] * (training.given / weights))
+    step = score @ inverse
+    # the leverage is the share of the record in the information along its step
+    own = (np.einsum("rnq,nq->rn", rows, step) ** 2 * curved[:, 0]).sum(axis=0)
+    gain = (step * score).sum(axis=1)
+    leverage = np.divide(own, gain, out=np.zeros_like(own), where=gain > 0)
+    step *= training.longer(X, leverage)[:, None]
+    # the last coefficient of each linear predictor is its cut point
+    every = np.empty((len(X), cuts, X.shape[1] + 1))
+    every[..., :-1], every[..., -1] = step[:, None, cuts:], step[:, :cuts]
+    levels = odds.start[0, 1:-1] + beta[0, :cuts]
+    along = (X @ beta[0, cuts:])[:, None] + levels
+    X = np.column_stack([X, np.ones(len(X))])
+    return training.reference(X, along, every, training.given, CumulativeLogit())

@@ -5,19 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from statcv.metrics import (
-    auprc,
-    auroc,
-    auroc_by_group,
-    midrank,
-    round_probabilities,
-    round_significant,
-)
+from statcv.metrics import auprc, auroc, auroc_by_group, midrank, round_significant
 from statcv.metrics.discrimination import (
-    CountsByValue,
+    RankedRecords,
     auprc_of_counts,
     begins_value,
-    class_keys,
     in_rising_order,
 )
 
@@ -75,17 +67,6 @@ def test_areas_of_counted_records_are_those_of_the_records(rows, method):
     assert found == pytest.approx(expected, rel=1e-12)
 
 
-def test_rounded_probabilities_have_keys_whatever_comes_first():
-    rng = np.random.default_rng(4)
-    for _ in range(30):
-        p = round_probabilities(rng.uniform(size=10_000))
-        positive = rng.uniform(size=10_000) < p
-        keys = class_keys(positive, p)
-        assert keys is not None
-        assert np.array_equal(keys, 2 * np.rint(p * 1e12).astype(int) + positive)
-    assert class_keys(positive, p / 3) is None
-
-
 # ---- which rising numbers are equal once they are rounded ----
 
 
@@ -106,7 +87,7 @@ def test_numbers_near_each_other_begin_where_their_rounded_values_change(steps, 
     assert np.array_equal(begins_value(rising), new)
 
 
-# ---- areas of many probabilities, from numbers that are sorted with their class ----
+# ---- areas of many probabilities ----
 
 
 def many(tied, n=20_000):
@@ -120,8 +101,7 @@ def many(tied, n=20_000):
 @pytest.mark.parametrize("tied", [False, True])
 def test_records_of_two_classes_are_counted_by_value(tied):
     y, p = many(tied)
-    assert class_keys(y == 1, p) is not None
-    found = CountsByValue.of(y == 1, p)
+    found = RankedRecords.of(p).classes(y == 1)
     values, place = np.unique(p, return_inverse=True)
     assert np.array_equal(found.ones, np.bincount(place, y == 1, len(values)))
     assert np.array_equal(found.zeros, np.bincount(place, y == 0, len(values)))
@@ -133,8 +113,6 @@ def test_areas_of_many_probabilities_are_those_of_other_scores(tied):
     y, p = many(tied)
     with np.errstate(divide="ignore"):
         score = np.log(p / (1 - p))
-    assert class_keys(y == 1, p) is not None
-    assert class_keys(y == 1, score) is None
     assert auroc(y, p) == pytest.approx(auroc(y, score), rel=1e-13)
     assert auprc(y, p) == pytest.approx(auprc(y, score), rel=1e-12)
     group = np.sort(np.random.default_rng(1).integers(0, 7, len(y)))
@@ -144,13 +122,3 @@ def test_areas_of_many_probabilities_are_those_of_other_scores(tied):
     np.testing.assert_allclose(found, expected, rtol=1e-13)
     assert np.isnan(found[[3, 5]]).all()
     assert np.array_equal(p, many(tied)[1])  # is not sorted in place
-
-
-@pytest.mark.parametrize("odd", [np.nan, -0.1, 1.5, 0.1 + 1e-14])
-def test_other_numbers_are_not_sorted_with_their_class(odd):
-    y, p = many(tied=False)
-    for place in (0, 7000):
-        changed = p.copy()
-        changed[place] = odd
-        assert class_keys(y == 1, changed) is None
-    assert class_keys(y[:100] == 1, p[:100]) is None

@@ -9,7 +9,7 @@ import pytest
 import statcv as scv
 from statcv.errors import MetricError
 from statcv.metrics import METRICS, concordance
-from statcv.metrics.ordered import ordered_metrics, ordered_rps
+from statcv.metrics.named import ordered_metrics, ordered_rps
 
 REFERENCE = Path(__file__).parent.parent / "reference"
 RNG = np.random.default_rng(4)

@@ -10,6 +10,7 @@ from statcv.models.batched import Folds, strata_shares
 from statcv.models.likelihood import Hazards
 from statcv.numeric.survival import signed_times
 from statcv.sensitivity.hazards import cox_reference
+from statcv.sensitivity.reference import Training
 
 N, HORIZON, STEP = 60, 3.0, 1e-4
 
@@ -35,11 +36,11 @@ def reference_of(model, data, folds, horizon=HORIZON):
         data.X - data.X.mean(axis=0),
         data.y,
         model.ridge(data),
-        given,
-        folds,
+        Training(given, folds),
         likelihood,
         [horizon],
-        shares=strata_shares(data.X, data.names),
+        strata_shares(data.X, data.names),
+        np.zeros(N),
     )
 
 
@@ -59,7 +60,7 @@ def test_weights_move_the_fit_to_all_records_as_refits_show(
     model, weighted, strata, monkeypatch
 ):
     # to first order, without the lengthening of a step that leaves a record out
-    monkeypatch.setattr("statcv.sensitivity.hazards.MAX_LEVERAGE", 0.0)
+    monkeypatch.setattr("statcv.sensitivity.reference.MAX_LEVERAGE", 0.0)
     given = np.random.default_rng(3).uniform(0.3, 2.0, N) if weighted else None
     data, folds = records(given=given, strata=strata), Folds.leaving_out([[]])
     reference = reference_of(model, data, folds)
@@ -83,7 +84,7 @@ def test_a_longer_step_is_nearer_to_a_deletion(column, monkeypatch):
     exact = [refitted(model, data, folds, -one, column)[0] - plain for one in np.eye(N)]
     errors = []
     for most in (0.8, 0.0):
-        monkeypatch.setattr("statcv.sensitivity.hazards.MAX_LEVERAGE", most)
+        monkeypatch.setattr("statcv.sensitivity.reference.MAX_LEVERAGE", most)
         reference = reference_of(model, data, folds)
         found = reference.predictors(-np.eye(N))[:, :, column] - plain
         errors.append(np.linalg.norm(found - exact) / np.linalg.norm(exact))
@@ -113,8 +114,9 @@ def test_a_class_whose_total_is_fixed_moves_nothing_as_a_whole():
     data, folds = records(), Folds.leaving_out([[0]])
     classes, given = (data.y > 0).astype(int), np.ones(N)
     rows, penalty = data.X - data.X.mean(axis=0), np.array([np.inf, 0, 0, 0])
+    training, alone = Training(given, folds, classes), (np.ones((N, 1)), np.zeros(N))
     reference = cox_reference(
-        rows, data.y, penalty, given, folds, Hazards(), [HORIZON], classes
+        rows, data.y, penalty, training, Hazards(), [HORIZON], *alone
     )
     moved = reference.predictors(classes[None] * 1.0)
     assert np.abs(moved - reference.eta).max() < 1e-9
@@ -132,17 +134,26 @@ def test_a_risk_of_0_does_not_move():
 def test_clusters_share_their_leverage():
     data, folds, clusters = records(), Folds.leaving_out([[]]), np.arange(N) // 2
     rows, penalty = data.X - data.X.mean(axis=0), np.array([np.inf, 0, 0, 0])
-    twice = np.repeat(np.arange(N // 2), 2)
-    parts = rows[twice], data.y[twice], penalty, np.full(N, 0.5), folds
+    twice, half = np.repeat(np.arange(N // 2), 2), N // 2
     alone = cox_reference(
-        rows[: N // 2],
-        data.y[: N // 2],
-        *parts[2:3],
-        np.ones(N // 2),
-        folds,
+        rows[:half],
+        data.y[:half],
+        penalty,
+        Training(np.ones(half), folds),
         Hazards(efron=False),
         [],
+        np.ones((half, 1)),
+        np.zeros(half),
     )
-    found = cox_reference(*parts, Hazards(efron=False), [], clusters=clusters)
+    found = cox_reference(
+        rows[twice],
+        data.y[twice],
+        penalty,
+        Training(np.full(N, 0.5), folds, clusters=clusters),
+        Hazards(efron=False),
+        [],
+        np.ones((N, 1)),
+        np.zeros(N),
+    )
     both = found.influence[:, 0, :-1].reshape(N // 2, 2, -1).sum(axis=1)
     np.testing.assert_allclose(both, alone.influence[:, 0, :-1], rtol=1e-6)

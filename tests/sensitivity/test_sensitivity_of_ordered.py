@@ -8,10 +8,10 @@ import pytest
 from statcv.models import ProportionalOdds, TrainingSet
 from statcv.models.batched import Folds
 from statcv.models.likelihood import CumulativeLogit
-from statcv.sensitivity.ordered import ordered_reference
+from statcv.sensitivity.reference import Training, ordered_reference
 
 N, STEP = 36, 1e-5
-LEVERAGE = "statcv.sensitivity.ordered.MAX_LEVERAGE"
+LEVERAGE = "statcv.sensitivity.reference.MAX_LEVERAGE"
 
 
 def records(seed=0, given=None):
@@ -24,7 +24,7 @@ def records(seed=0, given=None):
 def reference_of(model, data, folds):
     given = np.ones(N) if data.weights is None else data.weights
     penalty = model.ridge(data)[1:]
-    return ordered_reference(data.X[:, 1:], data.y, penalty, given, folds)
+    return ordered_reference(data.X[:, 1:], data.y, penalty, Training(given, folds))
 
 
 def refitted(model, data, folds, change):

@@ -20,9 +20,9 @@ from statcv.inference.estimates.pairs import concordant_pairs
 from statcv.inference.estimates.values import values_by_split
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric, concordance_by_group
-from statcv.metrics.discrimination.concordance import concordance_counts
+from statcv.metrics.discrimination.ranking import concordance_counts
 from statcv.metrics.influence.derivative import Placements
-from statcv.metrics.influence.ranks import placements
+from statcv.metrics.influence.table import placements
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]

@@ -23,7 +23,7 @@ from statcv.errors import (
 )
 from statcv.inference.meta.effects import random_effects
 from statcv.inference.scores import Scores
-from statcv.metrics.probabilities.spline import spline_fit
+from statcv.metrics.probabilities.smooth import spline_fit
 from statcv.tables import Printed, Table
 from statcv.words import joined, plural
 

@@ -10,8 +10,13 @@ from numpy.typing import ArrayLike
 
 from statcv.arguments import check_level, check_types
 from statcv.errors import DegenerateVarianceWarning, MetricError, warn
-from statcv.metrics.areas.counts import PlacementCounts, placements
-from statcv.metrics.areas.placements import ratio, symmetric_limits, tail
+from statcv.metrics.areas.placements import (
+    PlacementCounts,
+    placements,
+    ratio,
+    symmetric_limits,
+    tail,
+)
 from statcv.metrics.inputs import (
     Floats,
     binary_outcome,

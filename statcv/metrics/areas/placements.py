@@ -1,16 +1,24 @@
 """DeLong's variance of the area under the ROC curve, with intervals.
 
-The area is the mean of the placements of either class, and its variance is that of two
-independent means, or of two sums over clusters if the records come in clusters. The
-placements are counted in ``counts.py``.
+The area is the mean of the placements of either class. Its variance is that of sums of
+placements over clusters, each of which is a single record unless clusters are given.
 
-An area of 0 or 1 has the exact bound of ``exact_bounds.py``.
+Records of one cluster (visits of a patient, both eyes of a person, duplicates of a
+record) are dependent, within a class and between the classes, while clusters are
+independent. The variance is therefore based on the sums of placements over clusters
+(Obuchowski 1997).
+
+The placement of a positive record is the share of negative records that it outranks,
+and that of a negative record is the share of positive records that outrank it (a tie
+counts one half). A single sort gives all placements in O(n log n). They are stored as
+counts, which are exact in floating point, so that a variance that is truly zero is
+computed as zero and needs no tolerance.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -18,17 +26,17 @@ from numpy.typing import ArrayLike
 
 from statcv.arguments import check_level
 from statcv.errors import MetricError
-from statcv.metrics.areas.counts import placements
+from statcv.metrics.discrimination.by_value import placement_counts
 from statcv.metrics.inputs import (
     Bools,
     Floats,
     Ints,
     binary_outcome,
     binary_scores,
-    cluster_codes,
     one_of,
     score_rows,
 )
+from statcv.metrics.records import clusters_of
 from statcv.tables import Printed
 
 
@@ -131,13 +139,15 @@ def delong(
     positive, values = binary_scores(y, score)
     placed = placements(positive, values[None, :], clusters, tie_tol)
     auc, se = float(placed.areas[0]), float(placed.standard_errors[0])
-    lower, upper = _area_interval(auc, se, level, interval)
+    plain = interval == "wald" or se == 0 or np.isnan(se)
+    scale = "identity" if plain else "logit"
+    ends = symmetric_limits(auc, se, level, scale=scale)
+    lower, upper = np.clip(ends, 0, 1).tolist()
     constant = _CONSTANT if clusters is None else _CONSTANT_CLUSTERS
     if interval == "logit" and se == 0 and auc in (0.0, 1.0):
-        codes = None if clusters is None else cluster_codes(clusters, positive.size)
-        pairs = disjoint_pairs(positive, codes)
+        pairs = disjoint_pairs(positive, clusters_of(clusters, positive.size))
         lower, upper = limits_at_end(auc, pairs, level)
-        unit = "record" if codes is None else "cluster"
+        unit = "record" if clusters is None else "cluster"
         constant = (_AT_END if pairs >= FEWEST else _ONE_PAIR).format(pairs, unit)
     return DeLong(
         auc,
@@ -219,15 +229,6 @@ _ONE_PAIR = (
     "all pairs are ranked alike, so the standard error is 0; the number of pairs that "
     "share no {1} is {0}, too few for an interval"
 )
-
-
-def _area_interval(
-    auc: float, se: float, level: float, interval: str
-) -> tuple[float, float]:
-    plain = interval == "wald" or se == 0 or np.isnan(se)
-    scale = "identity" if plain else "logit"
-    lower, upper = symmetric_limits(auc, se, level, scale=scale)
-    return float(np.clip(lower, 0, 1)), float(np.clip(upper, 0, 1))
 
 
 LARGEST_LOG = 700.0  # a number whose exponential is finite
@@ -411,3 +412,149 @@ def p_at_end(area: float, pairs: int, null: float, alternative: str) -> float:
     if alternative == "two-sided":
         return min(1.0, 2 * alike)
     return alike if (alternative == "greater") == (area == 1) else 1.0
+
+
+# ---- counts of placements ----
+
+
+@dataclass(frozen=True, eq=False)
+class PlacementCounts:
+    """Placements of the same records by m scores, or by contrasts of scores.
+
+    Attributes
+    ----------
+    won : ndarray of shape (m, n_positive)
+        Number of negative records below each positive one; NaN in a row with a NaN
+        score.
+    beaten : ndarray of shape (m, n_negative)
+        Number of positive records above each negative one.
+    of_positives, of_negatives : ndarray of int
+        Clusters of the records of each class.
+    reason : str
+        Why there is no variance; empty if there is one.
+    """
+
+    won: Floats
+    beaten: Floats
+    of_positives: Ints
+    of_negatives: Ints
+    reason: str
+
+    @property
+    def areas(self) -> Floats:
+        """Area of each row; NaN if a class has no records."""
+        pairs = self.won.shape[1] * self.beaten.shape[1]
+        if not pairs:
+            return np.full(len(self.won), np.nan)
+        return np.asarray(self.won.sum(axis=1) / pairs)
+
+    @property
+    def covariance(self) -> Floats:
+        """Covariance of the rows' areas; NaN if there are too few records.
+
+        S10, S01 and S11 in the paper are sums of products of the clusters' deviations,
+        times I10/(I10 - 1), I01/(I01 - 1) and I/(I - 1), where I10, I01 and I are the
+        numbers of clusters with a positive record, with a negative record, and in
+        total. Here the common part of these factors multiplies the deviation of the
+        area due to both classes, and the remainder multiplies the deviation due to each
+        class. The result is the same, but as a sum of squares: a variance is never
+        negative, and is zero if it is truly zero.
+        """
+        if min(map(_distinct, (self.of_positives, self.of_negatives))) < 2:
+            return np.full((len(self.won), len(self.won)), np.nan)
+        clusters = 1 + int(max(self.of_positives.max(), self.of_negatives.max()))
+        positives = np.bincount(self.of_positives, minlength=clusters)
+        negatives = np.bincount(self.of_negatives, minlength=clusters)
+        n_positive, n_negative = positives.sum(), negatives.sum()
+        by_positives = _deviations(self.won, self.of_positives, positives)
+        by_negatives = _deviations(self.beaten, self.of_negatives, negatives)
+        pairs = float(n_positive) * float(n_negative)
+        total = n_negative * by_positives + n_positive * by_negatives
+        covariance = clusters / (clusters - 1) * _products(total / pairs**2)
+        for deviations, members in (
+            (by_positives, positives),
+            (by_negatives, negatives),
+        ):
+            holding = int((members > 0).sum())
+            more = (clusters - holding) / ((holding - 1) * (clusters - 1))
+            covariance += more * _products(deviations / (pairs * members.sum()))
+        return np.asarray(covariance)
+
+    @property
+    def standard_errors(self) -> Floats:
+        """Standard errors of the areas."""
+        return np.asarray(np.sqrt(np.diag(self.covariance)))
+
+    @property
+    def units(self) -> int:
+        """Number of clusters."""
+        return _distinct(np.concatenate([self.of_positives, self.of_negatives]))
+
+    def combined(self, contrast: Floats) -> PlacementCounts:
+        """Return the placements of linear combinations of the rows."""
+        return replace(self, won=contrast @ self.won, beaten=contrast @ self.beaten)
+
+
+def placements(
+    positive: Bools, scores: Floats, clusters: ArrayLike | None, tie_tol: float
+) -> PlacementCounts:
+    """Return the placements of the records of each class by each of m scores."""
+    codes = clusters_of(clusters, positive.size)
+    won, beaten = _counts(positive, scores, tie_tol)
+    reason = shortage(positive, scores, codes)
+    return PlacementCounts(won, beaten, codes[positive], codes[~positive], reason)
+
+
+def _counts(positive: Bools, scores: Floats, tie_tol: float) -> tuple[Floats, Floats]:
+    """Count negatives below each positive, and positives above each negative.
+
+    `scores` has one row for each of m scores. The counts have shapes (m, n_positive)
+    and (m, n_negative), and are NaN in a row whose scores include NaN.
+    """
+    negative = ~positive
+    won = np.empty((len(scores), int(positive.sum())))
+    beaten = np.empty((len(scores), int(negative.sum())))
+    for k, score in enumerate(scores):
+        if np.isnan(score).any():
+            won[k] = beaten[k] = np.nan
+            continue
+        counts, _ = placement_counts(positive, score, tie_tol)
+        won[k], beaten[k] = counts[positive], counts[negative]
+    return won, beaten
+
+
+def shortage(positive: Bools, scores: Floats, codes: Ints) -> str:
+    """Return why there is no variance; empty if there is one."""
+    missing = int(np.isnan(scores).sum())
+    if missing:
+        return f"{missing} of the scores are NaN"
+    for members, name in ((positive, "positive"), (~positive, "negative")):
+        count = int(members.sum())
+        if count < 2:
+            some = "one" if count else "no"
+            return f"{some} {name} record: the variance needs two of each class"
+        if _distinct(codes[members]) < 2:
+            return (
+                f"all {count} {name} records belong to one cluster: the variance needs "
+                "two clusters with records of each class"
+            )
+    return ""
+
+
+def _distinct(codes: Ints) -> int:
+    return int(np.count_nonzero(np.bincount(codes))) if codes.size else 0
+
+
+def _deviations(counts: Floats, member: Ints, size: Ints) -> Floats:
+    """Return cluster sums minus their expectation by size, times all records.
+
+    Multiplied by the number of records they are multiples of one half, and exact.
+    """
+    summed = np.stack([np.bincount(member, row, len(size)) for row in counts])
+    deviations: Floats = size.sum() * summed - size * counts.sum(1, keepdims=True)
+    return deviations
+
+
+def _products(rows: Floats) -> Floats:
+    products: Floats = rows @ rows.T
+    return products

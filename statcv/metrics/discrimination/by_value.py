@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike
 
 from statcv.errors import MetricError
 from statcv.metrics.discrimination.rounding import TIE_TOL, begins_value
-from statcv.metrics.groups import is_rising, of_each_group, sums_between
 from statcv.metrics.inputs import (
     Bools,
     Floats,
@@ -27,9 +26,11 @@ from statcv.metrics.inputs import (
     real_number,
     same_length,
 )
+from statcv.metrics.records import is_rising, of_each_group, sums_between
 
 _BITS = 64  # bits of the integers by which numbers are sorted
 _EXACT = 52  # bits of the fraction of a double
+_MANY = 2**13  # numbers from which they are sorted as integers first
 
 
 def in_rising_order(values: Floats) -> tuple[Ints, Floats]:
@@ -50,39 +51,27 @@ def in_rising_order(values: Floats) -> tuple[Ints, Floats]:
     >>> order.tolist(), rising.tolist()
     ([1, 3, 0, 2], [0.1, 0.2, 0.3, 0.3])
     """
-    if is_rising(values):
-        return np.arange(len(values)), values
-    if len(values) < _MANY:
-        return _by_comparison(values)
+    order: Ints = np.arange(len(values))
     with np.errstate(over="ignore", invalid="ignore"):
-        low, span = values.min(), np.ptp(values)
-    if not 0 < span < np.inf:  # also true for NaN
-        return _by_comparison(values)
-    bits = (len(values) - 1).bit_length()
-    largest = 2.0 ** min(_BITS - bits, _EXACT) - 1
-    place = ((values - low) * (largest / span)).astype(np.uint64)
-    place <<= np.uint64(bits)
-    place |= np.arange(len(values), dtype=np.uint64)
-    place.sort()
-    place &= np.uint64(2**bits - 1)
-    order: Ints = place.astype(np.intp)
-    nearly = values[order]
-    if is_rising(nearly):
-        return order, nearly
-    again, rising = _by_comparison(nearly)
-    return np.asarray(order[again]), rising
+        low, span = values.min(initial=np.inf), np.ptp(values) if len(values) else 0.0
+    if len(values) >= _MANY and 0 < span < np.inf:  # not so with NaN
+        bits = (len(values) - 1).bit_length()
+        largest = 2.0 ** min(_BITS - bits, _EXACT) - 1
+        place = ((values - low) * (largest / span)).astype(np.uint64)
+        place <<= np.uint64(bits)
+        place |= order.astype(np.uint64)
+        place.sort()
+        place &= np.uint64(2**bits - 1)
+        order = place.astype(np.intp)
+    rising = values[order]
+    if not is_rising(rising):
+        again = np.argsort(rising, kind="stable")
+        order, rising = order[again], rising[again]
+    return order, rising
 
 
-def _by_comparison(values: Floats) -> tuple[Ints, Floats]:
-    order = np.argsort(values, kind="stable")
-    return order, values[order]
-
-
-_FEW = 64  # records of a group that is sorted together with others
 _LARGE = 2**10  # records of a group, on average, that is counted by itself
 _AT_ONCE = 2**20  # scores ranked together: enough to be fast, few enough to fit
-_MANY = 2**13  # records from which probabilities are sorted as integers
-_STEPS = 1e12  # steps from 0 to 1 of probabilities that are rounded to 12 decimals
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,27 +90,6 @@ class CountsByValue:
     ones: Floats
     zeros: Floats
     bounds: Ints
-
-    @classmethod
-    def of(
-        cls,
-        positive: Bools,
-        score: Floats,
-        group: Ints | None = None,
-        groups: int = 1,
-        tie_tol: float = TIE_TOL,
-    ) -> CountsByValue:
-        """Count records, by default all in one group; each NaN is a value by itself."""
-        keys = class_keys(positive, score) if tie_tol == TIE_TOL else None
-        if keys is None or group is not None:
-            ranked = RankedRecords.of(score, group, groups, tie_tol)
-            return ranked.classes(positive)
-        keys.sort()
-        value = keys >> 1
-        last = np.flatnonzero(np.append(value[1:] != value[:-1], True))
-        ones = np.diff(np.cumsum(keys & 1)[last], prepend=0)
-        zeros = np.diff(last, prepend=-1) - ones
-        return cls(ones, zeros, np.array([0, len(last)]))
 
     def _through(self, counts: Floats, total: Floats) -> Floats:
         """Return how many of the group's records have each value or a smaller one."""
@@ -280,8 +248,8 @@ def areas_of_scores(
         some = rows[begin : begin + step].astype(np.float64, copy=False)
         group = None if len(some) == 1 else np.repeat(np.arange(len(some)), n)
         every = np.tile(positive, len(some))
-        counts = CountsByValue.of(every, some.ravel(), group, len(some), tie_tol)
-        areas[begin : begin + step] = area(counts)
+        ranked = RankedRecords.of(some.ravel(), group, len(some), tie_tol)
+        areas[begin : begin + step] = area(ranked.classes(every))
     areas[np.isnan(rows).any(axis=1)] = np.nan
     return float(areas[0]) if one else areas
 
@@ -298,29 +266,24 @@ def areas_of_groups(
     if len(group) > _LARGE * groups:  # each of them stays in the cache
 
         def alone(_: int, some: Ints | slice) -> float:
-            counts = CountsByValue.of(positive[some], score[some], tie_tol=tie_tol)
-            return float(area(counts)[0])
+            ranked = RankedRecords.of(score[some], tie_tol=tie_tol)
+            return float(area(ranked.classes(positive[some]))[0])
 
         areas = of_each_group(alone, group, groups)
     else:
-        areas = area(CountsByValue.of(positive, score, group, groups, tie_tol))
+        ranked = RankedRecords.of(score, group, groups, tie_tol)
+        areas = area(ranked.classes(positive))
     areas[group[np.isnan(score)]] = np.nan
     return areas
 
 
 def _order_in_groups(own: Ints, values: Floats, groups: int) -> Ints:
     """Return the order by group, and by value within a group."""
-    if not is_rising(own):
-        return np.lexsort((values, own))
     size = len(own) // groups
     if size and (own == np.arange(len(own)) // size).all():  # all of one size
         order = values.reshape(groups, size).argsort(axis=1)
         return (order + size * np.arange(groups)[:, None]).ravel()
-    ends = np.flatnonzero(own[1:] > own[:-1]) + 1
-    if len(ends) > len(own) // _FEW:
-        return np.lexsort((values, own))
-    bounds = pairwise([0, *ends.tolist(), len(own)])
-    return np.concatenate([a + in_rising_order(values[a:b])[0] for a, b in bounds])
+    return np.lexsort((values, own))
 
 
 def placement_counts(
@@ -351,37 +314,6 @@ def placement_counts(
         hits, ranked.repeated(below), ranked.repeated(above)
     )
     return counts, float(by.ones @ by.zeros)
-
-
-def class_keys(positive: Bools, p: Floats) -> Ints | None:
-    """Return integers that rise with rounded probabilities, and then by class.
-
-    They are twice the number of steps of 1e-12, plus 1 for a positive record. To sort
-    them is faster than to find the order of the probabilities.
-
-    Parameters
-    ----------
-    positive : numpy.ndarray of bool, shape (n,)
-    p : numpy.ndarray, shape (n,)
-
-    Returns
-    -------
-    numpy.ndarray of int, shape (n,), or None
-        None if there are few numbers, or if some are not between 0 and 1, or not
-        multiples of 1e-12.
-    """
-    if len(p) < _MANY or np.rint(p[0] * _STEPS) / _STEPS != p[0]:
-        return None
-    steps = p * _STEPS
-    np.rint(steps, out=steps)
-    if not (steps.min() >= 0 and steps.max() <= _STEPS):  # also true for NaN
-        return None
-    if not (steps / _STEPS == p).all():
-        return None
-    keys = steps.astype(np.int64)
-    keys *= 2
-    keys += positive
-    return keys
 
 
 def precision_on_the_way(

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 
 from statcv.arguments import check_level, resolve_seed
 from statcv.errors import MetricError
-from statcv.metrics.areas.counts import shortage
-from statcv.metrics.discrimination.bands import CurveBand, band_of_samples
+from statcv.metrics.areas.placements import shortage
+from statcv.metrics.discrimination.curves import CurveBand, band_of_samples
 from statcv.metrics.inputs import Floats, Ints, cluster_codes, vector
 from statcv.metrics.records import drawn_times, number_of_draws, shares_at
 from statcv.tables import Printed
@@ -162,7 +162,7 @@ def paired_roc_band(
     ones = np.ones(n_positive), np.ones(n_negative)
     estimate = _height(where, *placed.values(*ones))
     of_class = np.repeat([True, False], [n_positive, n_negative])
-    unit = None
+    unit = np.arange(of_class.size)
     if clusters is not None:
         where_from = np.concatenate(placed.records)
         labels = np.asarray(clusters)

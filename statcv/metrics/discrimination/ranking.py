@@ -6,10 +6,12 @@ scores that differ by rounding error tie (see ``rounding.py``).
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any, Literal, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from statcv.errors import MetricError
 from statcv.metrics.discrimination.by_value import (
@@ -21,11 +23,15 @@ from statcv.metrics.discrimination.by_value import (
 from statcv.metrics.discrimination.rounding import round_significant
 from statcv.metrics.inputs import (
     Floats,
+    Ints,
     binary_outcome,
     binary_scores,
+    class_codes,
     group_numbers,
+    one_of,
     real_array,
     real_number,
+    same_length,
     vector,
 )
 
@@ -247,3 +253,335 @@ def ranked_higher(score: ArrayLike, rival: ArrayLike) -> Floats:
         )
     higher = (one > other) + 0.5 * (one == other)
     return np.where(np.isnan(one) | np.isnan(other), np.nan, higher)
+
+
+# ---- several classes ----
+
+
+@overload
+def auroc_ovr(
+    y: ArrayLike,
+    p: ArrayLike,
+    *,
+    average: Literal["macro", "weighted"] = "macro",
+    tie_tol: float = 1e-12,
+) -> float: ...
+@overload
+def auroc_ovr(
+    y: ArrayLike, p: ArrayLike, *, average: None, tie_tol: float = 1e-12
+) -> Floats: ...
+def auroc_ovr(
+    y: ArrayLike,
+    p: ArrayLike,
+    *,
+    average: Literal["macro", "weighted"] | None = "macro",
+    tie_tol: float = 1e-12,
+) -> float | Floats:
+    """Area under the ROC curve of each class against the rest.
+
+    Parameters
+    ----------
+    y : array_like of shape (n,)
+        Outcome, the codes 0 … K-1.
+    p : array_like of shape (n, K)
+        Probability or score of each class, one column per class.
+    average : {"macro", "weighted"} or None
+        The mean of the areas; their mean weighted by the number of records of each
+        class; or one area per class.
+    tie_tol : float, default 1e-12
+        Tolerance for ties, see `round_significant`.
+
+    Returns
+    -------
+    float or ndarray of shape (K,)
+        The mean area, or the areas. The area is NaN for a class that has no records or
+        all of them, and for a column that contains NaN; so is the mean.
+
+    Raises
+    ------
+    MetricError
+        If the shapes or codes are not valid, or `average` is unknown.
+
+    Notes
+    -----
+    The areas depend on the number of records in each of the other classes;
+    `auroc_hand_till` does not.
+
+    References
+    ----------
+    Provost & Domingos (2003), Machine Learning 52:199 (weighted).
+
+    Examples
+    --------
+    >>> y = [0, 1, 2, 2]
+    >>> p = [[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.6, 0.3], [0.1, 0.2, 0.7]]
+    >>> auroc_ovr(y, p, average=None).round(3).tolist()
+    [1.0, 0.667, 0.875]
+    >>> round(auroc_ovr(y, p), 4), round(auroc_ovr(y, p, average="weighted"), 4)
+    (0.8472, 0.8542)
+    """
+    if average is not None:
+        one_of(average, ("macro", "weighted"), "average")
+    codes, scores = _codes_and_scores(y, p)
+    classes = range(scores.shape[1])
+    size = np.bincount(codes, minlength=len(classes))
+    areas: Floats = np.array(
+        [auroc(codes == k, scores[:, k], tie_tol=tie_tol) for k in classes]
+    )
+    if average is None:
+        return areas
+    if average == "macro" or not size.any():
+        return float(areas.mean())
+    return float(size @ areas / size.sum())
+
+
+def auroc_hand_till(y: ArrayLike, p: ArrayLike, *, tie_tol: float = 1e-12) -> float:
+    """Hand and Till's M: the mean area under the ROC curve over all pairs of classes.
+
+    For classes i and j only their own records are used: the probability that a record
+    of class i has a higher score for i than a record of class j, averaged with the same
+    probability for j. M is the mean over the pairs of classes, and does not depend on
+    class frequencies. For two classes with complementary scores it equals `auroc`.
+
+    Parameters
+    ----------
+    y : array_like of shape (n,)
+        Outcome, the codes 0 … K-1.
+    p : array_like of shape (n, K)
+        Probability or score of each class, one column per class.
+    tie_tol : float, default 1e-12
+        Tolerance for ties, see `round_significant`.
+
+    Returns
+    -------
+    float
+        The mean; NaN if a class has no records or a score is NaN.
+
+    Raises
+    ------
+    MetricError
+        If the shapes or codes are not valid.
+
+    References
+    ----------
+    Hand & Till (2001), Machine Learning 45:171, eq. 7.
+
+    Examples
+    --------
+    >>> y = [0, 1, 2, 2]
+    >>> p = [[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.6, 0.3], [0.1, 0.2, 0.7]]
+    >>> auroc_hand_till(y, p)
+    0.875
+    """
+    codes, scores = _codes_and_scores(y, p)
+    if np.isnan(scores).any():
+        return float("nan")
+    areas = []
+    for k, j in permutations(range(scores.shape[1]), 2):
+        own = (codes == k) | (codes == j)
+        areas.append(auroc(codes[own] == k, scores[own, k], tie_tol=tie_tol))
+    return float(np.mean(areas))
+
+
+def _codes_and_scores(y: ArrayLike, p: ArrayLike) -> tuple[Ints, Floats]:
+    scores = real_array(p, "p").astype(np.float64, copy=False)
+    if scores.ndim != 2 or scores.shape[1] < 2:
+        raise MetricError(
+            f"p has shape {scores.shape}; it must be (n, K), with one column for each "
+            "of 2 or more classes."
+        )
+    codes = class_codes(y, scores.shape[1])
+    same_length(codes.size, len(scores), "p")
+    return codes, scores
+
+
+# ---- a continuous outcome ----
+
+
+def concordance(y: ArrayLike, yhat: ArrayLike, *, tie_tol: float = 1e-12) -> float:
+    """Share of the pairs of records that are predicted in the order of their outcomes.
+
+    Only pairs with different outcomes count, and tied predictions count one half. This
+    is Harrell's C index without censoring, and (1 + d)/2 for Somers' d. For an outcome
+    of 0 and 1 it equals `auroc`.
+
+    Parameters
+    ----------
+    y, yhat : array_like of shape (n,)
+        Observed and predicted values, of which only the order matters.
+    tie_tol : float, default 1e-12
+        Tolerance for ties, see `round_significant`; predictions are rounded, outcomes
+        are not.
+
+    Returns
+    -------
+    float
+        The share; NaN if no two outcomes differ or a value is NaN.
+
+    Raises
+    ------
+    MetricError
+        If the arrays are not numeric and one-dimensional, or differ in length.
+
+    References
+    ----------
+    Harrell, Lee & Mark (1996), Statistics in Medicine 15:361; Somers (1962), American
+    Sociological Review 27:799.
+
+    Examples
+    --------
+    >>> concordance([1, 2, 3], [10, 30, 20])
+    0.6666666666666666
+    >>> concordance([1, 2, 2], [10, 10, 20])  # one pair does not count, one is a tie
+    0.75
+    """
+    observed = vector(y, "y")
+    one = np.zeros(observed.size, dtype=np.intp)
+    return float(concordance_by_group(observed, yhat, one, 1, tie_tol=tie_tol)[0][0])
+
+
+def concordance_by_group(
+    y: ArrayLike,
+    yhat: ArrayLike,
+    group: ArrayLike,
+    groups: int,
+    *,
+    tie_tol: float = 1e-12,
+) -> tuple[Floats, Floats]:
+    """Concordance in each of many groups of records, in one computation.
+
+    Parameters
+    ----------
+    y, yhat : array_like of shape (n,)
+        As in `concordance`.
+    group : array_like of int, shape (n,)
+        Group of each record, from 0.
+    groups : int
+        Number of groups.
+    tie_tol : float, default 1e-12
+        Tolerance for ties, see `round_significant`.
+
+    Returns
+    -------
+    shares, pairs : ndarray of shape (groups,)
+        The share in each group, NaN for a group without pairs or with a NaN; and the
+        number of pairs with different outcomes.
+
+    Raises
+    ------
+    MetricError
+        As in `concordance`, or if a group is out of range.
+
+    Examples
+    --------
+    >>> y, yhat = [1, 2, 1, 2], [1, 3, 5, 5]
+    >>> shares, pairs = concordance_by_group(y, yhat, [0, 0, 1, 1], 2)
+    >>> shares.tolist(), pairs.tolist()
+    ([1.0, 0.5], [1.0, 1.0])
+    """
+    observed, predicted = vector(y, "y"), vector(yhat, "yhat")
+    same_length(observed.size, predicted.size, "yhat")
+    own = group_numbers(group, observed.size, groups)
+    missing = np.bincount(own, np.isnan(observed) | np.isnan(predicted), groups) > 0
+    counts = concordance_counts(observed, predicted, own, tie_tol=tie_tol)
+    pairs = np.bincount(own, counts.rivals, groups) / 2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = np.bincount(own, counts.won, groups) / 2 / pairs
+    shares[missing] = np.nan
+    return shares, pairs
+
+
+@dataclass(frozen=True, eq=False)
+class ConcordanceCounts:
+    """The comparisons of each record with all records of another outcome.
+
+    Attributes
+    ----------
+    won : numpy.ndarray, shape (n,)
+        The number of concordant pairs; one half for tied predictions.
+    rivals, tied : numpy.ndarray, shape (n,)
+        The number of pairs, and of those whose predictions tie.
+    """
+
+    won: Floats
+    rivals: Floats
+    tied: Floats
+
+
+def concordance_counts(
+    y: NDArray[Any], x: Floats, group: Ints | None = None, *, tie_tol: float = 1e-12
+) -> ConcordanceCounts:
+    """Count the concordant pairs of each record, in a time of order n log n.
+
+    Parameters
+    ----------
+    y, x : numpy.ndarray, shape (n,)
+        Outcomes and predictions.
+    group : numpy.ndarray of int, shape (n,), optional
+        Groups, within which records are compared; one group by default.
+    tie_tol : float, default 1e-12
+        Tolerance for ties, see `round_significant`.
+
+    Examples
+    --------
+    >>> counts = concordance_counts(np.array([1, 2, 2]), np.array([0.5, 0.5, 0.1]))
+    >>> counts.won, counts.rivals, counts.tied
+    (array([0.5, 0.5, 0. ]), array([2., 1., 1.]), array([1., 1., 0.]))
+    """
+    own = np.zeros(len(x), dtype=np.intp) if group is None else group
+    outcome, score = _ranks(y), _ranks(round_significant(x, tie_tol))
+    rivals = _alike(own) - _alike(own, outcome)
+    tied = _alike(own, score) - _alike(own, outcome, score)
+    order, wrong = np.lexsort((score, outcome, own)), np.empty(len(x))
+    wrong[order] = _inversions(own[order], score[order])
+    return ConcordanceCounts(rivals - wrong - tied / 2, rivals, tied)
+
+
+def _ranks(values: NDArray[Any]) -> Ints:
+    return np.unique(values, return_inverse=True)[1].astype(np.intp)
+
+
+def _alike(*keys: Ints) -> Floats:
+    """Count the records that have all keys of a record, itself among them."""
+    order = np.lexsort(keys)
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = np.any([np.diff(key[order]) != 0 for key in keys], axis=0)
+    size = np.diff(np.append(np.flatnonzero(new), len(order)))
+    counts = np.empty(len(order))
+    counts[order] = np.repeat(size, size)
+    return counts
+
+
+def _inversions(block: Ints, rank: Ints) -> Floats:
+    """Count the records with which each is in the wrong order, within its block.
+
+    Ranks are compared bit by bit from the highest bit: among ranks that agree so far,
+    an earlier rank that has the bit and a later one that lacks it form such a pair.
+
+    Parameters
+    ----------
+    block : numpy.ndarray of int, shape (n,)
+        Blocks in increasing order.
+    rank : numpy.ndarray of int, shape (n,)
+        Ranks from 0.
+    """
+    found, place = np.zeros(len(rank)), np.arange(len(rank))
+    for bit in reversed(range(int(rank.max(initial=0)).bit_length())):
+        has = (rank >> bit) & 1
+        first = np.flatnonzero(np.diff(block, prepend=-1))
+        size = np.diff(np.append(first, len(block)))
+        start = np.repeat(first, size)
+        with_bit = np.cumsum(has) - has
+        with_bit -= with_bit[start]  # earlier ones of the block
+        lacking = np.arange(len(rank)) - start - with_bit
+        all_lacking = np.repeat(size - np.add.reduceat(has, first), size)
+        found[place] += np.where(has == 1, all_lacking - lacking, with_bit)
+        # values that lack the bit come first in each block, in the same order
+        to = start + np.where(has == 1, all_lacking + with_bit, lacking)
+        order = np.empty_like(to)
+        order[to] = np.arange(len(to))
+        rank, place, has, block = rank[order], place[order], has[order], block[order]
+        block = np.cumsum(
+            (np.diff(block, prepend=-1) != 0) | (np.diff(has, prepend=0) != 0)
+        )
+    return found

@@ -21,7 +21,6 @@ _DECIMALS = 12
 _EXTREME = 1e-9  # distance from 0 and 1 at which 12 decimals lose digits
 _LEAST = 2.0**-53  # distance of a double from 1
 _DOUBLE_DIGITS = 16  # a double holds no more significant digits than these
-_IN_CACHE = 2**14  # numbers that are rounded while they stay in the cache
 _BESIDE = 2**15  # numbers that are compared at once, each with the next
 _POWERS = np.array([float(f"1e{k}") for k in range(301)])  # each correctly rounded
 
@@ -64,9 +63,14 @@ def round_significant(score: ArrayLike, tie_tol: float = 1e-12) -> Floats:
     digits = _digits(tie_tol)
     if digits >= _DOUBLE_DIGITS:
         return values
-    flat = values.reshape(-1)  # a view: astype made the copy
-    for begin in range(0, flat.size, _IN_CACHE):
-        _round_in_place(flat[begin : begin + _IN_CACHE], digits)
+    size = np.abs(values)
+    ordinary = (size > 0) & (size < np.inf)  # 0, infinities and NaN stay
+    exponent = np.floor(np.log10(size[ordinary])).astype(np.intp)
+    mantissa = np.rint(_shifted(values[ordinary], digits - 1 - exponent))
+    carried = np.abs(mantissa) >= _POWERS[digits]  # 9.99… became 10: another digit
+    mantissa[carried] /= 10
+    exponent[carried] += 1
+    values[ordinary] = _shifted(mantissa, exponent - digits + 1)
     return values
 
 
@@ -75,21 +79,6 @@ def _digits(tie_tol: float) -> int:
     if not 0 <= real_number(tie_tol, "tie_tol") < 1:
         raise MetricError(f"tie_tol must be at least 0 and below 1, not {tie_tol!r}.")
     return _DOUBLE_DIGITS if tie_tol == 0 else max(1, round(-np.log10(tie_tol)))
-
-
-def _round_in_place(values: Floats, digits: int) -> None:
-    """Round an array to significant digits; 0, infinities and NaN stay."""
-    size = np.abs(values)
-    ordinary = (size > 0) & (size < np.inf)
-    every = ordinary.all()
-    given = values if every else values[ordinary]
-    exponent = np.floor(np.log10(size if every else size[ordinary])).astype(np.intp)
-    mantissa = np.rint(_shifted(given, digits - 1 - exponent))
-    carried = np.abs(mantissa) >= _POWERS[digits]  # 9.99… became 10: another digit
-    if carried.any():
-        mantissa[carried] /= 10
-        exponent[carried] += 1
-    values[... if every else ordinary] = _shifted(mantissa, exponent - digits + 1)
 
 
 def begins_value(
@@ -172,17 +161,13 @@ def round_probabilities(p: ArrayLike) -> Floats:
 
 def _shifted(values: Floats, places: NDArray[np.intp]) -> Floats:
     """Return values × 10^places, rounded only once if 10^places is a double."""
-    least, most = int(places.min(initial=0)), int(places.max(initial=0))
+    near = np.clip(places, -300, 300)
+    far = places - near
     with np.errstate(over="ignore", under="ignore"):
-        if least >= -300 and most <= 0:
-            return np.asarray(values / _POWERS[-places])
-        if least >= 0 and most <= 300:
-            return np.asarray(values * _POWERS[places])
-        near = np.minimum(np.maximum(places, -300), 300)
-        far = places - near
-        up, down = _POWERS[np.maximum(near, 0)], _POWERS[np.maximum(-near, 0)]
-        beyond_up, beyond_down = (
-            _POWERS[np.maximum(far, 0)],
-            _POWERS[np.maximum(-far, 0)],
-        )
-        return np.asarray(values * up / down * beyond_up / beyond_down)
+        for part in (
+            near,
+            far,
+        ):  # each power is correctly rounded, and exact if it is 1
+            up, down = _POWERS[np.maximum(part, 0)], _POWERS[np.maximum(-part, 0)]
+            values = values * up / down
+    return values

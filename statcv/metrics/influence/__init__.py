@@ -1,6 +1,5 @@
 """How each metric changes, to first order, with records and predictions."""
 
-from statcv.metrics.influence.losses import DerivativeOfTable
-from statcv.metrics.influence.ranks import placements
+from statcv.metrics.influence.table import DerivativeOfTable, placements
 
 __all__ = ["DerivativeOfTable", "placements"]

@@ -1,34 +1,297 @@
-"""The influence of records on each metric: its derivative and its weighted form.
-
-A metric that is a mean over records, or a function of the table of classes, has both
-from its definition; those of the other metrics are listed here by name.
-"""
+"""How metrics change with the weights of records: the derivatives, and their table."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import permutations
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.metrics.classification.classwise import predicted_class
+from statcv.metrics.discrimination.by_value import RankedRecords, placement_counts
+from statcv.metrics.discrimination.ranking import concordance_counts
 from statcv.metrics.influence import weighted
-from statcv.metrics.influence.derivative import Derive
-from statcv.metrics.influence.losses import (
-    DerivativeOfMean,
-    DerivativeOfTable,
-    discrimination_derivative,
-    explained_derivative,
-    intercept_derivative,
-    oe_derivative,
-    slope_derivative,
-)
-from statcv.metrics.influence.ranks import (
-    DerivativeOfPrecision,
-    auroc_derivative,
-    concordance_derivative,
-    hand_till_derivative,
-    ovr_derivative,
-)
+from statcv.metrics.influence.derivative import Derivative, Derive, Placements
 from statcv.metrics.inputs import Floats
 from statcv.metrics.probabilities.distances import DISTANCES
+from statcv.metrics.probabilities.recalibration import recalibration
+from statcv.numeric.logistic import expit
+
+# ---- areas under ROC curves ----
+
+
+def placements(positive: NDArray[np.bool_], x: Floats) -> Placements:
+    """Return the share of the other class that each record is on the right side of.
+
+    Parameters
+    ----------
+    positive : numpy.ndarray of bool, shape (n,)
+    x : numpy.ndarray, shape (n,)
+        Scores; a tie counts one half.
+
+    Examples
+    --------
+    >>> found = placements(np.array([True, False, False]), np.array([0.4, 0.4, 0.1]))
+    >>> found.share, found.area, found.tied
+    (array([0.75, 0.5 , 1.  ]), 0.75, 0.5)
+    """
+    counts, tied = placement_counts(positive, x)
+    high = int(np.count_nonzero(positive))
+    low = len(x) - high
+    share = counts / np.where(positive, max(low, 1), max(high, 1))
+    area = float(share @ positive) / high if high else float("nan")
+    return Placements(share, area, tied / max(high * low, 1))
+
+
+def auroc_derivative(y: NDArray[Any], x: Floats) -> Derivative:
+    """Return the derivatives of the area under the ROC curve.
+
+    That by the weight of a record is its placement minus the area, over the number of
+    records of its class (DeLong, DeLong & Clarke-Pearson 1988).
+    """
+    positive = y == 1
+    ones = int(positive.sum())
+    if ones in (0, len(y)):
+        return Derivative(np.full(len(y), np.nan))
+    placed = placements(positive, x)
+    size = np.where(positive, ones, len(y) - ones)
+    return Derivative((placed.share - placed.area) / size, placed, placed.area)
+
+
+def hand_till_derivative(y: NDArray[Any], x: Floats) -> Derivative:
+    """Return the derivatives of Hand and Till's mean area."""
+    classes = x.shape[1]
+    weight = np.zeros(len(x))
+    pairs = list(permutations(range(classes), 2))
+    for a, b in pairs:
+        own = np.flatnonzero((y == a) | (y == b))
+        found = auroc_derivative(y[own] == a, x[own, a])
+        weight[own] += found.weight / len(pairs)
+    return Derivative(weight)
+
+
+def ovr_derivative(y: NDArray[Any], x: Floats) -> Derivative:
+    """Return the derivatives of the mean area of each class against the rest."""
+    classes = x.shape[1]
+    found = [auroc_derivative(y == a, x[:, a]) for a in range(classes)]
+    return Derivative(np.mean([one.weight for one in found], axis=0))
+
+
+# ---- the area under the precision-recall curve ----
+
+
+@dataclass(frozen=True)
+class DerivativeOfPrecision:
+    """The derivatives of the area under the precision-recall curve.
+
+    Attributes
+    ----------
+    method : {"average_precision", "trapezoid", "interpolated"}
+        As in :func:`statcv.metrics.auprc`. Ties are not interpolated.
+    """
+
+    method: str
+
+    def __call__(self, y: NDArray[Any], x: Floats) -> Derivative:
+        """Return the derivatives.
+
+        The average precision is the mean over positive records of the precision P among
+        the N records that are ranked as high. A record j that is ranked as high as a
+        positive record i changes the precision of i by (y_j - P_i) / N_i. For the other
+        areas P is replaced by its mean with the precision among the records that are
+        ranked higher.
+        """
+        positive = (y == 1).astype(float)
+        ones = positive.sum()
+        if not ones:
+            return Derivative(np.full(len(x), np.nan))
+        ranked = RankedRecords.of(x)
+        values = len(ranked.begins)
+        place = ranked.of_records(np.arange(values, dtype=float)).astype(np.intp)
+        after = place + 1
+        hits, above = ranked.sums(positive), len(x) - ranked.begins
+        precision = np.cumsum(hits[::-1])[::-1] / above
+        share = np.full(values, 1.0 if self.method == "average_precision" else 0.5)
+        if self.method == "interpolated":  # constant below one positive record
+            share[np.flatnonzero(hits)[-1]] = 1.0
+        before = np.append(precision[1:], 1.0)
+        height = precision
+        if self.method != "average_precision":
+            height = share * precision + (1 - share) * before
+        area = float(hits @ height / ones)
+        weight = positive * (height - area)[place]
+        # the sums over the positive records whose precisions a record changes
+        parts = [(share, precision, above, after)]
+        if self.method != "average_precision":
+            later = np.append(above[1:], np.inf)
+            parts.append((1 - share, before, later, place))
+        for part, level, count, reach in parts:
+            rate = part * hits / count
+            moved = np.append(0.0, np.cumsum(rate))
+            lost = np.append(0.0, np.cumsum(rate * level))
+            weight += positive * moved[reach] - lost[reach]
+        value = area if self.method == "average_precision" else None
+        return Derivative(weight / ones, value=value)
+
+
+# ---- the concordance with a continuous outcome ----
+
+
+def concordance_derivative(y: NDArray[Any], x: Floats) -> Derivative:
+    """Return the derivatives of the share of concordant pairs."""
+    counts = concordance_counts(y, x)
+    total = counts.rivals.sum() / 2
+    with np.errstate(divide="ignore", invalid="ignore"):  # no two outcomes differ
+        share = counts.won.sum() / 2 / total
+        moved = counts.won - share * counts.rivals
+        return Derivative(moved / total)
+
+
+Outcomes = NDArray[Any]
+
+# ---- means over records ----
+
+
+@dataclass(frozen=True)
+class DerivativeOfMean:
+    """The derivatives of the mean of a function of single records, or of its root.
+
+    Attributes
+    ----------
+    casewise : callable
+        The function of outcomes and predictions, and of a threshold if there is one.
+    root : bool
+        Whether the metric is the square root of the mean.
+    """
+
+    casewise: Callable[..., Floats]
+    root: bool = False
+
+    def __call__(self, y: Outcomes, x: Floats, **named: Any) -> Derivative:
+        """Return the derivatives."""
+        own = self.casewise(y, x, **named)
+        mean = own.mean()
+        weight = (own - mean) / len(own)
+        if self.root:
+            with np.errstate(invalid="ignore"):  # a perfect prediction
+                weight = weight / (2 * np.sqrt(mean))
+        return Derivative(weight)
+
+
+def explained_derivative(
+    y: Outcomes, p: Floats, baseline: Floats | None = None
+) -> Derivative:
+    """Return the derivatives of the explained share: R², and the scaled Brier score.
+
+    Without a baseline, the squared errors are compared with those of the mean outcome,
+    which changes with the weights too, but only to the second order.
+    """
+    centre = y.mean() if baseline is None else baseline
+    remaining, removable = (p - y) ** 2, (y - centre) ** 2
+    total = removable.sum()
+    with np.errstate(divide="ignore", invalid="ignore"):  # nothing to explain
+        ratio = remaining.sum() / total
+        return Derivative((ratio * removable - remaining) / total)
+
+
+# ---- discrimination ----
+
+
+def discrimination_derivative(y: Outcomes, p: Floats) -> Derivative:
+    """Return the derivatives of the difference between the mean probabilities."""
+    weight = np.full(len(p), np.nan)
+    positive = np.asarray(y) == 1
+    if positive.any() and not positive.all():
+        for own, sign in ((positive, 1.0), (~positive, -1.0)):
+            weight[own] = sign * (p[own] - p[own].mean()) / own.sum()
+    return Derivative(weight)
+
+
+# ---- calibration ----
+
+
+def oe_derivative(y: Outcomes, p: Floats) -> Derivative:
+    """Return the derivatives of the ratio of observed to expected events."""
+    expected = p.sum()
+    with np.errstate(all="ignore"):  # infinite where next to nothing is expected
+        ratio = y.sum() / expected
+        return Derivative((y - ratio * p) / expected)
+
+
+def intercept_derivative(y: Outcomes, p: Floats) -> Derivative:
+    """Return the derivatives of the calibration intercept."""
+    return _recalibration(y, p, slope=False)
+
+
+def slope_derivative(y: Outcomes, p: Floats) -> Derivative:
+    """Return the derivatives of the calibration slope."""
+    return _recalibration(y, p, slope=True)
+
+
+def _recalibration(y: Outcomes, p: Floats, slope: bool) -> Derivative:
+    """Differentiate the equations that the maximum of the likelihood solves."""
+    fit = recalibration(y == 1, p, slope=slope)
+    if np.isnan(fit.intercept):
+        return Derivative(np.full(len(p), np.nan))
+    logit = np.log(p / (1 - p))
+    fitted = expit(fit.intercept + fit.slope * logit)
+    residual, variance = y - fitted, fitted * (1 - fitted)
+    if not slope:
+        return Derivative(residual / variance.sum())
+    logit -= (variance @ logit) / variance.sum()  # orthogonal to the intercept
+    return Derivative(logit * residual / ((variance * logit) @ logit))
+
+
+# ---- functions of the table of classes ----
+
+
+STEP = 1e-4  # change of a count in the numerical derivatives of a metric
+
+
+@dataclass(frozen=True)
+class DerivativeOfTable:
+    """The derivatives of a metric that is a function of the table of classes.
+
+    Attributes
+    ----------
+    of_table : callable
+        The metric as a function of the counts of records by observed (row) and
+        predicted (column) class, shape (K, K), or of the shares of these counts.
+    """
+
+    of_table: Callable[[Floats], float]
+
+    def __call__(
+        self, y: NDArray[Any], x: Floats, threshold: Floats | float | None = None
+    ) -> Derivative:
+        """Return the derivatives."""
+        codes = y.astype(np.intp)
+        chosen = predicted_class(x, 0.5 if threshold is None else threshold)
+        chosen = np.nan_to_num(chosen).astype(np.intp)
+        rates = self._rates(codes, chosen, 2 if x.ndim == 1 else x.shape[1])
+        own = rates[codes, chosen]
+        return Derivative(own - own.mean())
+
+    def _rates(self, observed: Any, chosen: Any, classes: int) -> Floats:
+        """Return the derivatives of the metric by the count of each cell."""
+        counts = np.bincount(observed * classes + chosen, minlength=classes**2)
+        table = counts.reshape(classes, classes).astype(float)
+        rates = np.full((classes, classes), np.nan)
+        if np.isnan(self.of_table(table)):
+            return rates
+        for cell in np.ndindex(classes, classes):
+            up, down = table.copy(), table.copy()
+            up[cell] += STEP
+            down[cell] -= STEP
+            rates[cell] = (self.of_table(up) - self.of_table(down)) / (2 * STEP)
+        return rates
+
+
+# ---- the table ----
+
 
 _EXPLAINED = (explained_derivative, weighted.explained)
 _INFLUENCES: dict[str, tuple[Derive, weighted.Weighted | None]] = {

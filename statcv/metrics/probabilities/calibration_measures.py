@@ -1,32 +1,42 @@
-"""Calibration slope, intercept, and observed over expected, also by group."""
+"""Calibration slope, intercept, and observed over expected: by group, with limits."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from statcv.metrics.groups import in_one_group, of_each_group, sums_by_group
-from statcv.metrics.inputs import Bools, Floats, Ints
-from statcv.metrics.probabilities.logistic import FLAT
+from statcv.arguments import check_level
+from statcv.errors import MetricError
+from statcv.metrics.areas.placements import normal_quantile
+from statcv.metrics.inputs import Bools, Floats, Ints, one_of
 from statcv.metrics.probabilities.recalibration import (
+    LogisticFit,
+    columns_of,
+    fit_logistic,
+    intercept_fit,
     logit_of,
-    probability_of,
+    ones_of,
     recalibration,
+    sandwich,
+    slope_fit,
 )
-from statcv.metrics.records import binary_probabilities, improper_groups, share_of_sums
-
-_FEW = 64  # records of a group, on average, that is fitted together with others
-
-
-_MANY_STEPS = 200  # most groups are done by Newton's method in fewer than ten
-
-
-_LONGEST = 3.0  # longest step of an intercept, below 4.35, from which steps may return
-
-
-_SETTLED = 1e-20  # expected gain of a step after which none is needed
+from statcv.metrics.records import (
+    binary_probabilities,
+    clusters_of,
+    improper,
+    improper_groups,
+    in_one_group,
+    of_each_group,
+    share_of_sums,
+    sum_of_squares,
+    sums_by_group,
+)
+from statcv.tables import Printed
 
 
 def calibration_slope(y: ArrayLike, p: ArrayLike) -> float:
@@ -163,54 +173,33 @@ def oe_ratio_by_group(
 def calibration_slope_by_group(
     y: ArrayLike, p: ArrayLike, group: ArrayLike, groups: int
 ) -> Floats:
-    """Calibration slope in each group, as `calibration_slope` of its records."""
-    positive, read = binary_probabilities(y, p)
-    own = np.asarray(group)
-    able = _have_a_logit(positive, read, own, groups)
-    able &= np.bincount(own, minlength=groups) > 2  # two records are separated or equal
-
-    def slope(number: int, some: Ints | slice) -> float:
-        if not able[number]:
-            return math.nan
-        return recalibration(positive[some], read[some], slope=True).slope
-
-    return of_each_group(slope, own, groups)
+    """Slope of the logistic regression on the logit in each group, as one by one."""
+    return _of_each_group(y, p, group, groups, slope=True)
 
 
 def calibration_intercept_by_group(
     y: ArrayLike, p: ArrayLike, group: ArrayLike, groups: int
 ) -> Floats:
-    """Calibration in the large in each group, as `calibration_intercept`."""
+    """Calibration in the large in each group, as one by one."""
+    return _of_each_group(y, p, group, groups, slope=False)
+
+
+def _of_each_group(
+    y: ArrayLike, p: ArrayLike, group: ArrayLike, groups: int, slope: bool
+) -> Floats:
+    """Return the slope or the intercept of each group that has both classes."""
     positive, read = binary_probabilities(y, p)
     own = np.asarray(group)
-    if len(own) > _FEW * groups:
+    events, size = sums_by_group(own, positive, groups), np.bincount(own, None, groups)
+    both = (events > 0) & (events < size)
 
-        def intercept(_: int, some: Ints | slice) -> float:
-            return recalibration(positive[some], read[some], slope=False).intercept
+    def fitted(number: int, some: Ints | slice) -> float:
+        if not both[number]:
+            return math.nan
+        fit = recalibration(positive[some], read[some], slope=slope)
+        return fit.slope if slope else fit.intercept
 
-        return of_each_group(intercept, own, groups)
-    able = _have_a_logit(positive, read, own, groups)
-    sure = able[own]
-    own, ones, logit = own[sure], positive[sure], logit_of(read[sure])
-    size = np.maximum(np.bincount(own, minlength=groups), 1)
-    share = np.where(able, sums_by_group(own, ones, groups) / size, 0.5)
-    shift = logit_of(share) - sums_by_group(own, logit, groups) / size
-    for _ in range(_MANY_STEPS):  # Newton's method, by steps too short to overshoot
-        fitted = probability_of(logit + shift[own])
-        weight = sums_by_group(own, fitted * (1 - fitted), groups)
-        short = sums_by_group(own, ones - fitted, groups)
-        step = np.divide(short, weight, out=np.sign(short), where=weight > 0)
-        shift += np.clip(step, -_LONGEST, _LONGEST)
-        if not (short**2 > _SETTLED * weight).any():
-            break
-    return np.where(able & (weight >= FLAT * size), shift, np.nan)
-
-
-def _have_a_logit(positive: Bools, p: Floats, own: Ints, groups: int) -> Bools:
-    """Return which groups have both classes, and probabilities between 0 and 1."""
-    size, events = np.bincount(own, None, groups), sums_by_group(own, positive, groups)
-    certain = sums_by_group(own, ~((p > 0) & (p < 1)), groups) > 0
-    return np.asarray((events > 0) & (events < size) & ~certain)
+    return of_each_group(fitted, own, groups)
 
 
 # ---- the discrimination slope ----
@@ -284,3 +273,232 @@ def discrimination_slope_by_group(
         return share_of_sums(total, sums_by_group(own, side, groups), odd)
 
     return np.asarray(mean(positive) - mean(~positive))
+
+
+# ---- limits ----
+
+
+def profile_limits(
+    positive: Bools, p: Floats, held: LogisticFit, joint: LogisticFit, level: float
+) -> Floats:
+    """Return lower and upper limits for the intercept, joint intercept and slope."""
+    limits = np.full((3, 2), np.nan)
+    if not held.reason:
+        logit, ones = logit_of(p), ones_of(p)
+
+        def at_intercept(a: float) -> float:
+            eta = a + logit
+            return float(np.logaddexp(0, np.where(positive, -eta, eta)).sum())
+
+        limits[0] = _where_it_falls(at_intercept, held, 0, level)
+    if not joint.reason:
+        nothing = np.zeros(p.size)
+
+        def at_joint_intercept(a: float) -> float:
+            return fit_logistic(positive, logit[:, None], nothing + a).loss
+
+        def at_slope(b: float) -> float:
+            return fit_logistic(positive, ones, b * logit).loss
+
+        limits[1] = _where_it_falls(at_joint_intercept, joint, 0, level)
+        limits[2] = _where_it_falls(at_slope, joint, 1, level)
+    return limits
+
+
+def _where_it_falls(
+    loss: Callable[[float], float], fit: LogisticFit, k: int, level: float
+) -> tuple[float, float]:
+    """Find the values at which twice the loss exceeds its minimum by a quantile."""
+    from scipy.optimize import brentq
+
+    drop = normal_quantile(level) ** 2 / 2
+    best, se = float(fit.beta[k]), float(np.sqrt(fit.covariance[k, k]))
+
+    def excess(value: float) -> float:
+        return loss(value) - fit.loss - drop
+
+    limits = []
+    for side in (-1, 1):
+        reach = side * normal_quantile(level) * se
+        while excess(best + reach) < 0:
+            reach *= 2
+        limits.append(float(brentq(excess, best, best + reach, xtol=1e-13)))
+    return limits[0], limits[1]
+
+
+@dataclass(frozen=True, repr=False)
+class Calibration(Printed):
+    """Agreement of predicted probabilities with observed outcomes.
+
+    Attributes
+    ----------
+    slope, slope_se, slope_lower, slope_upper : float
+        Slope of the logistic regression on the logit of the probabilities: 1 if they
+        are calibrated, below 1 if they are too extreme.
+    intercept, intercept_se, intercept_lower, intercept_upper : float
+        Calibration in the large, the intercept with the slope fixed at 1: 0 if the
+        probabilities are calibrated, above 0 if they are too low.
+    joint_intercept, joint_intercept_se : float
+        Intercept of the regression in which the slope is estimated.
+    joint_intercept_lower, joint_intercept_upper : float
+        Confidence limits for the joint intercept.
+    observed_expected, observed_expected_lower, observed_expected_upper : float
+        Number of positive records divided by the sum of the probabilities.
+    level : float
+        Confidence level of the intervals.
+    n_positive, n_negative : int
+        Number of records of each class.
+    reason : str
+        Why a value is missing; empty if no value is.
+
+    Examples
+    --------
+    >>> y = [0, 0, 0, 1, 0, 1, 1, 1]
+    >>> p = [0.1, 0.2, 0.3, 0.35, 0.6, 0.7, 0.8, 0.9]
+    >>> found = calibration(y, p)
+    >>> round(found.slope, 2), round(found.intercept, 2)
+    (1.63, 0.04)
+    """
+
+    slope: float
+    slope_se: float
+    slope_lower: float
+    slope_upper: float
+    intercept: float
+    intercept_se: float
+    intercept_lower: float
+    intercept_upper: float
+    joint_intercept: float
+    joint_intercept_se: float
+    joint_intercept_lower: float
+    joint_intercept_upper: float
+    observed_expected: float
+    observed_expected_lower: float
+    observed_expected_upper: float
+    level: float
+    n_positive: int
+    n_negative: int
+    reason: str = ""
+
+
+def calibration(
+    y: ArrayLike,
+    p: ArrayLike,
+    *,
+    level: float = 0.95,
+    interval: Literal["wald", "profile"] = "wald",
+    clusters: ArrayLike | None = None,
+) -> Calibration:
+    """Calibration slope, calibration in the large, and observed over expected.
+
+    Parameters
+    ----------
+    y : array_like of shape (n,)
+        Outcome, 0 or 1 (or bool).
+    p : array_like of shape (n,)
+        Probability of 1.
+    level : float, default 0.95
+        Confidence level of the intervals.
+    interval : {"wald", "profile"}
+        Intervals for the coefficients, from the curvature of the likelihood or from the
+        profile likelihood. That for observed over expected is symmetric on the log
+        scale.
+    clusters : array_like of shape (n,), optional
+        Cluster labels, for the cluster sandwich estimator.
+
+    Returns
+    -------
+    Calibration
+        ``slope``, ``intercept`` (with the slope fixed at 1), ``joint_intercept`` and
+        ``observed_expected``, with standard errors and limits such as ``slope_se`` and
+        ``slope_lower``. Those that do not exist are NaN, with the ``reason``: if a
+        value of `p` is exactly 0 or 1, a class has no records, or `p` is constant or
+        separates the classes.
+
+    Raises
+    ------
+    MetricError
+        If an argument is not valid.
+
+    References
+    ----------
+    Cox (1958), Biometrika 45:562; Steyerberg et al. (2010), Epidemiology 21:128; Liang
+    & Zeger (1986), Biometrika 73:13 (clusters); Venzon & Moolgavkar (1988), Applied
+    Statistics 37:87 (profile likelihood).
+
+    Examples
+    --------
+    >>> y = [0, 0, 0, 1, 0, 1, 1, 1]
+    >>> p = [0.1, 0.2, 0.4, 0.3, 0.6, 0.5, 0.8, 0.7]
+    >>> c = calibration(y, p)
+    >>> round(c.slope, 3), round(c.slope_lower, 3), round(c.observed_expected, 3)
+    (1.345, -0.581, 1.111)
+    """
+    check_level(level, MetricError)
+    one_of(interval, ("wald", "profile"), "interval")
+    positive, p = binary_probabilities(y, p)
+    codes = clusters_of(clusters, positive.size)
+    if clusters is not None and interval == "profile":
+        raise MetricError(
+            "interval='profile' needs independent records, but records of a cluster "
+            "are dependent; omit one of the two arguments."
+        )
+    held, joint = intercept_fit(positive, p), slope_fit(positive, p)
+    reasons = [held.reason, joint.reason]
+    errors = []
+    for fit, columns in ((held, ones_of(p)), (joint, columns_of(p))):
+        covariance = fit.covariance
+        if clusters is not None and not fit.reason:
+            covariance, few = sandwich(fit, positive, columns, codes)
+            reasons.append(few)
+        errors.append(np.sqrt(np.diag(covariance)))
+    beta, se = np.concatenate([held.beta, joint.beta]), np.concatenate(errors)
+    if interval == "profile":
+        limits = profile_limits(positive, p, held, joint, level)
+    else:
+        margin = normal_quantile(level) * se
+        limits = np.stack([beta - margin, beta + margin], axis=1)
+    ratio, lower, upper, unclear = _observed_expected(positive, p, codes, level)
+    reasons.append(unclear)
+
+    def with_limits(k: int) -> tuple[float, float, float, float]:
+        return float(beta[k]), float(se[k]), float(limits[k, 0]), float(limits[k, 1])
+
+    return Calibration(
+        *with_limits(2),
+        *with_limits(0),
+        *with_limits(1),
+        ratio,
+        lower,
+        upper,
+        level,
+        int(positive.sum()),
+        int((~positive).sum()),
+        "; ".join(dict.fromkeys(reason for reason in reasons if reason)),
+    )
+
+
+def _observed_expected(
+    positive: Bools, p: Floats, codes: Ints, level: float
+) -> tuple[float, float, float, str]:
+    """Return the ratio and its limits, and the reason if one is missing."""
+    nan = float("nan")
+    if odd := improper(p):
+        return nan, nan, nan, odd
+    observed, expected = float(positive.sum()), float(p.sum())
+    if expected == 0:
+        return nan, nan, nan, "all values of p are 0, so the expected number is 0"
+    ratio = observed / expected
+    if observed == 0:
+        empty = (
+            "no record is positive, so the log of observed over expected is infinite"
+        )
+        return ratio, nan, nan, empty
+    if ratio == np.inf:
+        return ratio, nan, nan, "the sum of p is so near 0 that the ratio is infinite"
+    residual = (positive - ratio * p)[:, None]
+    se = float(np.sqrt(sum_of_squares(residual, codes)[0, 0])) / observed
+    if not se > 1e-12:
+        return ratio, nan, nan, "the variance of observed over expected is 0"
+    margin = normal_quantile(level) * se
+    return ratio, ratio * math.exp(-margin), ratio * math.exp(margin), ""

@@ -11,23 +11,130 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from statcv.metrics.inputs import Bools, Floats
-from statcv.metrics.probabilities.logistic import (
-    COLLINEAR,
-    DECREMENT,
-    FLAT,
-    IN_CACHE,
-    RANK,
-    SEPARATED,
-    LogisticFit,
-    fit_logistic,
-    no_fit,
-)
-from statcv.metrics.records import improper
-from statcv.numeric.threads import RECORD, shared
+from statcv.metrics.inputs import Bools, Floats, Ints
+from statcv.metrics.records import improper, sum_of_squares
+from statcv.numeric.logistic import expit
 
-_FIRST = 2**10  # records that are looked at first
+SEPARATED = "the classes are separated, so the likelihood has no maximum"
+COLLINEAR = "p has too few distinct values"
+
+_ITERATIONS = 200
+_HALVINGS = 60
+_LARGEST_STEP = 20.0  # largest change of a linear predictor in one iteration
+_DECREMENT = 1e-12  # a step with a smaller expected gain is the last
 _SAME = 1e-12  # logits nearer than this, relative to the largest, are equal
+_RIDGE = 1e-14  # keeps a step finite if all weights vanish
+_FLAT = 1e-10  # a mean weight π(1 - π) below this shows that the fit diverges
+_NOTHING = 1e-20  # a variance below this share of the model-based one is rounding
+_RANK = 1e-10  # least share of a column's length orthogonal to the other columns
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticFit:
+    """A fitted logistic regression.
+
+    Attributes
+    ----------
+    beta, covariance : ndarray of shape (k,) and (k, k)
+        Coefficients, and the inverse of their information matrix.
+    linear : ndarray of shape (n,)
+        Linear predictors, including the offset.
+    loss : float
+        Negative log-likelihood.
+    reason : str
+        Why there is no fit; empty if there is one. Without a fit all values except the
+        loss are NaN.
+    """
+
+    beta: Floats
+    covariance: Floats
+    linear: Floats
+    loss: float
+    reason: str = ""
+
+
+def fit_logistic(positive: Bools, columns: Floats, offset: Floats) -> LogisticFit:
+    """Fit a logistic regression with an offset to a binary outcome.
+
+    The columns, of shape (n, k), are first made orthonormal, so that a direction in
+    which the fit diverges can be recognised by its weights.
+    """
+    n, k = columns.shape
+    rows, back = np.linalg.qr(columns)
+    basis = np.ascontiguousarray(rows.T)
+    if (np.abs(np.diag(back)) <= _RANK * np.linalg.norm(columns, axis=0)).any():
+        return no_fit(n, k, COLLINEAR)
+    gamma = np.zeros(k)
+    eta, sign = offset, np.where(positive, 1.0, -1.0)
+    loss, residual, weight = _likelihood(sign, eta)
+    for _ in range(_ITERATIONS):
+        gradient = basis @ residual
+        information = (basis * weight) @ basis.T
+        step = np.linalg.solve(information + _RIDGE * np.eye(len(gamma)), gradient)
+        gain = float(gradient @ step)
+        move = step @ basis
+        scale = min(1.0, _LARGEST_STEP / max(float(np.abs(move).max()), 1e-300))
+        for _ in range(_HALVINGS):
+            new, residual, weight = _likelihood(sign, eta + scale * move)
+            if new <= loss + 1e-13 * max(loss, 1):
+                break
+            scale /= 2
+        gamma, eta, loss = gamma + scale * step, eta + scale * move, new
+        if gain <= _DECREMENT:
+            break
+    else:
+        reason = f"the likelihood has no maximum in {_ITERATIONS} iterations"
+        return no_fit(n, k, reason, loss)
+    information = (basis * weight) @ basis.T
+    if np.linalg.eigvalsh(information)[0] < _FLAT:
+        return no_fit(n, k, SEPARATED, loss)
+    unmix = np.linalg.inv(back)
+    covariance = unmix @ np.linalg.inv(information) @ unmix.T
+    return LogisticFit(unmix @ gamma, covariance, eta, loss)
+
+
+def sandwich(
+    fit: LogisticFit, positive: Bools, columns: Floats, codes: Ints
+) -> tuple[Floats, str]:
+    """Return the cluster-robust covariance, or NaN and the reason.
+
+    Scores are summed within the G clusters, with the correction G / (G - 1), which is
+    the default of `vcovCL` in R's sandwich for a glm.
+    """
+    n_clusters = int(codes.max(initial=-1)) + 1
+    if n_clusters <= columns.shape[1]:
+        few = f"{n_clusters} clusters are too few for {columns.shape[1]} coefficients"
+        return np.full_like(fit.covariance, np.nan), few
+    scores = columns * (positive - expit(fit.linear))[:, None]
+    covariance = fit.covariance @ sum_of_squares(scores, codes) @ fit.covariance
+    if (np.diag(covariance) <= _NOTHING * np.diag(fit.covariance)).any():
+        return np.full_like(covariance, np.nan), "the clusters do not differ"
+    return covariance, ""
+
+
+def _likelihood(sign: Floats, eta: Floats) -> tuple[float, Floats, Floats]:
+    """Return the negative log-likelihood, its residuals, and the weights π(1 - π).
+
+    Parameters
+    ----------
+    sign, eta : numpy.ndarray, shape (n,)
+        1 for a positive record and -1 for another one, and its linear predictor.
+    """
+    along = sign * eta
+    odds = np.exp(-np.abs(along))
+    loss = float((np.log1p(odds) - np.minimum(along, 0.0)).sum())
+    larger = 1 / (1 + odds)
+    smaller = odds * larger
+    return loss, sign * np.where(along > 0, smaller, larger), larger * smaller
+
+
+def no_fit(n: int, k: int, reason: str, loss: float = np.nan) -> LogisticFit:
+    """Return a fit of k coefficients to n records that does not exist."""
+    nan = np.full(k, np.nan)
+    return LogisticFit(nan, np.full((k, k), np.nan), np.full(n, np.nan), loss, reason)
+
+
+# ---- regressions on the logit of probabilities ----
 
 
 def undefined(positive: Bools, p: Floats) -> str:
@@ -58,21 +165,13 @@ def separated(positive: Bools, p: Floats) -> str:
     With one covariate the classes are separated if their ranges do not overlap (Albert
     & Anderson 1984), which is checked on the logits themselves.
     """
-    return _separated(positive, logit_of(p))
-
-
-def _separated(positive: Bools, logit: Floats) -> str:
-    low, high = float(logit.min()), float(logit.max())
-    same = _SAME * max(1.0, -low, high)
-    if high - low <= same:
+    logit = logit_of(p)
+    same = _SAME * max(1.0, float(np.abs(logit).max()))
+    if np.ptp(logit) <= same:
         return "all values of p are equal, so there is no slope"
-    for some in (slice(_FIRST), slice(None)):  # ranges of a part may overlap already
-        one, part = positive[some], logit[some]
-        ones, zeros = part[one], part[~one]
-        if not len(ones) or not len(zeros):
-            continue
-        if ones.min() < zeros.max() - same and zeros.min() < ones.max() - same:
-            return ""
+    ones, zeros = logit[positive], logit[~positive]
+    if ones.min() < zeros.max() - same and zeros.min() < ones.max() - same:
+        return ""
     return "p separates the classes, so the slope is infinite"
 
 
@@ -107,87 +206,9 @@ def recalibration(positive: Bools, p: Floats, *, slope: bool) -> Recalibration:
     With many records Newton's steps begin at the probabilities themselves. Where these
     steps do not soon become short the fit is that of :func:`fit_logistic`.
     """
-    reason = undefined(positive, p)
-    if not reason and len(p) >= _MANY:
-        logit = np.log(p / (1 - p))
-        reason = _separated(positive, logit) if slope else ""
-        found = None if reason else _from_start(positive, p, logit, slope)
-        if found is not None:
-            return found
     if slope:
         return Recalibration(*map(float, slope_fit(positive, p).beta))
     return Recalibration(float(intercept_fit(positive, p).beta[0]), 1.0)
-
-
-_MANY = 2**10  # records
-_SURE = 1e-20  # expected gain of a step that need not be made
-_STEPS = 8  # more than enough from probabilities that are near their best fit
-
-
-def _from_start(
-    positive: Bools, p: Floats, logit: Floats, slope: bool
-) -> Recalibration | None:
-    """Fit by Newton's method from slope 1; None if its steps do not soon end."""
-    middle = float(logit.mean())
-    away = logit - middle
-    squares = float(away @ away)
-    if slope and not squares > RANK**2 * float(logit @ logit) * len(p):
-        return None
-    a, b, last = middle, 1.0, np.inf
-    for step in range(_STEPS):
-        gradient, information = _sums_at(positive, p if not step else None, away, a, b)
-        if slope:
-            scale = np.sqrt([len(p), squares])
-            alike = information / scale / scale[:, None]
-            if np.linalg.eigvalsh(alike)[0] < FLAT:
-                return None
-        elif information[0, 0] < FLAT * len(p):
-            return None
-        k = 2 if slope else 1
-        move = np.linalg.solve(information[:k, :k], gradient[:k])
-        gain = float(gradient[:k] @ move)
-        if not gain <= last / 4:
-            return None
-        a, b = a + move[0], b + (move[1] if slope else 0.0)
-        # the next gain is the third power of this one, over the square of the last
-        if gain <= DECREMENT or (step and gain * (gain / last) ** 2 <= _SURE):
-            break
-        last = gain
-    else:
-        return None
-    return Recalibration(float(a - b * middle), float(b))
-
-
-def _sums_at(
-    positive: Bools, p: Floats | None, away: Floats, a: float, b: float
-) -> tuple[Floats, Floats]:
-    """Return the gradient of the log-likelihood, and minus its second derivatives.
-
-    They are those by a and b, where a + b t is the linear predictor at a distance t of
-    the logit from its mean. Fitted probabilities that are known are not computed.
-    """
-
-    def sums(start: int) -> Floats:
-        some = slice(start, start + IN_CACHE)
-        t = away[some]
-        if p is None:
-            fitted = b * t
-            fitted += a
-            fitted = probability_of(fitted)
-        else:
-            fitted = p[some]
-        weight = 1 - fitted
-        weight *= fitted
-        residual = positive[some] - fitted
-        heavy = weight * t
-        mixed = heavy.sum()
-        return np.array(
-            [[residual.sum(), residual @ t], [weight.sum(), mixed], [mixed, heavy @ t]]
-        )
-
-    parts = shared(sums, range(0, len(away), IN_CACHE), RECORD * IN_CACHE)
-    gradient, *information = np.sum(parts, axis=0)
-    return gradient, np.array(information)
 
 
 def logit_of(p: Floats) -> Floats:
@@ -195,14 +216,6 @@ def logit_of(p: Floats) -> Floats:
     from scipy.special import logit
 
     return np.asarray(logit(p))
-
-
-def probability_of(logit: Floats) -> Floats:
-    """Return the probabilities of logits; of many in half the time of scipy's."""
-    with np.errstate(over="ignore"):  # a probability of 0
-        odds = np.exp(-logit)
-    odds += 1
-    return np.reciprocal(odds, out=odds)
 
 
 def ones_of(p: Floats) -> Floats:

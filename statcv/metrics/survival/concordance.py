@@ -14,8 +14,12 @@ from numpy.typing import ArrayLike
 
 from statcv.metrics.influence.derivative import Derivative
 from statcv.metrics.inputs import Floats, Ints, real_number
-from statcv.metrics.survival.form import ValueOf, with_ties
-from statcv.metrics.survival.known import by_censoring, censoring_curve
+from statcv.metrics.survival.known import (
+    ValueOf,
+    by_censoring,
+    censoring_curve,
+    with_ties,
+)
 from statcv.numeric.survival import RiskSets
 
 

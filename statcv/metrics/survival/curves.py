@@ -15,12 +15,11 @@ import numpy as np
 import pandas as pd
 
 from statcv.metrics.areas.placements import normal_quantile, symmetric_limits
-from statcv.metrics.discrimination.bands import UNMOVED, CurveBand
 from statcv.metrics.discrimination.by_value import RankedRecords
-from statcv.metrics.discrimination.curves import sensitivity_at
+from statcv.metrics.discrimination.curves import UNMOVED, CurveBand, sensitivity_at
 from statcv.metrics.influence.weighted import ALIKE
 from statcv.metrics.inputs import Floats, Ints
-from statcv.metrics.probabilities.grouped import CalibrationGroups, wilson
+from statcv.metrics.probabilities.brier_terms import CalibrationGroups, wilson
 from statcv.metrics.records import (
     clusters_of,
     drawn_times,
@@ -74,6 +73,10 @@ class RisksBy:
     def known(self) -> Known:
         """The records whose status at the horizon is known, with their weights."""
         return self._sample(np.ones((1, len(self.y))))
+
+    @cached_property
+    def _unit(self) -> Ints:
+        return clusters_of(self.clusters, len(self.y))
 
     def _sample(self, weights: Floats) -> Known:
         return Known(self.y, self.horizon, weights, self.censoring)
@@ -139,7 +142,7 @@ class RisksBy:
         """
         events = np.unique(self.y[events_of(self.y)])
         at = np.unique(np.quantile(events, np.linspace(0.05, 0.95, TIMES)))
-        codes, found = clusters_of(self.clusters, len(self.y)), []
+        found = []
         for time in at:
             form = AtHorizon(Area(), float(time))
             given = self.y, self.predicted[None], self.known.weights
@@ -147,7 +150,7 @@ class RisksBy:
             lower = upper = np.nan
             if 0 < area < 1:
                 change = form.derivative(self.y, self.predicted).weight[:, None]
-                error = float(sum_of_squares(change, codes)[0, 0]) ** 0.5
+                error = float(sum_of_squares(change, self._unit)[0, 0]) ** 0.5
                 lower, upper = symmetric_limits(area, error, level, scale="logit")
             found.append((lower, area, upper))
         lower, area, upper = np.array(found).T
@@ -204,7 +207,7 @@ class RisksBy:
         if level is not None and not reason:
             order = np.lexsort((self.predicted, self.y))
             every = np.ones(n, dtype=bool)
-            samples = drawn_times(every, order, self.clusters, DRAWS, self.seed)
+            samples = drawn_times(every, order, self._unit, DRAWS, self.seed)
             found = []
             while some := list(islice(samples, max(1, AT_ONCE // n))):
                 found.append(heights(self._sample(np.array(some))))
@@ -222,9 +225,7 @@ class RisksBy:
             (self.known.case, f"with the event by {self.horizon:g}"),
             (self.known.control, f"at risk after {self.horizon:g}"),
         ):
-            units = np.flatnonzero(some) if self.clusters is None else self.clusters
-            own = units if self.clusters is None else units[some]
-            if len(np.unique(own)) < 2:
+            if len(np.unique(self._unit[some])) < 2:
                 return f"fewer than two records {what}, or all in one cluster"
         return ""
 

@@ -12,8 +12,7 @@ from statcv.metrics.discrimination.by_value import RankedRecords
 from statcv.metrics.influence import weighted
 from statcv.metrics.influence.derivative import Derivative, Placements
 from statcv.metrics.inputs import Bools, Floats
-from statcv.metrics.survival.form import with_ties
-from statcv.metrics.survival.known import Known
+from statcv.metrics.survival.known import Known, with_ties
 from statcv.numeric.logistic import expit
 
 Cut = Floats | float

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from statcv.metrics.groups import sums_by_group
 from statcv.metrics.inputs import Bools, Floats, Ints
 from statcv.metrics.probabilities.smooth import SPANS
+from statcv.metrics.records import sums_by_group
 from statcv.metrics.survival.horizon import Cut, Gradient
 from statcv.metrics.survival.known import Known
 

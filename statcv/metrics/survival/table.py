@@ -16,7 +16,6 @@ from statcv.metrics.inputs import Floats
 from statcv.metrics.metric import Metric
 from statcv.metrics.registry import METRICS
 from statcv.metrics.survival.concordance import Concordance
-from statcv.metrics.survival.form import DerivativeOf, Form, ValueOf
 from statcv.metrics.survival.horizon import (
     Area,
     AtHorizon,
@@ -28,6 +27,7 @@ from statcv.metrics.survival.horizon import (
     benefit,
     squared,
 )
+from statcv.metrics.survival.known import DerivativeOf, Form, ValueOf
 from statcv.metrics.survival.smooth import QUANTILES, Distance
 
 _AT_HORIZON: dict[str, Measure] = {
