@@ -19,9 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import RESAMPLE_HELD
-from statcv.inference.estimates.losses import losses_by_cell
 from statcv.inference.estimates.pairs import concordant_pairs
-from statcv.inference.estimates.values import ReadPart, fold_parts, pooled_part
+from statcv.inference.estimates.values import (
+    ReadPart,
+    fold_parts,
+    losses_by_cell,
+    pooled_part,
+)
 from statcv.inference.intervals.influence import ComparedCells
 from statcv.inference.intervals.interval import (
     CLUSTERS_ONLY,

@@ -23,8 +23,9 @@ from statcv.inference.intervals.interval import (
     NOTHING,
     RECORDS_ONLY,
     Interval,
+    scale_of,
+    wilson_limits,
 )
-from statcv.inference.intervals.scales import scale_of, wilson_limits
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 from statcv.metrics.areas.placements import symmetric_limits

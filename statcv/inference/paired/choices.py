@@ -16,7 +16,6 @@ from statcv.inference.intervals.infinitesimal import (
     infinitesimal_serves,
 )
 from statcv.inference.intervals.methods import INTERVALS
-from statcv.inference.paired.caveats import same_folds
 from statcv.inference.paired.contrasts import AVERAGED, TIMES, Contrasts
 from statcv.inference.paired.methods import (
     BY_INFLUENCE,
@@ -24,7 +23,12 @@ from statcv.inference.paired.methods import (
     default_method,
     paired_method,
 )
-from statcv.inference.paired.records import NULL, against_null, check_results
+from statcv.inference.paired.records import (
+    NULL,
+    against_null,
+    check_results,
+    same_folds,
+)
 from statcv.inference.readable import Readable, metric_of
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
 from statcv.inference.intervals.influence import SINGLE, ComparedCells
 from statcv.inference.intervals.interval import squares_of_pairs, units_of_pairs
-from statcv.inference.paired.paired_test import PairedTest
-from statcv.inference.paired.tests import Clusters
+from statcv.inference.paired.tests import Clusters, PairedTest
 from statcv.inference.scores import Scores
 from statcv.metrics.areas.delong_test import SAME_EVERYWHERE, warn_degenerate
 from statcv.metrics.areas.placements import ratio

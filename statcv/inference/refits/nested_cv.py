@@ -20,7 +20,7 @@ from statcv.arguments import MAX_REPEATS, check_whole
 from statcv.engine import Setup, progress_bar, refuse_new_levels, run_quietly
 from statcv.errors import DataError, FitError, MetricError, OutcomeError, SchemeError
 from statcv.folds import FoldPlan, Ragged, make_plan
-from statcv.inference.estimates.losses import casewise
+from statcv.inference.estimates.values import casewise
 from statcv.inference.intervals.interval import Interval
 from statcv.inference.refits.refitting import scores_of, warn_of_refits
 from statcv.metrics import Metric
