@@ -20,10 +20,8 @@ from statcv.inference.estimates.beside import beside
 from statcv.inference.estimates.draws import Draws, draw
 from statcv.inference.estimates.values import lacks_a_class, values_by_repeat
 from statcv.inference.scores import Scores
-from statcv.metrics import Metric, is_listed
-from statcv.metrics.discrimination.by_value import in_rising_order
+from statcv.metrics import Metric
 from statcv.metrics.influence.derivative import Derivative, Placements
-from statcv.numeric.threads import RECORD, shared
 from statcv.sensitivity import Sensitivity
 
 Bools = NDArray[np.bool_]
@@ -183,25 +181,33 @@ class Pool:
         return Units(np.zeros(n, dtype=np.intp), unit, counted)
 
     @cached_property
-    def linear(self) -> Floats:
-        """The standardised linear predictors of ``scores.left``; NaN if dropped."""
-        assert self.sensitivity is not None
-        left = self.scores.left
-        if left.held.all():
-            return self.sensitivity.standardised(left.fit, left.row)
-        linear, known = np.full(len(left.row), np.nan), np.flatnonzero(left.held)
-        linear[known] = self.sensitivity.standardised(left.fit[known], left.row[known])
-        return linear
-
-    @cached_property
     def predicted(self) -> list[PooledRepeat]:
         """The predictions of each repeat, or of all if each is one split."""
-        return [self._part(*one) for one in self._repeats]
+        scores = self.scores
+        return [
+            PooledRepeat.of(scores, where, scores.row[where], scores.predicted[where])
+            for where in self._repeats
+        ]
 
     @cached_property
     def standardised(self) -> list[PooledRepeat]:
-        """The same for the standardised linear predictors."""
-        return [self._part(*one, self.linear) for one in self._repeats]
+        """The same for the standardised linear predictors of the fits."""
+        assert self.sensitivity is not None
+        scores, left, parts = self.scores, self.scores.left, []
+        held = np.flatnonzero(left.held)
+        fit, row = left.fit[held], left.row[held]
+        linear = self.sensitivity.standardised(fit, row)
+        for where in self._repeats:
+            repeats = scores.repeat[scores.split[where]]
+            own = np.isin(left.repeat[fit], repeats)
+            parts.append(PooledRepeat.of(scores, where, row[own], linear[own], True))
+        return parts
+
+    @property
+    def _repeats(self) -> list[Numbers]:
+        """The positions of the predictions of each part."""
+        scores = self.scores
+        return [np.arange(len(scores.row))] if scores.apart else scores.by_repeat
 
     def parts(self, metric: Metric, how: str) -> list[PooledRepeat]:
         """Return the predictions that a metric compares, stated in some way.
@@ -216,46 +222,6 @@ class Pool:
         known = within and self.sensitivity is not None
         return self.standardised if known else self.predicted
 
-    @cached_property
-    def _repeats(self) -> list[tuple[Numbers | slice, Numbers | slice]]:
-        """The positions of the predictions of each part, and those of the fits."""
-        scores, left = self.scores, self.scores.left
-        every = slice(None) if left.held.all() else np.flatnonzero(left.held)
-        if scores.apart or len(scores.by_repeat) == 1:
-            return [(slice(None), every)]
-        if isinstance(every, slice):
-            every = np.arange(len(left.row))
-        repeat = left.repeat[left.fit[every]]
-        return [
-            (where, every[repeat == scores.repeat[scores.split[where[0]]]])
-            for where in scores.by_repeat
-        ]
-
-    def _part(
-        self,
-        where: Numbers | slice,
-        fitted: Numbers | slice,
-        linear: Floats | None = None,
-    ) -> PooledRepeat:
-        scores, row = self.scores, self.scores.row[where]
-        values = scores.predicted[where] if linear is None else linear[fitted]
-        of_fits = scores.left.row[fitted]
-        alone = not (scores.apart or scores.overlapping) and len(of_fits) == len(row)
-        whole = isinstance(where, slice)
-        if not alone:
-            # a record that several fits predict has its mean prediction
-            row, values = mean_by(row if linear is None else of_fits, values)
-        return PooledRepeat(
-            row=row,
-            y=scores.outcome if whole and alone else scores.y[row],
-            predicted=values,
-            scores=scores,
-            where=where,
-            fitted=fitted,
-            alone=alone,
-            standardised=linear is not None,
-        )
-
 
 @dataclass(frozen=True, eq=False)
 class PooledRepeat:
@@ -266,49 +232,37 @@ class PooledRepeat:
     row, y, predicted : numpy.ndarray, shape (m,)
         The records, their outcomes, and what is pooled of each.
     scores : Scores
-    where, fitted : numpy.ndarray of int, or slice
-        The positions of the predictions in ``scores``, and in ``scores.left``.
-    alone : bool
-        Whether one fit predicts each record, so that the records are those of both.
+    where : numpy.ndarray of int
+        The positions of the predictions in ``scores``.
     standardised : bool
         Whether standardised linear predictors are pooled in place of predictions.
-    order : numpy.ndarray, shape (m,), or None
-        The order in which the records were, if they were sorted.
     """
 
     row: Numbers
     y: NDArray[np.generic]
     predicted: Floats
     scores: Scores
-    where: Numbers | slice
-    fitted: Numbers | slice
-    alone: bool
+    where: Numbers
     standardised: bool
-    order: Numbers | None = None
 
-    def read_by(self, metric: Metric) -> PooledRepeat:
-        """Return the part in the order that a metric reads soonest."""
-        return self.rising if metric.rank and self.predicted.ndim == 1 else self
-
-    @cached_property
-    def rising(self) -> PooledRepeat:
-        """The part in the order of its predictions, which is soon ranked."""
-        order, predicted = in_rising_order(self.predicted)
-
-        def ordered(values: NDArray[Any]) -> NDArray[Any]:
-            return np.asarray(values[order])
-
-        row, y = shared(ordered, (self.row, self.y), RECORD * len(order))
-        return replace(self, row=row, y=y, predicted=predicted, order=order)
+    @classmethod
+    def of(
+        cls,
+        scores: Scores,
+        where: Numbers,
+        row: Numbers,
+        values: Floats,
+        standardised: bool = False,
+    ) -> PooledRepeat:
+        """Pool values of records, with the mean where several fits predict one."""
+        row, values = mean_by(row, values)
+        return cls(row, scores.y[row], values, scores, where, standardised)
 
     def beside(self, values: Floats | None) -> Floats | None:
         """Return the mean of what belongs to the predictions of each record."""
         if values is None:
             return None
-        values = values[self.where]
-        if not self.alone:
-            values = mean_by(self.scores.row[self.where], values)[1]
-        return values if self.order is None else values[self.order]
+        return mean_by(self.scores.row[self.where], values[self.where])[1]
 
     def baseline(self, metric: Metric) -> Floats | None:
         """Return the baselines, or what else the metric takes, if it takes any."""
@@ -484,7 +438,7 @@ def influences_on(
     """
     pool = Pool(scores, scores.sensitivity if of_fits else None)
     with scores.in_threads():
-        found = _all_as_held_out(pool, asked)
+        found = [_as_held_out(pool, *one) for one in asked]
         if pool.sensitivity is None:
             return found
         known = [number for number, one in enumerate(found) if not isinstance(one, str)]
@@ -492,25 +446,6 @@ def influences_on(
         for number, one in zip(known, drawn, strict=True):
             found[number] = replace(found[number], draws=one)  # type: ignore[type-var]
     return found
-
-
-def _all_as_held_out(
-    pool: Pool, asked: Sequence[tuple[Metric, str]]
-) -> list[Influences | str]:
-    """Return what :func:`_as_held_out` does for each metric, in threads if they may be.
-
-    A function of the caller stays in one thread.
-    """
-
-    def held_out(one: tuple[Metric, str]) -> Influences | str:
-        return _as_held_out(pool, *one)
-
-    if len(asked) < 2 or not all(is_listed(metric) for metric, _ in asked):
-        return list(map(held_out, asked))
-    for metric, how in asked:  # what they have in common, once
-        for part in pool.parts(metric, how):
-            part.read_by(metric)
-    return shared(held_out, asked, RECORD * len(pool.scores.y))
 
 
 def _as_held_out(pool: Pool, metric: Metric, how: str) -> Influences | str:
@@ -523,13 +458,12 @@ def _as_held_out(pool: Pool, metric: Metric, how: str) -> Influences | str:
             return "a prediction is missing"
         if metric.ranks_classes and lacks_a_class(part.y, scores.n_classes):
             return "a class is not held out"
-        by = part.read_by(metric)
-        found = by.derivative(metric)
+        found = part.derivative(metric)
         # the estimate is the mean over parts, and so is its derivative
-        held[by.row] += found.weight / len(parts)
+        held[part.row] += found.weight / len(parts)
         values.append(found.value)
         if metric.rank:
-            ranked.append((by.row, by.y, by.read(metric)))
+            ranked.append((part.row, part.y, part.read(metric)))
             placed.append(found.placed)
     if not (np.abs(held) < HUGE).all():
         return "the loss of a record is infinite, or nearly so"
@@ -541,7 +475,7 @@ def _as_held_out(pool: Pool, metric: Metric, how: str) -> Influences | str:
         value = float(values_by_repeat(scores, metric, "pooled").mean())
     else:
         each = [
-            part.read_by(metric).value(metric) if known is None else known
+            part.value(metric) if known is None else known
             for part, known in zip(parts, values, strict=True)
         ]
         value = float(np.mean(each))
