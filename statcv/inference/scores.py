@@ -398,6 +398,17 @@ class Scores(Printed):
             return self.threshold
         return self.given_threshold if metric.cuts else None
 
+    def beside(
+        self, metric: Metric, where: NDArray[np.intp] | slice = slice(None)
+    ) -> Floats | None:
+        """Return what a metric takes besides some of the predictions; None if nothing.
+
+        It is a baseline, or the probability of not being censored.
+        """
+        if metric.uses_censoring and self.uncensored is not None:
+            return metric.column_of(self.uncensored)[where]
+        return self.baseline[self.split[where]] if metric.uses_baseline else None
+
     @cached_property
     def mean_threshold(self) -> Floats | None:
         """The mean threshold of each held-out record; None for one half."""

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.inference.clusters import mean_by
-from statcv.inference.estimates.beside import beside
 from statcv.inference.estimates.draws import Draws, draw
 from statcv.inference.estimates.values import lacks_a_class, values_by_repeat
 from statcv.inference.scores import Scores
@@ -95,7 +94,8 @@ class Units:
     @property
     def kind(self) -> str:
         """What varies: "record" or "cluster"."""
-        return "record" if self._are_records else "cluster"
+        counts = np.bincount(self.unit[self.counted])
+        return "record" if counts.max(initial=0) <= 1 else "cluster"
 
     def renumbered(self, number: Numbers, unit: Numbers) -> Units:
         """Return the units with other numbers for the records.
@@ -117,13 +117,6 @@ class Units:
         return replace(self, sample=sample, counted=self.counted | other.counted)
 
     @cached_property
-    def _are_records(self) -> bool:
-        if (self.unit[1:] > self.unit[:-1]).all():  # all differ
-            return True
-        counts = np.bincount(self.unit[self.counted])
-        return bool(counts.max(initial=0) <= 1)
-
-    @cached_property
     def _samples(self) -> Numbers:
         """The codes of the samples."""
         return np.flatnonzero(np.bincount(self.sample[self.counted]))
@@ -141,9 +134,7 @@ class Units:
 
     def _number(self, members: Bools) -> int:
         """Return the number of units of some records."""
-        if self._are_records:
-            return int(np.count_nonzero(members))
-        return int((np.bincount(self.unit, members) > 0).sum())
+        return int(np.count_nonzero(np.bincount(self.unit, members)))
 
     def _squares(self, moved: Floats) -> float:
         """Return the sum over units of the squares of their influences."""
@@ -266,7 +257,7 @@ class PooledRepeat:
 
     def baseline(self, metric: Metric) -> Floats | None:
         """Return the baselines, or what else the metric takes, if it takes any."""
-        return self.beside(beside(self.scores, metric))
+        return self.beside(self.scores.beside(metric))
 
     def threshold(self, metric: Metric) -> Floats | None:
         """Return the thresholds, if there are any and the metric depends on them."""

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.inference.clusters import mean_by
-from statcv.inference.estimates.beside import beside
 from statcv.inference.estimates.pairs import paired_values
 from statcv.inference.estimates.slopes import paired_slopes
 from statcv.inference.scores import Scores
@@ -109,8 +108,6 @@ def _alike(
 
 
 Floats = NDArray[np.float64]
-
-FIRST = 2**10  # records that are looked at first
 
 
 def values_by_repeat(scores: Scores, metric: Metric, how: str) -> Floats:
@@ -240,11 +237,7 @@ class ReadPart:
 
 def lacks_a_class(y: NDArray[Any], classes: int) -> bool:
     """Return whether there is no record of some class; classes are coded from 0."""
-    # the counts of all classes, coded from 0, must be above 0
-    for some in (y[:FIRST], y):  # the first of many have them all
-        if (np.bincount(some.astype(np.intp), minlength=classes) > 0).all():
-            return False
-    return True
+    return not np.bincount(y.astype(np.intp), minlength=classes).all()
 
 
 def readable(scores: Scores, metric: Metric, predicted: Floats) -> Floats:
@@ -260,7 +253,7 @@ def part(scores: Scores, metric: Metric, where: NDArray[np.intp] | slice) -> Rea
         row=scores.row[where],
         y=scores.outcome[where],
         read=readable(scores, metric, scores.predicted[where]),
-        baseline=beside(scores, metric, where),
+        baseline=scores.beside(metric, where),
         threshold=None if cuts is None else cuts[where],
     )
 
@@ -278,7 +271,7 @@ def pooled_part(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> Read
     rows, predicted = scores.by_record(where, metric.rank)
     threshold, baseline = (
         None if one is None else mean_by(scores.row[where], one[where])[1]
-        for one in (scores.threshold_for(metric), beside(scores, metric))
+        for one in (scores.threshold_for(metric), scores.beside(metric))
     )
     read = readable(scores, metric, predicted)
     return ReadPart(rows, scores.y[rows], read, baseline, threshold)

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from statcv.errors import ComparisonError
 from statcv.folds.audit import BIASED
 from statcv.inference.clusters import joined_clusters, mean_by
-from statcv.inference.estimates.beside import beside
 from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.paired.delong import Side
 from statcv.inference.readable import Readable
@@ -329,7 +328,7 @@ class SharedRecords(Printed):
 
     def value(self, predictions: Floats) -> float:
         """Return the metric for predictions of all records."""
-        base = beside(next(iter(self.averaged.values())), self.metric)
+        base = next(iter(self.averaged.values())).beside(self.metric)
         return float(self.metric(self.y, predictions, base))
 
     # ---- pairs of results ----

@@ -15,11 +15,12 @@ from statcv.engine import Held, Setup, progress_bar, run_quietly
 from statcv.errors import ConvergenceWarning, SchemeError, warn
 from statcv.folds import FoldPlan, choose_splits, count_fits, delete_records
 from statcv.formula import Outcome
-from statcv.inference.estimates.beside import uncensored_in_training
 from statcv.inference.estimates.values import values_by_repeat, values_by_split
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
+from statcv.models.batched import Folds
 from statcv.models.thresholds import NAME, deciding
+from statcv.numeric.survival import RiskSets
 from statcv.sensitivity import Sensitivity
 
 Numbers = NDArray[np.intp]
@@ -256,6 +257,46 @@ def scores_of(
     # decisions of several fits are averaged, and cut where the majority is
     shares = replace(held, predicted=held.decided).averaged(plan)
     return replace(scores, threshold=deciding(shares), decided=True)
+
+
+def uncensored_in_training(
+    plan: FoldPlan, y: NDArray[Any], horizons: Sequence[float]
+) -> tuple[Floats, int]:
+    """Return the probability of not being censored, as in each training set.
+
+    It is the Kaplan-Meier estimate from the distinct training records of a split, and
+    keeps its last value beyond the longest of their times.
+
+    Returns
+    -------
+    numpy.ndarray, shape (m, 1 + horizons)
+        For each held-out record the probability just before its time; and at each
+        horizon, or just before its time if that is earlier.
+    int
+        The number of held-out records with an event after all training times, or at
+        risk by a horizon after these.
+
+    Examples
+    --------
+    >>> from statcv.folds import make_plan
+    >>> y = np.array([1.0, -2, 3, -4, 2.5, 5])
+    >>> plan = make_plan("loocv", y, "continuous")
+    >>> found, longer = uncensored_in_training(plan, y, [2.0])
+    >>> found[2:4].round(3), longer
+    (array([[0.75, 0.75],
+           [0.75, 0.75]]), 1)
+    """
+    folds, sets, first = Folds.of(plan), RiskSets.of(y), plan.first_fit
+    ends, time = np.array([np.inf, *horizons]), np.abs(y)
+    needed = np.where(y > 0, time, np.minimum(time, max(horizons, default=0.0)))
+    made, longer = [np.empty((0, len(ends)))], 0
+    for split in range(plan.n_splits):
+        used = folds.counts_in(plan.n, np.arange(first[split], first[split + 1])) > 0
+        curve, row = sets.curves(used.mean(axis=0)[None], True), plan.tests[split]
+        before = time[row][:, None] <= ends
+        made.append(np.where(before, curve.before(time[row]).T, curve.at(ends)))
+        longer += int((needed[row] > time[used.any(axis=0)].max()).sum())
+    return np.concatenate(made), longer
 
 
 def fixed_threshold(scores: Scores) -> float | None:
