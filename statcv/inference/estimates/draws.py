@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.engine import cut
 from statcv.inference.clusters import mean_by
 from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
 from statcv.inference.estimates.values import values_by_split
@@ -264,10 +265,9 @@ def n_draws(units: int) -> int:
 def _weights(unit: Numbers, units: int, draws: int, step: int) -> Iterator[Floats]:
     """Yield exponential weights of some draws, (m, n), the same for any step."""
     rng = np.random.default_rng(0)
-    for start in range(0, draws, step):
-        some = min(step, draws - start)
+    for some in cut(draws, step):
         # exponential weights are the Bayesian bootstrap, equal within a cluster
-        yield rng.standard_exponential((some, units))[:, unit]
+        yield rng.standard_exponential((len(some), units))[:, unit]
 
 
 # ---- the forms of an estimate ----

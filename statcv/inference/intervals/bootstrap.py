@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import RESAMPLE_HELD
+from statcv.engine import cut
 from statcv.inference.estimates.pairs import concordant_pairs
 from statcv.inference.estimates.values import (
     ReadPart,
@@ -306,11 +307,10 @@ class DrawnUnits:
             if g < 2:
                 continue
             values = []
-            for start in range(0, g, size):
-                stop = min(start + size, g)
-                times = np.ones((stop - start, self.count))
-                own = np.flatnonzero((groups >= start) & (groups < stop))
-                times[groups[own] - start, members[own]] = 0.0
+            for some in cut(g, size):
+                times = np.ones((len(some), self.count))
+                own = np.flatnonzero((groups >= some.start) & (groups < some.stop))
+                times[groups[own] - some.start, members[own]] = 0.0
                 values.append(statistic(self._of_records(times)))
             without = np.concatenate(values)
             # the empirical influence of each group, by which BCa measures skewness
@@ -405,9 +405,7 @@ def _drawn(
     units: DrawnUnits, statistic: Statistic, n: int, size: int, rng: np.random.Generator
 ) -> Floats:
     """Return the statistic of n samples, computed ``size`` samples at a time."""
-    values = [
-        statistic(units.drawn(min(size, n - start), rng)) for start in range(0, n, size)
-    ]
+    values = [statistic(units.drawn(len(some), rng)) for some in cut(n, size)]
     return np.concatenate(values)
 
 

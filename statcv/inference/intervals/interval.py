@@ -170,16 +170,11 @@ def delong_interval(
     clusters : sequence of numpy.ndarray of int, optional
         The cluster of each record, if clusters have several records (Obuchowski 1997).
     """
-    if clusters is None:
-        parts = [
-            delong(one, score, level=level)
-            for one, score in zip(y, scores, strict=True)
-        ]
-    else:
-        parts = [
-            delong(one, score, level=level, clusters=codes)
-            for one, score, codes in zip(y, scores, clusters, strict=True)
-        ]
+    of_parts = [None] * len(y) if clusters is None else clusters
+    parts = [
+        delong(one, score, level=level, clusters=codes)
+        for one, score, codes in zip(y, scores, of_parts, strict=True)
+    ]
     lacking = [part.reason for part in parts if np.isnan(part.se)]
     if lacking:
         return Interval.none(lacking[0])

@@ -107,7 +107,7 @@ def check_same_records(results: Mapping[str, Readable]) -> None:
     """
     first, *others = results
     for other in others:
-        _same_records(first, results[first], other, results[other])
+        _check_pair(first, results[first], other, results[other])
 
 
 def held_out(result: Readable) -> pd.Index[Any]:
@@ -115,7 +115,7 @@ def held_out(result: Readable) -> pd.Index[Any]:
     return result.design.labels[result.scores.mean_prediction()[0]]
 
 
-def _same_records(first: str, a: Readable, second: str, b: Readable) -> None:
+def _check_pair(first: str, a: Readable, second: str, b: Readable) -> None:
     rows_a, rows_b = held_out(a), held_out(b)
     only = len(rows_a.symmetric_difference(rows_b))
     if only:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.engine import cut
 from statcv.inference.clusters import se_of_mean
 from statcv.inference.estimates.influences import Influences
 from statcv.inference.intervals.interval import corrected_t_interval
@@ -169,11 +170,10 @@ def _all_sums(terms: Floats) -> Floats:
 
 def _random_sums(terms: Floats, times: int, rng: np.random.Generator) -> Floats:
     sums, at_a_time = np.empty(times), max(1, CELLS // len(terms))
-    for start in range(0, times, at_a_time):
-        stop = min(start + at_a_time, times)
+    for some in cut(times, at_a_time):
         # a sum with random signs is twice the terms kept minus all terms
-        kept = rng.integers(0, 2, (stop - start, len(terms)), dtype=np.int8)
-        sums[start:stop] = 2 * (kept @ terms) - terms.sum()
+        kept = rng.integers(0, 2, (len(some), len(terms)), dtype=np.int8)
+        sums[some.start : some.stop] = 2 * (kept @ terms) - terms.sum()
     return sums
 
 

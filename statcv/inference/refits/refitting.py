@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import PAIR_SAMPLE
-from statcv.engine import Held, Setup, progress_bar, run_quietly
+from statcv.engine import Held, Setup, cut, progress_bar, run_quietly
 from statcv.errors import ConvergenceWarning, SchemeError, warn
 from statcv.folds import FoldPlan, choose_splits, count_fits, delete_records
 from statcv.formula import Outcome
@@ -183,14 +183,17 @@ def values_without(
         If the model fails.
     """
     values, failed = np.full(len(sets), np.nan), 0
-    total = count_fits(setup.plan, sets)
+    total, plan = count_fits(setup.plan, sets), setup.plan
+    # as many deletions at a time as their predictions fit in memory
+    predicted = len(plan.fits.tests_by_fit.values) + len(plan.dropped.values)
     with progress_bar(total, progress, "fit") as bar:
-        for batch in _batches(setup.plan, sets):
-            left = delete_records(setup.plan, [sets[s] for s in batch], setup.seed)
+        for batch in cut(len(sets), max(1, PREDICTIONS // max(predicted, 1))):
+            some = slice(batch.start, batch.stop)
+            left = delete_records(setup.plan, sets[some], setup.seed)
             held = run_quietly(setup, left.plan, n_jobs, numbers=left.fits)
             failed += held.failed
             scores = scores_of(left.plan, held, setup.design.outcome, threshold)
-            values[batch] = mean_values(scores, metric, how, left.of_repeat, len(batch))
+            values[some] = mean_values(scores, metric, how, left.of_repeat, len(batch))
             bar.update(left.plan.n_fits)
     return values, failed
 
@@ -312,11 +315,3 @@ def warn_of_refits(failed: int, fits: int) -> None:
             f"{failed} of {fits} refits did not converge or had separated classes.",
             ConvergenceWarning,
         )
-
-
-def _batches(plan: FoldPlan, sets: Sequence[Any]) -> Iterator[Numbers]:
-    """Yield the numbers of sets in batches whose predictions fit in memory."""
-    predicted = len(plan.fits.tests_by_fit.values) + len(plan.dropped.values)
-    size = max(1, PREDICTIONS // max(predicted, 1))
-    for start in range(0, len(sets), size):
-        yield np.arange(start, min(start + size, len(sets)))
