@@ -398,16 +398,20 @@ class Scores(Printed):
             return self.threshold
         return self.given_threshold if metric.cuts else None
 
-    def beside(
-        self, metric: Metric, where: NDArray[np.intp] | slice = slice(None)
-    ) -> Floats | None:
-        """Return what a metric takes besides some of the predictions; None if nothing.
+    def beside(self, metric: Metric) -> Floats | None:
+        """Return what a metric takes besides the predictions; None if nothing.
 
         It is a baseline, or the probability of not being censored.
         """
         if metric.uses_censoring and self.uncensored is not None:
-            return metric.column_of(self.uncensored)[where]
-        return self.baseline[self.split[where]] if metric.uses_baseline else None
+            return metric.column_of(self.uncensored)
+        return self.baseline[self.split] if metric.uses_baseline else None
+
+    def besides(self, metric: Metric) -> dict[str, Floats]:
+        """Return what else a metric takes of each prediction, by name."""
+        cuts = self.threshold_for(metric)
+        found = {f"{metric.beside}": self.beside(metric), "threshold": cuts}
+        return {name: one for name, one in found.items() if one is not None}
 
     @cached_property
     def mean_threshold(self) -> Floats | None:

@@ -375,22 +375,10 @@ class _Form:
 
     def _weighted(self, part: _Part, x: Floats, weights: Floats) -> Floats:
         assert self.metric.weighted is not None
-        more = {
-            name: part.gather(one[None])[0] for name, one in self._by_prediction.items()
-        }
+        others = self.scores.besides(self.metric)
+        more = {name: part.gather(one[None])[0] for name, one in others.items()}
         x = self.metric.column_of(x)
         return self.metric.weighted(self.scores.y[part.row], x, weights, **more)
-
-    @cached_property
-    def _by_prediction(self) -> dict[str, Floats]:
-        """What else the metric uses of each prediction."""
-        scores, more = self.scores, {}
-        if (own := scores.beside(self.metric)) is not None:
-            more[f"{self.metric.beside}"] = own
-        cuts = scores.threshold_for(self.metric)
-        if cuts is not None:
-            more["threshold"] = cuts
-        return more
 
 
 @dataclass(frozen=True, eq=False)

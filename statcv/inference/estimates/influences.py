@@ -249,43 +249,36 @@ class PooledRepeat:
         row, values = mean_by(row, values)
         return cls(row, scores.y[row], values, scores, where, standardised)
 
-    def beside(self, values: Floats | None) -> Floats | None:
-        """Return the mean of what belongs to the predictions of each record."""
-        if values is None:
-            return None
-        return mean_by(self.scores.row[self.where], values[self.where])[1]
-
-    def baseline(self, metric: Metric) -> Floats | None:
-        """Return the baselines, or what else the metric takes, if it takes any."""
-        return self.beside(self.scores.beside(metric))
-
-    def threshold(self, metric: Metric) -> Floats | None:
-        """Return the thresholds, if there are any and the metric depends on them."""
-        return self.beside(self.scores.threshold_for(metric))
+    def besides(self, metric: Metric) -> dict[str, Floats]:
+        """Return the means of what else the metric takes of each prediction."""
+        row = self.scores.row[self.where]
+        return {
+            name: mean_by(row, one[self.where])[1]
+            for name, one in self.scores.besides(metric).items()
+        }
 
     def read(self, metric: Metric) -> Floats:
         """Return the predictions in the form that a metric reads."""
         if self.standardised:
             return self.predicted
-        known = self.threshold(metric)
+        known = self.besides(metric).get("threshold")
         return metric.readable(self.predicted, self.scores.probabilities, known)
 
     def value(self, metric: Metric) -> float:
         """Return the metric."""
-        cut, base = self.threshold(metric), self.baseline(metric)
-        return float(metric(self.y, self.read(metric), base, cut))
+        more = self.besides(metric)
+        base, cuts = more.get(f"{metric.beside}"), more.get("threshold")
+        return float(metric(self.y, self.read(metric), base, cuts))
 
     def derivative(self, metric: Metric) -> Derivative:
         """Return the derivatives of the metric by the weights of the records."""
         assert metric.derive is not None
-        read, cut = self.predicted, self.threshold(metric)
+        read = self.predicted
         if metric.rank and not self.standardised:
             read = metric.readable(read, self.scores.probabilities)
         elif read.ndim > 1:
             read = metric.column_of(read)
-        given = {f"{metric.beside}": self.baseline(metric), "threshold": cut}
-        named = {name: one for name, one in given.items() if one is not None}
-        return metric.derive(self.y, read, **named)
+        return metric.derive(self.y, read, **self.besides(metric))
 
 
 Floats = NDArray[np.float64]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -199,15 +198,14 @@ class ReadPart:
         Its outcome.
     read : numpy.ndarray, shape (m,) or (m, classes)
         The predictions, in the form that the metric uses.
-    baseline, threshold : numpy.ndarray, shape (m,), or None
-        The baseline and the threshold of each prediction, if the metric uses them.
+    more : dict of str to numpy.ndarray, shape (m,)
+        What else the metric takes of each prediction, such as a threshold.
     """
 
     row: NDArray[np.intp]
     y: NDArray[Any]
     read: Floats
-    baseline: Floats | None
-    threshold: Floats | None
+    more: dict[str, Floats]
 
     def value(self, metric: Metric) -> float:
         """Return the metric; NaN where it has no value.
@@ -221,18 +219,14 @@ class ReadPart:
             return np.nan
         if metric.uses_baseline and len(self.y) < 2:
             return np.nan
-        return float(metric(self.y, self.read, self.baseline, self.threshold))
+        base, cuts = self.more.get(f"{metric.beside}"), self.more.get("threshold")
+        return float(metric(self.y, self.read, base, cuts))
 
     def taken(self, times: NDArray[np.intp]) -> ReadPart:
         """Repeat each prediction as often as ``times`` says, of shape (m,)."""
         where = np.repeat(np.arange(len(times)), times)
-        return ReadPart(
-            row=self.row[where],
-            y=self.y[where],
-            read=self.read[where],
-            baseline=None if self.baseline is None else self.baseline[where],
-            threshold=None if self.threshold is None else self.threshold[where],
-        )
+        more = {name: one[where] for name, one in self.more.items()}
+        return ReadPart(self.row[where], self.y[where], self.read[where], more)
 
 
 def lacks_a_class(y: NDArray[Any], classes: int) -> bool:
@@ -248,14 +242,9 @@ def readable(scores: Scores, metric: Metric, predicted: Floats) -> Floats:
 
 def part(scores: Scores, metric: Metric, where: NDArray[np.intp] | slice) -> ReadPart:
     """Return the predictions at some positions, in the form that the metric uses."""
-    cuts = scores.threshold_for(metric)
-    return ReadPart(
-        row=scores.row[where],
-        y=scores.outcome[where],
-        read=readable(scores, metric, scores.predicted[where]),
-        baseline=scores.beside(metric, where),
-        threshold=None if cuts is None else cuts[where],
-    )
+    read = readable(scores, metric, scores.predicted[where])
+    more = {name: one[where] for name, one in scores.besides(metric).items()}
+    return ReadPart(scores.row[where], scores.outcome[where], read, more)
 
 
 def pooled_part(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> ReadPart:
@@ -266,23 +255,14 @@ def pooled_part(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> Read
     least the mean threshold.
     """
     if not (scores.overlapping or scores.apart):
-        every = len(where) == len(scores.row)
-        return part(scores, metric, slice(None) if every else where)
+        return part(scores, metric, where)
     rows, predicted = scores.by_record(where, metric.rank)
-    threshold, baseline = (
-        None if one is None else mean_by(scores.row[where], one[where])[1]
-        for one in (scores.threshold_for(metric), scores.beside(metric))
-    )
+    more = {
+        name: mean_by(scores.row[where], one[where])[1]
+        for name, one in scores.besides(metric).items()
+    }
     read = readable(scores, metric, predicted)
-    return ReadPart(rows, scores.y[rows], read, baseline, threshold)
-
-
-def fold_parts(scores: Scores, metric: Metric) -> list[ReadPart]:
-    """Return the predictions of each split."""
-    return [
-        part(scores, metric, slice(start, stop))
-        for start, stop in itertools.pairwise(scores.starts)
-    ]
+    return ReadPart(rows, scores.y[rows], read, more)
 
 
 def by_group(
@@ -291,12 +271,7 @@ def by_group(
     """Return the metric in each of many groups of predictions at once."""
     assert metric.by_group is not None
     y, read = scores.outcome, readable(scores, metric, scores.predicted)
-    cuts, more = scores.threshold_for(metric), {}
-    if cuts is not None:
-        more["threshold"] = cuts
-    if metric.uses_baseline:
-        more["baseline"] = scores.baseline[scores.split]
-    values = metric.by_group(y, read, group, groups, **more)
+    values = metric.by_group(y, read, group, groups, **scores.besides(metric))
     if not metric.uses_baseline:
         return values
     return np.where(np.bincount(group, None, groups) < 2, np.nan, values)
@@ -362,11 +337,7 @@ def _values_by_split(scores: Scores, metric: Metric) -> Floats:
         return np.sqrt(values_by_split(scores, metric.root_of))
     if metric.by_group is not None:
         return by_group(scores, metric, scores.split, scores.n_splits)
-    values = np.full(scores.n_splits, np.nan)
-    least = 2 if metric.uses_baseline else 1  # records
-    # ranks need both classes, and a share of variance two records
-    admitted = scores.all_classes if metric.ranks_classes else sizes >= least
-    for split in np.flatnonzero(admitted):
-        where = slice(scores.starts[split], scores.starts[split + 1])
-        values[split] = part(scores, metric, where).value(metric)
-    return values
+    # a part without a class that ranks need, or with too few records, has no value
+    places = map(slice, scores.starts[:-1], scores.starts[1:])
+    parts = [part(scores, metric, where) for where in places]
+    return np.array([one.value(metric) if len(one.y) else np.nan for one in parts])

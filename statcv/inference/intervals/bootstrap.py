@@ -23,8 +23,8 @@ from statcv.engine import cut
 from statcv.inference.estimates.pairs import concordant_pairs
 from statcv.inference.estimates.values import (
     ReadPart,
-    fold_parts,
     losses_by_cell,
+    part,
     pooled_part,
 )
 from statcv.inference.intervals.influence import ComparedCells
@@ -63,7 +63,8 @@ def weighted_metric(scores: Scores, metric: Metric, how: str) -> Statistic:
     if metric.casewise is not None:
         return _weighted_mean(scores, metric, how)
     if how == "per_fold":
-        parts = fold_parts(scores, metric)
+        places = map(slice, scores.starts[:-1], scores.starts[1:])
+        parts = [part(scores, metric, where) for where in places]
     else:
         parts = [pooled_part(scores, metric, where) for where in scores.by_repeat]
     return lambda weights: np.array([_one_by_one(metric, parts, w) for w in weights])
@@ -91,7 +92,7 @@ def _weighted_mean(
 
 def _one_by_one(metric: Metric, parts: list[ReadPart], weights: Floats) -> float:
     times = weights.astype(np.intp)
-    values = [part.taken(times[part.row]).value(metric) for part in parts]
+    values = [one.taken(times[one.row]).value(metric) for one in parts]
     known = [value for value in values if not np.isnan(value)]
     return float(np.mean(known)) if known else np.nan
 
