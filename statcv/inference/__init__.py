@@ -42,10 +42,14 @@ from statcv.inference.operating_characteristics import (
 from statcv.inference.readable import Readable, metric_of
 from statcv.inference.scores import LeftOut, Scores
 from statcv.inference.tests.htest import HTest
-from statcv.inference.tests.no_skill import permutation_test, plain_t_test, wald_test
+from statcv.inference.tests.no_skill import (
+    permutation_test,
+    plain_t_test,
+    t_test,
+    wald_test,
+)
 from statcv.inference.tests.null_bias import NullBias
 from statcv.inference.tests.permutation import permuted_values
-from statcv.inference.tests.replicates import t_test
 
 __all__ = [
     "BOOTSTRAPS",

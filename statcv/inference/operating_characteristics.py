@@ -184,38 +184,27 @@ def measured_coverage(
         The sentence, or None if the study has no such cell.
     """
     if interval in MODELS:
-        return _of_defaults(plan, how, interval, metric, learner)
+        rows = _default_rows("interval", plan, how, interval, metric, learner)
+        if not len(rows):
+            return None
+        low, high = rows["ratio"].min(), rows["ratio"].max()
+        label, error = _label(metric), _points(rows["covers_se"].max())
+        return (
+            f"measured on {_populations(rows)}: 95% intervals contained the true "
+            f"{label} in {_range(rows['covers'])} of data sets (Monte Carlo error "
+            f"{error}), and were {low:.2f} to {high:.2f} times as wide as the "
+            "narrowest of constant width that contain it in 95%"
+        )
     question = "no_skill" if metric == "auroc" else "losses"
-    rows = nearest((question, metric), plan, how, interval, share)
-    if rows is None:
+    found = nearest((question, metric), plan, how, interval, share)
+    if found is None or not len(held := found["covers"].dropna()):
         return None
-    held = rows["covers"].dropna()
-    if not len(held):
-        return None
-    noise = rows.loc[rows["auroc"] == 0.5, "excludes"].dropna()
+    noise = found.loc[found["auroc"] == 0.5, "excludes"].dropna()
     false = f", and excluded 0.5 on noise in {noise.iloc[0]:.0%}" if len(noise) else ""
-    error = rows["covers_se"].max()
     return (
-        f"measured {_where(rows)}: 95% intervals contained the true "
+        f"measured {_where(found)}: 95% intervals contained the true "
         f"{METRICS[metric].label} in {_range(held)} of data sets{false} "
-        f"(Monte Carlo error {_points(error)})"
-    )
-
-
-def _of_defaults(
-    plan: FoldPlan, how: str, interval: str, metric: str, learner: Model | None
-) -> str | None:
-    """Say how often default intervals had the truth in populations of other shapes."""
-    rows = _default_rows("interval", plan, how, interval, metric, learner)
-    if not len(rows):
-        return None
-    low, high = rows["ratio"].min(), rows["ratio"].max()
-    label, error = _label(metric), _points(rows["covers_se"].max())
-    return (
-        f"measured on {_populations(rows)}: 95% intervals contained the true {label} "
-        f"in {_range(rows['covers'])} of data sets (Monte Carlo error {error}), and "
-        f"were {low:.2f} to {high:.2f} times as wide as the narrowest of constant "
-        "width that contain it in 95%"
+        f"(Monte Carlo error {_points(found['covers_se'].max())})"
     )
 
 
@@ -240,15 +229,12 @@ def measured_coverages(
     """
     said, lacking, errors = [], [], []
     for metric, how, interval in asked:
-        label = _label(metric)
-        rows = None
-        if interval in MODELS:
-            rows = _default_rows("interval", plan, how, interval, metric, learner)
-        if rows is None or not len(rows):
-            lacking.append(label)
-            continue
-        said.append(f"{label} {_range(rows['covers'])}")
-        errors.append(float(rows["covers_se"].max()))
+        rows = _default_rows("interval", plan, how, interval, metric, learner)
+        if len(rows):
+            said.append(f"{_label(metric)} {_range(rows['covers'])}")
+            errors.append(float(rows["covers_se"].max()))
+        else:
+            lacking.append(_label(metric))
     if not said:
         return None
     unknown = f"; not measured: {', '.join(lacking)}" if lacking else ""
@@ -265,23 +251,10 @@ def low_coverages(
     """Return the lowest coverage of the metrics for which it is clearly below LOW."""
     found = {}
     for metric, how, interval in asked:
-        if interval in MODELS:
-            rows = _default_rows("interval", plan, how, interval, metric, learner)
-            if (rows["covers"] + 2 * rows["covers_se"] < LOW).any():
-                found[_label(metric)] = float(rows["covers"].min())
+        rows = _default_rows("interval", plan, how, interval, metric, learner)
+        if (rows["covers"] + 2 * rows["covers_se"] < LOW).any():
+            found[_label(metric)] = float(rows["covers"].min())
     return found
-
-
-def _of_default_test(plan: FoldPlan, how: str, test: str, metric: str) -> str | None:
-    """Say how often the default test rejected for two equally good models."""
-    rows = _default_rows("equal", plan, how, test, metric)
-    if not len(rows):
-        return None
-    return (
-        f"measured on {_populations(rows)}: two-sided at 5% it rejected in "
-        f"{_range(rows['rejects'])} of data sets with two equally good models "
-        f"(Monte Carlo error {_points(rows['rejects_se'].max())})"
-    )
 
 
 def _default_rows(
@@ -294,7 +267,7 @@ def _default_rows(
 ) -> pd.DataFrame:
     """Return the rows of the study of defaults with such folds and a similar size."""
     clustered, table = has_duplicates(plan), defaults()
-    models = MODELS[name]
+    models = MODELS.get(name, ())
     if learner is not None and chooses_terms(learner):
         models = ("backward",) if selection_in(learner) else ("lasso",)
     # numbers of records within a factor of two are near
@@ -367,17 +340,19 @@ def measured_comparison(
         Name of the paired test.
     """
     if test in MODELS:
-        return _of_default_test(plan, how, test, metric)
-    rows = nearest(("equals", metric), plan, how, test, share)
-    if rows is None:
-        return None
-    known = rows.dropna(subset="rejects")
-    if not len(known):
+        rows = _default_rows("equal", plan, how, test, metric)
+        where = f"on {_populations(rows)}" if len(rows) else ""
+    else:
+        found = nearest(("equals", metric), plan, how, test, share)
+        if found is None:
+            return None
+        rows, where = found.dropna(subset="rejects"), _where(found)
+    if not len(rows):
         return None
     return (
-        f"measured {_where(rows)}: two-sided at 5% it rejected in "
-        f"{_range(known['rejects'])} of data sets with two equally good models "
-        f"(Monte Carlo error {_points(known['rejects_se'].max())})"
+        f"measured {where}: two-sided at 5% it rejected in "
+        f"{_range(rows['rejects'])} of data sets with two equally good models "
+        f"(Monte Carlo error {_points(rows['rejects_se'].max())})"
     )
 
 

@@ -398,6 +398,21 @@ class Scores(Printed):
             return self.threshold
         return self.given_threshold if metric.cuts else None
 
+    def beside(self, metric: Metric) -> Floats | None:
+        """Return what a metric takes besides the predictions; None if nothing.
+
+        It is a baseline, or the probability of not being censored.
+        """
+        if metric.uses_censoring and self.uncensored is not None:
+            return metric.column_of(self.uncensored)
+        return self.baseline[self.split] if metric.uses_baseline else None
+
+    def besides(self, metric: Metric) -> dict[str, Floats]:
+        """Return what else a metric takes of each prediction, by name."""
+        cuts = self.threshold_for(metric)
+        found = {f"{metric.beside}": self.beside(metric), "threshold": cuts}
+        return {name: one for name, one in found.items() if one is not None}
+
     @cached_property
     def mean_threshold(self) -> Floats | None:
         """The mean threshold of each held-out record; None for one half."""

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from statcv.arguments import check_whole
 from statcv.errors import ArgumentError, MetricError, ModelError
 from statcv.inference import BOOTSTRAPS, NullBias, permuted_values, resolve_how
-from statcv.inference.tests.exchange import exchange, few_permutations
 from statcv.inference.tests.null_bias import make_null_bias
-from statcv.inference.tests.permutation import Permuted
+from statcv.inference.tests.permutation import Permuted, exchange, few_permutations
 from statcv.metrics import Metric
 from statcv.results.refits import (
     Running,

@@ -12,8 +12,12 @@ from statcv.arguments import check_level, one_of
 from statcv.errors import MetricError, SiteError, suggestion
 from statcv.inference import Estimate, Interval
 from statcv.inference.intervals.infinitesimal import CORRECTED, METHOD
-from statcv.inference.intervals.interval import RECORDS_ONLY, symmetric
-from statcv.inference.intervals.scales import scale_of, wilson_limits
+from statcv.inference.intervals.interval import (
+    RECORDS_ONLY,
+    scale_of,
+    symmetric,
+    wilson_limits,
+)
 from statcv.metrics import get_metric
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.pooled import PooledSums, QueriedSums

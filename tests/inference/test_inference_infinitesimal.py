@@ -24,8 +24,8 @@ from statcv.inference.estimates import pair_variation as added
 from statcv.inference.estimates.draws import DRAWS, Draws, _form, _weights, draw
 from statcv.inference.estimates.influences import influences
 from statcv.inference.intervals.infinitesimal import METHOD, infinitesimal_interval
+from statcv.inference.intervals.interval import wilson_limits
 from statcv.inference.intervals.request import IntervalRequest
-from statcv.inference.intervals.scales import wilson_limits
 from statcv.metrics import METRICS
 from statcv.metrics.discrimination import concordance_counts
 from statcv.models import Linear, Logit, Statsmodels, resolve_model

@@ -6,8 +6,7 @@ import pytest
 from scipy import stats
 
 import statcv as scv
-from statcv.inference.paired.paired_test import PairedTest
-from statcv.inference.paired.tests import paired_jackknife
+from statcv.inference.paired.tests import PairedTest, paired_jackknife
 from statcv.inference.refits.jackknife import Jackknife
 
 

@@ -14,8 +14,11 @@ from sklearn.model_selection import StratifiedKFold
 import statcv as scv
 from statcv.errors import StatcvError
 from statcv.inference.estimates.values import beside_itself, values_by_repeat
-from statcv.inference.tests.exchange import distinct_permutations
-from statcv.inference.tests.permutation import made_for_outcome, permuted_places
+from statcv.inference.tests.permutation import (
+    distinct_permutations,
+    made_for_outcome,
+    permuted_places,
+)
 from statcv.metrics import METRICS
 
 TIMES = 4

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from statcv.arguments import check_level
 from statcv.errors import MetricError
 from statcv.inference.estimates.estimate import Estimate
-from statcv.inference.estimates.losses import casewise_by_record
-from statcv.inference.estimates.values import values_by_split
+from statcv.inference.estimates.values import casewise_by_record, values_by_split
 from statcv.inference.intervals.interval import Interval
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric

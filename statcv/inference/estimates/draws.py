@@ -16,7 +16,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.inference.estimates.beside import beside
+from statcv.engine import cut
+from statcv.inference.clusters import mean_by
 from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
 from statcv.inference.estimates.values import values_by_split
 from statcv.inference.scores import Scores
@@ -91,7 +92,7 @@ class MovedPredictions:
         some = every if len(held) == every.shape[1] else every[:, held]
         if place is None:
             return some
-        return mean_along(some, place, len(self.scores.row))
+        return mean_along(some, place)
 
     @cached_property
     def _places(self) -> tuple[Numbers, Numbers | None]:
@@ -112,17 +113,9 @@ class MovedPredictions:
         return held[known], place
 
 
-def mean_along(values: Floats, place: Numbers, places: int) -> Floats:
+def mean_along(values: Floats, place: Numbers) -> Floats:
     """Return the means along the second axis of values with the same place."""
-    from scipy.sparse import csr_array
-
-    share = 1 / np.bincount(place, minlength=places)[place]
-    table = csr_array(
-        (share, (place, np.arange(len(place)))), shape=(places, len(place))
-    )
-    flat = np.moveaxis(values, 1, 0).reshape(len(place), -1)
-    made = (table @ flat).reshape(places, len(values), *values.shape[2:])
-    return np.asarray(np.moveaxis(made, 0, 1))
+    return np.swapaxes(mean_by(place, np.swapaxes(values, 0, 1))[1], 0, 1)
 
 
 # ---- what the draws make of an estimate ----
@@ -272,10 +265,9 @@ def n_draws(units: int) -> int:
 def _weights(unit: Numbers, units: int, draws: int, step: int) -> Iterator[Floats]:
     """Yield exponential weights of some draws, (m, n), the same for any step."""
     rng = np.random.default_rng(0)
-    for start in range(0, draws, step):
-        some = min(step, draws - start)
+    for some in cut(draws, step):
         # exponential weights are the Bayesian bootstrap, equal within a cluster
-        yield rng.standard_exponential((some, units))[:, unit]
+        yield rng.standard_exponential((len(some), units))[:, unit]
 
 
 # ---- the forms of an estimate ----
@@ -300,7 +292,7 @@ def _form(scores: Scores, metric: Metric, how: str) -> _Form:
         share = np.ones(len(groups))
         if how == "paired":  # weighted by the numbers of their pairs
             share = np.array([_n_pairs(scores, where) for where in groups])
-    parts = [_Part.of(scores, where) for where in groups]
+    parts = [_Part(where, scores.row[where]) for where in groups]
     return _Form(scores, metric, parts, share / share.sum())
 
 
@@ -318,30 +310,23 @@ class _Part:
     ----------
     where : numpy.ndarray of int
         Their positions in ``scores``.
-    row : numpy.ndarray of int
-        The records, each once.
-    place : numpy.ndarray of int, or None
-        The position in ``row`` of each prediction, if records have several.
+    of : numpy.ndarray of int
+        The record of each.
     """
 
     where: Numbers
-    row: Numbers
-    place: Numbers | None = None
+    of: Numbers
 
-    @classmethod
-    def of(cls, scores: Scores, where: Numbers) -> _Part:
-        """Take the predictions at some positions."""
-        row = scores.row[where]
-        if np.bincount(row).max(initial=0) <= 1:
-            return cls(where, row)
-        return cls(where, *np.unique(row, return_inverse=True))
+    @cached_property
+    def row(self) -> Numbers:
+        """The records, each once, in the order of the predictions if they have one."""
+        distinct = np.unique(self.of)
+        return self.of if len(distinct) == len(self.of) else distinct
 
     def gather(self, values: Floats) -> Floats:
         """Return the mean value of each record along the second axis."""
         some = values[:, self.where]
-        if self.place is None:
-            return some
-        return mean_along(some, self.place, len(self.row))
+        return some if self.row is self.of else mean_along(some, self.of)
 
 
 @dataclass(frozen=True, eq=False)
@@ -386,26 +371,14 @@ class _Form:
 
     @cached_property
     def _every(self) -> _Part:
-        return _Part.of(self.scores, np.arange(len(self.scores.row)))
+        return _Part(np.arange(len(self.scores.row)), self.scores.row)
 
     def _weighted(self, part: _Part, x: Floats, weights: Floats) -> Floats:
         assert self.metric.weighted is not None
-        more = {
-            name: part.gather(one[None])[0] for name, one in self._by_prediction.items()
-        }
+        others = self.scores.besides(self.metric)
+        more = {name: part.gather(one[None])[0] for name, one in others.items()}
         x = self.metric.column_of(x)
         return self.metric.weighted(self.scores.y[part.row], x, weights, **more)
-
-    @cached_property
-    def _by_prediction(self) -> dict[str, Floats]:
-        """What else the metric uses of each prediction."""
-        scores, more = self.scores, {}
-        if (own := beside(scores, self.metric)) is not None:
-            more[f"{self.metric.beside}"] = own
-        cuts = scores.threshold_for(self.metric)
-        if cuts is not None:
-            more["threshold"] = cuts
-        return more
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,6 +27,8 @@ from statcv.inference.estimates.pairs import (
     is_mirrored,
 )
 from statcv.inference.estimates.values import know_values
+from statcv.inference.intervals.at_boundary import interval_at_end
+from statcv.inference.intervals.infinitesimal import know_variations
 from statcv.inference.intervals.interval import (
     CLUSTERS_ONLY,
     OF_OTHERS,
@@ -37,7 +39,6 @@ from statcv.inference.intervals.methods import (
     INTERVALS,
     check_interval,
     default_interval,
-    know_intervals,
 )
 from statcv.inference.intervals.request import IntervalRequest
 from statcv.inference.scores import Scores
@@ -264,6 +265,8 @@ def estimate(
         return _of_nothing(metric, how, level)
     asked = IntervalRequest(scores, metric, how, level, seed)
     values, value = asked.values, asked.value
+    predicted = scores.predicted
+    classes = 2 if predicted.ndim == 1 else predicted.shape[1]
 
     def make() -> Interval:
         name = interval or default_interval(scores, metric, how)
@@ -283,7 +286,7 @@ def estimate(
         if made.method == "none" and np.isnan(value):
             assumes = why_not_predicted(scores) or assumes
         made = replace(made, name=name or "", assumes=assumes)
-        return asked.at_boundary(made)
+        return interval_at_end(made, asked)
 
     return Estimate(
         metric=metric.name,
@@ -295,7 +298,7 @@ def estimate(
         n_values=len(values),
         sd=monte_carlo_sd(scores, metric, how, values),
         make=make,
-        bounds=_bounds(scores, metric),
+        bounds=metric.bounds_with(classes),
     )
 
 
@@ -323,7 +326,11 @@ def estimates(
         for (metric, how), one in zip(stated, made, strict=True)
         if not (how == "pooled" and one.n_undefined)
     ]
-    know_intervals(scores, defined)
+    # default intervals whose variances are found from the same draws
+    alike = "infinitesimal_jackknife"
+    know_variations(
+        scores, [one for one in defined if default_interval(scores, *one[:2]) == alike]
+    )
     return made
 
 
@@ -386,9 +393,3 @@ def _interval(name: str, asked: IntervalRequest) -> Interval:
         return method.make(asked)
     key = ("interval", name, asked.how, repr(asked.level))
     return asked.scores.once(asked.metric, key, partial(method.make, asked))
-
-
-def _bounds(scores: Scores, metric: Metric) -> tuple[float, float]:
-    """Return the least and the largest possible value of a metric."""
-    predicted = scores.predicted
-    return metric.bounds_with(2 if predicted.ndim == 1 else predicted.shape[1])

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from statcv.errors import ArgumentError
 from statcv.formula import as_frame, row_values
 from statcv.inference.estimates.estimate import Estimate, estimates
-from statcv.inference.intervals.scales import SCALES
+from statcv.inference.intervals.interval import SCALES
 from statcv.inference.meta.effects import RandomEffects, random_effects
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric

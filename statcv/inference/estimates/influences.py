@@ -15,14 +15,271 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.inference.clusters import mean_by
 from statcv.inference.estimates.draws import Draws, draw
-from statcv.inference.estimates.pool import Pool
-from statcv.inference.estimates.units import Units
 from statcv.inference.estimates.values import lacks_a_class, values_by_repeat
 from statcv.inference.scores import Scores
-from statcv.metrics import Metric, is_listed
-from statcv.metrics.influence.derivative import Placements
-from statcv.numeric.threads import RECORD, shared
+from statcv.metrics import Metric
+from statcv.metrics.influence.derivative import Derivative, Placements
+from statcv.sensitivity import Sensitivity
+
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """The units that are drawn independently, each with one or more records.
+
+    Attributes
+    ----------
+    sample : numpy.ndarray of int, shape (n,)
+        The class of each record, if classes are separate samples; otherwise 0.
+    unit : numpy.ndarray of int, shape (n,)
+        The record or cluster, within which influences are summed.
+    counted : numpy.ndarray of bool, shape (n,)
+        Whether a record was held out.
+    """
+
+    sample: Numbers
+    unit: Numbers
+    counted: Bools
+
+    def variance(self, moved: Floats) -> float:
+        """Return the variance of a sum of influences of records, or clusters.
+
+        It is the sum of squares about the mean of each sample. With I units and I₁ of
+        a sample, squares of units have the factor I/(I - 1), and squares within the
+        sample the excess of I₁/(I₁ - 1) over it. For records this is I₁/(I₁ - 1), and
+        for clusters it is the variance of Obuchowski (1997).
+
+        Parameters
+        ----------
+        moved : numpy.ndarray, shape (n,)
+        """
+        # Obuchowski's variance: squares of units, and more within each sample
+        centred, every = self.centred(moved), self._every
+        total = every / (every - 1) * self._squares(centred)
+        for code, own in zip(self._samples, self._sizes, strict=True):
+            more = (every - own) / ((own - 1) * (every - 1))
+            total += more * self._squares(np.where(self.sample == code, centred, 0.0))
+        return float(total)
+
+    def centred(self, moved: Floats) -> Floats:
+        """Return the influences of records, minus their mean in each sample."""
+        centred, known = np.zeros(len(moved)), self.counted | (moved != 0)
+        for code in self._samples:
+            members = known & (self.sample == code)
+            centred[members] = moved[members] - moved[members].mean()
+        return centred
+
+    @property
+    def smallest(self) -> int:
+        """The number of units of the smallest sample."""
+        return min(self._sizes)
+
+    @property
+    def are_classes(self) -> bool:
+        """Whether classes are separate samples."""
+        return bool(self._samples[-1])
+
+    @property
+    def df(self) -> float:
+        """Degrees of freedom: of two samples as large as the smaller, or of one."""
+        # with two samples, at most the df of two that are as large as the smaller
+        every = self._every - 1
+        if len(self._samples) < 2:
+            return float(every)
+        return float(min(every, 2 * (self.smallest - 1)))
+
+    @property
+    def kind(self) -> str:
+        """What varies: "record" or "cluster"."""
+        counts = np.bincount(self.unit[self.counted])
+        return "record" if counts.max(initial=0) <= 1 else "cluster"
+
+    def renumbered(self, number: Numbers, unit: Numbers) -> Units:
+        """Return the units with other numbers for the records.
+
+        Parameters
+        ----------
+        number : numpy.ndarray of int, shape (n,)
+            The new number of each record.
+        unit : numpy.ndarray of int, shape (m,)
+            The unit of each new number.
+        """
+        sample, counted = np.zeros_like(unit), np.zeros(len(unit), dtype=bool)
+        sample[number], counted[number] = self.sample, self.counted
+        return Units(sample, unit, counted)
+
+    def joined(self, other: Units) -> Units:
+        """Return the units of two results whose records have the same numbers."""
+        sample = np.maximum(self.sample, other.sample)
+        return replace(self, sample=sample, counted=self.counted | other.counted)
+
+    @cached_property
+    def _samples(self) -> Numbers:
+        """The codes of the samples."""
+        return np.flatnonzero(np.bincount(self.sample[self.counted]))
+
+    @cached_property
+    def _sizes(self) -> list[int]:
+        """The number of units of each sample."""
+        own = (self.counted & (self.sample == code) for code in self._samples)
+        return list(map(self._number, own))
+
+    @cached_property
+    def _every(self) -> int:
+        """The number of units."""
+        return self._number(self.counted)
+
+    def _number(self, members: Bools) -> int:
+        """Return the number of units of some records."""
+        return int(np.count_nonzero(np.bincount(self.unit, members)))
+
+    def _squares(self, moved: Floats) -> float:
+        """Return the sum over units of the squares of their influences."""
+        return float((np.bincount(self.unit, moved) ** 2).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """The predictions that are pooled, in the forms that metrics read.
+
+    Attributes
+    ----------
+    scores : Scores
+    sensitivity : Sensitivity or None
+        How the predictions change with the training records, if that is asked for.
+    """
+
+    scores: Scores
+    sensitivity: Sensitivity | None
+
+    def units(self, metric: Metric) -> Units:
+        """Return the records or clusters that vary, of each class if it ranks them."""
+        if not metric.ranks_classes:
+            return self.one_sample
+        classes = self.scores.y.astype(np.intp, copy=False)
+        return replace(self.one_sample, sample=classes)
+
+    @cached_property
+    def one_sample(self) -> Units:
+        """The records or clusters that vary, as one sample."""
+        n, clusters = len(self.scores.y), self.scores.clusters
+        counted = np.zeros(n, dtype=bool)
+        counted[self.scores.row] = True
+        unit = np.arange(n) if clusters is None else clusters
+        return Units(np.zeros(n, dtype=np.intp), unit, counted)
+
+    @cached_property
+    def predicted(self) -> list[PooledRepeat]:
+        """The predictions of each repeat, or of all if each is one split."""
+        scores = self.scores
+        return [
+            PooledRepeat.of(scores, where, scores.row[where], scores.predicted[where])
+            for where in self._repeats
+        ]
+
+    @cached_property
+    def standardised(self) -> list[PooledRepeat]:
+        """The same for the standardised linear predictors of the fits."""
+        assert self.sensitivity is not None
+        scores, left, parts = self.scores, self.scores.left, []
+        held = np.flatnonzero(left.held)
+        fit, row = left.fit[held], left.row[held]
+        linear = self.sensitivity.standardised(fit, row)
+        for where in self._repeats:
+            repeats = scores.repeat[scores.split[where]]
+            own = np.isin(left.repeat[fit], repeats)
+            parts.append(PooledRepeat.of(scores, where, row[own], linear[own], True))
+        return parts
+
+    @property
+    def _repeats(self) -> list[Numbers]:
+        """The positions of the predictions of each part."""
+        scores = self.scores
+        return [np.arange(len(scores.row))] if scores.apart else scores.by_repeat
+
+    def parts(self, metric: Metric, how: str) -> list[PooledRepeat]:
+        """Return the predictions that a metric compares, stated in some way.
+
+        A mean over folds or pairs compares predictions of one fit only; their linear
+        predictors are standardised before they are pooled, since it does not depend on
+        their location and scale.
+        """
+        # ranks within a fold do not depend on its mean and scale
+        one = self.scores.predicted.ndim == 1 or isinstance(metric.column, int)
+        within = metric.rank and how != "pooled" and one
+        known = within and self.sensitivity is not None
+        return self.standardised if known else self.predicted
+
+
+@dataclass(frozen=True, eq=False)
+class PooledRepeat:
+    """The pooled predictions of a repeat, each record once.
+
+    Attributes
+    ----------
+    row, y, predicted : numpy.ndarray, shape (m,)
+        The records, their outcomes, and what is pooled of each.
+    scores : Scores
+    where : numpy.ndarray of int
+        The positions of the predictions in ``scores``.
+    standardised : bool
+        Whether standardised linear predictors are pooled in place of predictions.
+    """
+
+    row: Numbers
+    y: NDArray[np.generic]
+    predicted: Floats
+    scores: Scores
+    where: Numbers
+    standardised: bool
+
+    @classmethod
+    def of(
+        cls,
+        scores: Scores,
+        where: Numbers,
+        row: Numbers,
+        values: Floats,
+        standardised: bool = False,
+    ) -> PooledRepeat:
+        """Pool values of records, with the mean where several fits predict one."""
+        row, values = mean_by(row, values)
+        return cls(row, scores.y[row], values, scores, where, standardised)
+
+    def besides(self, metric: Metric) -> dict[str, Floats]:
+        """Return the means of what else the metric takes of each prediction."""
+        row = self.scores.row[self.where]
+        return {
+            name: mean_by(row, one[self.where])[1]
+            for name, one in self.scores.besides(metric).items()
+        }
+
+    def read(self, metric: Metric) -> Floats:
+        """Return the predictions in the form that a metric reads."""
+        if self.standardised:
+            return self.predicted
+        known = self.besides(metric).get("threshold")
+        return metric.readable(self.predicted, self.scores.probabilities, known)
+
+    def value(self, metric: Metric) -> float:
+        """Return the metric."""
+        more = self.besides(metric)
+        base, cuts = more.get(f"{metric.beside}"), more.get("threshold")
+        return float(metric(self.y, self.read(metric), base, cuts))
+
+    def derivative(self, metric: Metric) -> Derivative:
+        """Return the derivatives of the metric by the weights of the records."""
+        assert metric.derive is not None
+        read = self.predicted
+        if metric.rank and not self.standardised:
+            read = metric.readable(read, self.scores.probabilities)
+        elif read.ndim > 1:
+            read = metric.column_of(read)
+        return metric.derive(self.y, read, **self.besides(metric))
+
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -165,7 +422,7 @@ def influences_on(
     """
     pool = Pool(scores, scores.sensitivity if of_fits else None)
     with scores.in_threads():
-        found = _all_as_held_out(pool, asked)
+        found = [_as_held_out(pool, *one) for one in asked]
         if pool.sensitivity is None:
             return found
         known = [number for number, one in enumerate(found) if not isinstance(one, str)]
@@ -173,25 +430,6 @@ def influences_on(
         for number, one in zip(known, drawn, strict=True):
             found[number] = replace(found[number], draws=one)  # type: ignore[type-var]
     return found
-
-
-def _all_as_held_out(
-    pool: Pool, asked: Sequence[tuple[Metric, str]]
-) -> list[Influences | str]:
-    """Return what :func:`_as_held_out` does for each metric, in threads if they may be.
-
-    A function of the caller stays in one thread.
-    """
-
-    def held_out(one: tuple[Metric, str]) -> Influences | str:
-        return _as_held_out(pool, *one)
-
-    if len(asked) < 2 or not all(is_listed(metric) for metric, _ in asked):
-        return list(map(held_out, asked))
-    for metric, how in asked:  # what they have in common, once
-        for part in pool.parts(metric, how):
-            part.read_by(metric)
-    return shared(held_out, asked, RECORD * len(pool.scores.y))
 
 
 def _as_held_out(pool: Pool, metric: Metric, how: str) -> Influences | str:
@@ -204,13 +442,12 @@ def _as_held_out(pool: Pool, metric: Metric, how: str) -> Influences | str:
             return "a prediction is missing"
         if metric.ranks_classes and lacks_a_class(part.y, scores.n_classes):
             return "a class is not held out"
-        by = part.read_by(metric)
-        found = by.derivative(metric)
+        found = part.derivative(metric)
         # the estimate is the mean over parts, and so is its derivative
-        held[by.row] += found.weight / len(parts)
+        held[part.row] += found.weight / len(parts)
         values.append(found.value)
         if metric.rank:
-            ranked.append((by.row, by.y, by.read(metric)))
+            ranked.append((part.row, part.y, part.read(metric)))
             placed.append(found.placed)
     if not (np.abs(held) < HUGE).all():
         return "the loss of a record is infinite, or nearly so"
@@ -222,7 +459,7 @@ def _as_held_out(pool: Pool, metric: Metric, how: str) -> Influences | str:
         value = float(values_by_repeat(scores, metric, "pooled").mean())
     else:
         each = [
-            part.read_by(metric).value(metric) if known is None else known
+            part.value(metric) if known is None else known
             for part, known in zip(parts, values, strict=True)
         ]
         value = float(np.mean(each))

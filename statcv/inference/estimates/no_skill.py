@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from statcv.engine import cut
 from statcv.errors import MetricError
 from statcv.folds import FoldPlan
 from statcv.inference.estimates.constants import ROUNDING, Constants
@@ -332,17 +333,15 @@ def _in_any_order(metric: Metric, scores: Scores) -> float:
     orders = ORDERS if mixed or scores.overlapping else 1
     rng, n, values = np.random.default_rng(0), len(order), list[float]()
     alone = orders == 1 or (scores.overlapping and not scores.apart)
-    step = 1 if alone else max(1, CELLS // n)
-    for start in range(0, orders, step):
-        count = min(step, orders - start)
-        moved = scores.predicted + small * rng.uniform(size=(count, n))
-        several = scores if alone else beside_itself(scores, count)
+    for some in cut(orders, 1 if alone else max(1, CELLS // n)):
+        moved = scores.predicted + small * rng.uniform(size=(len(some), n))
+        several = scores if alone else beside_itself(scores, len(some))
         several = several.predicting(moved.ravel())
         if scores.apart:  # in each split, or repeat, by itself
             found = values_by_split(several, metric)
         else:
             found = values_by_repeat(several, metric, "pooled")
-        values += np.nanmean(found.reshape(count, -1), axis=1).tolist()
+        values += np.nanmean(found.reshape(len(some), -1), axis=1).tolist()
     return float(np.mean(values))
 
 

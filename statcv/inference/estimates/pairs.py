@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.inference.clusters import mean_by
-from statcv.inference.estimates.beside import beside
 from statcv.inference.scores import Scores
 from statcv.metrics import (
     METRICS,
@@ -159,7 +158,7 @@ def concordant_pairs(scores: Scores, metric: Metric = AUROC) -> ConcordantPairs 
     places = np.stack([first, second])
     weight = None
     if metric.horizon is not None and (y < 0).any():
-        every, own = np.ones((1, len(y))), beside(scores, metric)
+        every, own = np.ones((1, len(y))), scores.beside(metric)
         if own is not None:
             held, mean = mean_by(scores.row, own)
             own = np.ones(len(y))
@@ -190,27 +189,10 @@ def concordance(scores: Scores, metric: Metric = AUROC) -> tuple[Floats, bool]:
     """
     if metric.pairs == "each two classes":
         return _of_classes(scores)
-    y = metric.sides(scores.y)
-    if metric.is_auroc and not scores.pairwise:
-        # the share of all pairs is the mean of areas weighted by their pairs
-        pairs = np.prod(scores.class_counts, axis=0, dtype=float)
-        won = np.where(pairs > 0, pairs * _areas(scores), 0.0)
-        won, pairs = _sums(scores.repeat, won), _sums(scores.repeat, pairs)
-    else:
-        read = metric.readable(scores.predicted, scores.probabilities)
-        won, pairs = _won_by_repeat(scores, y, read, metric)
+    read = metric.readable(scores.predicted, scores.probabilities)
+    won, pairs = _won_by_repeat(scores, metric.sides(scores.y), read, metric)
     with np.errstate(invalid="ignore"):
         return won / pairs, bool((pairs > 0).any())
-
-
-def _areas(scores: Scores) -> Floats:
-    """Return the auROC of each split, which its mean over folds is made from, too."""
-
-    def areas() -> Floats:
-        read = AUROC.readable(scores.predicted, scores.probabilities)
-        return auroc_by_group(scores.outcome, read, scores.split, scores.n_splits)
-
-    return scores.once(AUROC, ("splits",), areas)
 
 
 def _of_classes(scores: Scores) -> tuple[Floats, bool]:

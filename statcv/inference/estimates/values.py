@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,17 +11,102 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.inference.clusters import mean_by
-from statcv.inference.estimates.beside import beside
-from statcv.inference.estimates.losses import casewise, losses_by_cell
 from statcv.inference.estimates.pairs import paired_values
 from statcv.inference.estimates.slopes import paired_slopes
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 from statcv.numeric.threads import RECORD, shared
 
-Floats = NDArray[np.float64]
 
-FIRST = 2**10  # records that are looked at first
+def casewise(scores: Scores, metric: Metric) -> Floats:
+    """Return the loss of each prediction."""
+    assert metric.casewise is not None
+    y, cuts = scores.outcome, scores.threshold_for(metric)
+    read = metric.readable(scores.predicted, scores.probabilities, cuts)
+    if cuts is None:
+        return metric.casewise(y, read)
+    return metric.casewise(y, read, threshold=cuts)
+
+
+def casewise_by_record(
+    scores: Scores, metric: Metric
+) -> tuple[NDArray[np.intp], Floats]:
+    """Return the held-out records, and the mean loss of each."""
+    # a record held out in several repeats has the mean of its losses
+    return mean_by(scores.row, casewise(scores, metric))
+
+
+def losses_by_cell(
+    scores: Scores, metric: Metric, how: str
+) -> tuple[NDArray[np.intp], Floats, NDArray[np.intp]]:
+    """Return the record and loss of each prediction, and where each cell begins.
+
+    A cell is a fold, or all held-out records of a repeat. Within a repeat, the losses
+    of a record are averaged.
+    """
+    losses = casewise(scores, metric)
+    if how == "per_fold":
+        filled = np.diff(scores.starts) > 0
+        return scores.row, losses, scores.starts[:-1][filled]
+    if not scores.overlapping:
+        return scores.row, losses, np.array([one[0] for one in scores.by_repeat])
+    rows, means = [], []
+    for where in scores.by_repeat:
+        row, mean = mean_by(scores.row[where], losses[where])
+        rows.append(row)
+        means.append(mean)
+    first = np.cumsum([0, *map(len, rows[:-1])])
+    return np.concatenate(rows), np.concatenate(means), first
+
+
+def share_by_record(scores: Scores, metric: Metric, how: str) -> Floats:
+    """Return a value for each record whose mean over held-out records is the estimate.
+
+    For a mean over records that all repeats hold out, the value is the record's mean
+    loss. If cells (folds, or repeats) hold out different records, it is the estimate
+    plus n times the amount by which the record's losses move the mean over cells.
+
+    Parameters
+    ----------
+    scores : Scores
+        The held-out predictions.
+    metric : Metric
+        A metric with a loss for each record.
+    how : {"pooled", "per_fold"}
+        The way of stating it.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n,)
+        NaN for records that are never held out. If a loss is not finite, the value is
+        the mean loss of each record.
+    """
+    row, loss, first = losses_by_cell(scores, metric, how)
+    n = len(scores.y)
+    times = np.bincount(row, None, n)
+    sizes = np.diff([*first, len(row)])
+    if len(first) == 1 or not np.isfinite(loss).all() or _alike(row, first, sizes):
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.bincount(row, loss, n) / times)
+    # cells of other sizes weigh their records by 1 / (records × cells)
+    means = np.add.reduceat(loss, first) / sizes
+    weight = np.repeat(1 / (sizes * len(first)), sizes)
+    moved = np.bincount(row, (loss - np.repeat(means, sizes)) * weight, n)
+    shares = means.mean() + np.count_nonzero(times) * moved
+    return np.where(times > 0, shares, np.nan)
+
+
+def _alike(
+    row: NDArray[np.intp], first: NDArray[np.intp], sizes: NDArray[np.intp]
+) -> bool:
+    """Return whether all cells hold the same records."""
+    if np.ptp(sizes):
+        return False
+    cells = np.sort(row.reshape(len(first), -1), axis=1)
+    return bool((cells == cells[0]).all())
+
+
+Floats = NDArray[np.float64]
 
 
 def values_by_repeat(scores: Scores, metric: Metric, how: str) -> Floats:
@@ -114,15 +198,14 @@ class ReadPart:
         Its outcome.
     read : numpy.ndarray, shape (m,) or (m, classes)
         The predictions, in the form that the metric uses.
-    baseline, threshold : numpy.ndarray, shape (m,), or None
-        The baseline and the threshold of each prediction, if the metric uses them.
+    more : dict of str to numpy.ndarray, shape (m,)
+        What else the metric takes of each prediction, such as a threshold.
     """
 
     row: NDArray[np.intp]
     y: NDArray[Any]
     read: Floats
-    baseline: Floats | None
-    threshold: Floats | None
+    more: dict[str, Floats]
 
     def value(self, metric: Metric) -> float:
         """Return the metric; NaN where it has no value.
@@ -136,27 +219,19 @@ class ReadPart:
             return np.nan
         if metric.uses_baseline and len(self.y) < 2:
             return np.nan
-        return float(metric(self.y, self.read, self.baseline, self.threshold))
+        base, cuts = self.more.get(f"{metric.beside}"), self.more.get("threshold")
+        return float(metric(self.y, self.read, base, cuts))
 
     def taken(self, times: NDArray[np.intp]) -> ReadPart:
         """Repeat each prediction as often as ``times`` says, of shape (m,)."""
         where = np.repeat(np.arange(len(times)), times)
-        return ReadPart(
-            row=self.row[where],
-            y=self.y[where],
-            read=self.read[where],
-            baseline=None if self.baseline is None else self.baseline[where],
-            threshold=None if self.threshold is None else self.threshold[where],
-        )
+        more = {name: one[where] for name, one in self.more.items()}
+        return ReadPart(self.row[where], self.y[where], self.read[where], more)
 
 
 def lacks_a_class(y: NDArray[Any], classes: int) -> bool:
     """Return whether there is no record of some class; classes are coded from 0."""
-    # the counts of all classes, coded from 0, must be above 0
-    for some in (y[:FIRST], y):  # the first of many have them all
-        if (np.bincount(some.astype(np.intp), minlength=classes) > 0).all():
-            return False
-    return True
+    return not np.bincount(y.astype(np.intp), minlength=classes).all()
 
 
 def readable(scores: Scores, metric: Metric, predicted: Floats) -> Floats:
@@ -167,14 +242,9 @@ def readable(scores: Scores, metric: Metric, predicted: Floats) -> Floats:
 
 def part(scores: Scores, metric: Metric, where: NDArray[np.intp] | slice) -> ReadPart:
     """Return the predictions at some positions, in the form that the metric uses."""
-    cuts = scores.threshold_for(metric)
-    return ReadPart(
-        row=scores.row[where],
-        y=scores.outcome[where],
-        read=readable(scores, metric, scores.predicted[where]),
-        baseline=beside(scores, metric, where),
-        threshold=None if cuts is None else cuts[where],
-    )
+    read = readable(scores, metric, scores.predicted[where])
+    more = {name: one[where] for name, one in scores.besides(metric).items()}
+    return ReadPart(scores.row[where], scores.outcome[where], read, more)
 
 
 def pooled_part(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> ReadPart:
@@ -185,23 +255,14 @@ def pooled_part(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> Read
     least the mean threshold.
     """
     if not (scores.overlapping or scores.apart):
-        every = len(where) == len(scores.row)
-        return part(scores, metric, slice(None) if every else where)
+        return part(scores, metric, where)
     rows, predicted = scores.by_record(where, metric.rank)
-    threshold, baseline = (
-        None if one is None else mean_by(scores.row[where], one[where])[1]
-        for one in (scores.threshold_for(metric), beside(scores, metric))
-    )
+    more = {
+        name: mean_by(scores.row[where], one[where])[1]
+        for name, one in scores.besides(metric).items()
+    }
     read = readable(scores, metric, predicted)
-    return ReadPart(rows, scores.y[rows], read, baseline, threshold)
-
-
-def fold_parts(scores: Scores, metric: Metric) -> list[ReadPart]:
-    """Return the predictions of each split."""
-    return [
-        part(scores, metric, slice(start, stop))
-        for start, stop in itertools.pairwise(scores.starts)
-    ]
+    return ReadPart(rows, scores.y[rows], read, more)
 
 
 def by_group(
@@ -210,12 +271,7 @@ def by_group(
     """Return the metric in each of many groups of predictions at once."""
     assert metric.by_group is not None
     y, read = scores.outcome, readable(scores, metric, scores.predicted)
-    cuts, more = scores.threshold_for(metric), {}
-    if cuts is not None:
-        more["threshold"] = cuts
-    if metric.uses_baseline:
-        more["baseline"] = scores.baseline[scores.split]
-    values = metric.by_group(y, read, group, groups, **more)
+    values = metric.by_group(y, read, group, groups, **scores.besides(metric))
     if not metric.uses_baseline:
         return values
     return np.where(np.bincount(group, None, groups) < 2, np.nan, values)
@@ -281,11 +337,7 @@ def _values_by_split(scores: Scores, metric: Metric) -> Floats:
         return np.sqrt(values_by_split(scores, metric.root_of))
     if metric.by_group is not None:
         return by_group(scores, metric, scores.split, scores.n_splits)
-    values = np.full(scores.n_splits, np.nan)
-    least = 2 if metric.uses_baseline else 1  # records
-    # ranks need both classes, and a share of variance two records
-    admitted = scores.all_classes if metric.ranks_classes else sizes >= least
-    for split in np.flatnonzero(admitted):
-        where = slice(scores.starts[split], scores.starts[split + 1])
-        values[split] = part(scores, metric, where).value(metric)
-    return values
+    # a part without a class that ranks need, or with too few records, has no value
+    places = map(slice, scores.starts[:-1], scores.starts[1:])
+    parts = [part(scores, metric, where) for where in places]
+    return np.array([one.value(metric) if len(one.y) else np.nan for one in parts])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from statcv.metrics.areas.placements import (
     limits_at_end,
     pick_disjoint,
 )
+
+if TYPE_CHECKING:
+    from statcv.inference.intervals.request import IntervalRequest
 
 ENDS = (0.0, 1.0)
 GIVEN = "takes the fits as given"
@@ -38,9 +42,7 @@ def at_end(metric: Metric, value: float) -> bool:
     return metric.is_auroc and value in ENDS
 
 
-def interval_at_end(
-    made: Interval, scores: Scores, metric: Metric, how: str, value: float, level: float
-) -> Interval:
+def interval_at_end(made: Interval, asked: IntervalRequest) -> Interval:
     """Return an exact bound if an auROC of 1 or 0 has no other interval.
 
     Parameters
@@ -48,14 +50,8 @@ def interval_at_end(
     made : Interval
         The interval so far. It is returned unchanged if it has limits, or if the
         estimate is not an auROC of 1 or 0.
-    scores : Scores
-        The held-out predictions.
-    metric : Metric
-        The metric of the estimate.
-    how : {"pooled", "per_fold", "paired"}
-        The way in which it is stated.
-    value, level : float
-        The estimate, and the confidence level.
+    asked : IntervalRequest
+        The estimate.
 
     Returns
     -------
@@ -67,6 +63,7 @@ def interval_at_end(
         out. The same holds for an auROC of 1 if the predictions are the training means
         reversed; a model that has learnt from predictors may also have this value.
     """
+    scores, metric, how, value = asked.scores, asked.metric, asked.how, asked.value
     if not at_end(metric, value):
         return made
     if how == "pooled" and _means_rank_wrong(scores, metric):
@@ -82,7 +79,7 @@ def interval_at_end(
     unit = "record" if scores.clusters is None else "cluster"
     side = "right" if value == 1 else "wrong"
     # m independent pairs are all ranked right with probability area**m
-    lower, upper = limits_at_end(value, pairs, level)
+    lower, upper = limits_at_end(value, pairs, asked.level)
     return replace(
         made,
         lower=lower,

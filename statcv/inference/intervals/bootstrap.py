@@ -19,9 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import RESAMPLE_HELD
-from statcv.inference.estimates.losses import losses_by_cell
+from statcv.engine import cut
 from statcv.inference.estimates.pairs import concordant_pairs
-from statcv.inference.estimates.values import ReadPart, fold_parts, pooled_part
+from statcv.inference.estimates.values import (
+    ReadPart,
+    losses_by_cell,
+    part,
+    pooled_part,
+)
 from statcv.inference.intervals.influence import ComparedCells
 from statcv.inference.intervals.interval import (
     CLUSTERS_ONLY,
@@ -58,7 +63,8 @@ def weighted_metric(scores: Scores, metric: Metric, how: str) -> Statistic:
     if metric.casewise is not None:
         return _weighted_mean(scores, metric, how)
     if how == "per_fold":
-        parts = fold_parts(scores, metric)
+        places = map(slice, scores.starts[:-1], scores.starts[1:])
+        parts = [part(scores, metric, where) for where in places]
     else:
         parts = [pooled_part(scores, metric, where) for where in scores.by_repeat]
     return lambda weights: np.array([_one_by_one(metric, parts, w) for w in weights])
@@ -86,7 +92,7 @@ def _weighted_mean(
 
 def _one_by_one(metric: Metric, parts: list[ReadPart], weights: Floats) -> float:
     times = weights.astype(np.intp)
-    values = [part.taken(times[part.row]).value(metric) for part in parts]
+    values = [one.taken(times[one.row]).value(metric) for one in parts]
     known = [value for value in values if not np.isnan(value)]
     return float(np.mean(known)) if known else np.nan
 
@@ -302,11 +308,10 @@ class DrawnUnits:
             if g < 2:
                 continue
             values = []
-            for start in range(0, g, size):
-                stop = min(start + size, g)
-                times = np.ones((stop - start, self.count))
-                own = np.flatnonzero((groups >= start) & (groups < stop))
-                times[groups[own] - start, members[own]] = 0.0
+            for some in cut(g, size):
+                times = np.ones((len(some), self.count))
+                own = np.flatnonzero((groups >= some.start) & (groups < some.stop))
+                times[groups[own] - some.start, members[own]] = 0.0
                 values.append(statistic(self._of_records(times)))
             without = np.concatenate(values)
             # the empirical influence of each group, by which BCa measures skewness
@@ -401,9 +406,7 @@ def _drawn(
     units: DrawnUnits, statistic: Statistic, n: int, size: int, rng: np.random.Generator
 ) -> Floats:
     """Return the statistic of n samples, computed ``size`` samples at a time."""
-    values = [
-        statistic(units.drawn(min(size, n - start), rng)) for start in range(0, n, size)
-    ]
+    values = [statistic(units.drawn(len(some), rng)) for some in cut(n, size)]
     return np.concatenate(values)
 
 

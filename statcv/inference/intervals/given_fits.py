@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.inference.estimates.losses import casewise_by_record
 from statcv.inference.estimates.pairs import (
     MIRRORED,
     NO_PAIRS,
@@ -15,6 +14,7 @@ from statcv.inference.estimates.pairs import (
     lists_pairs,
 )
 from statcv.inference.estimates.slopes import slope_interval
+from statcv.inference.estimates.values import casewise_by_record
 from statcv.inference.intervals.influence import influence_interval
 from statcv.inference.intervals.interval import (
     Interval,

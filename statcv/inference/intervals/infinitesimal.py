@@ -23,8 +23,9 @@ from statcv.inference.intervals.interval import (
     NOTHING,
     RECORDS_ONLY,
     Interval,
+    scale_of,
+    wilson_limits,
 )
-from statcv.inference.intervals.scales import scale_of, wilson_limits
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 from statcv.metrics.areas.placements import symmetric_limits
@@ -58,7 +59,7 @@ def infinitesimal_serves(scores: Scores, metric: Metric, how: str) -> bool:
     if scores.sensitivity is None or metric.derive is None or metric.weighted is None:
         return False
     if how == "pooled":
-        return not scores.apart or metric.pools_splits
+        return _is_pooled(scores, metric, how)
     return metric.rank and not (how == "paired" and is_mirrored(scores, metric))
 
 
@@ -71,11 +72,8 @@ def influence_serves(scores: Scores, metric: Metric, how: str) -> bool:
     metric : Metric
     how : {"pooled", "per_fold", "paired"}
     """
-    if metric.is_auroc:
-        return True
-    if how != "pooled" or metric.derive is None:
-        return False
-    return not scores.apart or metric.pools_splits
+    known = metric.derive is not None and _is_pooled(scores, metric, how)
+    return metric.is_auroc or known
 
 
 def corrected_serves(scores: Scores, metric: Metric, how: str) -> bool:
@@ -90,8 +88,13 @@ def corrected_serves(scores: Scores, metric: Metric, how: str) -> bool:
     if metric.derive is None or scores.external:
         return False
     if scores.apart or not metric.rank:
-        return how == "pooled" and (not scores.apart or metric.pools_splits)
+        return _is_pooled(scores, metric, how)
     return not (how == "paired" and is_mirrored(scores, metric))
+
+
+def _is_pooled(scores: Scores, metric: Metric, how: str) -> bool:
+    """Return whether predictions of all splits of a repeat are pooled."""
+    return how == "pooled" and (not scores.apart or metric.pools_splits)
 
 
 def shared_training(scores: Scores) -> float:
@@ -140,7 +143,8 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
     """
     scores, metric, how, value = asked.scores, asked.metric, asked.how, asked.value
     if math.isnan(value):
-        return Interval.none(_why_undefined(metric, how))
+        why = "no fold has a value" if how == "per_fold" else "it has no value"
+        return Interval.none(NO_PAIRS[metric.pairs] if how == "paired" else why)
     if at_end(metric, value):
         return Interval.none(f"an area of {value:g} has no first-order variation")
     moved = scores.once(
@@ -237,19 +241,20 @@ def know_variations(scores: Scores, asked: Sequence[tuple[Metric, str, float]]) 
     ]
     found = influences_on(scores, some)
     for (metric, how), one in zip(some, found, strict=True):
-        make = partial(_from_influences, scores, metric, how, "varied", one)
+        make = partial(_variation, scores, metric, how, "varied", one)
         scores.once(metric, ("variation", how, "varied"), make)
 
 
-def _variation(scores: Scores, metric: Metric, how: str, fits: str) -> _Variation | str:
-    """Return the variance of an estimate, or the reason why it has none."""
-    found = influences(scores, metric, how, of_fits=fits == "varied")
-    return _from_influences(scores, metric, how, fits, found)
-
-
-def _from_influences(
-    scores: Scores, metric: Metric, how: str, fits: str, found: Influences | str
+def _variation(
+    scores: Scores,
+    metric: Metric,
+    how: str,
+    fits: str,
+    found: Influences | str | None = None,
 ) -> _Variation | str:
+    """Return the variance of an estimate, or the reason why it has none."""
+    if found is None:
+        found = influences(scores, metric, how, of_fits=fits == "varied")
     if not isinstance(found, str) and how != "pooled" and found.value in SHARE:
         found = influences(scores, metric, of_fits=fits == "varied")  # may misrank some
     if isinstance(found, str):
@@ -270,13 +275,6 @@ def _from_influences(
         kind=found.units.kind,
         words=_in_words(scores, metric, found),
     )
-
-
-def _why_undefined(metric: Metric, how: str) -> str:
-    """Return why an estimate has no value."""
-    if how == "paired":
-        return NO_PAIRS[metric.pairs]
-    return "no fold has a value" if how == "per_fold" else "it has no value"
 
 
 def _in_words(scores: Scores, metric: Metric, found: Influences) -> tuple[str, str]:

@@ -126,28 +126,6 @@ SINGLE = (
 
 
 @dataclass(frozen=True, eq=False)
-class MovedAuroc:
-    """The amount by which each prediction moves an auROC.
-
-    Attributes
-    ----------
-    moved : numpy.ndarray, shape (m,)
-        The amounts; in each cell they sum to zero for either class.
-    positive : numpy.ndarray of bool, shape (m,)
-        Whether the record of the prediction is positive.
-    cell : numpy.ndarray of int, shape (m,)
-        The cell of the prediction.
-    counted : numpy.ndarray of bool, shape (cells,)
-        Whether the cell has a value; the estimate is the mean over these cells.
-    """
-
-    moved: Floats
-    positive: NDArray[np.bool_]
-    cell: Numbers
-    counted: NDArray[np.bool_]
-
-
-@dataclass(frozen=True, eq=False)
 class ComparedCells:
     """The predictions that an auROC compares, and the cells over which it is a mean.
 
@@ -231,18 +209,25 @@ class ComparedCells:
 
     def influence(self, n: int) -> Floats:
         """Return the influence of each of n records; see `record_influence`."""
-        moved = self.moved.moved
-        return np.asarray(np.bincount(self.row, moved, n), dtype=float)
+        return np.asarray(np.bincount(self.row, self.moved[0], n), dtype=float)
+
+    @property
+    def cell_of(self) -> Numbers:
+        """The cell of each prediction."""
+        return self.cell[self.ranked.group]
 
     @cached_property
-    def moved(self) -> MovedAuroc:
-        """The amount by which each prediction moves the estimate."""
+    def moved(self) -> tuple[Floats, NDArray[np.bool_]]:
+        """By how much each prediction moves the estimate, and which cells have a value.
+
+        In each cell the amounts sum to zero for either class.
+        """
         won, rivals = self.ranked.wins()
         if self.not_compared is not None:
             less, fewer = self.not_compared.wins()
             won[self.out] -= less
             rivals[self.out] -= fewer
-        positive, cell = self.ranked.positive, self.cell[self.ranked.group]
+        positive, cell = self.ranked.positive, self.cell_of
         total = np.bincount(cell, np.where(positive, won, 0.0), self.cells)
         pairs = np.bincount(cell, np.where(positive, rivals, 0.0), self.cells)
         counted = (pairs > 0) & ~np.isnan(total)
@@ -251,7 +236,7 @@ class ComparedCells:
             share = total / pairs
             moved = (won - share[cell] * rivals) / pairs[cell] / counted.sum()
         moved[~counted[cell]] = 0.0
-        return MovedAuroc(np.asarray(moved), positive, cell, counted)
+        return np.asarray(moved), counted
 
     def single(self) -> tuple[int, int]:
         """Count the cells with a single record of a class, and all cells with pairs.

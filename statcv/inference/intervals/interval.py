@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.inference.clusters import se_of_mean
-from statcv.metrics import delong
+from statcv.metrics import Metric, delong
 from statcv.metrics.areas.placements import symmetric_limits
 from statcv.tables import Printed, Said, column
 from statcv.words import limits_digits
@@ -169,16 +170,11 @@ def delong_interval(
     clusters : sequence of numpy.ndarray of int, optional
         The cluster of each record, if clusters have several records (Obuchowski 1997).
     """
-    if clusters is None:
-        parts = [
-            delong(one, score, level=level)
-            for one, score in zip(y, scores, strict=True)
-        ]
-    else:
-        parts = [
-            delong(one, score, level=level, clusters=codes)
-            for one, score, codes in zip(y, scores, clusters, strict=True)
-        ]
+    of_parts = [None] * len(y) if clusters is None else clusters
+    parts = [
+        delong(one, score, level=level, clusters=codes)
+        for one, score, codes in zip(y, scores, of_parts, strict=True)
+    ]
     lacking = [part.reason for part in parts if np.isnan(part.se)]
     if lacking:
         return Interval.none(lacking[0])
@@ -356,3 +352,89 @@ def mean_interval(
             return Interval.none(f"all clusters have the same mean, {NOTHING}")
         method, assumes = "mean over records, cluster-robust", CLUSTERS_ONLY
     return symmetric(mean, se, level, method, assumes)
+
+
+# ---- the scale on which an estimate is symmetric, and Wilson's limits of a share ----
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A scale on which an estimate is nearly normal.
+
+    Attributes
+    ----------
+    name : str
+        What the transformed estimate is called.
+    to, back : callable
+        The transformation, and its inverse.
+    slope : callable
+        The change of the estimate with its transform, by which the delta method carries
+        standard errors from one to the other.
+    """
+
+    name: str
+    to: Callable[[Any], Any]
+    back: Callable[[Any], Any]
+    slope: Callable[[Any], Any]
+
+
+SCALES = {
+    "identity": Scale("value", lambda x: x, lambda x: x, lambda x: 1.0),
+    "log": Scale("logarithm", np.log, np.exp, lambda x: x),
+    "logit": Scale(
+        "logit",
+        lambda x: np.log(np.divide(x, 1 - x)),
+        lambda x: 1 / (1 + np.exp(-x)),
+        lambda x: x * (1 - x),
+    ),
+}
+
+
+def is_ratio(metric: Metric) -> bool:
+    """Return whether a metric is positive, and its error relative to its size.
+
+    >>> from statcv.metrics import METRICS
+    >>> [is_ratio(METRICS[name]) for name in ("oe_ratio", "rmse", "brier")]
+    [True, True, False]
+    """
+    return metric.root_of is not None or (metric.target == 1 and metric.bounds[0] == 0)
+
+
+def scale_of(metric: Metric, value: float) -> str:
+    """Return the scale on which the limits of an estimate are symmetric."""
+    return "log" if is_ratio(metric) and value > 0 else "identity"
+
+
+def wilson_limits(
+    value: float, rate: float, level: float, df: float
+) -> tuple[float, float]:
+    """Return limits between 0 and 1 whose variance depends on the parameter.
+
+    They are the values θ for which (t - θ)² = q² c θ(1 - θ), where t is the estimate
+    and q the quantile of Student's t. For a share of n records with c = 1/n they are
+    Wilson's limits.
+
+    Parameters
+    ----------
+    value : float
+        The estimate.
+    rate : float
+        The variance of the estimate for a parameter θ, over θ(1 - θ).
+    level, df : float
+        The confidence level and the degrees of freedom.
+
+    Examples
+    --------
+    >>> lower, upper = wilson_limits(0.8, 1 / 50, 0.95, float("inf"))
+    >>> round(lower, 3), round(upper, 3)
+    (0.67, 0.888)
+    """
+    from scipy.special import stdtrit
+
+    quantile = float(stdtrit(df, (1 + level) / 2))
+    # Wilson's limits solve (value - p)² = t² rate p (1 - p) for p
+    ratio = quantile**2 * rate
+    centre = (2 * value + ratio) / (2 * (1 + ratio))
+    half = math.sqrt(ratio * (ratio / 4 + value * (1 - value))) / (1 + ratio)
+    lower, upper = max(centre - half, 0.0), min(centre + half, 1.0)
+    return min(lower, value), max(upper, value)  # despite rounding

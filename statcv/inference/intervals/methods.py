@@ -5,11 +5,11 @@ A new interval is added as an entry of `INTERVALS`, from which all other code re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from statcv.errors import MetricError, suggestion
-from statcv.inference.intervals.at_boundary import at_end
+from statcv.inference.intervals.at_boundary import at_end, interval_at_end
 from statcv.inference.intervals.bootstrap import bootstrap_interval, why_not_resampled
 from statcv.inference.intervals.curve import curve_interval, curve_serves
 from statcv.inference.intervals.given_fits import (
@@ -24,7 +24,6 @@ from statcv.inference.intervals.infinitesimal import (
     infinitesimal_interval,
     infinitesimal_serves,
     influence_serves,
-    know_variations,
 )
 from statcv.inference.intervals.influence import influence_interval
 from statcv.inference.intervals.interval import Interval
@@ -132,11 +131,11 @@ def _influence(asked: IntervalRequest) -> Interval:
 
 def _jackknife(asked: IntervalRequest, scale: str = "identity") -> Interval:
     if scale == "logit" and at_end(asked.metric, asked.value):
-        return asked.at_boundary(without_logit(asked.value))
+        return interval_at_end(without_logit(asked.value), asked)
     made = jackknife_interval(
         asked.value, asked.metric, asked.level, asked.deleted(), scale
     )
-    return asked.at_boundary(made)
+    return interval_at_end(made, asked)
 
 
 def _nested_cv(asked: IntervalRequest) -> Interval:
@@ -292,24 +291,6 @@ def default_interval(scores: Scores, metric: Metric, how: str) -> str | None:
         if how in method.default_hows and method.serves(scores, metric, how):
             return method.name
     return None
-
-
-def know_intervals(scores: Scores, asked: Sequence[tuple[Metric, str, float]]) -> None:
-    """Compute what the default intervals of several estimates have in common.
-
-    Parameters
-    ----------
-    scores : Scores
-        The held-out predictions.
-    asked : sequence of (Metric, str, float)
-        The metrics, the way in which each is stated, and its value.
-    """
-    some = [
-        one
-        for one in asked
-        if default_interval(scores, *one[:2]) == "infinitesimal_jackknife"
-    ]
-    know_variations(scores, some)
 
 
 def possible_intervals(scores: Scores, metric: Metric, how: str) -> tuple[str, ...]:

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from statcv.engine import Setup
 from statcv.inference.estimates.values import folds_differ, values_by
-from statcv.inference.intervals.at_boundary import interval_at_end
-from statcv.inference.intervals.interval import Interval
 from statcv.inference.refits.jackknife import Jackknife, Kept, keep_jackknife
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
@@ -74,12 +72,6 @@ class IntervalRequest:
     def undefined(self) -> int:
         """The number of folds or repeats in which the metric has no value."""
         return int(np.isnan(self.values).sum())
-
-    def at_boundary(self, made: Interval) -> Interval:
-        """Return the exact bound if the estimate has no other interval at 0 or 1."""
-        return interval_at_end(
-            made, self.scores, self.metric, self.how, self.value, self.level
-        )
 
     def deleted(self) -> Jackknife | str:
         """Return the jackknife, or why it is not available."""

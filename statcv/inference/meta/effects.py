@@ -133,18 +133,20 @@ def random_effects(
     >>> round(found.tau2, 4), round(found.i2, 2)
     (0.0182, 0.58)
     """
+    from scipy.special import chdtrc, stdtrit
+
     one_of(method, METHODS, "method")
     check_level(level)
-    every, se = np.asarray(estimates, dtype=float), np.asarray(ses, dtype=float)
-    if every.ndim != 1 or every.shape != se.shape:
+    every, errors = np.asarray(estimates, dtype=float), np.asarray(ses, dtype=float)
+    if every.ndim != 1 or every.shape != errors.shape:
         raise DataError(
             f"estimates and ses must have the same length, one number per data set, "
-            f"not shapes {every.shape} and {se.shape}."
+            f"not shapes {every.shape} and {errors.shape}."
         )
-    if (se < 0).any():
-        raise DataError(f"a standard error is negative: {se[se < 0][0]:g}.")
-    known = np.isfinite(every) & np.isfinite(se) & (se > 0)
-    y, variance = every[known], se[known] ** 2
+    if (errors < 0).any():
+        raise DataError(f"a standard error is negative: {errors[errors < 0][0]:g}.")
+    known = np.isfinite(every) & np.isfinite(errors) & (errors > 0)
+    y, variance = every[known], errors[known] ** 2
     reason = ""
     if not known.all():
         reason = (
@@ -158,23 +160,14 @@ def random_effects(
         return RandomEffects(
             estimate=alone, level=level, n=len(y), method=method, reason=why
         )
-    return _combined(y, variance, level, method, hartung_knapp, reason)
-
-
-def _combined(
-    y: Floats,
-    variance: Floats,
-    level: float,
-    method: str,
-    hartung_knapp: bool,
-    reason: str,
-) -> RandomEffects:
-    from scipy.special import chdtrc, stdtrit
-
     # Cochran's Q about the mean of a common effect
     k, fixed = len(y), 1 / variance
     q = float(fixed @ (y - _mean(y, fixed)) ** 2)
-    tau2 = _dersimonian_laird(fixed, q) if method == "DL" else _reml(y, variance)
+    if method == "DL":  # by moments: Q minus its expectation, scaled, and at least 0
+        scale = fixed.sum() - (fixed**2).sum() / fixed.sum()
+        tau2 = max(0.0, float((q - k + 1) / scale))
+    else:
+        tau2 = _reml(y, variance)
     weights = 1 / (variance + tau2)
     mean = _mean(y, weights)
     se = float(1 / np.sqrt(weights.sum()))
@@ -217,12 +210,6 @@ def _combined(
 
 def _mean(y: Floats, weights: Floats) -> float:
     return float(weights @ y / weights.sum())
-
-
-def _dersimonian_laird(fixed: Floats, q: float) -> float:
-    """Return tau² by moments: Q minus its expectation, scaled, and at least 0."""
-    scale = fixed.sum() - (fixed**2).sum() / fixed.sum()
-    return max(0.0, float((q - len(fixed) + 1) / scale))
 
 
 def _reml(y: Floats, variance: Floats) -> float:

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statcv.inference.estimates.estimate import Estimate
-from statcv.inference.intervals.interval import Interval
-from statcv.inference.intervals.scales import SCALES, wilson_limits
-from statcv.inference.paired.paired_test import PairedTest
+from statcv.inference.intervals.interval import SCALES, Interval, wilson_limits
+from statcv.inference.paired.tests import PairedTest
 from statcv.metrics.areas.placements import symmetric_limits
 from statcv.tables import Printed
 from statcv.words import listed

@@ -16,7 +16,6 @@ from statcv.inference.intervals.infinitesimal import (
     infinitesimal_serves,
 )
 from statcv.inference.intervals.methods import INTERVALS
-from statcv.inference.paired.caveats import same_folds
 from statcv.inference.paired.contrasts import AVERAGED, TIMES, Contrasts
 from statcv.inference.paired.methods import (
     BY_INFLUENCE,
@@ -24,7 +23,12 @@ from statcv.inference.paired.methods import (
     default_method,
     paired_method,
 )
-from statcv.inference.paired.records import NULL, against_null, check_results
+from statcv.inference.paired.records import (
+    NULL,
+    against_null,
+    check_results,
+    same_folds,
+)
 from statcv.inference.readable import Readable, metric_of
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
@@ -126,8 +130,7 @@ def contrast(
     way = _check_how(how, chosen) or common_how(scores, chosen)
     fixed: tuple[str, ...] = ()
     if test is None:
-        fixed = _of_unknown_variation(results, chosen, way, without)
-        test = _default_test(results, chosen, way, without, varying=not fixed)
+        test, fixed = _default_test(results, chosen, way, without)
     method = paired_method(test, chosen)
     if all(one.external for one in scores):
         method = replace(method, assumes=method.of_others)
@@ -149,34 +152,26 @@ def contrast(
     return found
 
 
-def _of_unknown_variation(
+def _default_test(
     results: Mapping[str, Readable], metric: Metric, how: str, without: str | None
-) -> tuple[str, ...]:
-    """Return the results of whose fits it is not known how they vary with records."""
+) -> tuple[str, tuple[str, ...]]:
+    """Return the name of the default test: a function of scheme, metric and models.
+
+    Return also the results of whose fits it is not known how they vary with records.
+    """
+    models = {name: one.scores for name, one in results.items() if name != without}
     fitted = [name for name, one in results.items() if not one.scores.external]
-    return tuple(
+    fixed = tuple(
         name
         for name in fitted or results
-        if name != without
-        and not infinitesimal_serves(results[name].scores, metric, how)
+        if name != without and not infinitesimal_serves(models[name], metric, how)
     )
-
-
-def _default_test(
-    results: Mapping[str, Readable],
-    metric: Metric,
-    how: str,
-    without: str | None,
-    *,
-    varying: bool,
-) -> str:
-    """Return the name of the default test: a function of scheme, metric and models."""
-    models = [one.scores for name, one in results.items() if name != without]
-    shared = all(corrected_serves(scores, metric, how) for scores in models)
+    shared = all(corrected_serves(scores, metric, how) for scores in models.values())
     first, *others = results.values()
     alike = all(same_folds(first, other) for other in others)
     by_fold = how == "per_fold" and metric.rank and alike and first.plan.n_splits > 1
-    return default_method(metric, varying=varying, correlated=shared, by_fold=by_fold)
+    name = default_method(metric, varying=not fixed, correlated=shared, by_fold=by_fold)
+    return name, fixed
 
 
 def chosen_metric(first: Readable, metric: str | Metric | None) -> Metric:

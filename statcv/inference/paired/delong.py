@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
 from statcv.inference.intervals.influence import SINGLE, ComparedCells
 from statcv.inference.intervals.interval import squares_of_pairs, units_of_pairs
-from statcv.inference.paired.paired_test import PairedTest
-from statcv.inference.paired.tests import Clusters
+from statcv.inference.paired.tests import Clusters, PairedTest
 from statcv.inference.scores import Scores
 from statcv.metrics.areas.delong_test import SAME_EVERYWHERE, warn_degenerate
 from statcv.metrics.areas.placements import ratio
@@ -171,22 +170,21 @@ def unit_sums(
         Number of cells in which a class has a single unit, so that its variation
         cannot be estimated there; and number of cells with a value.
     """
-    moved = what.moved
+    (moved, counted), cells, positive = what.moved, what.cell_of, what.ranked.positive
     # squares of units within a cell have the factor I / (I - 1)
-    held = _distinct(moved.cell, unit, what.cells, count)
+    held = _distinct(cells, unit, what.cells, count)
     both = held / np.maximum(held - 1, 1)
-    sums = [np.bincount(unit, np.sqrt(both)[moved.cell] * moved.moved, count)]
+    sums = [np.bincount(unit, np.sqrt(both)[cells] * moved, count)]
     lacking = np.zeros(what.cells, dtype=bool)
-    for members in (moved.positive, ~moved.positive):
-        cell, own = moved.cell[members], unit[members]
+    for members in (positive, ~positive):
+        cell, own = cells[members], unit[members]
         size = _distinct(cell, own, what.cells, count)
         more = (held - size) / np.maximum((size - 1) * (held - 1), 1)
         # a single unit of a class has no variance of its own
         more[size < 2] = 0.0
         lacking |= size < 2
-        sums.append(np.bincount(own, np.sqrt(more)[cell] * moved.moved[members], count))
-    few = int((lacking & moved.counted).sum())
-    return np.array(sums), few, int(moved.counted.sum())
+        sums.append(np.bincount(own, np.sqrt(more)[cell] * moved[members], count))
+    return np.array(sums), int((lacking & counted).sum()), int(counted.sum())
 
 
 def _distinct(cell: Numbers, unit: Numbers, cells: int, count: int) -> Floats:

@@ -19,7 +19,7 @@ from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.estimates.groups import among, group_estimates
 from statcv.inference.estimates.influences import Influences, influences_on
 from statcv.inference.intervals.infinitesimal import shared_training
-from statcv.inference.paired.paired_test import PairedTest
+from statcv.inference.paired.tests import PairedTest
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 

@@ -12,8 +12,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import ComparisonError
+from statcv.folds.audit import BIASED
 from statcv.inference.clusters import joined_clusters, mean_by
-from statcv.inference.estimates.beside import beside
+from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.paired.delong import Side
 from statcv.inference.readable import Readable
 from statcv.inference.scores import Scores
@@ -21,7 +22,7 @@ from statcv.metrics import Metric
 from statcv.metrics.classification.classwise import predicted_as
 from statcv.models import Mean
 from statcv.tables import Printed
-from statcv.words import joined
+from statcv.words import joined, plural
 
 
 def in_words(results: Mapping[str, Readable]) -> list[tuple[str, str]]:
@@ -106,7 +107,7 @@ def check_same_records(results: Mapping[str, Readable]) -> None:
     """
     first, *others = results
     for other in others:
-        _same_records(first, results[first], other, results[other])
+        _check_pair(first, results[first], other, results[other])
 
 
 def held_out(result: Readable) -> pd.Index[Any]:
@@ -114,7 +115,7 @@ def held_out(result: Readable) -> pd.Index[Any]:
     return result.design.labels[result.scores.mean_prediction()[0]]
 
 
-def _same_records(first: str, a: Readable, second: str, b: Readable) -> None:
+def _check_pair(first: str, a: Readable, second: str, b: Readable) -> None:
     rows_a, rows_b = held_out(a), held_out(b)
     only = len(rows_a.symmetric_difference(rows_b))
     if only:
@@ -327,7 +328,7 @@ class SharedRecords(Printed):
 
     def value(self, predictions: Floats) -> float:
         """Return the metric for predictions of all records."""
-        base = beside(next(iter(self.averaged.values())), self.metric)
+        base = next(iter(self.averaged.values())).beside(self.metric)
         return float(self.metric(self.y, predictions, base))
 
     # ---- pairs of results ----
@@ -373,3 +374,95 @@ class SharedRecords(Printed):
         for result in self.results.values():
             found = found.append(result.design.labels.difference(found, sort=False))
         return found
+
+
+# ---- what differs between two results apart from the models ----
+
+
+SCHEMES_DIFFER = "tests the schemes, not the models: only the scheme differs"
+DRAWS_DIFFER = "tests two draws of one scheme: only the folds differ"
+CLUSTERS_DIFFER = "tests how folds are made, not the models: {} against {}"
+EXTERNAL_DIFFERS = "one is an external validation, the other a cross-validation"
+FOLDS_DIFFER = "the folds differ too, which contributes to the difference"
+
+
+def same_folds(a: Readable, b: Readable) -> bool:
+    """Return whether two results hold out and drop the same records in every fold."""
+    alike = a.design.labels.equals(b.design.labels)
+    return alike and a.plan.fingerprint == b.plan.fingerprint
+
+
+def caveat(a: Readable, b: Readable) -> str:
+    """Say what differs between two results apart from the models."""
+    if same_folds(a, b):
+        return ""
+    if a.scores.external != b.scores.external:
+        return EXTERNAL_DIFFERS
+    if _models_differ(a, b):
+        return FOLDS_DIFFER
+    if a.plan.scheme != b.plan.scheme:
+        return SCHEMES_DIFFER
+    kinds = [_clusters_of(result) for result in (a, b)]
+    return CLUSTERS_DIFFER.format(*kinds) if kinds[0] != kinds[1] else DRAWS_DIFFER
+
+
+def _clusters_of(result: Readable) -> str:
+    strata = result.plan.strata
+    return "records at random" if strata is None else f"equal {strata.label} together"
+
+
+def _models_differ(a: Readable, b: Readable) -> bool:
+    """Return whether the models or their data differ."""
+    return (
+        a.learner.label != b.learner.label
+        or a.design.names != b.design.names
+        or not np.array_equal(a.design.matrix, b.design.matrix, equal_nan=True)
+        or not np.array_equal(_weights(a), _weights(b))
+    )
+
+
+def _weights(result: Readable) -> Floats:
+    return np.ones(result.design.n) if result.weights is None else result.weights
+
+
+def pooling_caveat(a: Readable, b: Readable) -> str:
+    """Say that pooling is biased if it is, for tests of pooled predictions."""
+    worst = max((a, b), key=lambda r: abs(r.mean_model_auroc - 0.5))
+    if not abs(worst.mean_model_auroc - 0.5) > BIASED:
+        return ""
+    return (
+        "pooled over folds whose training means reveal the labels: the training mean "
+        f"alone has auROC {worst.mean_model_auroc:.3f} under {worst.plan.scheme}"
+    )
+
+
+def headline_caveat(headlines: Mapping[str, str], how: str) -> str:
+    """Say which results have a headline that is computed in another way than ``how``.
+
+    Parameters
+    ----------
+    headlines : mapping of str to str
+        How the headline of each result is computed, by its name.
+    how : str
+        How the estimates that are compared are computed.
+    """
+    named: dict[str, list[str]] = {}
+    for name, headline in headlines.items():
+        if headline != how.partition(",")[0]:
+            named.setdefault(headline.replace("_", " "), []).append(name)
+    if not named:
+        return ""
+    said = [f"{way} for {' and '.join(names)}" for way, names in named.items()]
+    compared = how.replace("_", " ")
+    return f"compared {compared}, while the headline is {' and '.join(said)}"
+
+
+def undefined_caveats(estimates: Mapping[str, Estimate]) -> list[str]:
+    """Say in how many folds or repeats the estimate of a result has no value."""
+    units = {"per_fold": "fold"}
+    return [
+        f"{found.label} has no value in {found.n_undefined} of "
+        f"{plural(found.n_values, units.get(found.how, 'repeat'))} for {name}"
+        for name, found in estimates.items()
+        if 0 < found.n_undefined < found.n_values
+    ]

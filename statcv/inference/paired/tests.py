@@ -10,13 +10,83 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.engine import cut
 from statcv.inference.clusters import se_of_mean
 from statcv.inference.estimates.influences import Influences
 from statcv.inference.intervals.interval import corrected_t_interval
-from statcv.inference.paired.paired_test import PairedTest
 from statcv.inference.refits.jackknife import Jackknife, corrected_se
 from statcv.metrics import Metric, midrank, round_significant
-from statcv.metrics.areas.placements import ratio
+from statcv.metrics.areas.placements import ratio, symmetric_limits, tail
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """The difference between two models, with its test.
+
+    Attributes
+    ----------
+    difference, se, lower, upper : float
+        The second estimate minus the first, its standard error and interval.
+    statistic, p_value : float
+    reason : str
+        The reason why a number is missing or uninformative; otherwise empty.
+    df : float
+        Degrees of freedom of Student's t; NaN for the normal distribution.
+    """
+
+    difference: float
+    se: float
+    lower: float
+    upper: float
+    statistic: float
+    p_value: float
+    reason: str = ""
+    df: float = math.nan
+
+    @classmethod
+    def unavailable(cls, difference: float, reason: str) -> PairedTest:
+        """Return a test without a value, with the reason."""
+        nan = float("nan")
+        return cls(difference, nan, nan, nan, nan, nan, reason)
+
+    @classmethod
+    def of(
+        cls,
+        difference: float,
+        se: float,
+        level: float,
+        df: float = math.nan,
+        *,
+        most: float = math.inf,
+        reason: str = "",
+    ) -> PairedTest:
+        """Return Wald's test of a difference, and its interval.
+
+        Parameters
+        ----------
+        difference, se : float
+        level : float
+            Confidence level of the interval.
+        df : float
+            Degrees of freedom of Student's t; the normal distribution unless given.
+        most : float
+            The largest possible difference, at which the limits end.
+        reason : str
+        """
+        # a difference divided by its standard error, by Student's t or the normal
+        lower, upper = symmetric_limits(difference, se, level, df=df)
+        statistic = ratio(difference, se)
+        return cls(
+            difference=difference,
+            se=se,
+            lower=max(lower, -most),
+            upper=min(upper, most),
+            statistic=statistic,
+            p_value=tail(statistic, df, "two-sided"),
+            reason=reason,
+            df=df,
+        )
+
 
 Numbers = NDArray[np.intp]
 
@@ -100,11 +170,10 @@ def _all_sums(terms: Floats) -> Floats:
 
 def _random_sums(terms: Floats, times: int, rng: np.random.Generator) -> Floats:
     sums, at_a_time = np.empty(times), max(1, CELLS // len(terms))
-    for start in range(0, times, at_a_time):
-        stop = min(start + at_a_time, times)
+    for some in cut(times, at_a_time):
         # a sum with random signs is twice the terms kept minus all terms
-        kept = rng.integers(0, 2, (stop - start, len(terms)), dtype=np.int8)
-        sums[start:stop] = 2 * (kept @ terms) - terms.sum()
+        kept = rng.integers(0, 2, (len(some), len(terms)), dtype=np.int8)
+        sums[some.start : some.stop] = 2 * (kept @ terms) - terms.sum()
     return sums
 
 

@@ -19,7 +19,7 @@ from statcv.engine import Setup
 from statcv.errors import FitError, OutcomeError, SchemeError
 from statcv.folds import FoldPlan, count_fits, is_sample
 from statcv.inference.clusters import clusters_of
-from statcv.inference.intervals.at_boundary import at_end
+from statcv.inference.intervals.at_boundary import at_end, interval_at_end
 from statcv.inference.intervals.given_fits import narrow_interval
 from statcv.inference.intervals.interval import Interval, symmetric
 from statcv.inference.refits.refitting import (
@@ -254,19 +254,13 @@ def keep_jackknife(
         The arguments ``n_jobs`` and ``progress``.
     """
     if (metric, how) not in kept:
-        kept[metric, how] = _tried(setup, scores, metric, how, **running)
+        cut = fixed_threshold(scores)
+        try:
+            jack = jackknife_values(setup, metric, how, threshold=cut, **running)
+            kept[metric, how] = _unfit(jack) or jack
+        except (OutcomeError, SchemeError, FitError) as error:
+            kept[metric, how] = f"with records deleted, {error}"
     return kept[metric, how]
-
-
-def _tried(
-    setup: Setup, scores: Scores, metric: Metric, how: str, **running: Any
-) -> Jackknife | str:
-    threshold = fixed_threshold(scores)
-    try:
-        jack = jackknife_values(setup, metric, how, threshold=threshold, **running)
-    except (OutcomeError, SchemeError, FitError) as error:
-        return f"with records deleted, {error}"
-    return _unfit(jack) or jack
 
 
 def _unfit(jack: Jackknife) -> str:
@@ -333,7 +327,7 @@ def corrected_jackknife_interval(asked: IntervalRequest) -> Interval:
     """
     value, metric = asked.value, asked.metric
     if at_end(metric, value):
-        return asked.at_boundary(without_logit(value))
+        return interval_at_end(without_logit(value), asked)
     if metric.name != "auroc":
         return Interval.none(
             f"the corrected jackknife is for auROC, not for {metric.label}; "

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import MAX_REPEATS, check_whole
-from statcv.engine import Setup, progress_bar, refuse_new_levels, run_quietly
+from statcv.engine import Setup, cut, progress_bar, refuse_new_levels, run_quietly
 from statcv.errors import DataError, FitError, MetricError, OutcomeError, SchemeError
 from statcv.folds import FoldPlan, Ragged, make_plan
-from statcv.inference.estimates.losses import casewise
+from statcv.inference.estimates.values import casewise
 from statcv.inference.intervals.interval import Interval
 from statcv.inference.refits.refitting import scores_of, warn_of_refits
 from statcv.metrics import Metric
@@ -144,8 +144,7 @@ def nested_cv(
     k, each = len(divided.labels[0]), fits_each(len(divided.labels[0]))
     size, found, failed = max(1, PREDICTIONS // (plan.n * k)), [], 0
     with progress_bar(int(repeats) * each, progress, "fit") as bar:
-        for start in range(0, int(repeats), size):
-            batch = range(start, min(start + size, int(repeats)))
+        for batch in cut(int(repeats), size):
             parts = [nested_tests(folds_of(divided, r)) for r in batch]
             whole = nested_plan(plan, parts)
             numbers = np.arange(batch.start * each, batch.stop * each)

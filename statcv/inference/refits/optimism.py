@@ -22,8 +22,7 @@ from statcv.arguments import MAX_RESAMPLES, check_level, check_whole, one_of
 from statcv.engine import TASKS, Setup, cut, do_tasks, progress_bar, quiet_fits
 from statcv.errors import UndefinedMetricWarning, warn
 from statcv.inference.estimates.estimate import Estimate
-from statcv.inference.intervals.interval import Interval
-from statcv.inference.intervals.scales import SCALES, scale_of
+from statcv.inference.intervals.interval import SCALES, Interval, scale_of
 from statcv.inference.refits.refitting import warn_of_refits
 from statcv.inference.refits.resampling import (
     ResampledValues,

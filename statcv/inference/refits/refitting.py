@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,15 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import PAIR_SAMPLE
-from statcv.engine import Held, Setup, progress_bar, run_quietly
+from statcv.engine import Held, Setup, cut, progress_bar, run_quietly
 from statcv.errors import ConvergenceWarning, SchemeError, warn
 from statcv.folds import FoldPlan, choose_splits, count_fits, delete_records
 from statcv.formula import Outcome
-from statcv.inference.estimates.beside import uncensored_in_training
 from statcv.inference.estimates.values import values_by_repeat, values_by_split
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
+from statcv.models.batched import Folds
 from statcv.models.thresholds import NAME, deciding
+from statcv.numeric.survival import RiskSets
 from statcv.sensitivity import Sensitivity
 
 Numbers = NDArray[np.intp]
@@ -182,14 +183,17 @@ def values_without(
         If the model fails.
     """
     values, failed = np.full(len(sets), np.nan), 0
-    total = count_fits(setup.plan, sets)
+    total, plan = count_fits(setup.plan, sets), setup.plan
+    # as many deletions at a time as their predictions fit in memory
+    predicted = len(plan.fits.tests_by_fit.values) + len(plan.dropped.values)
     with progress_bar(total, progress, "fit") as bar:
-        for batch in _batches(setup.plan, sets):
-            left = delete_records(setup.plan, [sets[s] for s in batch], setup.seed)
+        for batch in cut(len(sets), max(1, PREDICTIONS // max(predicted, 1))):
+            some = slice(batch.start, batch.stop)
+            left = delete_records(setup.plan, sets[some], setup.seed)
             held = run_quietly(setup, left.plan, n_jobs, numbers=left.fits)
             failed += held.failed
             scores = scores_of(left.plan, held, setup.design.outcome, threshold)
-            values[batch] = mean_values(scores, metric, how, left.of_repeat, len(batch))
+            values[some] = mean_values(scores, metric, how, left.of_repeat, len(batch))
             bar.update(left.plan.n_fits)
     return values, failed
 
@@ -258,6 +262,46 @@ def scores_of(
     return replace(scores, threshold=deciding(shares), decided=True)
 
 
+def uncensored_in_training(
+    plan: FoldPlan, y: NDArray[Any], horizons: Sequence[float]
+) -> tuple[Floats, int]:
+    """Return the probability of not being censored, as in each training set.
+
+    It is the Kaplan-Meier estimate from the distinct training records of a split, and
+    keeps its last value beyond the longest of their times.
+
+    Returns
+    -------
+    numpy.ndarray, shape (m, 1 + horizons)
+        For each held-out record the probability just before its time; and at each
+        horizon, or just before its time if that is earlier.
+    int
+        The number of held-out records with an event after all training times, or at
+        risk by a horizon after these.
+
+    Examples
+    --------
+    >>> from statcv.folds import make_plan
+    >>> y = np.array([1.0, -2, 3, -4, 2.5, 5])
+    >>> plan = make_plan("loocv", y, "continuous")
+    >>> found, longer = uncensored_in_training(plan, y, [2.0])
+    >>> found[2:4].round(3), longer
+    (array([[0.75, 0.75],
+           [0.75, 0.75]]), 1)
+    """
+    folds, sets, first = Folds.of(plan), RiskSets.of(y), plan.first_fit
+    ends, time = np.array([np.inf, *horizons]), np.abs(y)
+    needed = np.where(y > 0, time, np.minimum(time, max(horizons, default=0.0)))
+    made, longer = [np.empty((0, len(ends)))], 0
+    for split in range(plan.n_splits):
+        used = folds.counts_in(plan.n, np.arange(first[split], first[split + 1])) > 0
+        curve, row = sets.curves(used.mean(axis=0)[None], True), plan.tests[split]
+        before = time[row][:, None] <= ends
+        made.append(np.where(before, curve.before(time[row]).T, curve.at(ends)))
+        longer += int((needed[row] > time[used.any(axis=0)].max()).sum())
+    return np.concatenate(made), longer
+
+
 def fixed_threshold(scores: Scores) -> float | None:
     """Return the first prediction's threshold, which all share unless models choose."""
     cuts = scores.given_threshold
@@ -271,11 +315,3 @@ def warn_of_refits(failed: int, fits: int) -> None:
             f"{failed} of {fits} refits did not converge or had separated classes.",
             ConvergenceWarning,
         )
-
-
-def _batches(plan: FoldPlan, sets: Sequence[Any]) -> Iterator[Numbers]:
-    """Yield the numbers of sets in batches whose predictions fit in memory."""
-    predicted = len(plan.fits.tests_by_fit.values) + len(plan.dropped.values)
-    size = max(1, PREDICTIONS // max(predicted, 1))
-    for start in range(0, len(sets), size):
-        yield np.arange(start, min(start + size, len(sets)))

@@ -202,8 +202,8 @@ class Resampling:
             bar.update(int((~able).sum()))
         fitting = np.flatnonzero(able)
         size = max(1, PREDICTIONS // setup.design.n)
-        for start in range(0, len(fitting), size):
-            batch = fitting[start : start + size]
+        for some in cut(len(fitting), size):
+            batch = fitting[some.start : some.stop]
             drawn = np.pad(times[batch], further)
             made = run_resampled(setup, drawn, numbers[batch], n_jobs, bar)
             self.failed += made.failed

@@ -133,7 +133,9 @@ def signed_rank(
     tails = _exact_tails(rank, statistic) if exact else _normal_tails(rank, statistic)
     both = min(1.0, 2 * min(tails))
     p = {"greater": tails[0], "less": tails[1]}.get(alternative, both)
-    walsh = _walsh(given)
+    # Walsh averages, whose median is that of Hodges and Lehmann
+    one, other = np.triu_indices(len(given))
+    walsh = np.sort((given[one] + given[other]) / 2)
     lower, upper, short = _interval(walsh, len(values), level)
     return SignedRank(
         statistic=statistic,
@@ -186,13 +188,6 @@ def _normal_tails(rank: Floats, statistic: float) -> tuple[float, float]:
     excess = statistic - rank.sum() / 2
     sd = np.sqrt((rank**2).sum()) / 2
     return float(ndtr((0.5 - excess) / sd)), float(ndtr((0.5 + excess) / sd))
-
-
-def _walsh(values: Floats) -> Floats:
-    """Return the sorted means of all pairs of values, each with itself included."""
-    # Walsh averages, whose median is that of Hodges and Lehmann
-    first, second = np.triu_indices(len(values))
-    return np.sort((values[first] + values[second]) / 2)
 
 
 def _interval(walsh: Floats, n: int, level: float) -> tuple[float, float, str]:

@@ -9,9 +9,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.inference import COMBINED, measured_comparison
-from statcv.inference.paired.caveats import DRAWS_DIFFER, SCHEMES_DIFFER, same_folds
 from statcv.inference.paired.contrasts import ADJUSTED, Contrasts
-from statcv.inference.paired.records import against_null, in_words
+from statcv.inference.paired.records import (
+    DRAWS_DIFFER,
+    SCHEMES_DIFFER,
+    against_null,
+    in_words,
+    same_folds,
+)
 from statcv.results.summary import Summary
 from statcv.results.wording.in_words import (
     events_in_words,

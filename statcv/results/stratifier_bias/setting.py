@@ -19,8 +19,7 @@ from statcv.folds.request import FoldArguments, Holdout
 from statcv.folds.strata import count_missing
 from statcv.formula import Design
 from statcv.inference import Scores, record_influence, sums_by_cluster, values_by_split
-from statcv.inference.estimates.losses import casewise_by_record
-from statcv.inference.estimates.values import values_by_repeat
+from statcv.inference.estimates.values import casewise_by_record, values_by_repeat
 from statcv.metrics import Metric
 from statcv.models import Model
 from statcv.tables import Printed

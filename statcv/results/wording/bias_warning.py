@@ -16,9 +16,9 @@ from statcv.folds import by_quantile
 from statcv.folds.audit import UNLIKE, between_folds, opposite_twins
 from statcv.folds.strata import ALIKE
 from statcv.folds.theory import pooled_null_auroc
-from statcv.inference.estimates.beside import uncensored_in_training
 from statcv.inference.estimates.no_skill import MATERIAL, NoSkill
 from statcv.inference.estimates.values import values_by_repeat
+from statcv.inference.refits.refitting import uncensored_in_training
 from statcv.inference.tests.permutation import is_permutable
 from statcv.results.result import CVResult
 from statcv.results.wording.notes import balancing

@@ -17,8 +17,8 @@ from statcv.inference import (
     values_by_split,
     wald_test,
 )
-from statcv.inference.tests.exchange import exchange, few_permutations_caveat
 from statcv.inference.tests.htest import check_alternative
+from statcv.inference.tests.permutation import exchange, few_permutations_caveat
 from statcv.metrics import Metric
 from statcv.results.estimates import named_estimate
 from statcv.results.permutations import (
