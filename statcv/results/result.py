@@ -79,7 +79,6 @@ from statcv.results.selection import SelectionTable, selected
 from statcv.results.stability import Stability, stability
 from statcv.results.summary import Summary
 from statcv.results.wording.in_words import lines_in_words, rows_in_words, short_text
-from statcv.results.wording.skill import test_of_skill
 from statcv.results.wording.text import summarise, with_optimism
 from statcv.results.writing.export import Exports, PaperTable
 from statcv.sensitivity import Sensitivity
@@ -854,7 +853,7 @@ class CVResult(Exports):
         True
         """
         check_types(CVResult.test, locals())
-        return test_of_skill(
+        return permutations.test_of_skill(
             self,
             self._metric(metric),
             how,
