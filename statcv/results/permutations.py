@@ -40,11 +40,11 @@ from statcv.inference.tests.htest import check_alternative
 from statcv.inference.tests.null_bias import make_null_bias
 from statcv.inference.tests.permutation import Permuted
 from statcv.metrics import Metric
-from statcv.results.estimates import named_estimate
 from statcv.results.refits import (
     Running,
     Wanted,
     duration,
+    named_estimate,
     seconds_once,
     warn_of_permutations,
 )

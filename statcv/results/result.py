@@ -72,9 +72,8 @@ from statcv.models.tuning import TunedFit
 from statcv.results import groups, permutations, tables
 from statcv.results import tidy as tidying
 from statcv.results.call import Call
-from statcv.results.estimates import jackknife, named_estimate
 from statcv.results.final import FullModel
-from statcv.results.refits import Refits, Running
+from statcv.results.refits import Refits, Running, jackknife, named_estimate
 from statcv.results.selection import SelectionTable, selected
 from statcv.results.stability import Stability, stability
 from statcv.results.summary import Summary
