@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 
 from statcv.errors import (
@@ -21,14 +20,13 @@ from statcv.results.comparison.comparison import (
     Comparison,
     make_comparison,
     null_result,
+    summarise_comparison,
 )
 from statcv.results.comparison.likelihood_ratio import ANOTHER_QUESTION, LikelihoodRatio
-from statcv.results.comparison.text import summarise_comparison
 from statcv.results.refits import LONG, duration, seconds_once
 from statcv.results.refittable import Refittable
 from statcv.results.summary import Summary
-from statcv.tables import Table, column
-from statcv.words import p_value, percent, shared_digits, with_interval
+from statcv.tables import Table, shown_frame
 
 FULL = "<none>"  # R's name of the row in which nothing is dropped
 
@@ -76,21 +74,26 @@ class Drop1:
         )
         joined = table.merge(found, how="left").merge(tests, on="term", how="left")
         joined = joined.astype(dict.fromkeys(joined.columns[1:], float))
+        heads = {"term": "without", "estimate": "estimate", "difference": "difference"}
+        return self._shown(joined, heads | {"p": "p", "lr_p": "p (LR)"})
+
+    def _shown(self, table: pd.DataFrame, heads: dict[str, str]) -> Table:
+        """Return a table that prints these columns."""
         return Table(
-            joined,
-            f"{compared.metric.label} without each term, and the difference from all",
-            {
-                "term": "without",
-                "estimate": "estimate",
-                "difference": "difference",
-                "p": "p",
-                "lr_p": "p (LR)",
-            },
+            table,
+            self._caption,
+            heads,
             limits={"difference": ("lower", "upper")},
             alike=("estimate",),
-            level=compared.level,
+            level=self.comparison.level,
             p=("p", "lr_p"),
+            decimals={"df": 0, "lr": 2},
         )
+
+    @property
+    def _caption(self) -> str:
+        label = self.comparison.metric.label
+        return f"{label} without each term, and the difference from all"
 
     def summary(self, digits: int | None = None) -> Summary:
         """Return the table with notes.
@@ -101,41 +104,22 @@ class Drop1:
             Number of decimals; unless given, as many as the intervals warrant.
         """
         compared, table = self.comparison, self.table
-
-        places = shared_digits(table["lower"], table["upper"])
-        places = places if digits is None else digits
-
-        def text(name: str) -> list[str]:
-            return column(table[name].tolist(), [], places)
-
-        parts = zip(text("difference"), text("lower"), text("upper"), strict=True)
-        shown = {
-            "estimate": text("estimate"),
-            f"difference ({percent(compared.level)} CI)": [
-                with_interval(*one) for one in parts
-            ],
-            "p": list(map(p_value, table["p"])),
-        }
         notes = summarise_comparison(compared.contrasts, "none", "", notes=True).notes
+        heads = {"estimate": "estimate", "difference": "difference", "p": "p"}
         if self._tests:
-            shown["df"] = ["" if np.isnan(n) else f"{n:.0f}" for n in table["df"]]
-            shown["LR"] = column(table["lr"].tolist(), [], 2)
-            shown["p (LR)"] = list(map(p_value, table["lr_p"]))
+            heads |= {"df": "df", "lr": "LR", "lr_p": "p (LR)"}
             said = "LR is the likelihood-ratio test of the term on all rows"
             notes = (*notes, f"{said}. {ANOTHER_QUESTION}.")
+        body = shown_frame(self._shown(table.set_index("term"), heads), digits)
         result = compared.results[FULL]
-        body = pd.DataFrame(shown).replace("–", "")
-        body.index = pd.Index(table["term"].tolist())
-        label = compared.metric.label
-        caption = f"{label} without each term, and the difference from all"
         return Summary(
             title=f"Single term deletions of {result.design.formula.text}",
             facts=(
                 ("model", result.learner.label),
                 ("scheme", f"{result.plan.scheme}: {result.plan.sentence}"),
             ),
-            tables={caption: table},
-            shown={caption: body},
+            tables={self._caption: table},
+            shown={self._caption: body.replace("–", "")},
             notes=notes,
         )
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from statcv.arguments import check_level, described
 from statcv.errors import ArgumentError, UndefinedMetricWarning, warn
-from statcv.inference import RandomEffects, Scores, joined_groups
+from statcv.inference import Estimate, RandomEffects, Scores, joined_groups
 from statcv.inference.estimates.groups import among, group_estimates, groups_of
 from statcv.inference.paired.contrasts import ADJUSTED, adjusted
 from statcv.inference.paired.groups import Group, compare_pair, group_differences
@@ -43,31 +43,23 @@ def group_table(
     UndefinedMetricWarning
         If a metric is undefined in some groups, with their number.
     """
-    name = str(groups.name)
-    codes, labels = pd.factorize(groups, sort=True)
-    rows: list[dict[str, Any]] = []
-    for code, label in enumerate(labels):
-        members = codes == code
-        part = among(scores, members)
-        for metric, found in zip(
-            metrics, group_estimates(part, metrics, level), strict=True
-        ):
-            row = {
-                "metric": metric.name,
-                name: label,
-                "how": found.how,
-                "estimate": found.value,
-                "se": found.se,
-                "lower": found.lower,
-                "upper": found.upper,
-                "interval": found.interval_in_words,
-                "n": part.n_held_out,
-            }
-            rows.append(row)
+    name, each = str(groups.name), in_groups(scores, metrics, groups, level)
+    rows = [
+        {
+            "metric": metric.name,
+            name: label,
+            "how": found[place].how,
+            "estimate": found[place].value,
+            "se": found[place].se,
+            "lower": found[place].lower,
+            "upper": found[place].upper,
+            "interval": found[place].interval_in_words,
+            "n": n,
+        }
+        for place, metric in enumerate(metrics)
+        for label, n, found in each
+    ]
     table = pd.DataFrame(rows)
-    order = {metric.name: number for number, metric in enumerate(metrics)}
-    table = table.sort_values("metric", key=lambda m: m.map(order), kind="stable")
-    table = table.reset_index(drop=True)
     undefined = table[table["estimate"].isna()]
     if len(undefined):
         warn(
@@ -85,6 +77,18 @@ def group_table(
         level=level,
         words=labels_of(metrics),
     )
+
+
+def in_groups(
+    scores: Scores, metrics: Sequence[Metric], groups: pd.Series[Any], level: float
+) -> list[tuple[Any, int, list[Estimate]]]:
+    """Return the name of each group, the number of its records, and its estimates."""
+    codes, labels = pd.factorize(groups, sort=True)
+    parts = [among(scores, codes == code) for code in range(len(labels))]
+    return [
+        (label, part.n_held_out, group_estimates(part, metrics, level))
+        for label, part in zip(labels, parts, strict=True)
+    ]
 
 
 def heterogeneity(

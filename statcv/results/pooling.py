@@ -19,10 +19,11 @@ from statcv.errors import (
     warn,
 )
 from statcv.inference import Estimate, make_estimates
-from statcv.inference.estimates.groups import among, group_estimates, groups_of
+from statcv.inference.estimates.groups import groups_of
 from statcv.inference.meta.rubin import COLUMNS, Imputed, rubin
 from statcv.metrics import Metric
 from statcv.results.comparison.likelihood_ratio import why_no_likelihood
+from statcv.results.groups import in_groups
 from statcv.results.summary import Summary, first_of
 from statcv.results.tidy import standard_errors
 from statcv.results.wording.in_words import first_that_fits
@@ -191,12 +192,14 @@ class Pooled(Exports):
         for term, value, se in zip(terms, values.T, ses.T, strict=True):
             one = rubin(value, se, df)
             t = one.tested(level)
-            tested = t.statistic, one.df, t.p_value, t.lower, t.upper
-            rows.append((term, one.estimate, one.se, *tested, one.fmi))
-        names = ["term", "estimate", "std.error", "statistic", "df", "p.value"]
-        seen = (*names[:2], "p.value", "df", "fmi")
+            row = {"term": term, "estimate": one.estimate, "std.error": one.se}
+            row |= {"statistic": t.statistic, "df": one.df, "p.value": t.p_value}
+            rows.append(
+                row | {"conf.low": t.lower, "conf.high": t.upper, "fmi": one.fmi}
+            )
+        seen = ("term", "estimate", "p.value", "df", "fmi")
         return Table(
-            pd.DataFrame(rows, columns=[*names, "conf.low", "conf.high", "fmi"]),
+            pd.DataFrame(rows),
             f"Coefficients over {len(every)} imputations, by Rubin's rules",
             {one: one.partition(".")[0] for one in seen},
             limits={"estimate": ("conf.low", "conf.high")},
@@ -352,11 +355,11 @@ def _by_group(
             f"by={name!r} groups the records otherwise in some imputations; give a "
             "column that was not imputed."
         )
-    codes, labels = pd.factorize(groups, sort=True)
     found = []
-    for code, label in enumerate(labels):
-        parts = [among(one.scores, codes == code) for one in pooled.imputations]
-        each = [group_estimates(part, metrics, level) for part in parts]
-        rows = [Imputed(row) for row in zip(*each, strict=True)]
-        found.append((rows, {name: label, "n": parts[0].n_held_out}))
+    scores = [one.scores for one in pooled.imputations]
+    each = [in_groups(one, metrics, groups, level) for one in scores]
+    for same in zip(*each, strict=True):
+        rows = zip(*(estimates for _, _, estimates in same), strict=True)
+        label, n, _ = same[0]
+        found.append(([Imputed(row) for row in rows], {name: label, "n": n}))
     return found, name

@@ -1,4 +1,4 @@
-"""The refits of a result: to all rows, without a record, and to permuted outcomes."""
+"""The refits of a result, what they cost, and the estimates that need them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.engine import Setup, fit_all
-from statcv.errors import CostWarning, warn
-from statcv.inference.refits.jackknife import MOST_FITS, Kept
+from statcv.errors import CostWarning, MetricError, UndefinedMetricWarning, warn
+from statcv.folds import FoldPlan
+from statcv.inference import (
+    BOOTSTRAPS,
+    INTERVALS,
+    Estimate,
+    bootstrap_estimate,
+    make_estimate,
+    resolve_how,
+)
+from statcv.inference.intervals.request import IntervalRequest
+from statcv.inference.refits.jackknife import MOST_FITS, Jackknife, Kept, keep_jackknife
 from statcv.inference.refits.nested_cv import FEW_REPEATS, REPEATS, nested_fits
 from statcv.inference.tests.permutation import Permuted, warn_of_undefined
 from statcv.metrics import Metric
 from statcv.models import Fit
 from statcv.models.thresholds import Thresholded, threshold_in, threshold_used
 from statcv.tables import Printed
+from statcv.words import stated
 
 if TYPE_CHECKING:
     from statcv.results.refittable import Refittable
@@ -234,8 +245,16 @@ def warn_of_interval(result: Refittable, interval: str) -> None:
     interval : str
         The name of the interval.
     """
-    what, instead = f"interval={interval!r}", "the default interval needs no refits"
-    warn_of_fits(result, what, _fits_of(result, interval), instead)
+    if interval == "nested_cv":
+        together = result.refits.setup.fits_together
+        k = len(result.plan.labels[0])
+        fits = nested_fits(k, REPEATS if together else FEW_REPEATS)
+    else:
+        clusters = result.scores.clusters
+        units = result.design.n if clusters is None else int(clusters.max()) + 1
+        fits = min(units * result.plan.n_fits, MOST_FITS)
+    instead = "the default interval needs no refits"
+    warn_of_fits(result, f"interval={interval!r}", fits, instead)
 
 
 def warn_of_fits(result: Refittable, what: str, fits: float, instead: str) -> None:
@@ -261,12 +280,128 @@ def warn_of_fits(result: Refittable, what: str, fits: float, instead: str) -> No
         )
 
 
-def _fits_of(result: Refittable, interval: str) -> float:
-    """Return how many fits the refits of an interval make, at most."""
-    if interval == "nested_cv":
-        together = result.refits.setup.fits_together
-        k = len(result.plan.labels[0])
-        return nested_fits(k, REPEATS if together else FEW_REPEATS)
-    clusters = result.scores.clusters
-    units = result.design.n if clusters is None else int(clusters.max()) + 1
-    return min(units * result.plan.n_fits, MOST_FITS)
+# ---- estimates, and the refits that their intervals need ----
+
+
+def named_estimate(
+    result: Refittable,
+    metric: Metric,
+    how: str | None,
+    level: float,
+    interval: str | None,
+    running: Running,
+) -> Estimate:
+    """Estimate a metric with the named interval, with refits if it needs them.
+
+    Parameters
+    ----------
+    result : CVResult
+    metric, how, level, interval, seed, n_jobs, progress
+        The arguments of :meth:`~statcv.results.result.CVResult.estimate`.
+
+    Raises
+    ------
+    MetricError
+        If the estimate is not available for the outcome or the scheme.
+
+    Warns
+    -----
+    CostWarning
+        If refits will take long; it is given before they start.
+    UndefinedMetricWarning
+        If the metric is undefined in some folds or repeats, with their number.
+    """
+    if how in BOOTSTRAPS and is_bootstrap(result.plan):
+        if interval is not None:
+            raise MetricError(f"how={how!r} has no interval; omit interval=.")
+        refits = result.refits
+        cut = refits.full_threshold(metric)
+        found: Estimate = bootstrap_estimate(
+            result.scores, metric, how, refits.fitted, level, cut
+        )
+    elif interval in INTERVALS and INTERVALS[interval].refits:
+        _check_refits(result, f"interval={interval!r}")
+        bare = make_estimate(result.scores, metric, how, level)
+        if (metric, bare.how) not in result.refits.jackknives:
+            warn_of_interval(result, interval)
+        asked = IntervalRequest(
+            result.scores,
+            metric,
+            bare.how,
+            level,
+            running.seed,
+            setup=result.refits.setup_for(metric),
+            kept=result.refits.jackknives,
+            running=running.processes,
+        )
+        made = replace(INTERVALS[interval].make(asked), name=interval)
+        found = bare.with_interval(lambda: made)
+    else:
+        seed = running.seed
+        found = make_estimate(result.scores, metric, how, level, interval, seed=seed)
+    if found.n_undefined:
+        unit = "folds" if found.how == "per_fold" else "repeats"
+        if how in BOOTSTRAPS and metric.casewise is not None:
+            unit = "records"
+        elif result.scores.by_split:
+            unit = "splits"
+        warn(
+            f"{stated(metric.label, found.how)} has no value in "
+            f"{found.n_undefined} of {found.n_values} {unit}; they are omitted.",
+            UndefinedMetricWarning,
+        )
+    return found
+
+
+def jackknife(
+    result: Refittable, metric: Metric, how: str | None, running: Running
+) -> Jackknife:
+    """Return the jackknife: the estimate refitted without each record or cluster.
+
+    Parameters
+    ----------
+    result : CVResult
+    metric, how, n_jobs, progress
+        The arguments of :meth:`~statcv.results.result.CVResult.jackknife`.
+
+    Raises
+    ------
+    MetricError
+        If the estimate cannot be jackknifed; the message gives the reason.
+    """
+    way = resolve_how(result.scores, metric, how)
+    _check_refits(result, "the jackknife")
+    if (metric, way) not in result.refits.jackknives:
+        warn_of_interval(result, "jackknife")
+    found = keep_jackknife(
+        result.refits.setup_for(metric),
+        result.scores,
+        metric,
+        way,
+        result.refits.jackknives,
+        **running.processes,
+    )
+    if isinstance(found, str):
+        raise MetricError(f"{metric.label} has no jackknife: {found}.")
+    return found
+
+
+def is_bootstrap(plan: FoldPlan) -> bool:
+    """Return whether the plan samples records, so that there are .632 estimates."""
+    return plan.made_by is not None and plan.made_by.samples
+
+
+def _check_refits(result: Refittable, what: str) -> None:
+    """Raise an error if there is no model that can be refitted.
+
+    Parameters
+    ----------
+    result : CVResult
+    what : str
+        Name of the method that needs the refits, for the message.
+    """
+    if not result.refits.possible:
+        raise MetricError(
+            f"{what} needs refits, but these predictions come from other software or "
+            "an earlier fit, so that there is no model to fit."
+        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,17 +12,11 @@ from statcv.engine import Held
 from statcv.errors import LearningCurveError, UndefinedMetricWarning, warn
 from statcv.folds import FoldPlan
 from statcv.formula import Design, Outcome
-from statcv.inference import (
-    Estimate,
-    Scores,
-    join_values,
-    make_estimate,
-    make_estimates,
-)
+from statcv.inference import Scores, join_values, make_estimate, make_estimates
 from statcv.inference.estimates.values import know_values
 from statcv.metrics import Metric, is_listed
 from statcv.numeric.survival import events_of, times_of
-from statcv.results.estimates import is_bootstrap
+from statcv.results.refits import is_bootstrap
 from statcv.results.refittable import Refittable
 from statcv.tables import Table, Values, labels_of
 
@@ -34,14 +27,13 @@ Floats = NDArray[np.float64]
 
 def _names(plan: FoldPlan, splits: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
     """Return the repeat, from 1, and the fold's name of some splits."""
-    each = [np.asarray(names) for names in plan.labels]
-    labels = each[0] if len(each) == 1 else np.concatenate(each)
+    labels = np.concatenate([np.asarray(names) for names in plan.labels])
     return {"repeat": plan.fits.repeat_of[splits] + 1, "fold": labels[splits]}
 
 
 def fit_names(plan: FoldPlan) -> pd.DataFrame:
     """Return repeat and fold of each fit, and the draw if a fold has several fits."""
-    names = pd.DataFrame(_names(plan, plan.fits.split_of), copy=False)
+    names = pd.DataFrame(_names(plan, plan.fits.split_of))
     if plan.n_fits == plan.n_splits:
         return names
     first = plan.first_fit[plan.fits.split_of]
@@ -52,21 +44,12 @@ def predictions_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.Data
     """Return one row per record and repeat."""
     columns: dict[str, Any] = {
         **_names(plan, scores.split),
-        "row": _labels(design, scores.row),
+        "row": design.labels[scores.row],
         **_observed(design, scores.row),
+        **_named_predictions(design.outcome, scores.predicted),
     }
-    for name, predicted in _named_predictions(design.outcome, scores.predicted).items():
-        columns[name] = predicted.copy()
-    # pandas is slow to look for a dtype of names that are keys of a dict
-    table = pd.DataFrame(dict(enumerate(columns.values())), copy=False)
-    table.columns = _index_of(tuple(columns)).view()
     said = "Predictions of new records" if scores.external else "Held-out predictions"
-    return Table(table, said, list(columns)[plan.repeats == 1 :])
-
-
-@lru_cache
-def _index_of(names: tuple[str, ...]) -> pd.Index[str]:
-    return pd.Index(names)
+    return Table(pd.DataFrame(columns), said, list(columns)[plan.repeats == 1 :])
 
 
 def pairs_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.DataFrame:
@@ -81,13 +64,8 @@ def pairs_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.DataFrame:
         row=design.labels[own], partner=design.labels[other], **_observed(design, own)
     )
     if design.outcome.kind != "multiclass":
-        first, second = (
-            _named_predictions(design.outcome, left.predicted[side])
-            for side in (one, two)
-        )
-        for name, own_prediction in first.items():
-            table[name] = own_prediction
-            table[f"{name}_partner"] = second[name]
+        for name, made in _named_predictions(design.outcome, left.predicted).items():
+            table[name], table[f"{name}_partner"] = made[one], made[two]
     return Table(
         table, "Pairs of records with different outcomes, predicted by one fit"
     )
@@ -174,7 +152,28 @@ def metrics_table(result: Refittable, level: float) -> pd.DataFrame:
     for metric, headline, plain in zip(
         metrics, headlines, result.without_predictors, strict=True
     ):
-        row = metric_row(scores, metric, headline, plain.value)
+        found = {
+            how: make_estimate(scores, metric, how) for how in _ways(scores, metric)
+        }
+        pooled, by_fold = found["pooled"], found["per_fold"]
+        paired = found.get("paired")
+        row = {
+            "metric": metric.name,
+            "how": headline.how,
+            "estimate": headline.value,
+            "lower": headline.lower,
+            "upper": headline.upper,
+            "interval": headline.interval_in_words,
+            "no_skill": plain.value,
+            "pooled": pooled.value,
+            "pooled_sd": pooled.sd,
+            "per_fold": by_fold.value,
+            "per_fold_sd": by_fold.sd,
+            "n_folds": by_fold.n_values,
+            "n_undefined": by_fold.n_undefined,
+            "paired": paired.value if paired else np.nan,
+            "paired_sd": paired.sd if paired else np.nan,
+        }
         if is_bootstrap(result.plan):
             parts = join_values(
                 scores,
@@ -218,31 +217,6 @@ def _ways(scores: Scores, metric: Metric) -> tuple[str, ...]:
     return ("pooled", "per_fold", "paired") if pairs else ("pooled", "per_fold")
 
 
-def metric_row(
-    scores: Scores, metric: Metric, headline: Estimate, no_skill: float
-) -> dict[str, Any]:
-    """Return a metric combined in every way; its default estimate has an interval."""
-    found = {how: make_estimate(scores, metric, how) for how in _ways(scores, metric)}
-    pooled, by_fold, paired = found["pooled"], found["per_fold"], found.get("paired")
-    return {
-        "metric": metric.name,
-        "how": headline.how,
-        "estimate": headline.value,
-        "lower": headline.lower,
-        "upper": headline.upper,
-        "interval": headline.interval_in_words,
-        "no_skill": no_skill,
-        "pooled": pooled.value,
-        "pooled_sd": pooled.sd,
-        "per_fold": by_fold.value,
-        "per_fold_sd": by_fold.sd,
-        "n_folds": by_fold.n_values,
-        "n_undefined": by_fold.n_undefined,
-        "paired": np.nan if paired is None else paired.value,
-        "paired_sd": np.nan if paired is None else paired.sd,
-    }
-
-
 # ---- the records to which the model was fitted ----
 
 
@@ -266,13 +240,6 @@ def apparent(result: Refittable) -> pd.Series[float]:
         "Metrics of the fit to all rows, on these same rows",
         words=labels_of(result.chosen_metrics),
     )
-
-
-def _labels(design: Design, rows: NDArray[np.intp]) -> Any:
-    """Return labels of rows; numbers as an array, which pandas reads faster."""
-    labels = design.labels
-    plain = isinstance(labels.dtype, np.dtype) and labels.dtype.kind in "iuf"
-    return labels.to_numpy()[rows] if plain else labels[rows]
 
 
 def _observed(design: Design, rows: NDArray[np.intp]) -> dict[str, Any]:

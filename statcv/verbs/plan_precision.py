@@ -21,9 +21,9 @@ from statcv.arguments import (
 from statcv.engine import check_jobs
 from statcv.errors import ArgumentError, MissingPackageError, StatcvWarning
 from statcv.metrics import Metric
+from statcv.results.permutations import better_side
 from statcv.results.result import CVResult
 from statcv.results.wording.notes import measured
-from statcv.results.wording.skill import better_side
 from statcv.tables import Table, labels_of
 from statcv.tables.printed import wrapped
 from statcv.verbs.argument_types import MetricsLike, SeedLike

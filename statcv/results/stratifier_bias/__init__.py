@@ -1,6 +1,5 @@
 """The bias that stratifying folds by a covariate causes."""
 
-from statcv.results.stratifier_bias.altered import commonest_outside, nearest_outside
 from statcv.results.stratifier_bias.association import (
     anova,
     chi_square,
@@ -12,7 +11,11 @@ from statcv.results.stratifier_bias.association import (
 from statcv.results.stratifier_bias.bias import StratifierBias
 from statcv.results.stratifier_bias.candidates import numbers_of
 from statcv.results.stratifier_bias.measured import verdict
-from statcv.results.stratifier_bias.ranking import predicted_drop
+from statcv.results.stratifier_bias.ranking import (
+    commonest_outside,
+    nearest_outside,
+    predicted_drop,
+)
 
 __all__ = [
     "StratifierBias",

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.engine import FoldFit
@@ -94,21 +95,15 @@ def anova(values: Floats, groups: Codes) -> Ratio:
     >>> anova(np.array([1.0, 2.0, 3.0, 4.0]), np.array([0, 0, 1, 1])).value
     8.0
     """
-    from scipy.special import fdtrc
-
+    if not np.isfinite(values).all():
+        return NONE
     place = np.unique(groups, return_inverse=True)[1]
     counts = np.bincount(place)
-    between, within = len(counts) - 1, len(values) - len(counts)
-    if between == 0 or within <= 0 or not np.isfinite(values).all():
-        return NONE
     centred = values - values.mean()
     means = np.bincount(place, centred) / counts
-    inside = float(((centred - means[place]) ** 2).sum()) / within
-    outside = float((counts * means**2).sum()) / between
-    if inside <= 0:
-        return Ratio(np.inf, 0.0) if outside > 0 else NONE
-    f = outside / inside
-    return Ratio(f, float(fdtrc(between, within, f)))
+    residual = ((centred - means[place]) ** 2).sum()
+    left = len(values) - len(counts)
+    return _f_test((counts * means**2).sum(), residual, len(counts) - 1, left)
 
 
 def regression(x: Floats, y: Floats) -> Ratio:
@@ -119,20 +114,23 @@ def regression(x: Floats, y: Floats) -> Ratio:
     >>> round(regression(np.arange(4.0), np.array([0.0, 2.0, 1.0, 3.0])).value, 3)
     3.556
     """
-    from scipy.special import fdtrc
-
-    left = len(x) - 2
-    if not np.isfinite(x).all():
+    if not np.isfinite(x).all() or not np.ptp(x):
         return NONE
     x, y = x - x.mean(), y - y.mean()
-    size = float((x**2).sum() * (y**2).sum())
-    if left <= 0 or size <= 0:
+    fitted = x * ((x * y).sum() / (x**2).sum())
+    return _f_test((fitted**2).sum(), ((y - fitted) ** 2).sum(), 1, len(x) - 2)
+
+
+def _f_test(explained: float, residual: float, df: int, left: int) -> Ratio:
+    """Return F of a model from its sums of squares and degrees of freedom."""
+    from scipy.special import fdtrc
+
+    if df == 0 or left <= 0 or explained + residual <= 0:
         return NONE
-    square = min(float((x * y).sum()) ** 2 / size, 1.0)
-    if square == 1:
+    if residual <= 0:
         return Ratio(np.inf, 0.0)
-    f = square / (1 - square) * left
-    return Ratio(f, float(fdtrc(1, left, f)))
+    f = float((explained / df) / (residual / left))
+    return Ratio(f, float(fdtrc(df, left, f)))
 
 
 def chi_square(x: Codes, y: Codes) -> Ratio:
@@ -144,18 +142,10 @@ def chi_square(x: Codes, y: Codes) -> Ratio:
     >>> round(chi_square(x, y).value, 3)
     0.667
     """
-    from scipy.special import chdtrc
+    from scipy.stats import chi2_contingency
 
-    rows, columns = (np.unique(codes, return_inverse=True)[1] for codes in (x, y))
-    shape = (rows.max() + 1, columns.max() + 1)
-    table = np.bincount(rows * shape[1] + columns, minlength=shape[0] * shape[1])
-    observed = table.reshape(shape)
-    freedom = (shape[0] - 1) * (shape[1] - 1)
-    if freedom == 0:
-        return NONE
-    expected = np.outer(observed.sum(axis=1), observed.sum(axis=0)) / len(x)
-    value = float(((observed - expected) ** 2 / expected).sum())
-    return Ratio(value / float(freedom), float(chdtrc(freedom, value)))
+    value, p, freedom, _ = chi2_contingency(pd.crosstab(x, y), correction=False)
+    return Ratio(float(value / freedom), float(p)) if freedom else NONE
 
 
 # ---- differences between the folds of a candidate in all other covariates ----

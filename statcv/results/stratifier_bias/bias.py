@@ -1,18 +1,40 @@
-"""The bias caused by stratifying folds by each candidate."""
+"""The bias caused by stratifying folds by each candidate, in tables and in words."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from statcv.arguments import check_types
 from statcv.folds import FoldPlan
 from statcv.inference import MonteCarlo
-from statcv.results.stratifier_bias.setting import Setting
-from statcv.results.stratifier_bias.text import in_three_lines, summarise
+from statcv.results.stratifier_bias.association import LABELS
+from statcv.results.stratifier_bias.candidates import UNBIASED
+from statcv.results.stratifier_bias.measured import leaks, shown_to
+from statcv.results.stratifier_bias.ranking import (
+    CORRELATIONS,
+    INTERCEPT,
+    MEASURED_IN,
+    OF_CLAMP,
+    OF_PERMUTATION,
+    WITH_INTERACTIONS,
+    predicts,
+)
+from statcv.results.stratifier_bias.setting import RECORD, Setting
 from statcv.results.summary import Summary
+from statcv.results.wording.notes import (
+    LIMITED,
+    METHOD,
+    UNSOUND,
+    USEFUL,
+    Note,
+    shown_notes,
+)
+from statcv.tables import number, wrapped
+from statcv.words import p_value, percent, plural, stated
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -148,3 +170,266 @@ class StratifierBias:
 
     def __repr__(self) -> str:
         return in_three_lines(self)
+
+
+# ---- in words ----
+
+ROOM = 20  # number of lines that the notes may take
+OF_DATA = (
+    "Information is mutual information with the outcome, in nats. F is about 1 without "
+    "association (for values without an order it is chi-square divided by its degrees "
+    "of freedom). The auROC of folds is 0.5 if the folds are alike in the other "
+    "covariates."
+)
+
+
+def _notes_on(found: StratifierBias) -> list[Note]:
+    """Return explanations of the numbers, with their weights."""
+    setting, table = found.setting, found.ranking
+    notes = [(METHOD, _predicted(found)), (METHOD, OF_DATA)]
+    if (~table["in_model"]).any():
+        outside = table.loc[~table["in_model"], "candidate"]
+        text = (
+            f"No term uses {', '.join(outside)}, so that nothing can be clamped or "
+            "permuted and no loss is predicted. Information, F and the auROC of folds "
+            "show whether such folds would differ in relevant covariates."
+        )
+        notes.append((LIMITED, text))
+    if found.importance == "linear":
+        text = (
+            "A linear predictor extrapolates beyond the values to which it was fitted, "
+            "so that folds may cost less than clamping does."
+        )
+        notes.append((USEFUL, text))
+    label = LABELS[found.importance]
+    notes.append((METHOD, f"Importance: {label}, as a proportion."))
+    if found.measured is not None:
+        notes += _of_intervals(found)
+    if setting.duplicates is None:
+        text = (
+            "No duplicates are known, and the unbiased folds may split them; if there "
+            "are any, name the columns that identify them in duplicates=."
+        )
+        notes.append((USEFUL, text))
+    else:
+        text = (
+            "The unbiased estimate is that of a model trained on the data including "
+            "duplicates, and does not split known duplicates across folds."
+        )
+        notes.append((METHOD, text))
+    for reason in found.skipped.values():
+        notes.append((LIMITED, f"Not a candidate: {reason}"))
+    if found.failed:
+        text = (
+            f"{found.failed} of {found.fits} fits did not converge, or separate the "
+            "classes."
+        )
+        notes.append((UNSOUND, text))
+    return notes
+
+
+def _predicted(found: StratifierBias) -> str:
+    setting, label = found.setting, found.setting.metric.label
+    if not predicts(setting, found.importance):
+        low = CORRELATIONS["linear"][0]
+        return (
+            f"Clamp is the loss of held-out {label} if each value is moved to the "
+            "nearest value outside its own fold. It predicts the loss for trees and "
+            f"neighbours only: for accuracy, r = {CORRELATIONS['trees'][0]} and "
+            f"{CORRELATIONS['neighbours'][0]} with measured losses, but {low} for "
+            "linear models, whose coefficients change if a part of the range is left "
+            "out. The ranking is by information."
+        )
+    near = setting.model.capabilities.predicts_by_neighbors
+    kind = "neighbours" if near else "trees"
+    r, less = CORRELATIONS[kind], WITH_INTERACTIONS[kind]
+    clamp = (
+        f"Clamp is the loss of held-out {label} if each value is moved to the nearest "
+        "value outside its own fold; "
+    )
+    if setting.metric != MEASURED_IN:
+        return (
+            f"{clamp}the predicted loss is the same, or 0 if clamp is negative. Its "
+            f"correlation with measured losses was {r[1]} for auROC and {r[2]} for the "
+            f"Brier score in simulations, and {less[1]:.2f} and {less[2]:.2f} in those "
+            "where covariates act by interactions alone."
+        )
+    return (
+        f"{clamp}the predicted loss for one quantile bin per fold is {INTERCEPT} + "
+        f"{OF_CLAMP} × clamp + {OF_PERMUTATION} × permutation, as measured with "
+        "boosted trees on 12 000 simulated records; its correlation with measured "
+        f"losses was {r[0]} in simulations of 600 and 2000, and {less[0]:.2f} in those "
+        "where covariates act by interactions alone. With fewer records folds cost "
+        "more."
+    )
+
+
+def _of_intervals(found: StratifierBias) -> list[Note]:
+    assert found.measured is not None
+    notes = [
+        "Intervals over folds are Monte Carlo t intervals, given these records, from "
+        f"{plural(found.chance.repeats, 'repeat')} of random folds. Folds that do not "
+        "depend on the seed count as one further draw. These intervals do not cover "
+        "the variation of the bias between samples of records.",
+        "Intervals over records are paired by "
+        + ("record" if found.setting.duplicates is None else "group of duplicates")
+        + " and take the fits as given; they do not cover the variability of the fits.",
+    ]
+    if found.measured["records_lower"].isna().all():
+        notes[1] = (
+            f"There is no interval over records for {found.setting.metric.label}, "
+            "which is not a mean over records."
+        )
+    weighed = [(METHOD, text) for text in notes]
+    if len(found.measured) > 1:
+        text = (
+            f"The {len(found.measured)} verdicts are separate, and not adjusted for "
+            "multiple comparisons."
+        )
+        weighed.append((USEFUL, text))
+    return weighed
+
+
+def in_three_lines(found: StratifierBias) -> str:
+    """Return the model, the unbiased estimate, and the extreme candidates."""
+    setting, table = found.setting, found.ranking
+    said = f"{setting.design.formula.text}: {setting.model.label}; {_records(setting)}"
+    worst, least = str(table["candidate"].iloc[0]), found.least
+    if found.measured is not None:
+        cost = found.measured["bias"] * -setting.sign
+        worst = str(
+            found.measured["candidate"].iloc[int(cost.fillna(-np.inf).argmax())]
+        )
+    names = dict.fromkeys([worst, least])
+    last = "; ".join(f"{name} {_in_brief(found, name)}" for name in names)
+    if found.measured is None and not predicts(setting, found.importance):
+        split = table.set_index("candidate")["duplicates_split"]
+        leaky = [f"{name} {leaks(split[name])}" for name in split[split > 0].index]
+        last = (
+            f"{''.join(leaky)}what each candidate costs is predicted for trees and "
+            "neighbours only; measure=True measures it"
+        )
+    lines = [said, f"unbiased {_unbiased(found)}", last]
+    return "\n".join(line for text in lines for line in wrapped(text, rest="  "))
+
+
+def _in_brief(found: StratifierBias, name: str) -> str:
+    if found.measured is not None:
+        table = found.measured.set_index("candidate")
+        return str(table.loc[name, "verdict"])
+    row: Any = found.ranking.set_index("candidate").loc[name]
+    first = leaks(row["duplicates_split"])
+    if np.isnan(row["predicted"]):
+        unused = "" if row["in_model"] else " (no term uses it)"
+        return f"{first}no prediction of what it costs{unused}"
+    cost = number(row["predicted"], shown_to(np.nan, found.setting))
+    told = f"is predicted to cost {cost} {found.unit}"
+    return f"{first}{told} (measure=True measures it)"
+
+
+def _records(setting: Setting) -> str:
+    design = setting.design
+    text = f"n = {design.n}"
+    if design.n < design.n_given:
+        text += f" of {design.n_given}, {design.n_given - design.n} incomplete"
+    if setting.groups is not None:
+        text += f", {setting.distinct} of them distinct"
+    return text
+
+
+def _unbiased(found: StratifierBias) -> str:
+    said, chance = number(found.unbiased, found.chance.sd), ""
+    if not np.isnan(found.chance.sd):
+        chance = f" (sd over folds {found.chance.sd:.2g})"
+    setting, repeats = found.setting, found.plans[UNBIASED].repeats
+    metric = stated(setting.metric.label, found.how)
+    folds = f"{setting.k} random folds" + (f" × {repeats}" if repeats > 1 else "")
+    if setting.duplicates is not None:
+        by = "s" if setting.duplicates.label == RECORD else ""
+        folds += f", equal {setting.duplicates.label}{by} in one fold"
+    return f"{metric} {said}{chance}, {folds}"
+
+
+def summarise(found: StratifierBias, notes: bool) -> Summary:
+    """Return the summary of the biases of stratifiers, with all notes or the first."""
+    setting = found.setting
+    told, more = shown_notes(_notes_on(found), notes, ROOM)
+    tables = {"Ranking": found.ranking.set_index("candidate")}
+    caption = f"Loss in {found.unit}, predicted before any fit on a candidate's folds"
+    shown = {caption: _ranking(found)}
+    if found.measured is not None:
+        caption = f"Bias in {found.unit}"
+        tables["Measured"] = found.measured.set_index("candidate")
+        shown[caption] = _measured(found, found.measured)
+    duplicates = "none known"
+    if setting.duplicates is not None:
+        many = setting.design.n - setting.distinct
+        by = "" if setting.duplicates.label == RECORD else "equal "
+        label = setting.duplicates.label
+        duplicates = f"{plural(many, 'record')} beyond the first ({by}{label})"
+    return Summary(
+        title=f"Stratifiers for {setting.design.formula.text}",
+        facts=(
+            ("model", setting.model.label),
+            (
+                "outcome",
+                f"{setting.design.outcome.name}: {setting.design.outcome.describe()}",
+            ),
+            ("records", _records(setting)),
+            ("duplicates", duplicates),
+            ("unbiased", _unbiased(found)),
+            ("seed", str(setting.seed)),
+        ),
+        tables=tables,
+        shown=shown,
+        notes=told,
+        more=more,
+    )
+
+
+def _ranking(found: StratifierBias) -> pd.DataFrame:
+    table = found.ranking
+    width = shown_to(float(4 * table["clamp_se"].max()), found.setting)
+    columns: dict[str, Any] = {
+        "predicted": [number(v, width) for v in table["predicted"]],
+        "information": [number(v) for v in table["mutual_information"]],
+        "p": [p_value(v) for v in table["anova_p"]],
+        "auROC of folds": [number(v, 0.01) for v in table["heterogeneity"]],
+    }
+    if table["duplicates_split"].notna().any():
+        columns["duplicates split"] = [
+            f"{value:.0f}" for value in table["duplicates_split"]
+        ]
+    return pd.DataFrame(columns, index=table["candidate"].rename(None))
+
+
+def _measured(found: StratifierBias, table: pd.DataFrame) -> pd.DataFrame:
+    widths = table["upper"] - table["lower"]
+    bias = [
+        number(value, shown_to(width, found.setting))
+        for value, width in zip(table["bias"], widths, strict=True)
+    ]
+    level, limits = percent(found.level), _ranges(found, table)
+    shown = pd.DataFrame(
+        {
+            "estimate": [number(v) for v in table["estimate"]],
+            f"bias ({level} CI over folds)": [
+                one if two == "–" else f"{one} ({two})"
+                for one, two in zip(bias, limits, strict=True)
+            ],
+            f"{level} CI over records": _ranges(found, table, "records_"),
+        }
+    )
+    return shown.set_axis(table["candidate"].rename(None))
+
+
+def _ranges(found: StratifierBias, table: pd.DataFrame, of: str = "") -> list[str]:
+    limits = zip(table[f"{of}lower"], table[f"{of}upper"], strict=True)
+    return [
+        "–"
+        if np.isnan(low)
+        else " to ".join(
+            number(one, shown_to(high - low, found.setting)) for one in (low, high)
+        )
+        for low, high in limits
+    ]

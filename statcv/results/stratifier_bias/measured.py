@@ -14,18 +14,11 @@ from numpy.typing import NDArray
 from statcv.engine import progress_bar, run_quietly
 from statcv.errors import FoldWarning, UndefinedMetricWarning, warn
 from statcv.folds import FoldPlan
-from statcv.inference import MonteCarlo, Scores
+from statcv.inference import MonteCarlo, Scores, values_by_split
 from statcv.inference.refits.refitting import scores_of
-from statcv.metrics import Metric
 from statcv.results.stratifier_bias.candidates import UNBIASED, CandidateStratifier
 from statcv.results.stratifier_bias.ranking import count_split
-from statcv.results.stratifier_bias.setting import (
-    Setting,
-    moved_by_records,
-    standard_error,
-    undefined_folds,
-    values_of,
-)
+from statcv.results.stratifier_bias.setting import Setting, se_of_difference, values_of
 from statcv.tables import Table, number
 
 if TYPE_CHECKING:
@@ -109,14 +102,16 @@ class Runs:
         the folds are fixed.
     failed : int
         The number of fits that did not converge, or were separated.
-    fixed : bool
-        Whether the folds depend on values alone, and not on the seed.
     """
 
     plan: FoldPlan
     scores: list[Scores]
     failed: int
-    fixed: bool = False
+
+    @property
+    def fits(self) -> int:
+        """The number of fits, over all seeds."""
+        return self.plan.n_fits * len(self.scores)
 
 
 def measure_all(
@@ -148,34 +143,33 @@ def measure_all(
     UndefinedMetricWarning
         If the metric is undefined in some folds.
     """
-    setting, how, named = result.setting, result.how, result.ranking["candidate"]
-    place = {name: i for i, name in enumerate(named)}
-    candidates = sorted(candidates, key=lambda one: place[one.name])
+    setting, how, names = result.setting, result.how, [*result.ranking["candidate"]]
+    candidates = sorted(candidates, key=lambda one: names.index(one.name))
     each = [repeats if by_chance or one.stratifier.random else 1 for one in candidates]
     with progress_bar(setting.k * (repeats + sum(each)), progress) as bar:
         plan = setting.unbiased_plan(repeats)
-        reference = Runs(plan, *_fitted(setting, plan, 1, n_jobs, bar))
-        made, rows, lacking, failed = {UNBIASED: plan}, [], [], reference.failed
-        fits, alike = plan.n_fits, dict[str, Runs]()  # fixed folds, each fitted once
+        reference = _fitted(setting, plan, 1, n_jobs, bar)
+        made, rows, lacking = {UNBIASED: plan}, [], []
+        done = {UNBIASED: reference}  # by candidate; equal fixed folds are fitted once
         for candidate in candidates:
-            own, fixed = result.plans[candidate.name], not candidate.stratifier.random
-            if not fixed and repeats > 1:
+            key, own, times = candidate.name, result.plans[candidate.name], 1
+            if not candidate.stratifier.random:
+                key, times = own.fingerprint, repeats if by_chance else 1
+            elif repeats > 1:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", FoldWarning)  # already given once
                     own = setting.plan(candidate.stratifier, repeats)
-            times = repeats if fixed and by_chance else 1
-            runs = alike.get(own.fingerprint) if fixed else None
-            if runs is None:
-                runs = Runs(own, *_fitted(setting, own, times, n_jobs, bar), fixed)
-                failed, fits = failed + runs.failed, fits + own.n_fits * times
-            else:
+            if key in done:
                 bar.update(own.n_fits * times)
-            if fixed:
-                alike[own.fingerprint] = runs
+            else:
+                done[key] = _fitted(setting, own, times, n_jobs, bar)
+            runs, made[candidate.name] = done[key], own
             rows.append(_row(setting, candidate, runs, reference, how, result.level))
-            if undefined_folds(runs.scores, setting.metric, how):
+            if how == "per_fold" and any(
+                np.isnan(values_by_split(run, setting.metric)).any()
+                for run in runs.scores
+            ):
                 lacking.append(candidate.name)
-            made[candidate.name] = own
     if lacking:
         warn(
             f"{setting.metric.label} has no value in some folds of "
@@ -195,15 +189,15 @@ def measure_all(
         unbiased=float(values.mean()),
         chance=MonteCarlo(_sd(values), len(values)),
         plans=made,
-        failed=result.failed + failed,
-        fits=result.fits + fits,
+        failed=result.failed + sum(one.failed for one in done.values()),
+        fits=result.fits + sum(one.fits for one in done.values()),
     )
 
 
 def _fitted(
     setting: Setting, plan: FoldPlan, times: int, n_jobs: int | None, bar: Any
-) -> tuple[list[Scores], int]:
-    """Fit a plan with several seeds of the model, and count the fits that failed."""
+) -> Runs:
+    """Fit a plan with several seeds of the model."""
     scores, failed = [], 0
     for time in range(times):
         numbers = np.arange(plan.n_fits) + time * plan.n_fits
@@ -211,7 +205,7 @@ def _fitted(
         failed += held.failed
         scores.append(scores_of(plan, held, setting.design.outcome))
         bar.update(plan.n_fits)
-    return scores, failed
+    return Runs(plan, scores, failed)
 
 
 def _row(
@@ -222,15 +216,17 @@ def _row(
     how: str,
     level: float,
 ) -> dict[str, Any]:
-    metric = setting.metric
-    own = values_of(runs.scores, metric, how)
-    unbiased = values_of(reference.scores, metric, how)
+    from scipy.special import ndtri
+
+    own = values_of(runs.scores, setting.metric, how)
+    unbiased = values_of(reference.scores, setting.metric, how)
     estimate, base = float(own.mean()), float(unbiased.mean())
     bias = setting.scale * (estimate - base)
-    half = setting.scale * fold_interval(own, unbiased, runs.fixed, level)
-    of_records = setting.scale * _records_interval(
-        setting, metric, runs, reference, how, level
+    half = setting.scale * fold_interval(
+        own, unbiased, not candidate.stratifier.random, level
     )
+    se = se_of_difference(setting, runs.scores, reference.scores, how)
+    of_records = setting.scale * float(ndtri((1 + level) / 2) * se)
     split = count_split(runs.plan, setting.groups)
     relative = 1 / (setting.scale * base) if base > 0 else np.nan
     return {
@@ -290,26 +286,6 @@ def fold_interval(own: Floats, unbiased: Floats, fixed: bool, level: float) -> f
     else:
         se = _sd(own - unbiased) / np.sqrt(times)
     return float(stdtrit(times - 1, (1 + level) / 2) * se) if se > 0 else np.nan
-
-
-def _records_interval(
-    setting: Setting,
-    metric: Metric,
-    runs: Runs,
-    reference: Runs,
-    how: str,
-    level: float,
-) -> float:
-    """Return half the width of an interval over records, paired by record."""
-    from scipy.special import ndtri
-
-    own = moved_by_records(runs.scores, metric, how)
-    unbiased = moved_by_records(reference.scores, metric, how)
-    if own is None or unbiased is None:
-        return np.nan
-    return float(
-        ndtri((1 + level) / 2) * standard_error(own - unbiased, setting.groups)
-    )
 
 
 def _sd(values: Floats) -> float:

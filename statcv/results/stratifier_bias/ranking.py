@@ -1,9 +1,16 @@
-"""The ranking of candidates before any model is fitted on their folds."""
+"""The ranking of candidates before any model is fitted on their folds.
+
+A fold defined by a covariate contains values that its training set lacks. A model must
+then predict from the nearest values on which it was trained. The resulting loss is
+estimated by moving each record to those values, and predicting it again with models
+that were trained on all values.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,35 +18,29 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.arguments import PERMUTED_COLUMN
+from statcv.engine import FoldFit, Held, Part, plain, read_fits, warn_of_fits
 from statcv.folds import FoldPlan
 from statcv.folds.audit import trained_on_equal
+from statcv.inference import Scores
 from statcv.metrics import METRICS
-from statcv.results.stratifier_bias.altered import (
-    Alteration,
-    AlteredScores,
-    clamping,
-    permuting,
-    predict_altered,
-    used_columns,
-)
 from statcv.results.stratifier_bias.association import (
     OWN,
     Ratio,
+    Shares,
     anova,
     chi_square,
     fold_auroc,
+    importances,
     mean_shares,
     mutual_information,
     quantile_codes,
     regression,
 )
 from statcv.results.stratifier_bias.candidates import CandidateStratifier, numbers_of
-from statcv.results.stratifier_bias.setting import (
-    Setting,
-    mean_value,
-    moved_by_records,
-    standard_error,
-)
+from statcv.results.stratifier_bias.setting import Setting, mean_value, se_of_difference
+
+Codes = NDArray[np.intp]
+Floats = NDArray[np.float64]
 
 # Least squares over the thousand pairs of data set and covariate in Figure 4 of
 # `vignettes/studies/bey2020`, of 12 000 records each.
@@ -99,11 +100,263 @@ def predicts(setting: Setting, importance: str) -> bool:
     return near or importance in OF_TREES
 
 
+# ---- records moved out of their folds ----
+
+
+def nearest_outside(values: Floats, fold: Codes) -> Codes:
+    """Return for each record the record of another fold with the nearest value.
+
+    If two values are equally near, the lower one is used.
+
+    Parameters
+    ----------
+    values : numpy.ndarray, shape (n,)
+    fold : numpy.ndarray of int, shape (n,)
+        The fold of each value. Equal values are in one fold, and there are at least two
+        folds.
+
+    Returns
+    -------
+    numpy.ndarray of intp, shape (n,)
+        Positions of records. A record with a missing value keeps its own position.
+
+    Examples
+    --------
+    >>> values = np.array([1.0, 2.0, 4.0, 5.0])
+    >>> values[nearest_outside(values, np.array([0, 0, 1, 1]))]
+    array([4., 4., 2., 2.])
+    """
+    known = np.flatnonzero(~np.isnan(values))
+    order = known[np.argsort(values[known], kind="stable")]
+    own = fold[order]
+    change = np.flatnonzero(np.diff(own)) + 1  # where runs of one fold begin
+    run = np.searchsorted(change, np.arange(len(order)), side="right")
+    first, last = np.append(0, change), np.append(change, len(order))
+    below, above = first[run] - 1, last[run]
+    rising = values[order]
+    down = np.where(below >= 0, rising - rising[np.maximum(below, 0)], np.inf)
+    inside = np.minimum(above, len(order) - 1)
+    up = np.where(above < len(order), rising[inside] - rising, np.inf)
+    found = np.where(down <= up, below, inside)
+    moved = np.arange(len(values))
+    moved[order] = order[found]
+    return moved
+
+
+def commonest_outside(codes: Codes, fold: Codes) -> Codes:
+    """Return for each record a record with the commonest value of the other folds.
+
+    This is the counterpart of :func:`nearest_outside` for values without an order.
+
+    Parameters
+    ----------
+    codes : numpy.ndarray of int, shape (n,)
+        Codes of the values, from 0. Equal values are in one fold.
+    fold : numpy.ndarray of int, shape (n,)
+        The fold of each record.
+
+    Examples
+    --------
+    >>> codes = np.array([0, 0, 0, 1, 1, 2])
+    >>> codes[commonest_outside(codes, np.array([0, 0, 0, 1, 1, 2]))]
+    array([1, 1, 1, 0, 0, 0])
+    """
+    counts = np.bincount(codes)
+    _, first = np.unique(codes, return_index=True)
+    commonest = first[np.argsort(-counts, kind="stable")]  # a record of each value
+    moved = np.empty(len(codes), dtype=np.intp)
+    for one in np.unique(fold):
+        moved[fold == one] = commonest[fold[commonest] != one][0]
+    return moved
+
+
+# ---- records in which a candidate has the values of other records ----
+
+PERMUTATIONS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Alteration:
+    """Columns in which every record is given the values of another record.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The altered columns, which the formula uses.
+    whose : numpy.ndarray of int, shape (n,)
+        The record whose values each record is given.
+    """
+
+    columns: tuple[str, ...]
+    whose: Codes
+
+    def of(self, frame: pd.DataFrame, rows: Codes) -> pd.DataFrame:
+        """Return these rows of the frame with the columns altered."""
+        index = frame.index[rows]
+        changed = {
+            name: frame[name].iloc[self.whose[rows]].set_axis(index)
+            for name in self.columns
+        }
+        return frame.iloc[rows].assign(**changed)
+
+
+def clamping(
+    setting: Setting, candidate: CandidateStratifier, plan: FoldPlan
+) -> list[Alteration]:
+    """Return the alterations that move a candidate's values out of their own folds.
+
+    Nothing is moved if no term uses the candidate. The list is empty for several
+    columns, for which there is no nearest value.
+    """
+    used = used_columns(setting, candidate)
+    if not used:
+        return [Alteration((), np.arange(plan.n))]
+    if len(candidate.columns) > 1:
+        return []
+    (name,) = used
+    values = numbers_of(setting.design.terms.columns[name])
+    fold = plan.held_out[0].astype(np.intp)
+    if values is not None:
+        return [Alteration(used, nearest_outside(values, fold))]
+    codes = candidate.stratifier.values(setting.kept)
+    return [Alteration(used, commonest_outside(codes, fold))]
+
+
+def permuting(
+    setting: Setting,
+    candidate: CandidateStratifier,
+    plan: FoldPlan,
+    rng: np.random.Generator,
+) -> list[Alteration]:
+    """Return permutations of a candidate's values within the held-out records."""
+    used = used_columns(setting, candidate)
+    made = []
+    for _ in range(PERMUTATIONS if used else 0):
+        whose = np.arange(plan.n)
+        for split in range(plan.n_splits):
+            rows = plan.test(split).astype(np.intp)
+            whose[rows] = rng.permutation(rows)
+        made.append(Alteration(used, whose))
+    return made
+
+
+def used_columns(setting: Setting, candidate: CandidateStratifier) -> tuple[str, ...]:
+    """Return the columns of a candidate that the formula uses."""
+    return tuple(c for c in candidate.columns if c in setting.design.terms.columns)
+
+
+# ---- held-out predictions with altered covariates ----
+
+
+@dataclass(frozen=True, eq=False)
+class ReadFold:
+    """The predictions of a fit for its held-out records, unaltered and altered."""
+
+    part: Part
+    altered: tuple[Floats, ...]
+    importance: dict[str, Shares]
+    by_chance: bool
+
+
+def _read_fold(fold: FoldFit, alterations: Sequence[Alteration]) -> ReadFold:
+    """Return the predictions of one fit."""
+    frame, rows, fit = fold.setup.design.terms.frame, fold.held_out, fold.fit
+    predicted = fold.predict(frame.iloc[rows])
+    part = Part(
+        fits=range(fold.number, fold.number + 1),
+        predicted=predicted,
+        partner_predicted=predicted[:0],
+        converged=np.array([fit.converged]),
+        separated=np.array([fit.separated]),
+        seconds=np.full(1, np.nan),
+        probabilities=fit.probabilities,
+        chosen=None if fit.chosen is None else [plain(fit.chosen)],
+    )
+    altered = tuple(fold.predict(one.of(frame, rows)) for one in alterations)
+    by_chance = fold.number == 0 and _by_chance(fold, predicted)
+    return ReadFold(part, altered, importances(fold), by_chance)
+
+
+def _by_chance(fold: FoldFit, predicted: Floats) -> bool:
+    """Return whether the fitted model depends on the seed."""
+    other = replace(fold.training, seed=fold.training.seed + 1)
+    again = replace(fold, fit=fold.setup.model.fit(other))
+    frame = fold.setup.design.terms.frame.iloc[fold.held_out]
+    return not np.array_equal(again.predict(frame), predicted, equal_nan=True)
+
+
+@dataclass(frozen=True, eq=False)
+class AlteredScores:
+    """The held-out predictions of one cross-validation, unaltered and altered.
+
+    Attributes
+    ----------
+    scores : Scores
+        The predictions for unaltered records.
+    altered : dict of Alteration to Scores
+        The predictions for each alteration, in the folds in which it is evaluated.
+    importance : list of dict
+        The importances of the columns in each fit.
+    by_chance : bool
+        Whether the model itself depends on the seed.
+    failed : int
+        The number of fits that did not converge, or were separated.
+    """
+
+    scores: Scores
+    altered: dict[Alteration, Scores]
+    importance: list[dict[str, Shares]]
+    by_chance: bool
+    failed: int
+
+
+def predict_altered(
+    setting: Setting,
+    plan: FoldPlan,
+    alterations: Mapping[Alteration, FoldPlan],
+    n_jobs: int | None,
+    bar: Any,
+) -> AlteredScores:
+    """Fit every fold once, and predict its held-out records, unaltered and altered.
+
+    Parameters
+    ----------
+    setting : Setting
+    plan : FoldPlan
+        The folds to be fitted, with one fit per split.
+    alterations : mapping of Alteration to FoldPlan
+        The alterations, each with one repeat of the folds in which its predictions are
+        evaluated.
+    n_jobs, bar
+        Number of processes and progress bar, as in :func:`statcv.engine.read_fits`.
+    """
+    setup, y = setting.setup(plan), setting.design.y
+    reader = partial(_read_fold, alterations=tuple(alterations))
+    read = read_fits(setup, reader, n_jobs, bar)
+    held = Held.joined([one.part for one in read], setup)
+    warn_of_fits(held, plan, setting.model)
+    altered = {}
+    each = zip(*(one.altered for one in read), strict=True)
+    for (alteration, judged), parts in zip(alterations.items(), each, strict=True):
+        predicted = np.concatenate(parts)
+        by_record = np.empty_like(predicted)
+        by_record[plan.tests.values] = predicted
+        row = judged.tests.values.astype(np.intp)
+        fit = judged.tests.owners
+        other = replace(held, fit=fit, row=row, predicted=by_record[row], chosen=None)
+        altered[alteration] = Scores.of(judged, other, y)
+    return AlteredScores(
+        scores=Scores.of(plan, held, y),
+        altered=altered,
+        importance=[one.importance for one in read],
+        by_chance=any(one.by_chance for one in read),
+        failed=held.failed,
+    )
+
+
 # ---- the ranking ----
 
 FEW = 50  # largest number of levels for a contingency table
-
-Codes = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,27 +406,23 @@ def rank(
         Number of processes and progress bar, as in :func:`statcv.engine.read_fits`.
     """
     plan = setting.unbiased_plan()
-    owns = [plans[candidate.name] for candidate in candidates]
     rng = np.random.default_rng(
         np.random.SeedSequence(setting.seed, spawn_key=(PERMUTED_COLUMN,))
     )
-    every: list[tuple[Alteration, FoldPlan]] = []
-    clamped, permuted = [], []  # positions of each candidate's alterations
-    for candidate, own in zip(candidates, owns, strict=True):
-        clamp = clamping(setting, candidate, own)
-        clamped.append(range(len(every), len(every) + len(clamp)))
-        every += [(one, own) for one in clamp]
-        shuffled = permuting(setting, candidate, plan, rng)
-        permuted.append(range(len(every), len(every) + len(shuffled)))
-        every += [(one, plan) for one in shuffled]
+    every: dict[Alteration, FoldPlan] = {}
+    moves = []  # the alterations that clamp each candidate, and that permute it
+    for candidate in candidates:
+        own = plans[candidate.name]
+        clamped = clamping(setting, candidate, own)
+        permuted = permuting(setting, candidate, plan, rng)
+        every |= dict.fromkeys(clamped, own) | dict.fromkeys(permuted, plan)
+        moves.append((clamped, permuted))
     found = predict_altered(setting, plan, every, n_jobs, bar)
     way = how or found.scores.headline(setting.metric)
-    drops = _Drops(setting, found, way)
     rows = [
-        _row(setting, candidate, own, plan) | drops.row(candidate, clamp, shuffled)
-        for candidate, own, clamp, shuffled in zip(
-            candidates, owns, clamped, permuted, strict=True
-        )
+        _row(setting, candidate, plans[candidate.name], plan)
+        | _losses(setting, candidate, found, *moved, way)
+        for candidate, moved in zip(candidates, moves, strict=True)
     ]
     table = pd.DataFrame(rows)
     label = _add_importance(table, candidates, found)
@@ -185,48 +434,40 @@ def rank(
 # ---- the rows of the ranking ----
 
 
-class _Drops:
-    """The loss of the metric when records are altered."""
+def _losses(
+    setting: Setting,
+    candidate: CandidateStratifier,
+    found: AlteredScores,
+    clamped: Sequence[Alteration],
+    permuted: Sequence[Alteration],
+    how: str,
+) -> dict[str, float]:
+    """Return the losses of the metric when records are altered."""
+    used = bool(used_columns(setting, candidate))
+    clamp, permutation = (
+        _mean_loss(setting, found, each, how) for each in (clamped, permuted)
+    )
+    permutation = permutation if used else 0.0
+    predicted = np.maximum(clamp, 0.0)
+    if setting.metric == MEASURED_IN and candidate.one_bin:
+        predicted = predicted_drop(clamp, permutation)
+    after = [found.altered[one] for one in clamped]
+    se = se_of_difference(setting, after, [found.scores], how) if after else np.nan
+    return {
+        "clamp": clamp,
+        "clamp_se": setting.scale * se,
+        "permutation": permutation,
+        # if no term uses it, other terms may still predict its folds
+        "predicted": float(predicted) if used else np.nan,
+    }
 
-    def __init__(self, setting: Setting, found: AlteredScores, how: str) -> None:
-        self.setting, self.found, self.how = setting, found, how
-        self.before = mean_value(found.scores, setting.metric, how)
-        self.moved = moved_by_records([found.scores], setting.metric, how)
 
-    def row(
-        self, candidate: CandidateStratifier, clamped: range, permuted: range
-    ) -> dict[str, float]:
-        setting = self.setting
-        used = bool(used_columns(setting, candidate))
-        clamp = self._mean(clamped)
-        permutation = self._mean(permuted) if used else 0.0
-        predicted = np.maximum(clamp, 0.0)
-        if setting.metric == MEASURED_IN and candidate.one_bin:
-            predicted = predicted_drop(clamp, permutation)
-        return {
-            "clamp": clamp,
-            "clamp_se": self._se(clamped),
-            "permutation": permutation,
-            # if no term uses it, other terms may still predict its folds
-            "predicted": float(predicted) if used else np.nan,
-        }
-
-    def _mean(self, where: range) -> float:
-        metric, altered = self.setting.metric, self.found.altered
-        after = [mean_value(altered[a], metric, self.how) for a in where]
-        if not after:
-            return np.nan
-        return float(np.mean([self.setting.drop(self.before, one) for one in after]))
-
-    def _se(self, where: range) -> float:
-        altered = [self.found.altered[a] for a in where]
-        moved = (
-            moved_by_records(altered, self.setting.metric, self.how) if where else None
-        )
-        if moved is None or self.moved is None:
-            return np.nan
-        se = standard_error(moved - self.moved, self.setting.groups)
-        return self.setting.scale * se
+def _mean_loss(
+    setting: Setting, found: AlteredScores, which: Sequence[Alteration], how: str
+) -> float:
+    before = mean_value(found.scores, setting.metric, how)
+    after = [mean_value(found.altered[one], setting.metric, how) for one in which]
+    return float(np.mean([setting.drop(before, one) for one in after] or np.nan))
 
 
 def _row(

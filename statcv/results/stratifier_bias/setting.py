@@ -18,7 +18,7 @@ from statcv.folds.audit import chosen_columns, equal_records
 from statcv.folds.request import FoldArguments, Holdout
 from statcv.folds.strata import count_missing
 from statcv.formula import Design
-from statcv.inference import Scores, record_influence, sums_by_cluster, values_by_split
+from statcv.inference import Scores, record_influence, sums_by_cluster
 from statcv.inference.estimates.values import casewise_by_record, values_by_repeat
 from statcv.metrics import Metric
 from statcv.models import Model
@@ -216,41 +216,34 @@ def mean_value(scores: Scores, metric: Metric, how: str) -> float:
     return float(values_by_repeat(scores, metric, how).mean())
 
 
-def undefined_folds(runs: Sequence[Scores], metric: Metric, how: str) -> int:
-    """Count the folds without a value, if the metric is a mean over folds."""
-    if how != "per_fold":
-        return 0
-    values = np.concatenate([values_by_split(run, metric) for run in runs])
-    return int(np.isnan(values).sum())
+def se_of_difference(
+    setting: Setting, runs: Sequence[Scores], others: Sequence[Scores], how: str
+) -> float:
+    """Return the standard error over records of the difference of two estimates.
 
-
-def moved_by_records(runs: Sequence[Scores], metric: Metric, how: str) -> Floats | None:
-    """Return the influence of each record on the metric, averaged over runs.
-
-    It is computed to first order with the fits taken as given, so that its sum is 0 and
-    its sum of squares is the variance over records. It is None if the influence on the
-    metric is not known.
+    The influence of each record on the metric, averaged over runs, is computed to first
+    order with the fits taken as given. Groups of duplicates count as one record. The
+    standard error is NaN if the influence on the metric is not known.
     """
-    each = [_moved(run, metric, how) for run in runs]
-    known = [one for one in each if one is not None]
-    return np.mean(known, axis=0) if len(known) == len(each) else None
+    own, other = (
+        np.mean([_moved(run, setting.metric, how) for run in each], axis=0)
+        for each in (runs, others)
+    )
+    change = own - other
+    if setting.groups is not None:
+        change = sums_by_cluster(change, setting.groups)[0]
+    return float(np.sqrt((change**2).sum()))
 
 
-def _moved(scores: Scores, metric: Metric, how: str) -> Floats | None:
+def _moved(scores: Scores, metric: Metric, how: str) -> Floats:
+    """Return influences that sum to 0 and whose squares sum to the variance."""
     if metric.is_auroc:
         return record_influence(scores, how)
-    root = metric.root_of is not None
     loss = metric.root_of or metric
     if loss.casewise is None:
-        return None
+        return np.full(len(scores.y), np.nan)
     rows, losses = casewise_by_record(scores, loss)
     mean = float(losses.mean())
     moved = np.zeros(len(scores.y))
     moved[rows] = (losses - mean) / len(rows)
-    return moved / (2 * np.sqrt(mean)) if root and mean > 0 else moved
-
-
-def standard_error(moved: Floats, groups: Codes | None) -> float:
-    """Return the standard error over records, or over groups of duplicates."""
-    sums = moved if groups is None else sums_by_cluster(moved, groups)[0]
-    return float(np.sqrt((sums**2).sum()))
+    return moved / (2 * np.sqrt(mean)) if metric.root_of and mean > 0 else moved

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,18 +17,21 @@ from statcv.words import plural
 
 FEW_EVENTS = 5  # number of events per coefficient below which events are few
 LEAST_EVENTS = 100  # number of events below which those of a validation are few
+# largest number of records times fits for which values beyond knots are counted
+MAX_CELLS = 10**7
+# least ratio of two columns' standard deviations that the summary reports
+MIN_SPREAD_RATIO = 100
+# number of rows, about, from which columns' spreads are computed
+ROWS_FOR_SPREAD = 2**13
+# number of records above which the effect of equal class shares is negligible
+MAX_RECORDS_OF_NOTE = 500
 
 
-def beyond_knots(result: Readable) -> list[str]:
+def beyond_knots(result: Readable) -> Iterator[str]:
     """Count held-out values outside the range on which a spline was learnt."""
-    design, plan, found = result.design, result.plan, list[str]()
-    factors = [
-        design.formula.factors[code]
-        for code in dict.fromkeys(
-            code for term in design.formula.terms for code in term
-        )
-    ]
-    for factor in factors:
+    design, plan = result.design, result.plan
+    codes = dict.fromkeys(code for term in design.formula.terms for code in term)
+    for factor in map(design.formula.factors.__getitem__, codes):
         if len(factor.columns) != 1 or not re.search(r"\b(bs|cr)\(", factor.code):
             continue
         if plan.n_fits * plan.n > MAX_CELLS or "bound" in factor.code:
@@ -37,102 +41,89 @@ def beyond_knots(result: Readable) -> list[str]:
             held, trained = x[plan.test(split)], x[plan.train(fit)]
             beyond += int(((held < trained.min()) | (held > trained.max())).sum())
         if beyond:
-            found.append(
+            yield (
                 f"{plural(beyond, 'held-out value')} of {factor.columns[0]} "
                 f"{'lies' if beyond == 1 else 'lie'} beyond the range of the training "
                 f"set, where {factor.code} is continued."
             )
-    return found
 
 
-# largest number of records times fits for which values beyond knots are counted
-MAX_CELLS = 10**7
-
-
-MIN_SPREAD_RATIO = (
-    100  # least ratio of two columns' standard deviations that the summary reports
-)
-
-
-ROWS_FOR_SPREAD = (
-    2**13
-)  # number of rows, about, from which columns' spreads are computed
-
-
-def uneven_ridge(result: Readable) -> list[str]:
+def uneven_ridge(result: Readable) -> Iterator[str]:
     """Name the columns of most different spread that a ridge treats alike."""
     model: Any = result.learner
     while not isinstance(model, Logit):
         inner = getattr(model, "candidates", None)
         model = inner[-1].model if inner else getattr(model, "model", None)
         if model is None:
-            return []
+            return
     if not model.penalised or model.standardize:
-        return []
+        return
     X = result.design.matrix
     spread = X[:: max(1, len(X) // ROWS_FOR_SPREAD)].std(axis=0)
     some = np.flatnonzero(spread > 0)
     if len(some) < 2:
-        return []
+        return
     names, spread = np.array(result.design.names)[some], spread[some]
     ratio = float(spread.max() / spread.min())
-    if not ratio >= MIN_SPREAD_RATIO:
-        return []
-    wide, narrow = names[spread.argmax()], names[spread.argmin()]
-    times = f"{float(f'{ratio:.2g}'):,.0f}".replace(",", " ")
-    return [
-        f"The ridge treats columns of very different spread alike: {str(wide)!r} "
-        f"varies {times} times as much as {str(narrow)!r}; "
-        "Logit(C=..., standardize=True) "
-        "penalises standardised coefficients."
-    ]
+    if ratio >= MIN_SPREAD_RATIO:
+        wide, narrow = names[spread.argmax()], names[spread.argmin()]
+        times = f"{float(f'{ratio:.2g}'):,.0f}".replace(",", " ")
+        yield (
+            f"The ridge treats columns of very different spread alike: {str(wide)!r} "
+            f"varies {times} times as much as {str(narrow)!r}; "
+            "Logit(C=..., standardize=True) penalises standardised coefficients."
+        )
 
 
-def new_levels(result: Readable) -> list[str]:
+def new_levels(result: Readable) -> Iterator[str]:
     """Count the records whose level a training set lacks, and say how they count."""
     held = result.held
     absent = held.omitted or held.absent
     rows = np.unique(np.concatenate([[], *(rows for _, rows in absent.values())]))
-    if not len(rows) or not result.learner.capabilities.uses_predictors:
-        return []
-    factors = ", ".join(dict.fromkeys(factor for factor, _ in absent))
-    have, are = ("has", "It is") if len(rows) == 1 else ("have", "They are")
-    told = "not predicted" if held.omitted else "predicted at the mean of those seen"
-    return [
-        f"{plural(len(rows), 'held-out record')} {have} a level of {factors} that the "
-        f"training set lacks. {are} {told}."
-    ]
+    if len(rows) and result.learner.capabilities.uses_predictors:
+        factors = ", ".join(dict.fromkeys(factor for factor, _ in absent))
+        have, are = ("has", "It is") if len(rows) == 1 else ("have", "They are")
+        mean = "predicted at the mean of those seen"
+        told = "not predicted" if held.omitted else mean
+        yield (
+            f"{plural(len(rows), 'held-out record')} {have} a level of {factors} that "
+            f"the training set lacks. {are} {told}."
+        )
 
 
 # ---- the outcome ----
 
 
-def few_events(result: Readable) -> list[str]:
+def few_events(result: Readable) -> Iterator[str]:
     """Count the records of the rarer class, if an unpenalised fit has few of them."""
     outcome, table = result.design.outcome, result.held.coefficients
     sensitivity = result.scores.sensitivity
-    if result.scores.external and outcome.kind == "binary":
-        level, events = min(outcome.counts.items(), key=lambda item: item[1])
-        said = f"Few events: {events} records with {outcome.name} = {level}; validation"
-        more = f"needs {LEAST_EVENTS} or more (Collins et al. 2016; Riley et al. 2021)."
-        return [f"{said} {more}"] * (events < LEAST_EVENTS)
-    if outcome.kind != "binary" or table is None or sensitivity is None:
-        return []
+    if outcome.kind != "binary":
+        return
+    level, events = min(outcome.counts.items(), key=lambda item: item[1])
+    few = f"Few events: {events} records with {outcome.name} = {level}"
+    if result.scores.external:
+        if events < LEAST_EVENTS:
+            yield (
+                f"{few}; validation needs {LEAST_EVENTS} or more (Collins et al. 2016; "
+                "Riley et al. 2021)."
+            )
+        return
+    if table is None or sensitivity is None:
+        return
     penalty = sensitivity.fits.penalty
     free = result.learner.capabilities.likelihood == Bernoulli()
     free &= sensitivity.fits.basis is None  # not the update of another model
+    free &= not penalty[np.isfinite(penalty)].any()
     terms = table.shape[1] - (result.design.intercept is not None)
-    level, events = min(outcome.counts.items(), key=lambda item: item[1])
-    if not free or penalty[np.isfinite(penalty)].any() or events >= FEW_EVENTS * terms:
-        return []
-    return [
-        f"Few events: {events} records with {outcome.name} = {level} for "
-        f"{plural(terms, 'coefficient')}, {events / terms:.1f} for each; a penalty, "
-        "such as Logit(firth=True), stabilises such fits."
-    ]
+    if free and events < FEW_EVENTS * terms:
+        yield (
+            f"{few} for {plural(terms, 'coefficient')}, {events / terms:.1f} for each; "
+            "a penalty, such as Logit(firth=True), stabilises such fits."
+        )
 
 
-def null_model(result: Readable) -> list[str]:
+def null_model(result: Readable) -> Iterator[str]:
     """State what stands for no predictors where no training mean is known."""
     used = [
         one.label
@@ -140,7 +131,7 @@ def null_model(result: Readable) -> list[str]:
         if one.uses_baseline or one.name == "r2"
     ]
     if not (result.scores.external and result.scores.probabilities and used):
-        return []
+        return
     outcome, y = result.design.outcome, result.design.y
     on, what = used[0], f"the mean of {outcome.name}, {number(float(y.mean()))},"
     if outcome.kind == "binary":
@@ -148,35 +139,23 @@ def null_model(result: Readable) -> list[str]:
     there = ", since those to which the model was fitted are not known"
     if result.validated and result.validated.share is not None:
         there = f"; where the model was fitted it was {number(result.validated.share)}"
-    return [
+    yield (
         f"The model without predictors, to which the {on} refers, predicts {what} in "
         f"these records{there}."
-    ]
+    )
 
 
-# number of records above which the effect of equal class shares is negligible
-MAX_RECORDS_OF_NOTE = 500
-
-
-def even_classes(result: Readable, table: pd.DataFrame) -> list[str]:
+def even_classes(result: Readable, table: pd.DataFrame) -> Iterator[str]:
     """Say what folds with equal class shares do to losses and to calibration."""
-    plan, y = result.plan, result.design.y
+    plan, p = result.plan, float(result.design.y.mean())
     scheme = plan.made_by
     even = plan.rebalanced or (scheme is not None and scheme.spreads)
     affected = {"brier", "oe_ratio", "calibration_intercept"} & set(table.index)
-    binary = result.design.outcome.kind == "binary"
-    if not (
-        even
-        and affected
-        and binary
-        and plan.n <= MAX_RECORDS_OF_NOTE
-        and plan.partition
-    ):
-        return []
-    p = float(y.mean())
-    return [
-        "Every training set has the same share of events, whatever it holds out, so "
-        "that O:E is near 1 and the calibration intercept near 0 by construction, and "
-        "the Brier score is too low by about 2p(1 - p)/n = "
-        f"{2 * p * (1 - p) / plan.n:.2g}; scheme='kfold' avoids this."
-    ]
+    binary, few = result.design.outcome.kind == "binary", plan.n <= MAX_RECORDS_OF_NOTE
+    if even and affected and binary and few and plan.partition:
+        yield (
+            "Every training set has the same share of events, whatever it holds out, "
+            "so that O:E is near 1 and the calibration intercept near 0 by "
+            "construction, and the Brier score is too low by about 2p(1 - p)/n = "
+            f"{2 * p * (1 - p) / plan.n:.2g}; scheme='kfold' avoids this."
+        )

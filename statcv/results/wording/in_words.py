@@ -38,8 +38,12 @@ def short_text(result: Readable, headline: Estimate) -> str:
 
 def lines_in_words(result: Readable) -> tuple[str, str]:
     """Return the model, and how records were held out, in one line each."""
-    schemes = [_sentence_case(said) for said in _shorter(_scheme_parts(result))]
-    return first_that_fits(_models(result)), first_that_fits(schemes)
+    models = [f"{label}{on}" for label in _label(result) for on in _on(result)]
+    parts = _scheme_parts(result)
+    # phrases that are least important are omitted first
+    ranks = sorted({rank for rank, _ in parts}, reverse=True)
+    schemes = ["".join(text for rank, text in parts if rank <= most) for most in ranks]
+    return first_that_fits(models), first_that_fits(list(map(_sentence_case, schemes)))
 
 
 def methods_in_words(result: Refittable, final: bool) -> str:
@@ -81,11 +85,6 @@ def methods_in_words(result: Refittable, final: bool) -> str:
 
 
 # ---- the model ----
-
-
-def _models(result: Readable) -> list[str]:
-    """Return the model, its outcome and its predictors, ever more briefly."""
-    return [f"{label}{on}" for label in _label(result) for on in _on(result)]
 
 
 def _label(result: Readable) -> list[str]:
@@ -195,19 +194,20 @@ def _scheme_parts(result: Readable) -> list[Part]:
     """
     plan = result.plan
     scheme, strata = plan.made_by, plan.strata
+    parts: list[Part] = []
     if result.scores.external:
         said = "external validation: the model was fitted to other records"
         if result.validated:
             said = "external validation; the interval counts these records alone"
-        if strata is None:
-            return [(0, said)]
-        return [(0, said), (1, f"; those of the same {strata.label} are one cluster")]
+        parts.append((0, said))
+        if strata is not None:
+            parts.append((1, f"; those of the same {strata.label} are one cluster"))
+        return parts
     if scheme is None:
         first, *others = re.split("(?=[,;] )", plan.sentence)
         name = f"{'rebalanced ' * plan.rebalanced}cross-validation, {first}"
         return [(0, name), (4, "".join(others))]
     again = plan.repeats > 1
-    parts: list[Part] = []
     if scheme.splits == "shares":
         share = re.search(r"[\d.]+%", plan.sentence)
         out = share.group() if share else "some"
@@ -218,8 +218,8 @@ def _scheme_parts(result: Readable) -> list[Part]:
         parts.append((1, ", each tested on the records that it lacks"))
     else:
         parts += _cross_validation(plan)
+    timed = result.design.outcome.kind == "survival"
     if scheme.spreads:
-        timed = result.design.outcome.kind == "survival"
         what = "events" if timed else "each class"
         parts.append((3, f" with {what} spread evenly"))
     if again and scheme.splits in ("folds", "groups", "pairs"):
@@ -228,7 +228,7 @@ def _scheme_parts(result: Readable) -> list[Part]:
         parts.append((1, f", {plan.repeats} draws of the dropped records"))
     if plan.rebalance in BALANCED:
         balanced = BALANCED[plan.rebalance]
-        if result.design.outcome.kind == "survival":
+        if timed:
             balanced = balanced.replace("class counts", "numbers of events")
             balanced = balanced.replace("classes", "events and other records")
         parts.append((4, f", {balanced}"))
@@ -258,12 +258,6 @@ def _cross_validation(plan: FoldPlan) -> list[Part]:
         pairs, of, records = rest.partition(" of records")
         parts += [(1, f", {pairs}"), (4, f"{of}{records}")]
     return parts
-
-
-def _shorter(parts: Sequence[Part]) -> list[str]:
-    """Return the phrases joined, those left out first that are least important."""
-    ranks = sorted({rank for rank, _ in parts}, reverse=True)
-    return ["".join(text for rank, text in parts if rank <= most) for most in ranks]
 
 
 # ---- lines ----

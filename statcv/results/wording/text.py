@@ -21,8 +21,8 @@ from statcv.results.selection import choice_of
 from statcv.results.summary import Summary, first_of
 from statcv.results.wording.in_words import methods_in_words
 from statcv.results.wording.notes import notes_of, shown_notes
-from statcv.tables import check_digits, column, row_digits
-from statcv.words import percent, plural, with_interval, with_limits
+from statcv.tables import check_digits, column, row_digits, shown_frame
+from statcv.words import plural, with_limits
 
 COEFFICIENTS = ("final", "folds")
 MOST_LINES = 40  # number of lines that a summary has at most, for ten predictors
@@ -68,16 +68,19 @@ def summarise(
     one_of(coefficients, COEFFICIENTS, "coefficients")
     if size is not None and not size > 0:
         raise ArgumentError(f"monte_carlo_error must be above 0, not {size!r}.")
-    tables = {"Metrics": result.metrics(level).set_index("metric")}
-    labels = [metric.label for metric in result.chosen_metrics]
-    shown = {"Metrics": _metrics(tables["Metrics"], labels, level, digits)}
+    metrics: Any = result.metrics(level)
+    tables = {"Metrics": metrics.set_index("metric")}
+    shown = {"Metrics": shown_frame(metrics, digits).drop(columns="how")}
+    if metrics["estimate"].isna().all():
+        shown["Metrics"].insert(0, "estimate", "–")
     if result.call.by is not None:
         by, texts = summary_by_group(result, level, digits)
         heading = f"By {by.columns[1]}; mean and prediction interval by random effects"
         tables[heading], shown[heading] = by, texts
     found = notes_of(result, tables["Metrics"], level, size, biases)
-    if notes and (over := _over_folds(result, tables["Metrics"], labels, digits)):
-        shown |= over
+    if notes and (over := _over_folds(result, tables["Metrics"], digits)) is not None:
+        over.index = shown["Metrics"].index
+        shown["Metrics over folds"] = over
     final = None
     if result.held.coefficients is not None and result.held.coefficients.shape[1]:
         tables["Coefficients"], final, caption = _coefficients(result)
@@ -88,8 +91,9 @@ def summarise(
     headline = result.estimate(level=level)
     limits = headline.value, headline.lower, headline.upper
     what = result.learner.label if result.validated else result.design.formula.text
+    external = result.scores.external
     summary = Summary(
-        title=f"{_kind(result)} of {what}",
+        title=f"{'External ' if external else 'Cross-'}validation of {what}",
         headline=f"{headline.label} {with_limits(*limits, level, digits)}",
         facts=_facts(result),
         methods=_selection(result) + methods_in_words(result, final=final is not None),
@@ -114,35 +118,12 @@ def _selection(result: Refittable) -> str:
 # ---- metrics ----
 
 
-def _metrics(
-    table: pd.DataFrame, labels: list[str], level: float, digits: int | None
-) -> pd.DataFrame:
-    """Return the table of metrics as text."""
-    places = row_digits(table, "lower", "upper") if digits is None else digits
-
-    def shown_as(name: str) -> list[str]:
-        return column(table[name].tolist(), [], places)
-
-    parts = [shown_as(name) for name in ("estimate", "lower", "upper")]
-    known = table["lower"].notna().any()
-    heading = "estimate" + f" ({percent(level)} CI)" * bool(known)
-    columns = {heading: [with_interval(*one) for one in zip(*parts, strict=True)]}
-    columns["no skill"] = shown_as("no_skill")
-    for name, short in (("boot632", ".632"), ("boot632plus", ".632+")):
-        if name in table:
-            columns[short] = shown_as(name)
-    shown = pd.DataFrame(columns, index=labels)
-    empty = [name for name in shown if name != heading and set(shown[name]) == {"–"}]
-    return shown.drop(columns=empty)
-
-
 def _over_folds(
-    result: Readable, table: pd.DataFrame, labels: list[str], digits: int | None
-) -> dict[str, pd.DataFrame]:
+    result: Readable, table: pd.DataFrame, digits: int | None
+) -> pd.DataFrame | None:
     """Return how each metric is combined over folds, and its spread over these."""
     sizes = result.plan.tests.sizes
-    ways = table["how"].map(COMBINED).tolist()
-    columns = {"estimate": ways}
+    columns = {"estimate": table["how"].map(COMBINED).tolist()}
     if not (result.scores.apart or len(sizes) == 1 or sizes.max() == 1):
         places = row_digits(table, "lower", "upper") if digits is None else digits
         means, sds = (
@@ -154,8 +135,8 @@ def _over_folds(
             for mean, sd in zip(means, sds, strict=True)
         ]
     elif result.scores.external:
-        return {}
-    return {"Metrics over folds": pd.DataFrame(columns, index=labels)}
+        return None
+    return pd.DataFrame(columns)
 
 
 # ---- coefficients ----
@@ -230,30 +211,20 @@ def _fits(result: Readable) -> str:
 
 
 def _facts(result: Readable) -> tuple[tuple[str, str], ...]:
-    design = result.design
-    rows = result.rows
+    design, rows = result.design, result.rows
     if design.missing:
         rows += f" (missing: {counted(design.missing)})"
     if design.absent:
         rows += f" (kept, though missing: {design.lacking})"
     if result.weights is not None:
         rows += "; weighted in the fits, not in the metrics"
+    external, scheme = result.scores.external, result.plan.scheme
+    scheme = "external validation" if external else scheme
     drawn = (("seed", f"{result.seed}; folds {result.plan.fingerprint}"),)
     return (
         ("model", result.learner.label),
-        ("scheme", _scheme(result)),
+        ("scheme", f"{scheme}: {result.plan.sentence}"),
         ("outcome", f"{design.outcome.name}: {design.outcome.describe()}"),
         ("rows", rows),
-        *(() if result.scores.external else drawn),
+        *(() if external else drawn),
     )
-
-
-def _kind(result: Readable) -> str:
-    return "External validation" if result.scores.external else "Cross-validation"
-
-
-def _scheme(result: Readable) -> str:
-    """Return the scheme and its sentence; an external validation is called that."""
-    external = result.scores.external
-    name = "external validation" if external else result.plan.scheme
-    return f"{name}: {result.plan.sentence}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -18,7 +18,6 @@ from statcv.results.writing.writers import (
     WRITERS,
     Facts,
     Row,
-    Tabular,
     Writer,
     latex_figure,
     visible,
@@ -57,6 +56,8 @@ class Written:
         ------
         MissingPackageError
             If python-docx is not installed, which ``pip install "statcv[word]"`` does.
+        ArgumentTypeError
+            If the path is not the name of a file.
         ArgumentError
             If the name does not end in ``.docx``, or the file cannot be written.
 
@@ -69,7 +70,27 @@ class Written:
         ...     scv.table(res).to_word(f"{folder}/table.docx").name
         'table.docx'
         """
-        return write_word(path, self._write)
+        if not isinstance(path, (str, PathLike)):
+            raise ArgumentTypeError(f"path must be the name of a file, not {path!r}.")
+        file = Path(path)
+        if file.suffix.lower() != ".docx":
+            raise ArgumentError(
+                f"a document of Word is written as .docx, not as {file.suffix!r} "
+                f"({file.name})."
+            )
+        try:
+            import docx
+        except ImportError:
+            raise MissingPackageError(
+                'a document of Word needs python-docx: pip install "statcv[word]"'
+            ) from None
+        to = _Word(docx.Document())
+        self._write(to)
+        try:
+            to.document.save(str(file))
+        except OSError as error:
+            raise ArgumentError(f"cannot write {file}: {reason(error)}.") from error
+        return file
 
     def _text(self, form: str) -> str:
         to = WRITERS[form]()
@@ -130,7 +151,11 @@ class PaperTable(Written):
     def body(self) -> list[Row]:
         """The rows: whether one stands below a heading, its name, and its cells."""
         return [
-            (name.startswith(INDENT), visible(name.lstrip(INDENT)), _typeset(row))
+            (
+                name.startswith(INDENT),
+                visible(name.lstrip(INDENT)),
+                [MINUS.sub("−", visible(str(cell))) for cell in row],
+            )
             for name, row in zip(
                 map(str, self.cells.index), self.cells.to_numpy(), strict=True
             )
@@ -214,11 +239,6 @@ class PaperTable(Written):
         return [[line.rstrip() for line in page] for page in pages]
 
 
-def _typeset(row: Iterable[object]) -> list[str]:
-    """Return cells in one line each, with the sign of a negative number as a minus."""
-    return [MINUS.sub("−", visible(str(cell))) for cell in row]
-
-
 class Exports:
     """What :func:`statcv.table` writes in one call: a result, or a comparison.
 
@@ -253,51 +273,6 @@ class Exports:
         return self._table("as_gt", options).as_gt()
 
 
-SUFFIX = ".docx"
-
-
-def write_word(path: str | PathLike[str], write: Callable[[Writer], None]) -> Path:
-    """Write a document, and return its path.
-
-    Parameters
-    ----------
-    path : str or path
-        File to write; one that exists is replaced.
-    write : callable
-        Function that adds to the document.
-
-    Raises
-    ------
-    MissingPackageError
-        If python-docx is not installed.
-    ArgumentTypeError
-        If the path is not the name of a file.
-    ArgumentError
-        If the name does not end in ``.docx``, or the file cannot be written.
-    """
-    if not isinstance(path, (str, PathLike)):
-        raise ArgumentTypeError(f"path must be the name of a file, not {path!r}.")
-    file = Path(path)
-    if file.suffix.lower() != SUFFIX:
-        raise ArgumentError(
-            f"a document of Word is written as {SUFFIX}, not as {file.suffix!r} "
-            f"({file.name})."
-        )
-    try:
-        import docx
-    except ImportError:
-        raise MissingPackageError(
-            'a document of Word needs python-docx: pip install "statcv[word]"'
-        ) from None
-    to = _Word(docx.Document())
-    write(to)
-    try:
-        to.document.save(str(file))
-    except OSError as error:
-        raise ArgumentError(f"cannot write {file}: {reason(error)}.") from error
-    return file
-
-
 class _Word:
     """A writer of a document of python-docx."""
 
@@ -317,8 +292,9 @@ class _Word:
             line.add_run(f"{visible(name)}: ").bold = True
             line.add_run(visible(text))
 
-    def table(self, table: Tabular) -> None:
+    def table(self, table: PaperTable) -> None:
         from docx.enum.text import WD_ALIGN_PARAGRAPH
+        from docx.oxml import OxmlElement
         from docx.shared import Cm
 
         if table.caption:
@@ -336,7 +312,8 @@ class _Word:
         for place, edge in ((0, "top"), (0, "bottom"), (-1, "bottom")):
             for cell in made.rows[place].cells:
                 _rule(cell, edge)
-        _repeat_head(made.rows[0])
+        # the first row is repeated at the top of each page
+        made.rows[0]._tr.get_or_add_trPr().append(OxmlElement("w:tblHeader"))
         self.document.add_paragraph()
 
     def notes(self, notes: Sequence[str]) -> None:
@@ -361,10 +338,3 @@ def _rule(cell: Any, edge: str) -> None:
     for name, value in (("val", "single"), ("sz", "8"), ("color", "auto")):
         line.set(qn(f"w:{name}"), value)
     borders.append(line)
-
-
-def _repeat_head(row: Any) -> None:
-    """Repeat a row at the top of each page."""
-    from docx.oxml import OxmlElement
-
-    row._tr.get_or_add_trPr().append(OxmlElement("w:tblHeader"))

@@ -4,36 +4,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html import escape
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from statcv.results.writing.export import PaperTable
 
 Row = tuple[bool, str, list[str]]  # whether below a heading, name, and cells
 Facts = Sequence[tuple[str, str]]
-
-
-class Tabular(Protocol):
-    """A table, as the writers read it."""
-
-    @property
-    def caption(self) -> str:
-        """The caption; empty for none."""
-
-    @property
-    def label(self) -> str | None:
-        """The label."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """The notes."""
-
-    @property
-    def head(self) -> list[str]:
-        """The heads of the columns."""
-
-    @property
-    def body(self) -> list[Row]:
-        """The rows."""
 
 
 class Writer(Protocol):
@@ -48,18 +27,22 @@ class Writer(Protocol):
     def facts(self, facts: Facts) -> None:
         """Add names with their descriptions."""
 
-    def table(self, table: Tabular) -> None:
+    def table(self, table: PaperTable) -> None:
         """Add a table with its caption, but without its notes."""
 
     def notes(self, notes: Sequence[str]) -> None:
         """Add notes."""
 
 
-class TextWriter(Writer, Protocol):
+class TextWriter(Writer):
     """A document that is text."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
 
     def text(self) -> str:
         """Return the whole document."""
+        raise NotImplementedError
 
 
 def visible(text: str) -> str:
@@ -98,11 +81,8 @@ def plain(text: str) -> str:
     return OF_A_LIST.sub(r"\1\\\2", REPEATED.sub(r"\\\g<0>", shown))
 
 
-class _Markdown:
+class _Markdown(TextWriter):
     """A writer of GitHub-flavoured Markdown."""
-
-    def __init__(self) -> None:
-        self.parts: list[str] = []
 
     def title(self, text: str) -> None:
         self.parts.append(f"### {plain(text)}")
@@ -113,7 +93,7 @@ class _Markdown:
     def facts(self, facts: Facts) -> None:
         self._items([f"**{plain(name)}**: {plain(text)}" for name, text in facts])
 
-    def table(self, table: Tabular) -> None:
+    def table(self, table: PaperTable) -> None:
         if table.caption:
             self.strong(table.caption)
         lines = [
@@ -180,11 +160,8 @@ def latex(text: str) -> str:
     return shown.replace("\0", "-{}-")
 
 
-class _Latex:
+class _Latex(TextWriter):
     """A writer of LaTeX that needs the package booktabs alone."""
-
-    def __init__(self) -> None:
-        self.parts: list[str] = []
 
     def title(self, text: str) -> None:
         self.parts.append(rf"\paragraph{{{latex(text)}}}")
@@ -196,7 +173,7 @@ class _Latex:
         items = [rf"\item[{{{latex(n)}}}] {latex(text)}" for n, text in facts]
         self.parts += [r"\begin{description}", *items, r"\end{description}", ""]
 
-    def table(self, table: Tabular) -> None:
+    def table(self, table: PaperTable) -> None:
         if table.caption:
             self.strong(table.caption)
         self.parts += [*_tabular(table), r"\par", ""]
@@ -208,7 +185,7 @@ class _Latex:
         return "\n".join(self.parts)
 
 
-def latex_figure(table: Tabular) -> str:
+def latex_figure(table: PaperTable) -> str:
     """Return a ``table`` environment, with the notes below."""
     to = _Latex()
     to.parts += [r"\begin{table}", r"\centering"]
@@ -220,7 +197,7 @@ def latex_figure(table: Tabular) -> str:
     return to.text()
 
 
-def _tabular(table: Tabular) -> list[str]:
+def _tabular(table: PaperTable) -> list[str]:
     """Return the lines of a ``tabular``."""
     rows = [
         [r"\quad " * below + latex(name), *map(latex, cells)]
@@ -239,11 +216,8 @@ def _tabular(table: Tabular) -> list[str]:
 # ---- HTML ----
 
 
-class _Html:
+class _Html(TextWriter):
     """A writer of HTML: a ``div`` of class ``statcv``."""
-
-    def __init__(self) -> None:
-        self.parts: list[str] = []
 
     def title(self, text: str) -> None:
         self.parts.append(f"<h3>{_html(text)}</h3>")
@@ -258,7 +232,7 @@ class _Html:
         ]
         self.parts.append(f"<table>{''.join(rows)}</table>")
 
-    def table(self, table: Tabular) -> None:
+    def table(self, table: PaperTable) -> None:
         own = f' id="{escape(table.label)}"' if table.label else ""
         caption = f"<caption>{_html(table.caption)}</caption>" * bool(table.caption)
         stub, *heads = map(_html, table.head)
@@ -290,7 +264,7 @@ def _html(text: str) -> str:
     return escape(visible(text))
 
 
-WRITERS: dict[str, Callable[[], TextWriter]] = {
+WRITERS: dict[str, type[TextWriter]] = {
     "html": _Html,
     "latex": _Latex,
     "markdown": _Markdown,
