@@ -24,9 +24,15 @@ from statcv.models import (
 )
 from statcv.models.imputation import Imputed, ImputedFits, imputed_fits
 from statcv.results.final.columns import column_factors
-from statcv.results.final.equation import Equation, Part, equation_of
+from statcv.results.final.equation import (
+    Equation,
+    Part,
+    equation_of,
+    is_regression,
+    models_in,
+    said_chosen,
+)
 from statcv.results.final.handed_over import HandedOver
-from statcv.results.final.kinds import is_regression, models_in, said_chosen
 from statcv.results.final.nomogram import values_seen
 from statcv.results.final.points import PointScore, points_of
 from statcv.results.final.written import (
