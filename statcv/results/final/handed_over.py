@@ -440,9 +440,7 @@ def check_there(frame: pd.DataFrame, columns: Iterable[str]) -> None:
             raise ColumnError(f"the new data lack the column {column!r}.{hint}")
 
 
-def complete_rows(
-    outcome: pd.Series[Any] | pd.DataFrame, made: pd.DataFrame
-) -> NDArray[np.bool_]:
+def complete_rows(outcome: pd.DataFrame, made: pd.DataFrame) -> NDArray[np.bool_]:
     """Return which rows have the outcome and what a model makes of the others.
 
     Raises
@@ -450,8 +448,7 @@ def complete_rows(
     DataError
         If no row is complete.
     """
-    known = outcome.to_frame() if isinstance(outcome, pd.Series) else outcome
-    complete = (made.notna().all(axis=1) & known.notna().all(axis=1)).to_numpy()
+    complete = (made.notna().all(axis=1) & outcome.notna().all(axis=1)).to_numpy()
     if not complete.any():
         raise DataError(
             "no row of the new data has the outcome and all columns of the model."

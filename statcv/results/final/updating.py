@@ -20,7 +20,7 @@ from statcv.errors import (
     warn,
 )
 from statcv.formula import as_frame, make_design, outcome_columns, quoted
-from statcv.models import Model, Stacking, TrainingSet, Updating, said_update
+from statcv.models import Fit, Model, Stacking, TrainingSet, Updating, said_update
 from statcv.results.final.equation import Equation, Part
 from statcv.results.final.handed_over import (
     HandedOver,
@@ -161,7 +161,8 @@ class Records:
         named: dict[str, Any] = {}
         for name, values in made.items():
             own = values[complete]
-            if not (name in frame and _is_equal(frame[name], own)):
+            numeric = name in frame and pd.api.types.is_numeric_dtype(frame[name])
+            if not (numeric and np.array_equal(frame[name].to_numpy(dtype=float), own)):
                 name = unused(name, [*frame.columns, *named])
             named[name] = own
         frame = frame.assign(**named)
@@ -204,12 +205,6 @@ class Records:
         if self.positive is None:
             return plural(len(y), "record")
         return f"{plural(len(y), 'record')}, {int(y.sum())} with the outcome"
-
-
-def _is_equal(column: pd.Series[Any], values: Any) -> bool:
-    """Return whether a column of the data has the values of a term."""
-    numeric = pd.api.types.is_numeric_dtype(column)
-    return numeric and np.array_equal(column.to_numpy(dtype=float), values)
 
 
 def update_model(
@@ -256,7 +251,7 @@ def update_model(
             "Refitting, tested against simpler updates; chosen: "
             f"{said_update(chosen, known.kind)}",
         )
-    _warn(updates.slope, fit.separated, updates.varying, training, method, chosen)
+    _warn(updates, fit, method, chosen)
     said = said_update(chosen, known.kind)
     if chosen == "shrink":
         said += f" (strength {fit.chosen['strength']:.3g})"
@@ -282,15 +277,9 @@ def update_model(
     )
 
 
-def _warn(
-    slope: float,
-    separated: bool,
-    varying: Any,
-    training: TrainingSet,
-    method: str,
-    chosen: str,
-) -> None:
+def _warn(updates: Any, fit: Fit, method: str, chosen: str) -> None:
     """Warn of what makes an update doubtful."""
+    training, varying, slope = updates.training, updates.varying, updates.slope
     refits = method in ("refit", "closed_test")
     few, of, count = len(training.y), "", int(varying.sum())
     if training.kind == "binary":
@@ -319,7 +308,7 @@ def _warn(
             f"{listed(constant)}.",
             CollinearityWarning,
         )
-    if separated and chosen == "refit":
+    if fit.separated and chosen == "refit":
         warn(
             "the refit separates the classes in the new data, so that its coefficients "
             "have no finite values; method='shrink' or 'slope' has.",
