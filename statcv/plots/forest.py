@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -130,19 +130,18 @@ def _refuse(what: str, **given: str | None) -> None:
 
 def _of_comparison(comparison: ComparedResults) -> ForestRows:
     table = comparison.differences[["first", "second", "difference", "lower", "upper"]]
-    rows = _of_table(table, None, None).rows
+    label = f"difference in {comparison.contrasts.metric.label}"
     title = f"Paired differences, {percent(comparison.level)} intervals"
-    return ForestRows(
-        rows, f"difference in {comparison.contrasts.metric.label}", title, 0.0
-    )
+    return replace(_of_table(table, None, None), label=label, title=title)
 
 
 def _of_combined(combined: Combined) -> ForestRows:
     table = combined.table.assign(names=combined.table.index)
     if table["n"].isna().any():
         table = table.drop(columns="n")
-    rows = _of_table(table, None, "names").rows
-    return ForestRows(rows, combined.label, "Data sets", 0.0, combined.pooled)
+    made = _of_table(table, None, "names")
+    title, pooled = "Data sets", combined.pooled
+    return replace(made, label=combined.label, title=title, summary=pooled)
 
 
 def _of_table(table: pd.DataFrame, metric: str | None, names: str | None) -> ForestRows:
@@ -161,12 +160,9 @@ def _of_table(table: pd.DataFrame, metric: str | None, names: str | None) -> For
         named = [
             f"{name} (n = {n:,.0f})" for name, n in zip(named, counts, strict=True)
         ]
-    weight = table["weight"] if "weight" in table else np.full(len(table), np.nan)
-    columns = [table[column].to_numpy(float) for column in (number, "lower", "upper")]
-    numbers = zip(*columns, np.asarray(weight, dtype=float), strict=True)
-    rows = [
-        Row(name, *map(float, four)) for name, four in zip(named, numbers, strict=True)
-    ]
+    numbers = table.assign(weight=table.get("weight", np.nan))
+    each = numbers[[number, "lower", "upper", "weight"]].to_numpy(float).tolist()
+    rows = [Row(name, *four) for name, four in zip(named, each, strict=True)]
     no_effect = 0.0 if number == "difference" else _no_skill(label)
     title = f"{label[0].upper() if label.islower() else label[0]}{label[1:]}"
     return ForestRows(rows, label, f"{title} by {by}" if by else title, no_effect)
@@ -271,15 +267,12 @@ def _no_skill(label: str) -> float:
 
 def summary_row(summary: Any) -> Row:
     """Return the row of a summary: an estimate, random effects, or numbers."""
-    if isinstance(summary, Estimate):
-        return _row("summary", summary)
-    if hasattr(summary, "estimate") and hasattr(summary, "lower"):
-        three = (summary.estimate, summary.lower, summary.upper)
-        ends = [
-            float(getattr(summary, f"prediction_{end}", np.nan))
-            for end in ("lower", "upper")
-        ]
-        return Row("summary", *three, np.nan, *ends)
+    has_ends = hasattr(summary, "estimate") and hasattr(summary, "lower")
+    if isinstance(summary, Estimate) or has_ends:
+        lower = float(getattr(summary, "prediction_lower", np.nan))
+        upper = float(getattr(summary, "prediction_upper", np.nan))
+        row = _row("summary", summary)
+        return replace(row, prediction_lower=lower, prediction_upper=upper)
     if isinstance(summary, (tuple, list)) and len(summary) in (3, 5):
         estimate, lower, upper, *limits = map(float, summary)
         return Row("summary", estimate, lower, upper, np.nan, *limits)
@@ -353,24 +346,22 @@ def plot_forest(
     check_types(plot_forest, locals())
     found = read_rows(_given(estimates), metric, how, level, names)
     together = found.summary if summary is None else summary
-    diamond = None if together is None else summary_row(together)
+    diamonds = [] if together is None else [summary_row(together)]
+    every = [*found.rows, *diamonds]
     line = found.no_effect if reference is None else float(reference)
-    low, high = _limits(found.rows, diamond, line, xlim)
-    names_of_rows = [row.name for row in found.rows]
-    names_of_rows += [] if diamond is None else ["summary"]
-    ax = base.axes_of_rows(ax, len(names_of_rows), 0.38, width=6.4)
+    low, high = _limits(every, line, xlim)
+    ax = base.axes_of_rows(ax, len(every), 0.38, width=6.4)
     if np.isfinite(line):
         ax.axvline(line, color=base.GREY, linewidth=0.9, linestyle=":", zorder=0)
     for place, row in enumerate(found.rows):
         _draw_row(ax, row, place, low, high, _area(row, found.rows))
-    last = len(names_of_rows) - 1
-    if diamond is not None:
+    last = len(every) - 1
+    for diamond in diamonds:
         ax.axhline(last - 0.5, color=base.GREY, linewidth=0.6)
         _draw_diamond(ax, diamond, last, low, high)
     ends = [[row.lower for row in found.rows], [row.upper for row in found.rows]]
     digits = shared_digits(*ends)
-    every = [*found.rows, *([] if diamond is None else [diamond])]
-    name_rows(ax, names_of_rows, [_said(row, digits) for row in every])
+    name_rows(ax, [row.name for row in every], [_said(row, digits) for row in every])
     ax.tick_params(axis="y", length=0, pad=8)
     ax.set(xlim=(low, high), ylim=(last + 0.6, -0.6), xlabel=found.label)
     for side in ("left", "right", "top"):
@@ -388,7 +379,7 @@ def _given(estimates: tuple[Any, ...]) -> Any:
 
 
 def _limits(
-    rows: list[Row], diamond: Row | None, line: float, xlim: tuple[float, float] | None
+    rows: list[Row], line: float, xlim: tuple[float, float] | None
 ) -> tuple[float, float]:
     """Return the limits of the axis, which by default include all finite values."""
     if xlim is not None:
@@ -399,8 +390,7 @@ def _limits(
             )
         return float(xlim[0]), float(xlim[1])
     ends = ("estimate", "lower", "upper", "prediction_lower", "prediction_upper")
-    every = rows if diamond is None else [*rows, diamond]
-    known = np.array([*(getattr(row, end) for row in every for end in ends), line])
+    known = np.array([*(getattr(row, end) for row in rows for end in ends), line])
     known = known[np.isfinite(known)]
     if not len(known):
         return 0.0, 1.0
