@@ -13,8 +13,7 @@ from statcv.models.batched.partial_likelihood import partial_likelihood
 from statcv.models.counts import NegativeBinomial, Poisson, counted
 from statcv.models.cox import Cox, baseline_beside
 from statcv.models.hand_over.points import Points, Score
-from statcv.models.hand_over.stacking import Stacking
-from statcv.models.hand_over.updating import Updating, said_update
+from statcv.models.hand_over.updating import Stacking, Updating, said_update
 from statcv.models.imputation import Median, Mice
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit

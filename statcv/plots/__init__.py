@@ -2,15 +2,17 @@
 
 from statcv.plots.base import style
 from statcv.plots.bias import plot_bias
-from statcv.plots.calibration import plot_calibration, plot_corrected_calibration
-from statcv.plots.clustered_calibration import plot_clustered_calibration
+from statcv.plots.calibration import (
+    plot_calibration,
+    plot_clustered_calibration,
+    plot_corrected_calibration,
+)
 from statcv.plots.composition import plot_composition
 from statcv.plots.curves import plot_pr, plot_roc
 from statcv.plots.decision import plot_decision
 from statcv.plots.difference import plot_difference
 from statcv.plots.folds import plot_folds
-from statcv.plots.forest import plot_forest
-from statcv.plots.groups import plot_groups
+from statcv.plots.forest import plot_forest, plot_groups
 from statcv.plots.learning_curve import plot_learning_curve
 from statcv.plots.nomogram import plot_nomogram
 from statcv.plots.permutation import plot_permutation

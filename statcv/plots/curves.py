@@ -24,15 +24,16 @@ from statcv.metrics import (
 )
 from statcv.plots import base
 from statcv.plots.base import EXTERNAL, draw_band, draw_curve, draw_legend, new_axes
-from statcv.plots.drawn_records import (
+from statcv.plots.drawn import (
+    Drawn,
     averaged,
     curve_label,
     how_drawn,
+    named_results,
     of_column,
     placed_pairs,
     records_of,
 )
-from statcv.plots.protocol import Drawn, named_results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,8 +14,8 @@ from statcv.inference import Readable
 from statcv.inference.paired.records import check_same_records
 from statcv.metrics import net_benefit
 from statcv.metrics.classification.decision import cuts_of
-from statcv.plots import base, protocol
-from statcv.plots.drawn_records import DrawnRecords, records_of
+from statcv.plots import base
+from statcv.plots.drawn import Drawn, DrawnRecords, OfGroup, named_results, records_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +26,7 @@ DEEPEST = 0.25  # extent of the axis below zero, as a share of that above zero
 
 
 def plot_decision(
-    *results: protocol.Drawn,
+    *results: Drawn,
     ax: Axes | None = None,
     by: Any = None,
     thresholds: ArrayLike | None = None,
@@ -76,7 +76,7 @@ def plot_decision(
     'treat all'
     """
     check_level(level)
-    named = protocol.named_results(results, "plot_decision", by=by)
+    named = named_results(results, "plot_decision", by=by)
     given = None if thresholds is None else np.sort(np.atleast_1d(thresholds))
     if given is not None and not len(given):
         raise ArgumentError(
@@ -87,7 +87,7 @@ def plot_decision(
         name: records_of(result, "a decision curve", **known)
         for name, result in named.items()
     }
-    groups = any(isinstance(one, protocol.OfGroup) for one in named.values())
+    groups = any(isinstance(one, OfGroup) for one in named.values())
     if not groups:
         check_same_records(named)
     where = _usual_thresholds(read.values()) if given is None else given

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import pandas as pd
 
 from statcv.arguments import check_level, check_types, is_list
 from statcv.errors import ArgumentError, ArgumentTypeError, MetricError
@@ -16,9 +17,8 @@ from statcv.inference.paired.records import is_result, name_results
 from statcv.inference.paired.tests import PairedTest
 from statcv.metrics import Metric, roc_difference
 from statcv.plots import base
-from statcv.plots.drawn_records import how_averaged
+from statcv.plots.drawn import ComparedResults, how_averaged
 from statcv.plots.legend import CURVE
-from statcv.plots.protocol import ComparedResults
 from statcv.words import p_in_words, percent
 
 if TYPE_CHECKING:
@@ -35,22 +35,13 @@ class DrawnPair:
         The comparison.
     names : tuple of str
         Names of the first and the second result.
-    test : PairedTest
-        The test of the difference.
-    changes : numpy.ndarray
-        The contribution of each record to the difference; empty for auROC.
+    row : pandas.Series
+        The row of the pair in the table of differences, with its test.
     """
 
     compared: Contrasts
     names: tuple[str, str]
-    test: PairedTest
-    changes: base.Floats
-
-    @property
-    def read(self) -> tuple[base.Floats, base.Floats]:
-        """The mean prediction of each record in both results."""
-        first, second = (self.compared.records.predictions[one] for one in self.names)
-        return first, second
+    row: pd.Series[Any]
 
 
 def read_pair(comparison: Contrasts, pair: tuple[str, str] | None) -> DrawnPair:
@@ -72,12 +63,7 @@ def read_pair(comparison: Contrasts, pair: tuple[str, str] | None) -> DrawnPair:
             f"pair={pair!r} is not in the comparison; the pairs are {pairs}."
         )
     check_drawable(comparison.metric)
-    row = table.iloc[known.index(chosen)]
-    numbers = ("difference", "se", "lower", "upper", "statistic")
-    test = PairedTest(**{name: row[name] for name in numbers}, p_value=row["p"])
-    by_record = comparison.metric.casewise is not None
-    changes = comparison.changes(*chosen) if by_record else np.empty(0)
-    return DrawnPair(comparison, chosen, test, changes)
+    return DrawnPair(comparison, chosen, table.iloc[known.index(chosen)])
 
 
 def compared_pair(
@@ -213,14 +199,17 @@ def plot_difference(
 
 def _draw_curve(ax: Axes, found: DrawnPair, n_boot: int | None) -> None:
     """Draw the difference of two ROC curves."""
-    compared, (first, second) = found.compared, found.read
-    given: dict[str, Any] = {
-        "level": compared.level,
-        "clusters": compared.clusters(*found.names),
-    }
-    seed = compared.results[found.names[0]].seed
-    y = compared.records.y
-    band = roc_difference(y, second, first, n_boot=n_boot, seed=seed, **given)
+    compared = found.compared
+    first, second = (compared.records.predictions[one] for one in found.names)
+    band = roc_difference(
+        compared.records.y,
+        second,
+        first,
+        level=compared.level,
+        clusters=compared.clusters(*found.names),
+        n_boot=n_boot,
+        seed=compared.results[found.names[0]].seed,
+    )
     base.draw_level(ax, 0)
     base.draw_band(
         ax, band, base.draw_curve(ax, band.at, band.estimate, None, base.COLOURS[0])
@@ -233,17 +222,17 @@ def _draw_curve(ax: Axes, found: DrawnPair, n_boot: int | None) -> None:
 
 def _draw_records(ax: Axes, found: DrawnPair) -> None:
     """Draw the differences of the records in order, their mean and its interval."""
-    ordered = np.sort(found.changes[np.isfinite(found.changes)])
+    compared, row = found.compared, found.row
+    changes = compared.changes(*found.names)
+    ordered = np.sort(changes[np.isfinite(changes)])
     base.draw_level(ax, 0)
-    compared, test = found.compared, found.test
     named = "mean over folds" if compared.how == "per_fold" else "mean"
-    if not np.isnan([test.lower, test.upper]).any():
-        ax.axhspan(
-            test.lower, test.upper, color=base.COLOURS[1], alpha=0.2, linewidth=0
-        )
+    colour = base.COLOURS[1]
+    if row[["lower", "upper"]].notna().all():
+        ax.axhspan(row["lower"], row["upper"], color=colour, alpha=0.2, linewidth=0)
         named += f", {percent(compared.level)} interval"
-    if not np.isnan(test.difference):
-        ax.axhline(test.difference, color=base.COLOURS[1], linewidth=1.4, label=named)
+    if not np.isnan(row["difference"]):
+        ax.axhline(row["difference"], color=colour, linewidth=1.4, label=named)
     places = np.arange(1, len(ordered) + 1)
     mark = "o" if len(ordered) <= MOST_POINTS else "-"
     (records,) = ax.plot(places, ordered, mark, color=base.COLOURS[0], markersize=3.5)
@@ -272,7 +261,7 @@ def _counted(each: base.Floats, found: DrawnPair) -> str:
 
 def _title(found: DrawnPair) -> str:
     """Return the title: the difference with its test, and what is drawn."""
-    (first, second), compared, test = found.names, found.compared, found.test
+    (first, second), compared, row = found.names, found.compared, found.row
     what = f"{second} minus {first}"
     what = f"{what}: " if len(what) <= SHORT else f"{what}\n"
     what += f"difference in {compared.metric.label}"
@@ -280,11 +269,11 @@ def _title(found: DrawnPair) -> str:
     drawn = base.predictions_said(*(how_averaged(one.scores) for one in results))
     if compared.how != "pooled":
         drawn = f"drawn: {drawn}"
-    if np.isnan(test.difference):
+    if np.isnan(row["difference"]):
         return f"{what} has no value\n{drawn}"
-    ends = (test.lower, test.upper)
+    ends = (row["lower"], row["upper"])
     said = "no interval, " if np.isnan(ends).any() else "by "
     said += compared.method.title
-    if not np.isnan(test.p_value):
-        said += f", {p_in_words(test.p_value, '.2g')}"
-    return f"{what} {base.with_ends(test.difference, ends)}\n{said}\n{drawn}"
+    if not np.isnan(row["p"]):
+        said += f", {p_in_words(row['p'], '.2g')}"
+    return f"{what} {base.with_ends(row['difference'], ends)}\n{said}\n{drawn}"

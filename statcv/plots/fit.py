@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from statcv.plots.legend import LINES, FittedLegend, Place
-from statcv.plots.wrapping import size_of, thin, thin_labels, wrap
+from statcv.plots.legend import (
+    LINES,
+    FittedLegend,
+    Place,
+    size_of,
+    thin,
+    thin_labels,
+    wrap,
+)
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

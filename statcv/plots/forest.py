@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,17 +11,24 @@ import pandas as pd
 
 from statcv.arguments import check_types, described, is_list, is_number
 from statcv.errors import ArgumentError, ArgumentTypeError, ColumnError, suggestion
-from statcv.inference import COMBINED, Estimate
+from statcv.inference import COMBINED, Estimate, metric_of
 from statcv.inference.paired.records import is_result
 from statcv.metrics import METRICS
 from statcv.plots import base
+from statcv.plots.base import figure_width
+from statcv.plots.drawn import (
+    Combined,
+    ComparedResults,
+    Drawn,
+    named_results,
+    one_result,
+)
 from statcv.plots.fit import name_rows
-from statcv.plots.protocol import Combined, ComparedResults, Drawn, named_results
-from statcv.words import percent, shared_digits
+from statcv.words import p_value, percent, shared_digits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
+    from numpy.typing import NDArray
 
 NUMBERS = ("estimate", "difference", "lower", "upper", "se", "n", "weight")
 NOT_NAMES = {*NUMBERS, "metric", "how", "interval", "caveat", "n_folds", "n_undefined"}
@@ -123,19 +130,18 @@ def _refuse(what: str, **given: str | None) -> None:
 
 def _of_comparison(comparison: ComparedResults) -> ForestRows:
     table = comparison.differences[["first", "second", "difference", "lower", "upper"]]
-    rows = _of_table(table, None, None).rows
+    label = f"difference in {comparison.contrasts.metric.label}"
     title = f"Paired differences, {percent(comparison.level)} intervals"
-    return ForestRows(
-        rows, f"difference in {comparison.contrasts.metric.label}", title, 0.0
-    )
+    return replace(_of_table(table, None, None), label=label, title=title)
 
 
 def _of_combined(combined: Combined) -> ForestRows:
     table = combined.table.assign(names=combined.table.index)
     if table["n"].isna().any():
         table = table.drop(columns="n")
-    rows = _of_table(table, None, "names").rows
-    return ForestRows(rows, combined.label, "Data sets", 0.0, combined.pooled)
+    made = _of_table(table, None, "names")
+    title, pooled = "Data sets", combined.pooled
+    return replace(made, label=combined.label, title=title, summary=pooled)
 
 
 def _of_table(table: pd.DataFrame, metric: str | None, names: str | None) -> ForestRows:
@@ -154,12 +160,9 @@ def _of_table(table: pd.DataFrame, metric: str | None, names: str | None) -> For
         named = [
             f"{name} (n = {n:,.0f})" for name, n in zip(named, counts, strict=True)
         ]
-    weight = table["weight"] if "weight" in table else np.full(len(table), np.nan)
-    columns = [table[column].to_numpy(float) for column in (number, "lower", "upper")]
-    numbers = zip(*columns, np.asarray(weight, dtype=float), strict=True)
-    rows = [
-        Row(name, *map(float, four)) for name, four in zip(named, numbers, strict=True)
-    ]
+    numbers = table.assign(weight=table.get("weight", np.nan))
+    each = numbers[[number, "lower", "upper", "weight"]].to_numpy(float).tolist()
+    rows = [Row(name, *four) for name, four in zip(named, each, strict=True)]
     no_effect = 0.0 if number == "difference" else _no_skill(label)
     title = f"{label[0].upper() if label.islower() else label[0]}{label[1:]}"
     return ForestRows(rows, label, f"{title} by {by}" if by else title, no_effect)
@@ -264,15 +267,12 @@ def _no_skill(label: str) -> float:
 
 def summary_row(summary: Any) -> Row:
     """Return the row of a summary: an estimate, random effects, or numbers."""
-    if isinstance(summary, Estimate):
-        return _row("summary", summary)
-    if hasattr(summary, "estimate") and hasattr(summary, "lower"):
-        three = (summary.estimate, summary.lower, summary.upper)
-        ends = [
-            float(getattr(summary, f"prediction_{end}", np.nan))
-            for end in ("lower", "upper")
-        ]
-        return Row("summary", *three, np.nan, *ends)
+    has_ends = hasattr(summary, "estimate") and hasattr(summary, "lower")
+    if isinstance(summary, Estimate) or has_ends:
+        lower = float(getattr(summary, "prediction_lower", np.nan))
+        upper = float(getattr(summary, "prediction_upper", np.nan))
+        row = _row("summary", summary)
+        return replace(row, prediction_lower=lower, prediction_upper=upper)
     if isinstance(summary, (tuple, list)) and len(summary) in (3, 5):
         estimate, lower, upper, *limits = map(float, summary)
         return Row("summary", estimate, lower, upper, np.nan, *limits)
@@ -346,24 +346,22 @@ def plot_forest(
     check_types(plot_forest, locals())
     found = read_rows(_given(estimates), metric, how, level, names)
     together = found.summary if summary is None else summary
-    diamond = None if together is None else summary_row(together)
+    diamonds = [] if together is None else [summary_row(together)]
+    every = [*found.rows, *diamonds]
     line = found.no_effect if reference is None else float(reference)
-    low, high = _limits(found.rows, diamond, line, xlim)
-    names_of_rows = [row.name for row in found.rows]
-    names_of_rows += [] if diamond is None else ["summary"]
-    ax = base.axes_of_rows(ax, len(names_of_rows), 0.38, width=6.4)
+    low, high = _limits(every, line, xlim)
+    ax = base.axes_of_rows(ax, len(every), 0.38, width=6.4)
     if np.isfinite(line):
         ax.axvline(line, color=base.GREY, linewidth=0.9, linestyle=":", zorder=0)
     for place, row in enumerate(found.rows):
         _draw_row(ax, row, place, low, high, _area(row, found.rows))
-    last = len(names_of_rows) - 1
-    if diamond is not None:
+    last = len(every) - 1
+    for diamond in diamonds:
         ax.axhline(last - 0.5, color=base.GREY, linewidth=0.6)
         _draw_diamond(ax, diamond, last, low, high)
     ends = [[row.lower for row in found.rows], [row.upper for row in found.rows]]
     digits = shared_digits(*ends)
-    every = [*found.rows, *([] if diamond is None else [diamond])]
-    name_rows(ax, names_of_rows, [_said(row, digits) for row in every])
+    name_rows(ax, [row.name for row in every], [_said(row, digits) for row in every])
     ax.tick_params(axis="y", length=0, pad=8)
     ax.set(xlim=(low, high), ylim=(last + 0.6, -0.6), xlabel=found.label)
     for side in ("left", "right", "top"):
@@ -381,7 +379,7 @@ def _given(estimates: tuple[Any, ...]) -> Any:
 
 
 def _limits(
-    rows: list[Row], diamond: Row | None, line: float, xlim: tuple[float, float] | None
+    rows: list[Row], line: float, xlim: tuple[float, float] | None
 ) -> tuple[float, float]:
     """Return the limits of the axis, which by default include all finite values."""
     if xlim is not None:
@@ -392,8 +390,7 @@ def _limits(
             )
         return float(xlim[0]), float(xlim[1])
     ends = ("estimate", "lower", "upper", "prediction_lower", "prediction_upper")
-    every = rows if diamond is None else [*rows, diamond]
-    known = np.array([*(getattr(row, end) for row in every for end in ends), line])
+    known = np.array([*(getattr(row, end) for row in rows for end in ends), line])
     known = known[np.isfinite(known)]
     if not len(known):
         return 0.0, 1.0
@@ -448,3 +445,82 @@ def _said(row: Row, digits: int) -> str:
         ends = (row.prediction_lower, row.prediction_upper)
         said += f"\nprediction {' to '.join(base.written(end, digits) for end in ends)}"
     return said
+
+
+# ---- two forests: a metric in groups, and its differences ----
+
+
+def plot_groups(
+    *results: Drawn,
+    metric: str | None = None,
+    by: Any = None,
+    reference: Any = None,
+    level: float = 0.95,
+) -> NDArray[Any]:
+    r"""Draw a metric in groups of the records, and its differences from one of them.
+
+    The upper plot shows the estimates of ``result.metrics(by=)``, the lower one the
+    differences of ``result.compare_groups(by=)``, whose p-values it gives, adjusted by
+    Holm's method if there are several.
+
+    Parameters
+    ----------
+    *results : CVResult
+        One result, whose records are grouped.
+    metric : str, optional
+        Name of the metric; the headline metric unless given.
+    by : str or array-like
+        Grouping of the records: a column of the data, or one value per row of it.
+    reference : optional
+        Group with which all others are compared; the first in sorted order by default.
+    level : float, default 0.95
+        Confidence level of the intervals.
+
+    Returns
+    -------
+    numpy.ndarray of matplotlib.axes.Axes, shape (2,)
+        The Axes of the estimates and of the differences.
+
+    Raises
+    ------
+    ArgumentError
+        If ``by`` is missing, there is a single group, or no group is called
+        ``reference``.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> scv.plots.plot_groups(res, metric="brier", by="PSI").shape
+    (2,)
+    """
+    check_types(plot_groups, locals())
+    instead = "plot_forest(a, b) shows the estimates of several results"
+    result = one_result(results, "plot_groups", instead)
+    by = True if by is None else by
+    import matplotlib.pyplot as plt
+
+    source: Any = result
+    chosen = metric_of(result, metric or result.chosen_metrics[0].name)
+    table = source.metrics(level, by=by)
+    table = table[table["metric"] == chosen.name].reset_index(drop=True)
+    name = next(c for c in table.columns if c != "metric")
+    if reference is None:
+        reference = table[name].iloc[0]
+    found = source.compare_groups(chosen, by=by, reference=reference, level=level)
+    adjusted = "p (Holm)" if len(found) > 1 else "p"
+    columns = ("second", "first", "p_holm")
+    rows = [
+        f"{second} minus {first}\n{adjusted} = {p_value(p)}".replace("= <", "< ")
+        for second, first, p in zip(*(found[one] for one in columns), strict=True)
+    ]
+    shown = found.assign(row=rows)[["row", "difference", "lower", "upper"]]
+    counts = [len(table), 1.6 * len(found)]
+    size = (figure_width(6.4), 2.4 + 0.4 * sum(counts))
+    heights, layout = [count + 0.6 for count in counts], "constrained"
+    axes = plt.subplots(2, 1, figsize=size, height_ratios=heights, layout=layout)[1]
+    plot_forest(table, ax=axes[0], names=name)
+    plot_forest(shown, ax=axes[1], names="row")
+    axes[0].set_title(f"{chosen.label} by {name}, {percent(level)} intervals")
+    axes[1].set(title="", xlabel=f"difference in {chosen.label}")
+    return np.asarray(axes)

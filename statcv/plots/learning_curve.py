@@ -10,7 +10,7 @@ from statcv.arguments import check_types
 from statcv.errors import MetricError, suggestion
 from statcv.inference import Readable
 from statcv.plots.base import COLOURS, draw_curve, draw_legend, new_axes, short_scheme
-from statcv.plots.protocol import Drawn, named_results
+from statcv.plots.drawn import Drawn, named_results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

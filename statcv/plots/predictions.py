@@ -9,9 +9,8 @@ import numpy as np
 from statcv.errors import OutcomeError
 from statcv.inference import Readable
 from statcv.plots import base
-from statcv.plots.drawn_records import how_averaged
+from statcv.plots.drawn import Drawn, how_averaged, one_result
 from statcv.plots.fit import draw_legend, fitting
-from statcv.plots.protocol import Drawn, one_result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

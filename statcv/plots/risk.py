@@ -8,8 +8,7 @@ import numpy as np
 
 from statcv.arguments import check_whole
 from statcv.plots import base
-from statcv.plots.drawn_records import records_of
-from statcv.plots.protocol import Drawn, one_result
+from statcv.plots.drawn import Drawn, one_result, records_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

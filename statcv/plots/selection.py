@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from statcv.plots.base import COLOURS, GREY, new_axes
+from statcv.plots.drawn import Drawn, one_result
 from statcv.plots.fit import draw_legend
-from statcv.plots.protocol import Drawn, one_result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,8 +12,7 @@ from statcv.inference import Readable
 from statcv.metrics.survival.curves import survival_band
 from statcv.numeric.survival import times_of
 from statcv.plots import base
-from statcv.plots.drawn_records import timed_records
-from statcv.plots.protocol import Drawn, one_result
+from statcv.plots.drawn import Drawn, one_result, timed_records
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

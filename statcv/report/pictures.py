@@ -6,9 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from statcv.plots.classes import MAX_CLASSES
-from statcv.plots.protocol import named_results
-from statcv.plots.referee import PANELS
+from statcv.plots.drawn import named_results
+from statcv.plots.referee import MAX_CLASSES, PANELS
 from statcv.report.parts import Picture, Section, stored_rows
 from statcv.results.comparison.comparison import Comparison
 from statcv.results.refittable import Refittable

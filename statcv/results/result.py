@@ -1053,7 +1053,7 @@ class CVResult(Exports):
         >>> res.model.coefficients.round(2).to_dict()
         {'Intercept': -11.6, 'GPA': 3.06, 'PSI': 2.34}
         """
-        return FullModel(self.design, self.learner, self.refits.all_rows, self)
+        return FullModel(self)
 
     def predict(self, new: object = None) -> pd.Series[Any] | pd.DataFrame:
         """Return predictions of the fit on all rows, which are not cross-validated.

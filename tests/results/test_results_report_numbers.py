@@ -19,7 +19,7 @@ from report_page import Page, check_numbers
 
 import statcv as scv
 from statcv.errors import ArgumentError, StatcvWarning
-from statcv.plots.classes import against_others
+from statcv.plots.referee import against_others
 from statcv.report import result_report
 from statcv.report.checklists import GUIDELINES, Item
 from statcv.report.contents import comparison_report

@@ -3,10 +3,8 @@
 from statcv.results.final.equation import Equation
 from statcv.results.final.model import FullModel
 from statcv.results.final.points import PointScore
-from statcv.results.final.published import published_model
-from statcv.results.final.stacking import stack
-from statcv.results.final.updating import UpdatedModel
-from statcv.results.final.written import WrittenModel, load_model
+from statcv.results.final.updating import UpdatedModel, stack
+from statcv.results.final.written import WrittenModel, load_model, published_model
 
 __all__ = [
     "Equation",

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -29,44 +30,24 @@ from statcv.results.final.expressions import (
 if TYPE_CHECKING:
     from statcv.results.final.equation import Equation, Part
 
-# how operations are spelled: A, B, C are the arguments, F and U the name in small and
-# capital letters; "call" is any other function, and "is" compares text
-TABLE = """
-operation  Python           R                SQL                              cells
-number     row[A]           data[[A]]        CAST(A AS DOUBLE PRECISION)      A
-text       row[A]           data[[A]]        A                                A
-truth      row[A]           data[[A]]        CASE WHEN A THEN 1 ELSE 0 END    (1*A)
-linear     A                A                A                                A
-missing    math.nan         NA               NULL                             NA()
-is         A == B           A == B           A = B                            EXACT(A,B)
-equal      A == B           A == B           A = B                            A=B
-not_equal  A != B           A != B           A <> B                           A<>B
-where      (B if A else C)  ifelse(A, B, C)  CASE WHEN A THEN B ELSE C END    IF(A,B,C)
-call       math.F(A)        F(A)             U(A)                             U(A)
-power      (A ** B)         (A ^ B)          POWER(A, B)                      (A^B)
-absolute   abs(A)           abs(A)           ABS(A)                           ABS(A)
-log        math.log(A)      log(A)           LN(A)                            LN(A)
-floor      math.floor(A)    floor(A)         FLOOR(A)                         INT(A)
-ceil       math.ceil(A)     ceiling(A)       CEIL(A)                          (-INT(-A))
-minimum    min(A, B)        pmin(A, B)       CASE WHEN A<B THEN A ELSE B END  MIN(A,B)
-maximum    max(A, B)        pmax(A, B)       CASE WHEN A>B THEN A ELSE B END  MAX(A,B)
-"""
-COMMON = {
-    **{"add": "(A + B)", "subtract": "(A - B)", "multiply": "(A * B)"},
-    **{"divide": "(A / B)", "negative": "(-A)", "logical_not": "(1 - A)"},
-    **{"less": "A < B", "less_equal": "A <= B", "greater": "A > B"},
-    "greater_equal": "A >= B",
-}
 SAME = {"logical_and": "minimum", "logical_or": "maximum"}  # for conditions
 
 
-def spellings(table: str) -> list[dict[str, str]]:
-    """Return the spelling of each operation, for each language of a table."""
-    rows = [re.split(" {2,}", line) for line in table.strip().splitlines()[1:]]
-    return [
-        {**COMMON, **{name: spelled[k] for name, *spelled in rows}}
-        for k in range(len(rows[0]) - 1)
-    ]
+def _spellings() -> dict[str, dict[str, str]]:
+    """Return the spelling of each operation, for each language of the table."""
+    table = resources.files("statcv.results.final").joinpath("spellings.txt")
+    lines = [one for one in table.read_text("utf-8").splitlines() if one[:1].strip("#")]
+    (_, *languages), *rows = (re.split(" {2,}", line) for line in lines)
+    made: dict[str, dict[str, str]] = {language: {} for language in languages}
+    for operation, *spelled in rows:
+        every = spelled * len(languages) if len(spelled) == 1 else spelled
+        for language, one in zip(languages, every, strict=True):
+            if one != "-":
+                made[language][operation] = one
+    return made
+
+
+SPELLINGS = _spellings()
 
 
 def exact(value: float) -> str:
@@ -180,11 +161,10 @@ def _doubled(mark: str) -> Callable[[str], str]:
     return lambda text: mark + text.replace(mark, 2 * mark) + mark
 
 
-_python, _r, _sql, _cells = spellings(TABLE)
-PYTHON = Language(_python, repr, repr)
-R = Language(_r, quoted, quoted)
-SQL = Language(_sql, _doubled('"'), _doubled("'"))
-CELLS = Language(_cells, str, _doubled('"'))
+PYTHON = Language(SPELLINGS["Python"], repr, repr)
+R = Language(SPELLINGS["R"], quoted, quoted)
+SQL = Language(SPELLINGS["SQL"], _doubled('"'), _doubled("'"))
+CELLS = Language(SPELLINGS["cells"], str, _doubled('"'))
 
 
 # ---- whole equations ----

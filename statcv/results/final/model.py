@@ -14,19 +14,18 @@ from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, EquationError
 from statcv.formula import Design, is_missing
-from statcv.models import (
-    Cox,
-    Fit,
-    Model,
-    baseline_beside,
-    intercept_beside,
-    predictable,
-)
+from statcv.models import Cox, baseline_beside, intercept_beside, predictable
 from statcv.models.imputation import Imputed, ImputedFits, imputed_fits
 from statcv.results.final.columns import column_factors
-from statcv.results.final.equation import Equation, Part, equation_of
+from statcv.results.final.equation import (
+    Equation,
+    Part,
+    equation_of,
+    is_regression,
+    models_in,
+    said_chosen,
+)
 from statcv.results.final.handed_over import HandedOver
-from statcv.results.final.kinds import is_regression, models_in, said_chosen
 from statcv.results.final.nomogram import values_seen
 from statcv.results.final.points import PointScore, points_of
 from statcv.results.final.written import (
@@ -64,32 +63,23 @@ class FullModel(HandedOver):
 
     _design: Design
 
-    def __init__(
-        self, design: Design, learner: Model, fit: Fit, result: CVResult
-    ) -> None:
-        self._result = result
-        self._design = design
-        self._learner = learner
-        self._fit = fit
-        self.chosen, found = fit.chosen, fit.coefficients
-        chooses = learner.capabilities.likelihood is None and is_regression(learner)
-        if found is not None and chooses:
+    def __init__(self, result: CVResult) -> None:
+        self._result, self._design = result, result.design
+        self._learner, self._fit = result.learner, result.refits.all_rows
+        self.chosen, found = self._fit.chosen, self._fit.coefficients
+        self.coefficients: pd.Series[Any] | None = None
+        if found is None:
+            return
+        likelihood = self._learner.capabilities.likelihood
+        if likelihood is None and is_regression(self._learner):
             # a coefficient of exactly 0 is that of a column that was not chosen
             found = {name: value for name, value in found.items() if value != 0}
-        self.coefficients = (
-            None
-            if found is None
-            else Values(
-                pd.Series(
-                    list(found.values()),
-                    design.outcome.named(found),
-                    name="coefficient",
-                ),
-                "Mean coefficients of the fits to all completed rows"
-                if isinstance(learner, Imputed)
-                else "Coefficients of the fit to all rows",
-            )
-        )
+        said = "Coefficients of the fit to all rows"
+        if isinstance(self._learner, Imputed):
+            said = "Mean coefficients of the fits to all completed rows"
+        names = self._design.outcome.named(found)
+        made = pd.Series(list(found.values()), names, name="coefficient")
+        self.coefficients = Values(made, said)
 
     @property
     def described(self) -> str:
@@ -213,8 +203,7 @@ class FullModel(HandedOver):
         >>> score.table["points"].tolist()
         [0, 1, 2, 3, 4, 0, 2]
         """
-        named = {str(name): b for name, b in (self._fit.coefficients or {}).items()}
-        return points_of(self._design, self._learner, named, unit, self._result)
+        return points_of(self._result, unit)
 
     def shrunk(
         self, slope: float | None = None, *, n_boot: int = 200, seed: int | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from statcv.models import Cox, Logit, Points, Score
 from statcv.numeric.survival import kaplan_meier
 from statcv.results.final.columns import column_factors
 from statcv.results.final.expressions import Column, Expression, Levels
+from statcv.results.final.written import labelled
 from statcv.tables import WIDTH, Table, Values
 from statcv.words import joined
 
@@ -51,13 +52,12 @@ class PointScore:
     table: pd.DataFrame
     risks: pd.DataFrame
     _score: Score
-    _design: Design
+    _rounding: Points
     _exact: CVResult
-    _again: Callable[[], CVResult]
 
     def total(self, new: object) -> pd.Series[Any]:
         """Return the points of each row of a frame; missing for incomplete rows."""
-        matrix, labels = self._design.new_matrix(new)
+        matrix, labels = self._exact.design.new_matrix(new)
         complete = np.asarray(~np.isnan(matrix).any(axis=1))
         total = pd.array(self._score.total(matrix), dtype="Int64")
         made = pd.Series(total, index=labels, name="points").where(complete)
@@ -65,15 +65,9 @@ class PointScore:
 
     def predict(self, new: object) -> pd.Series[Any] | pd.DataFrame:
         """Return the risk of the total of each row; NaN for incomplete rows."""
-        matrix, labels = self._design.new_matrix(new)
-        made, said = (
-            self._score.predict(matrix),
-            "Risks by the points of the final model",
-        )
-        if made.ndim > 1:
-            names = self._design.outcome.columns
-            return Table(pd.DataFrame(made, labels, columns=names), said, indexed=True)
-        return Values(pd.Series(made, index=labels, name="predicted"), said)
+        design, said = self._exact.design, "Risks by the points of the final model"
+        matrix, rows = design.new_matrix(new)
+        return labelled(self._score.predict(matrix), rows, design.outcome.columns, said)
 
     def cross_validated(self) -> CVResult:
         """Return the result of the score in the same folds, each rounded by itself.
@@ -81,7 +75,7 @@ class PointScore:
         :func:`statcv.compare` with the result of the exact model tells what rounding
         costs.
         """
-        return self._again()
+        return self._exact.update(model=self._rounding)
 
     def cost(
         self, metrics: Sequence[str] | None = None, *, threshold: float | None = None
@@ -107,7 +101,7 @@ class PointScore:
         """
         from statcv.results.comparison import make_comparison  # compares such models
 
-        horizons = self._design.outcome.horizons
+        horizons = self._exact.design.outcome.horizons
         if metrics is None:
             metrics = [f"{name}@{at:g}" for name in COSTS for at in horizons] or COSTS
         if threshold is None:
@@ -134,10 +128,10 @@ class PointScore:
         )
 
     def _prevalence(self, horizon: float | None) -> float:
-        y = self._exact.design.y
-        if self._design.outcome.kind == "binary":
+        y, outcome = self._exact.design.y, self._exact.design.outcome
+        if outcome.kind == "binary":
             return float(y.mean())
-        at = self._design.outcome.horizons[-1] if horizon is None else horizon
+        at = outcome.horizons[-1] if horizon is None else horizon
         return 1 - float(kaplan_meier(y).at(at).item())
 
     def __str__(self) -> str:
@@ -147,13 +141,7 @@ class PointScore:
     __repr__ = __str__
 
 
-def points_of(
-    design: Design,
-    model: Any,
-    coefficients: Mapping[str, float],
-    unit: Mapping[str, float],
-    result: CVResult,
-) -> PointScore:
+def points_of(result: CVResult, unit: Mapping[str, float]) -> PointScore:
     """Return the points of a logistic or Cox regression of main effects.
 
     Raises
@@ -163,6 +151,7 @@ def points_of(
     EquationError
         If a term is an interaction or a function, of which nobody adds up points.
     """
+    design, model = result.design, result.learner
     if not isinstance(model, (Logit, Cox)):
         raise ModelError(
             f"points are made of a logistic or Cox regression, not {model.label}; "
@@ -174,6 +163,8 @@ def points_of(
         _predictor(name, own)
         for name, own in zip(design.names, column_factors(design.terms), strict=True)
     ]
+    found = result.refits.all_rows.coefficients or {}
+    coefficients = {str(name): b for name, b in found.items()}
     score = rounding.rounded(result.refits.setup.records, coefficients)
     table = pd.DataFrame(
         _rows(design, factors, score), columns=["predictor", "value", "points"]
@@ -189,15 +180,7 @@ def points_of(
     risks = risks.astype({"points": int})
     table = Table(table, "Points of each predictor")
     risks = Table(risks, "Risk of each total of points")
-    return PointScore(
-        rounding.label,
-        table,
-        risks,
-        score,
-        design,
-        result,
-        lambda: result.update(model=rounding),
-    )
+    return PointScore(rounding.label, table, risks, score, rounding, result)
 
 
 def _predictor(name: str, own: tuple[Expression, ...]) -> Expression | None:

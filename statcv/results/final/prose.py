@@ -16,7 +16,7 @@ from statcv.results.final.expressions import (
     distance,
     is_level,
 )
-from statcv.results.final.languages import Language, exact, spellings
+from statcv.results.final.languages import SPELLINGS, Language, exact
 from statcv.results.writing.writers import latex, plain
 from statcv.tables import WIDTH
 
@@ -26,39 +26,6 @@ if TYPE_CHECKING:
 Term = tuple[float, str]  # a number, and what it multiplies; nothing stands for 1
 Block = tuple[str, list[Term]]  # what is defined, and the terms whose sum it is
 
-TABLE = r"""
-operation   text                 LaTeX
-number      A                    A
-text        A                    A
-truth       A                    A
-missing     none                 \text{none}
-is          A = B                A = B
-equal       A = B                A = B
-not_equal   A <> B               A \ne B
-less_equal  A <= B               A \le B
-greater_equal  A >= B            A \ge B
-truth of    [A]                  [A]
-where       (B if A, else C)     (B\ \text{if}\ A\text{, else}\ C)
-call        F(A)                 \F(A)
-multiply    (A * B)              A \cdot B
-divide      (A / B)              \frac{A}{B}
-power       A^B                  {A}^{B}
-negative    -A                   -A
-absolute    abs(A)               \lvert A \rvert
-sqrt        sqrt(A)              \sqrt{A}
-floor       floor(A)             \lfloor A \rfloor
-ceil        ceil(A)              \lceil A \rceil
-minimum     min(A, B)            \min(A, B)
-maximum     max(A, B)            \max(A, B)
-from a knot  A+                  A_+
-continuous  E(A)                 \mathrm{E}(A)
-count       log E(A)             \log \mathrm{E}(A)
-binary      logit P(A = B)       \operatorname{logit} P(A = B)
-multiclass  score of A = B       s_{B}
-survival    linear predictor of A  \eta
-risk        risk of the event by A  P(T \le A)
-baseline    1 - A^exp(linear predictor)  1 - A^{\exp(\eta)}
-"""
 SOFTMAX = "P(class) is exp(its score) / the sum of exp(score) over all classes."
 BEYOND = "(u)+ is u where u is above 0, and 0 elsewhere."
 
@@ -81,9 +48,8 @@ def _latex_text(text: str) -> str:
     return rf"\text{{{latex(text)}}}"
 
 
-_text, _latex = spellings(TABLE)
-TEXT = Language(_text, str, str, _number)
-LATEX = Language(_latex, _latex_text, _latex_text, _latex_number)
+TEXT = Language(SPELLINGS["text"], str, str, _number)
+LATEX = Language(SPELLINGS["LaTeX"], _latex_text, _latex_text, _latex_number)
 
 
 @dataclass

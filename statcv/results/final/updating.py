@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from statcv.arguments import check_types
 from statcv.errors import (
     ArgumentError,
     CollinearityWarning,
@@ -19,11 +20,15 @@ from statcv.errors import (
     warn,
 )
 from statcv.formula import as_frame, make_design, outcome_columns, quoted
-from statcv.models import Model, TrainingSet, Updating, said_update
-from statcv.results.final.equation import Equation
-from statcv.results.final.handed_over import HandedOver
+from statcv.models import Fit, Model, Stacking, TrainingSet, Updating, said_update
+from statcv.results.final.equation import Equation, Part
+from statcv.results.final.handed_over import (
+    HandedOver,
+    check_there,
+    complete_rows,
+    unused,
+)
 from statcv.results.final.nomogram import values_seen
-from statcv.results.final.validation import check_there, complete_rows, unused
 from statcv.results.final.written import (
     WrittenModel,
     check_columns,
@@ -156,7 +161,8 @@ class Records:
         named: dict[str, Any] = {}
         for name, values in made.items():
             own = values[complete]
-            if not (name in frame and _is_equal(frame[name], own)):
+            numeric = name in frame and pd.api.types.is_numeric_dtype(frame[name])
+            if not (numeric and np.array_equal(frame[name].to_numpy(dtype=float), own)):
                 name = unused(name, [*frame.columns, *named])
             named[name] = own
         frame = frame.assign(**named)
@@ -199,12 +205,6 @@ class Records:
         if self.positive is None:
             return plural(len(y), "record")
         return f"{plural(len(y), 'record')}, {int(y.sum())} with the outcome"
-
-
-def _is_equal(column: pd.Series[Any], values: Any) -> bool:
-    """Return whether a column of the data has the values of a term."""
-    numeric = pd.api.types.is_numeric_dtype(column)
-    return numeric and np.array_equal(column.to_numpy(dtype=float), values)
 
 
 def update_model(
@@ -251,7 +251,7 @@ def update_model(
             "Refitting, tested against simpler updates; chosen: "
             f"{said_update(chosen, known.kind)}",
         )
-    _warn(updates.slope, fit.separated, updates.varying, training, method, chosen)
+    _warn(updates, fit, method, chosen)
     said = said_update(chosen, known.kind)
     if chosen == "shrink":
         said += f" (strength {fit.chosen['strength']:.3g})"
@@ -277,15 +277,9 @@ def update_model(
     )
 
 
-def _warn(
-    slope: float,
-    separated: bool,
-    varying: Any,
-    training: TrainingSet,
-    method: str,
-    chosen: str,
-) -> None:
+def _warn(updates: Any, fit: Fit, method: str, chosen: str) -> None:
     """Warn of what makes an update doubtful."""
+    training, varying, slope = updates.training, updates.varying, updates.slope
     refits = method in ("refit", "closed_test")
     few, of, count = len(training.y), "", int(varying.sum())
     if training.kind == "binary":
@@ -314,9 +308,104 @@ def _warn(
             f"{listed(constant)}.",
             CollinearityWarning,
         )
-    if separated and chosen == "refit":
+    if fit.separated and chosen == "refit":
         warn(
             "the refit separates the classes in the new data, so that its coefficients "
             "have no finite values; method='shrink' or 'slope' has.",
             SeparationWarning,
         )
+
+
+# ---- several models ----
+
+
+def stack(
+    models: Mapping[str, HandedOver], new: object, *, outcome: str | None = None
+) -> UpdatedModel:
+    """Stack several models that were fitted elsewhere, by weights of at least 0.
+
+    The linear predictors of the models are the covariates of a regression in the new
+    data, whose weights are not negative (Debray et al. 2014).
+
+    Parameters
+    ----------
+    models : mapping of str to model
+        Two or more models by name: ``res.final``, or models that were loaded or
+        published.
+    new : data frame
+        Records with the outcome and the columns of all models.
+    outcome : str, optional
+        Column of the outcome; that of the first model unless given.
+
+    Returns
+    -------
+    UpdatedModel
+        The sum as one model; ``validate()`` cross-validates the stacking.
+
+    Raises
+    ------
+    ArgumentError
+        If there are fewer than two models, or their kinds of outcome differ.
+    ColumnError, DataError
+        If a column is missing, a level is unknown, or the outcome does not vary.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> ehr = scv.load_data("ehr")
+    >>> one = scv.published_model({"(Intercept)": -0.4, "x1": 0.5}, outcome="y")
+    >>> two = scv.published_model({"(Intercept)": -0.1, "x3": 0.7}, outcome="y")
+    >>> weights = scv.stack({"one": one, "two": two}, ehr).weights["weight"]
+    >>> bool((weights[1:] >= 0).all())
+    True
+    """
+    check_types(stack, locals())
+    if not isinstance(models, Mapping) or len(models) < 2:
+        raise ArgumentError("stack() needs a mapping of two or more names to models.")
+    for name, model in models.items():
+        if not isinstance(model, HandedOver):
+            raise ArgumentError(
+                f"{name!r} is a {type(model).__name__}, not a model with an equation, "
+                "such as res.final or published_model(...)."
+            )
+    equations = {str(name): model.equation() for name, model in models.items()}
+    first = next(iter(equations.values()))
+    for name, one in equations.items():
+        if one.kind != first.kind or one.kind not in ("binary", "continuous"):
+            raise ArgumentError(
+                f"{name!r} predicts a {one.kind} outcome; stack() needs models of two "
+                "classes each, or of a continuous outcome each. Linear predictors of "
+                "others can be columns of the data for cv()."
+            )
+
+    def columns(frame: pd.DataFrame) -> dict[str, Any]:
+        for one in equations.values():
+            check_columns(one, frame)
+        return {name: one.linear(frame)[:, 0] for name, one in equations.items()}
+
+    records = Records.of(new, outcome or first.outcome, first, columns)
+    fit = Stacking().fit(records.training)
+    assert fit.coefficients is not None
+    intercept, *weights = fit.coefficients.values()
+    made: dict[Any, Part] = {(): Part("Intercept", intercept)}
+    for one, weight in zip(equations.values(), weights, strict=True):
+        for part in one.parts[0]:
+            before = made.get(part.factors, replace(part, coefficient=0.0))
+            total = before.coefficient + weight * part.coefficient
+            made[part.factors] = replace(before, coefficient=total)
+    if not max(weights) > 0:
+        warn("no model has a weight above 0: none predicts here.", StatcvWarning)
+    table = pd.DataFrame(
+        {"model": ["(Intercept)", *equations], "weight": [intercept, *weights]}
+    )
+    stacked = replace(first, parts=(tuple(made.values()),))
+    return UpdatedModel(
+        stacked,
+        f"{len(equations)} models, stacked in {records.described}",
+        values_seen(records.frame[list(stacked.names)]),
+        float(records.training.y.mean()),
+        method="stack",
+        weights=Table(table, "Weights of the models"),
+        _records=records,
+        _procedure=Stacking(),
+    )
