@@ -153,8 +153,13 @@ def class_mass(cells: Sequence[Cells]) -> Floats:
     return mass
 
 
-def shares_below(cells: Sequence[Cells], n: int) -> tuple[Floats, Floats]:
-    """Return the least and the largest share of records below each edge."""
+def counts_below(cells: Sequence[Cells]) -> tuple[Floats, Floats]:
+    """Return the least and the largest number of records below each edge.
+
+    >>> least, most = counts_below([Cells(np.array([True, False]), np.array([3, 5]))])
+    >>> least.tolist(), most.tolist()
+    ([3.0, 3.0], [3.0, 8.0])
+    """
     least, most = np.zeros((2, len(cells[0].cuts)))
     for one in cells:
         # the interval that ends at or after the edge
@@ -162,7 +167,7 @@ def shares_below(cells: Sequence[Cells], n: int) -> tuple[Floats, Floats]:
         upto = np.cumsum(one.counts)[interval]
         most += upto
         least += np.where(one.cuts, upto, upto - one.counts[interval])
-    return least / n, most / n
+    return least, most
 
 
 @dataclass(frozen=True)
@@ -235,20 +240,6 @@ def area_of(
         upper += float(cells.counts @ maybe_below[starts[1:]])
     lower, upper = float(lower / n1 / n0), float(upper / n1 / n0)
     return Area(min(max(value, lower), upper), lower, upper, float(np.sqrt(variance)))
-
-
-def mean_order_se(areas: Sequence[Area]) -> float:
-    """Return the standard error of a mean of areas from the order within intervals."""
-    return float(np.sqrt(np.nansum([area.se**2 for area in areas])) / len(areas))
-
-
-def order_in_words(areas: Sequence[Area], bound: float) -> str:
-    """Say what the unknown order within intervals does to a mean of areas."""
-    return (
-        "The order within them is unknown, and taken as random: that adds a standard "
-        f"error of about {mean_order_se(areas):.2g}, which the interval counts. "
-        f"Whatever the order, the error is at most {bound:.2g}."
-    )
 
 
 def _variance_within(cells: Cells, mass: Floats, share: Floats) -> float:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from statcv.arguments import MAX_BINS, check_types, check_whole
 from statcv.errors import ArgumentError, ArgumentTypeError, MessageError, SiteError
-from statcv.sites.cells import Cells, class_mass, shares_below
+from statcv.sites.cells import Cells, class_mass, counts_below
 from statcv.sites.messages import Message
 from statcv.sites.plan import CELL
 from statcv.sites.scores import unpacked
@@ -232,7 +232,7 @@ def next_ranges(message: bytes, replies: Sequence[bytes]) -> bytes:
     header = dict(Message.of(message).header)
     edges, cells = bin_edges(header), list(_read(message, replies).values())
     n = sum(int(one.counts.sum()) for one in cells)
-    least, most = shares_below(cells, n)
+    least, most = (one / n for one in counts_below(cells))
     wanted = _wanted(header)
     ends = np.concatenate([[header["low"]], edges, [header["high"]]])
     first = (most[:, None] <= wanted).sum(axis=0)  # edges that are surely below
@@ -278,7 +278,7 @@ def thresholds_of(message: bytes, replies: Sequence[bytes]) -> AgreedThresholds:
     n = sum(int(one.counts.sum()) for one in cells)
     mass = class_mass(cells)
     below = np.cumsum(sum(one.spread(mass) for one in cells))[:-1] / n
-    least, most = shares_below(cells, n)
+    least, most = (one / n for one in counts_below(cells))
     places: list[int] = []
     for wanted in _wanted(header):
         away = np.abs(below - wanted)
