@@ -1,8 +1,10 @@
-"""The commands `statcv sites …`: a cross-validation over sites by files."""
+"""The commands `statcv sites …`: a cross-validation over sites."""
 
 from __future__ import annotations
 
 import argparse
+import signal
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -21,18 +23,20 @@ from statcv.cli.files import (
     read_site_data,
     refuse,
 )
-from statcv.cli.sites_servers import NVFLARE, grower, need_trees, serve_trees, trees_of
 from statcv.errors import ArgumentError, DataError, SiteError
 from statcv.words import listed
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from statcv.sites import Entry, Grow, SitesPlan
+    from statcv.sites import Entry, Grow, SitesPlan, Trees
     from statcv.sites.transports import CoordinatorParty, Home, SiteParty
 
 AGREED = ["k", "model", "rebalance", "metrics", "cell", "bins", "rounds"]
 AGREED += ["permutations", "sites", "seed"]
+LOOK = 0.2  # seconds between two checks whether the server has ended
+SIZES = {"trees": "rounds", "depth": "depth", "learning_rate": "learning_rate"}
+SIZES |= {"leaf": "leaf"}
 
 
 # ---- the plan ----
@@ -50,7 +54,7 @@ def _agree(options: argparse.Namespace) -> None:
         given["decisions"] = [_share(text) for text in options.decisions]
     if options.C is not None:
         given["model"] = _ridge(options)
-    if (trees := trees_of(options)) is not None:
+    if (trees := _trees_of(options)) is not None:
         given["model"] = trees
     named = {name: value for name, value in given.items() if value is not None}
     plan = agree(options.formula, **named)
@@ -92,6 +96,21 @@ def _ridge(options: argparse.Namespace) -> Any:
     return Logit(C=options.C)
 
 
+def _trees_of(options: argparse.Namespace) -> Trees | None:
+    """Return the trees that options describe; None if they ask for another model."""
+    from statcv.sites import Trees
+
+    if options.model != "trees":
+        refuse(options, ("cuts", *SIZES), "without --model trees")
+        return None
+    given = {
+        argument: getattr(options, name)
+        for name, argument in SIZES.items()
+        if getattr(options, name) is not None
+    }
+    return Trees(dict(options.cuts or ()), **given)
+
+
 def _disclose(options: argparse.Namespace) -> None:
     from statcv.sites import disclosure_sheet
     from statcv.sites.disclosure import UNGUARDED
@@ -129,7 +148,10 @@ def _join(options: argparse.Namespace) -> None:
     from statcv.sites.transports import card_name, join, locked
 
     plan, site = read_plan(options.plan), options.site
-    need_trees(plan)
+    if plan.grown:
+        from statcv.sites.transports.federated import need_plugin
+
+        need_plugin()
     file = Path(options.data)
     where = str(file.resolve()) if file.exists() else options.data
     layout = layout_of(options)
@@ -194,6 +216,20 @@ def _party(home: Home, grow: Grow | None = None) -> CoordinatorParty | SiteParty
     return SiteParty(home, data, grow)
 
 
+def _grower(options: argparse.Namespace) -> Grow | None:
+    """Return what grows the trees of a site, if options name a server."""
+    if options.trees is None and options.certificates is None:
+        return None
+    if options.trees is None or options.certificates is None:
+        raise ArgumentError("trees need both --trees HOST:PORT and --certificates DIR.")
+    from statcv.sites.transports.federated import Grower, Server, need_plugin
+
+    need_plugin()
+    server = Server(options.trees, options.certificates)
+    server.check()
+    return Grower(server)
+
+
 def _step_once(home: Home, folder: Path, grow: Grow | None = None) -> None:
     from statcv.sites.transports import Exchange
 
@@ -203,7 +239,7 @@ def _step_once(home: Home, folder: Path, grow: Grow | None = None) -> None:
 def _step(options: argparse.Namespace) -> None:
     from statcv.sites.transports import Exchange
 
-    grow = grower(options)
+    grow = _grower(options)
     with _home(options.home) as home:
         if options.wait is None:
             _step_once(home, options.exchange, grow)
@@ -290,6 +326,105 @@ def _audit(options: argparse.Namespace) -> None:
     )
 
 
+# ---- servers: that of trees, and those of NVFLARE ----
+
+
+def _serve_trees(options: argparse.Namespace) -> None:
+    """Run XGBoost's server for the sites of a plan."""
+    from statcv.sites.messages import MINIMUM_SITES
+    from statcv.sites.transports.federated import serving
+
+    plan = read_plan(options.plan)
+    number = options.number or len(plan.sites)
+    if not plan.grown:
+        raise ArgumentError("the plan has no trees; no server is needed.")
+    if number < MINIMUM_SITES or (plan.sites and number != len(plan.sites)):
+        raise ArgumentError(
+            f"--number must be that of the sites, at least {MINIMUM_SITES}."
+        )
+    with (
+        _ending_by_signal(),
+        serving(number, options.certificates, options.port) as process,
+    ):
+        where = f"the server for {number} sites is at port {options.port}"
+        _tell(f"{where}; it serves one step of growing trees.")
+        while not process.ended:
+            time.sleep(LOOK)
+        raise SiteError("the server has ended; start it again for another run.")
+
+
+def _provision(options: argparse.Namespace) -> None:
+    from statcv.sites.transports.nvflare import provision
+
+    where = {"host": options.host, "port": options.port}
+    provision(options.center, **where, days=options.days)
+    print(f"{options.center}/root signs certificates; nobody else may read it.")
+    print(f"The server will open port {options.port} at {options.host}, and no other.")
+
+
+def _request(options: argparse.Namespace) -> None:
+    from statcv.sites.transports.nvflare import fingerprint, request
+
+    made = request(options.home, options.site)
+    aloud = fingerprint(made)
+    options.out.write_bytes(made)
+    print(f"Send {options.out} to the coordinator, and read to them: {aloud}")
+
+
+def _sign(options: argparse.Namespace) -> None:
+    from statcv.sites.transports.nvflare import fingerprint, sign
+
+    asked = options.request.read_bytes()
+    site, answer = sign(options.center, asked)
+    aloud = fingerprint(asked)
+    options.out.write_bytes(answer)
+    print(f"Send {options.out} to site {site} if they read to you: {aloud}")
+
+
+def _server(options: argparse.Namespace) -> None:
+    from statcv.sites.transports.nvflare import serve
+
+    with _ending_by_signal():
+        serve(options.center, _tell)
+
+
+def _client(options: argparse.Namespace) -> None:
+    from statcv.sites.transports.nvflare import take_part
+
+    answer = options.answer.read_bytes() if options.answer else None
+    plan = read_plan(options.plan)
+    data = read_site_data(plan, options.data, layout_of(options))
+    with _ending_by_signal():
+        take_part(options.home, plan, data, answer, _tell)
+
+
+def _run(options: argparse.Namespace) -> None:
+    from statcv.sites import SitesResult
+    from statcv.sites.transports.nvflare import run_plan
+
+    plan, kit = read_plan(options.plan), options.center / "coordinator"
+    print(SitesResult(run_plan(kit, plan, options.sites, options.out)).summary())
+
+
+def _tell(sentence: str) -> None:
+    """Say what goes on, and how to end it."""
+    print(f"{sentence} Ctrl-C ends.", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def _ending_by_signal() -> Iterator[None]:
+    """End as by Ctrl-C when a service manager asks, so that snapshots are removed."""
+
+    def end(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 SITES = {
     "sites agree": _agree,
     "sites disclose": _disclose,
@@ -299,6 +434,11 @@ SITES = {
     "sites result": _result,
     "sites verify": _verify,
     "sites audit": _audit,
-    "sites trees": serve_trees,
-    **NVFLARE,
+    "sites trees": _serve_trees,
+    "sites provision": _provision,
+    "sites request": _request,
+    "sites sign": _sign,
+    "sites server": _server,
+    "sites client": _client,
+    "sites run": _run,
 }

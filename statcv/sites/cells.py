@@ -7,17 +7,21 @@ ROC curve then lies between two bounds, whatever the order within an interval is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit, ndtri
 
+from statcv.errors import MessageError
+from statcv.sites.messages import counts
+
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 Cuts = NDArray[np.bool_]
+Arrays = dict[str, NDArray[Any]]
 
 # number of rounds of spreading; more would make masses spiky
 N_SPREADING_ROUNDS: Final = 2
@@ -269,7 +273,37 @@ def delong_variance(ones: Floats, zeros: Floats) -> float:
     of_ones = (np.cumsum(zeros) - zeros / 2) / n0
     of_zeros = 1 - (np.cumsum(ones) - ones / 2) / n1
     total = 0.0
-    for counts, share, n in ((ones, of_ones, n1), (zeros, of_zeros, n0)):
-        mean = counts @ share / n
-        total += float(counts @ (share - mean) ** 2 / (n - 1) / n)
+    for found, share, n in ((ones, of_ones, n1), (zeros, of_zeros, n0)):
+        mean = found @ share / n
+        total += float(found @ (share - mean) ** 2 / (n - 1) / n)
     return total
+
+
+# ---- in messages ----
+
+
+def packed(cells: Sequence[Cells]) -> Arrays:
+    """Return counts in intervals as arrays of a message."""
+    return {
+        "cell_cuts": np.packbits(np.stack([one.cuts for one in cells]), axis=1),
+        "cell_counts": counts(np.concatenate([one.counts for one in cells])),
+    }
+
+
+def unpacked(arrays: Mapping[str, NDArray[Any]], number: int, bins: int) -> list[Cells]:
+    """Read counts in intervals.
+
+    Raises
+    ------
+    MessageError
+        If cuts and counts do not belong together.
+    """
+    shut, cells = arrays.get("cell_cuts"), arrays.get("cell_counts")
+    if shut is None or cells is None or shut.dtype != np.uint8:
+        raise MessageError("the counts are missing.")
+    cuts = np.unpackbits(shut.reshape(number, -1), axis=1)[:, : bins - 1] > 0
+    ends = np.cumsum(cuts.sum(axis=1) + 1)
+    if cuts.shape != (number, bins - 1) or ends[-1] != len(cells):
+        raise MessageError("the counts do not belong to their intervals.")
+    parts = np.split(cells.astype(np.intp), ends[:-1])
+    return [Cells(own, part) for own, part in zip(cuts, parts, strict=True)]

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from statcv.errors import MessageError
 from statcv.sites.cells import score_edges
 from statcv.sites.fits import SummedFits
-from statcv.sites.forests import Forests
-from statcv.sites.influences import N_MOMENTS
+from statcv.sites.influences import N_MOMENTS, n_buckets
 from statcv.sites.messages import Message
 from statcv.sites.plan import SitesPlan
 from statcv.sites.scores import (
@@ -26,7 +25,7 @@ from statcv.sites.scores import (
     RecalibrationFit,
     loss_names,
 )
-from statcv.sites.variances import n_buckets
+from statcv.sites.trees import Forests
 
 Floats = NDArray[np.float64]
 

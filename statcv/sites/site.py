@@ -19,14 +19,6 @@ from threadpoolctl import ThreadpoolController
 from statcv.errors import MessageError, ModelError, SiteError
 from statcv.sites.disclosure import check_records
 from statcv.sites.fits import symmetric_matrix
-from statcv.sites.forests import (
-    DroppedOutError,
-    Forests,
-    Grow,
-    Job,
-    check_trees,
-    version_of_xgboost,
-)
 from statcv.sites.influences import Published, slope_sums, variation_sums
 from statcv.sites.ledger import Entry, Ledger
 from statcv.sites.messages import MINIMUM_SITES, Message, refusal, too_few
@@ -49,6 +41,14 @@ from statcv.sites.scores import (
     losses,
     rank_counts,
     training_moments,
+)
+from statcv.sites.trees import (
+    DroppedOutError,
+    Forests,
+    Grow,
+    Job,
+    check_trees,
+    version_of_xgboost,
 )
 from statcv.tables import Printed, Table
 

@@ -1,6 +1,5 @@
 """What carries messages between sites and coordinator."""
 
-from statcv.sites.transports.coordinator_party import CoordinatorParty, coordinate
 from statcv.sites.transports.exchange import (
     Exchange,
     Turn,
@@ -12,8 +11,13 @@ from statcv.sites.transports.exchange import (
 from statcv.sites.transports.homes import TREES_FILE, Home, locked, read_log, read_trees
 from statcv.sites.transports.in_process import Directory, InProcess
 from statcv.sites.transports.nvflare import NVFlare
+from statcv.sites.transports.parties import (
+    CoordinatorParty,
+    SiteParty,
+    coordinate,
+    join,
+)
 from statcv.sites.transports.signing import SigningKey, key_name, opened
-from statcv.sites.transports.site_party import SiteParty, join
 
 __all__ = [
     "TREES_FILE",

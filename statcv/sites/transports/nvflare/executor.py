@@ -15,7 +15,7 @@ from statcv.errors import SiteError, StatcvError
 from statcv.sites.messages import refusal
 from statcv.sites.transports.nvflare.jobs import LEAVING, MESSAGE, TASK, THERE
 from statcv.sites.transports.nvflare.snapshot import VARIABLE, answering
-from statcv.sites.transports.site_party import SiteParty
+from statcv.sites.transports.parties import SiteParty
 
 
 class SiteExecutor(Executor):  # type: ignore[misc]

@@ -20,8 +20,12 @@ from statcv.sites.plan import SitesPlan
 from statcv.sites.records import read_records
 from statcv.sites.transports.homes import Home
 from statcv.sites.transports.nvflare.jobs import PROJECT
-from statcv.sites.transports.nvflare.kits import place_server
-from statcv.sites.transports.nvflare.provisioning import check_valid, install, site_of
+from statcv.sites.transports.nvflare.provisioning import (
+    check_valid,
+    install,
+    place_server,
+    site_of,
+)
 from statcv.sites.transports.nvflare.snapshot import VARIABLE, clear, prepare
 
 SECONDS_BETWEEN_HEARTBEATS: Final = 2.0  # seconds between the signs of life of a site

@@ -18,7 +18,7 @@ from statcv.sites.plan import SitesPlan
 from statcv.sites.records import columns_read
 from statcv.sites.site import NO_SERVER
 from statcv.sites.transports.homes import OWN, Home
-from statcv.sites.transports.site_party import SiteParty
+from statcv.sites.transports.parties import SiteParty
 
 VARIABLE: Final = "STATCV_SITE"  # environment variable with the path of the home
 RECORDS: Final = "records.pickle"
