@@ -24,7 +24,7 @@ from statcv.sites.estimates import HOWS, Source, given_fits, make_estimate
 from statcv.sites.fits import SummedFits
 from statcv.sites.plan import SitesPlan
 from statcv.sites.pooled import CLASSES, PooledSums, QueriedSums, no_skill
-from statcv.sites.progress import JOIN, SCORE
+from statcv.sites.progress import Phase
 from statcv.sites.records import new_matrix
 from statcv.sites.summary import heading_of, plot_sites, summary_of, write_report_of
 from statcv.tables import Table, Values, labels_of
@@ -283,11 +283,11 @@ class SitesResult:
             raise MetricError(
                 "the plan has no permutations; agree on permutations=199."
             )
-        answers = self.run.answers[SCORE].values()
+        answers = self.run.answers[Phase.SCORE].values()
         twice = np.sum([one.arrays["ranks"].astype(float) for one in answers], axis=0)
         pairs = sum(
             float(one.arrays["by_class"].astype(float).prod(axis=1).sum())
-            for one in self.run.answers[JOIN].values()
+            for one in self.run.answers[Phase.JOIN].values()
         )
         share = twice / 2 / pairs
         observed, others = float(share[0]), share[1:]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from statcv.sites.cells import Cells, packed
 from statcv.sites.fits import SummedFits
 from statcv.sites.plan import SitesPlan
 from statcv.sites.records import SiteRecords
+
+if TYPE_CHECKING:
+    from statcv.sites.progress import Progress
 
 Floats = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
@@ -26,6 +29,20 @@ class Predictor(Protocol):
 
     def held_out(self, records: SiteRecords) -> Floats:
         """Return the linear predictor of each record from the fit that holds it out."""
+
+
+def score_sums(records: SiteRecords, progress: Progress) -> Arrays:
+    """Return what a site says of its held-out predictions, once the fits have ended."""
+    plan, fits = records.plan, progress.predictor
+    made: Arrays = {"losses": losses(records, fits)}
+    if not plan.grown:
+        made["moments"] = training_moments(records, progress.fits)
+    if plan.binary:
+        made |= count_scores(records, fits, progress.edges)
+        made["recalibration"] = progress.recalibrated.sums(records, fits)
+        if plan.permutations:
+            made["ranks"] = rank_counts(records, fits)
+    return made
 
 
 def held_moments(records: SiteRecords, fits: Predictor) -> Floats:

@@ -323,19 +323,3 @@ def _margin(booster: Any, bins: Bins) -> Floats:
 def version_of_xgboost() -> str:
     """Return the version of XGBoost that is installed, or an empty string."""
     return installed(["xgboost"]).get("xgboost", "")
-
-
-def check_trees(plan: SitesPlan, raw: Sequence[bytes]) -> Forests:
-    """Return the trees of a site, if there are as many fits as the plan has.
-
-    Raises
-    ------
-    SiteError
-        If there are more or fewer.
-    """
-    if len(raw) != plan.k + 1:
-        raise SiteError(
-            f"there are trees of {plural(len(raw), 'fit')}, and the plan has "
-            f"{plan.k + 1}."
-        )
-    return Forests(plan, tuple(bytes(one) for one in raw))

@@ -16,9 +16,9 @@ from statcv.errors import ExchangeError
 from statcv.formula import as_frame
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.plan import SitesPlan
-from statcv.sites.progress import GROW
+from statcv.sites.progress import Phase
 from statcv.sites.site import Site
-from statcv.sites.transports.exchange import Exchange
+from statcv.sites.transports.exchange import COORDINATOR, Exchange
 from statcv.sites.transports.homes import locked
 from statcv.sites.transports.parties import (
     CoordinatorParty,
@@ -26,7 +26,6 @@ from statcv.sites.transports.parties import (
     coordinate,
     join,
 )
-from statcv.sites.transports.signing import COORDINATOR
 from statcv.sites.trees import Grow
 
 T = TypeVar("T")
@@ -72,7 +71,7 @@ class InProcess:
             coordinator = Coordinator(plan)
             message = coordinator.start()
             while not coordinator.ended:
-                together = coordinator.progress.phase == GROW
+                together = coordinator.progress.phase == Phase.GROW
                 message = coordinator.step(self._answers(message, together))
             self._answers(message, together=False)
         return coordinator

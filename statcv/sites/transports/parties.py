@@ -17,27 +17,25 @@ from statcv.sites.coordinator import Coordinator
 from statcv.sites.ledger import Entry, Ledger
 from statcv.sites.messages import MINIMUM_SITES, Message, is_refusal, too_few
 from statcv.sites.plan import SitesPlan
-from statcv.sites.progress import END
+from statcv.sites.progress import Phase
 from statcv.sites.site import Site
 from statcv.sites.transports.exchange import (
+    COORDINATOR,
     ROSTER,
     Exchange,
+    IncompleteError,
     Turn,
     card_name,
     check_names,
     file_name,
+    key_name,
     named,
     read,
+    read_card,
     waiting,
     write,
 )
 from statcv.sites.transports.homes import Home, read_ledger
-from statcv.sites.transports.signing import (
-    COORDINATOR,
-    IncompleteError,
-    key_name,
-    read_card,
-)
 from statcv.sites.trees import DroppedOutError, Grow, Job
 from statcv.words import listed
 
@@ -373,7 +371,7 @@ class SiteParty:
             did.append(f"left its public key in {card_name(name)}")
         if answers and exchange.publish(number - 1, name, home.key, answers[-1].sent):
             did.append(f"left its answer in {file_name(number - 1, name)} again")
-        if answers and Message.of(answers[-1].received).kind == END:
+        if answers and Message.of(answers[-1].received).kind == Phase.END:
             return Turn(f"{self.who} has ended.", bool(did), ended=True)
         awaited = file_name(number, COORDINATOR)
         try:
@@ -387,7 +385,7 @@ class SiteParty:
         _raise_refusal(name, sent)
         asked = Message.of(message).kind
         told = f"{self.who} answered round {number} ({asked}) in "
-        return Turn(f"{told}{file_name(number, name)}.", True, ended=asked == END)
+        return Turn(f"{told}{file_name(number, name)}.", True, ended=asked == Phase.END)
 
     # ---- what comes in ----
 
