@@ -20,7 +20,6 @@ from statcv.cli.export import make_folder, write_comparison, write_result, write
 from statcv.cli.files import by_name, layout_of, one_or_more, read_data
 from statcv.cli.folds import PLAN, run_folds
 from statcv.cli.parser import make_parser
-from statcv.cli.sites import SITES
 from statcv.errors import (
     ArgumentError,
     MetricError,
@@ -58,13 +57,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 on success, 2 for wrong input, 130 if interrupted, 141 if the output pipe
         was closed.
     """
-    options = make_parser(COMMANDS).parse_args(argv)
+    options = make_parser().parse_args(argv)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # an ASCII terminal lacks "−"
             stream.reconfigure(errors="replace")
     try:
         with _warnings_as_notes():
-            options.run(options)
+            _run(options)
             print(end="", flush=True)
     except KeyboardInterrupt:
         return _fail("interrupted", code=130)
@@ -82,6 +81,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         kind = type(error).__name__
         return _fail(f"{kind}: {reason(error)} (STATCV_TRACEBACK=1 shows where)")
     return 0
+
+
+def _run(options: argparse.Namespace) -> None:
+    """Run the command that is asked for."""
+    if options.command.startswith("sites "):
+        from statcv.cli.sites import SITES
+
+        SITES[options.command](options)
+    else:
+        COMMANDS[options.command](options)
 
 
 def _fail(message: str, code: int = 2) -> int:
@@ -312,7 +321,6 @@ COMMANDS = {
     "compare": _compare,
     "folds": run_folds,
     "data": _data,
-    **SITES,
 }
 
 if __name__ == "__main__":

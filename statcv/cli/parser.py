@@ -19,7 +19,6 @@ import statcv
 from statcv.results.writing.styles import STYLES
 from statcv.words import sentence
 
-Run = Callable[[argparse.Namespace], None]
 WORDS = {"True": True, "False": False, "None": None}
 
 
@@ -39,8 +38,8 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
-def make_parser(commands: Mapping[str, Run]) -> argparse.ArgumentParser:
-    """Return the parser, which sets the function of each command."""
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser, which says which command is asked for."""
     plain: dict[str, Any] = {
         "formatter_class": argparse.RawDescriptionHelpFormatter,
         "allow_abbrev": False,
@@ -66,7 +65,7 @@ def make_parser(commands: Mapping[str, Run]) -> argparse.ArgumentParser:
             rooms[name] = sites.add_subparsers(metavar="COMMAND", required=True)
             continue
         made = rooms[room].add_parser(last, allow_abbrev=False, **about)
-        made.set_defaults(run=commands[name])
+        made.set_defaults(command=name)
         for line in lines:
             flags, settings = read_option(line)
             made.add_argument(*flags, **settings)

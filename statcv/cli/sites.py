@@ -1,15 +1,20 @@
-"""The commands `statcv sites …`: a cross-validation over sites by files."""
+"""The commands `statcv sites …`: a cross-validation over sites."""
 
 from __future__ import annotations
 
 import argparse
+import signal
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
+import pandas as pd
+
+from statcv import sites
 from statcv.cli.export import make_folder, write_sites_result, write_table
 from statcv.cli.files import (
     LAYOUT,
@@ -21,27 +26,29 @@ from statcv.cli.files import (
     read_site_data,
     refuse,
 )
-from statcv.cli.sites_servers import NVFLARE, grower, need_trees, serve_trees, trees_of
 from statcv.errors import ArgumentError, DataError, SiteError
+from statcv.folds import by_hash
+from statcv.models import Logit
+from statcv.sites import transports
+from statcv.sites.disclosure import UNGUARDED
+from statcv.sites.messages import MINIMUM_SITES
+from statcv.sites.running import make_result
+from statcv.sites.transports import federated, nvflare
 from statcv.words import listed
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from statcv.sites import Entry, Grow, SitesPlan
-    from statcv.sites.transports import CoordinatorParty, Home, SiteParty
+Party: TypeAlias = transports.CoordinatorParty | transports.SiteParty
 
 AGREED = ["k", "model", "rebalance", "metrics", "cell", "bins", "rounds"]
 AGREED += ["permutations", "sites", "seed"]
+LOOK = 0.2  # seconds between two checks whether the server has ended
+SIZES = {"trees": "rounds", "depth": "depth", "learning_rate": "learning_rate"}
+SIZES |= {"leaf": "leaf"}
 
 
 # ---- the plan ----
 
 
 def _agree(options: argparse.Namespace) -> None:
-    from statcv.sites import agree
-    from statcv.sites.transports import write
-
     given = {name: getattr(options, name) for name in AGREED}
     given["stratify"] = _stratifier(options)
     levels = "--levels gives the levels of a column"
@@ -49,15 +56,17 @@ def _agree(options: argparse.Namespace) -> None:
     if options.decisions is not None:
         given["decisions"] = [_share(text) for text in options.decisions]
     if options.C is not None:
-        given["model"] = _ridge(options)
-    if (trees := trees_of(options)) is not None:
+        if options.model != "ridge":
+            raise ArgumentError("--C means nothing without --model ridge.")
+        given["model"] = Logit(C=options.C)
+    if (trees := _trees_of(options)) is not None:
         given["model"] = trees
     named = {name: value for name, value in given.items() if value is not None}
-    plan = agree(options.formula, **named)
+    plan = sites.agree(options.formula, **named)
     if options.out is None:
         print(plan.to_json(), end="")
         return
-    write(options.out, plan.to_json().encode())
+    transports.write(options.out, plan.to_json().encode())
     print(plan)
     if plan.key_name is not None:
         print(f"key: its name is {plan.key_name}; the plan does not hold it")
@@ -66,8 +75,6 @@ def _agree(options: argparse.Namespace) -> None:
 
 def _stratifier(options: argparse.Namespace) -> Any:
     """Return what gives the fold; the key is not an option."""
-    from statcv.folds import by_hash
-
     if options.by_quantile is None:
         refuse(options, ("thresholds", "per_fold"), "without --by-quantile")
         names = one_or_more(options.by_hash)
@@ -84,20 +91,22 @@ def _share(text: str) -> float:
         raise ArgumentError(f"--decisions takes numbers, not {text!r}.") from None
 
 
-def _ridge(options: argparse.Namespace) -> Any:
-    from statcv.models import Logit
-
-    if options.model != "ridge":
-        raise ArgumentError("--C means nothing without --model ridge.")
-    return Logit(C=options.C)
+def _trees_of(options: argparse.Namespace) -> sites.Trees | None:
+    """Return the trees that options describe; None if they ask for another model."""
+    if options.model != "trees":
+        refuse(options, ("cuts", *SIZES), "without --model trees")
+        return None
+    given = {
+        argument: getattr(options, name)
+        for name, argument in SIZES.items()
+        if getattr(options, name) is not None
+    }
+    return sites.Trees(dict(options.cuts or ()), **given)
 
 
 def _disclose(options: argparse.Namespace) -> None:
-    from statcv.sites import disclosure_sheet
-    from statcv.sites.disclosure import UNGUARDED
-
     plan = read_plan(options.plan)
-    sheet = disclosure_sheet(plan)
+    sheet = sites.disclosure_sheet(plan)
     print(f"{plan}\n")
     print(f"What leaves each site, from at least {plan.cell} records behind a count:\n")
     print(sheet.to_string(index=False))
@@ -115,27 +124,24 @@ def _disclose(options: argparse.Namespace) -> None:
 
 
 def _coordinate(options: argparse.Namespace) -> None:
-    from statcv.sites.transports import coordinate, locked
-
     plan = read_plan(options.plan)
-    with locked(options.home):
-        home = coordinate(options.home, plan, options.sites or ())
+    with transports.locked(options.home):
+        home = transports.coordinate(options.home, plan, options.sites or ())
         print(f"{plan}\n")
         _tell_key("The coordinator's key", home)
-        _step_once(home, options.exchange)
+        print(_party(home).step(transports.Exchange(options.exchange)))
 
 
 def _join(options: argparse.Namespace) -> None:
-    from statcv.sites.transports import card_name, join, locked
-
     plan, site = read_plan(options.plan), options.site
-    need_trees(plan)
+    if plan.grown:
+        federated.need_plugin()
     file = Path(options.data)
     where = str(file.resolve()) if file.exists() else options.data
     layout = layout_of(options)
     data = _records(plan, site, options.data, layout)
-    with locked(options.home):
-        home = join(
+    with transports.locked(options.home):
+        home = transports.join(
             options.home,
             plan,
             site,
@@ -147,18 +153,16 @@ def _join(options: argparse.Namespace) -> None:
         )
     print(f"{plan}\n\nSite {site} can take part: its data suit the plan.")
     _tell_key(f"The key of site {site}", home)
-    print(f"Its public part is {options.home / card_name(site)}.")
+    print(f"Its public part is {options.home / transports.card_name(site)}.")
     print(f"Next: statcv sites step EXCHANGE --home {options.home}")
 
 
-def _tell_key(what: str, home: Home) -> None:
-    from statcv.sites.transports import key_name
-
-    print(f"{what} is {key_name(home.key.public)}; compare it by telephone.")
+def _tell_key(what: str, home: transports.Home) -> None:
+    print(f"{what} is {transports.key_name(home.key.public)}; compare it by telephone.")
 
 
 def _records(
-    plan: SitesPlan, site: str, name: str | None, layout: Mapping[str, Any]
+    plan: sites.SitesPlan, site: str, name: str | None, layout: Mapping[str, Any]
 ) -> pd.DataFrame:
     """Return the records of a site, or raise an error without any value of them."""
     if name is None:
@@ -175,48 +179,44 @@ def _records(
 
 
 @contextmanager
-def _home(folder: Path) -> Iterator[Home]:
+def _home(folder: Path) -> Iterator[transports.Home]:
     """Open a home, and keep other processes from it."""
-    from statcv.sites.transports import Home, locked
-
-    Home.open(folder)
-    with locked(folder):
-        yield Home.open(folder)
+    transports.Home.open(folder)
+    with transports.locked(folder):
+        yield transports.Home.open(folder)
 
 
-def _party(home: Home, grow: Grow | None = None) -> CoordinatorParty | SiteParty:
-    from statcv.sites.transports import CoordinatorParty, SiteParty
-
+def _party(home: transports.Home, grow: sites.Grow | None = None) -> Party:
     if not home.is_site:
-        return CoordinatorParty(home)
+        return transports.CoordinatorParty(home)
     layout = {name: home.told[name] for name in LAYOUT if name in home.told}
     data = partial(_records, home.plan, home.party, home.told.get("data"), layout)
-    return SiteParty(home, data, grow)
+    return transports.SiteParty(home, data, grow)
 
 
-def _step_once(home: Home, folder: Path, grow: Grow | None = None) -> None:
-    from statcv.sites.transports import Exchange
-
-    print(_party(home, grow).step(Exchange(folder)))
+def _grower(options: argparse.Namespace) -> sites.Grow | None:
+    """Return what grows the trees of a site, if options name a server."""
+    if options.trees is None and options.certificates is None:
+        return None
+    if options.trees is None or options.certificates is None:
+        raise ArgumentError("trees need both --trees HOST:PORT and --certificates DIR.")
+    federated.need_plugin()
+    server = federated.Server(options.trees, options.certificates)
+    server.check()
+    return federated.Grower(server)
 
 
 def _step(options: argparse.Namespace) -> None:
-    from statcv.sites.transports import Exchange
-
-    grow = grower(options)
+    if options.wait is not None and not options.wait > 0:
+        raise ArgumentError("--wait takes a positive number of seconds.")
+    grow, told = _grower(options), ""
     with _home(options.home) as home:
-        if options.wait is None:
-            _step_once(home, options.exchange, grow)
-            return
-        if not options.wait > 0:
-            raise ArgumentError("--wait takes a positive number of seconds.")
-        party, exchange = _party(home, grow), Exchange(options.exchange)
-        told = ""
+        party, exchange = _party(home, grow), transports.Exchange(options.exchange)
         while True:
             turn = party.step(exchange)
             if str(turn) != told:
                 print(turn, flush=True)
-            if turn.ended:
+            if turn.ended or options.wait is None:
                 return
             told = str(turn)
             if not turn.moved:
@@ -227,17 +227,14 @@ def _step(options: argparse.Namespace) -> None:
 
 
 def _result(options: argparse.Namespace) -> None:
-    from statcv.sites.running import make_result
-    from statcv.sites.transports import CoordinatorParty, Exchange
-
     with _home(options.home) as home:
         party = _party(home)
-        if not isinstance(party, CoordinatorParty):
+        if not isinstance(party, transports.CoordinatorParty):
             raise SiteError(
                 f"{options.home} is the home of site {home.party}; the coordinator has "
                 "the result."
             )
-        exchange = Exchange(options.exchange)
+        exchange = transports.Exchange(options.exchange)
         run = party.ended()
         result = make_result(run, files=len(exchange.files()))
     summary = result.summary(options.level)
@@ -248,46 +245,122 @@ def _result(options: argparse.Namespace) -> None:
         print(f"\nWritten to {options.out}: {', '.join(p.name for p in written)}")
 
 
-def _read_log(file: Path) -> tuple[str, list[Entry]]:
+def _read_log(file: Path) -> tuple[str, list[sites.Entry]]:
     """Read the name of a site, and its log."""
-    from statcv.sites import Message
-    from statcv.sites.transports import read_log
-
-    entries = read_log(file)
+    entries = transports.read_log(file)
     if not entries:
         raise SiteError(f"{file} is not a log of a site that has answered.")
-    return str(Message.of(entries[0].sent).header.get("site")), entries
+    return str(sites.Message.of(entries[0].sent).header.get("site")), entries
 
 
 def _verify(options: argparse.Namespace) -> None:
-    from statcv.sites import verify
-    from statcv.sites.transports import TREES_FILE, read_trees
-
     plan = read_plan(options.plan or options.log.parent / "plan.json")
     site, entries = _read_log(options.log)
-    kept = read_trees(options.log.parent / TREES_FILE)
+    kept = transports.read_trees(options.log.parent / transports.TREES_FILE)
     data = _records(plan, site, options.data, layout_of(options))
-    found = verify(plan, entries, data, site, kept)
+    found = sites.verify(plan, entries, data, site, kept)
     if not found.passed:
         raise SiteError(f"site {site}: {found.sentence}.")
     print(f"Site {site}: {found.sentence}.")
 
 
 def _audit(options: argparse.Namespace) -> None:
-    from statcv.sites import audit_logs
-
     plan = read_plan(options.plan or options.logs[0].parent / "plan.json")
-    logs: dict[str, list[Entry]] = {}
+    logs: dict[str, list[sites.Entry]] = {}
     for file in options.logs:
         site, entries = _read_log(file)
         if site in logs:
             raise SiteError(f"{file} is a second log of site {site}; give one of each.")
         logs[site] = entries
-    rounds = audit_logs(plan, logs)
+    rounds = sites.audit_logs(plan, logs)
     print(
         f"Sites {listed(sorted(logs))}: {rounds} rounds were published as they "
         "should be."
     )
+
+
+# ---- servers: that of trees, and those of NVFLARE ----
+
+
+def _serve_trees(options: argparse.Namespace) -> None:
+    """Run XGBoost's server for the sites of a plan."""
+    plan = read_plan(options.plan)
+    number = options.number or len(plan.sites)
+    if not plan.grown:
+        raise ArgumentError("the plan has no trees; no server is needed.")
+    if number < MINIMUM_SITES or (plan.sites and number != len(plan.sites)):
+        raise ArgumentError(
+            f"--number must be that of the sites, at least {MINIMUM_SITES}."
+        )
+    with (
+        _ending_by_signal(),
+        federated.serving(number, options.certificates, options.port) as process,
+    ):
+        where = f"the server for {number} sites is at port {options.port}"
+        _tell(f"{where}; it serves one step of growing trees.")
+        while not process.ended:
+            time.sleep(LOOK)
+        raise SiteError("the server has ended; start it again for another run.")
+
+
+def _provision(options: argparse.Namespace) -> None:
+    where = {"host": options.host, "port": options.port}
+    nvflare.provision(options.center, **where, days=options.days)
+    print(f"{options.center}/root signs certificates; nobody else may read it.")
+    print(f"The server will open port {options.port} at {options.host}, and no other.")
+
+
+def _request(options: argparse.Namespace) -> None:
+    made = nvflare.request(options.home, options.site)
+    aloud = nvflare.fingerprint(made)
+    options.out.write_bytes(made)
+    print(f"Send {options.out} to the coordinator, and read to them: {aloud}")
+
+
+def _sign(options: argparse.Namespace) -> None:
+    asked = options.request.read_bytes()
+    site, answer = nvflare.sign(options.center, asked)
+    aloud = nvflare.fingerprint(asked)
+    options.out.write_bytes(answer)
+    print(f"Send {options.out} to site {site} if they read to you: {aloud}")
+
+
+def _server(options: argparse.Namespace) -> None:
+    with _ending_by_signal():
+        nvflare.serve(options.center, _tell)
+
+
+def _client(options: argparse.Namespace) -> None:
+    answer = options.answer.read_bytes() if options.answer else None
+    plan = read_plan(options.plan)
+    data = read_site_data(plan, options.data, layout_of(options))
+    with _ending_by_signal():
+        nvflare.take_part(options.home, plan, data, answer, _tell)
+
+
+def _run(options: argparse.Namespace) -> None:
+    plan, kit = read_plan(options.plan), options.center / "coordinator"
+    ended = nvflare.run_plan(kit, plan, options.sites, options.out)
+    print(sites.SitesResult(ended).summary())
+
+
+def _tell(sentence: str) -> None:
+    """Say what goes on, and how to end it."""
+    print(f"{sentence} Ctrl-C ends.", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def _ending_by_signal() -> Iterator[None]:
+    """End as by Ctrl-C when a service manager asks, so that snapshots are removed."""
+
+    def end(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 SITES = {
@@ -299,6 +372,11 @@ SITES = {
     "sites result": _result,
     "sites verify": _verify,
     "sites audit": _audit,
-    "sites trees": serve_trees,
-    **NVFLARE,
+    "sites trees": _serve_trees,
+    "sites provision": _provision,
+    "sites request": _request,
+    "sites sign": _sign,
+    "sites server": _server,
+    "sites client": _client,
+    "sites run": _run,
 }

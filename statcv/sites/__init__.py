@@ -2,30 +2,33 @@
 
 from statcv.sites.agreement import agree
 from statcv.sites.audit import audit_logs, verify
-from statcv.sites.by_query import probability_edges, sql_sums
+from statcv.sites.by_query import from_sums, probability_edges, sql_sums
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.disclosure import disclosure_sheet
-from statcv.sites.forests import DroppedOutError, Grow, Job
 from statcv.sites.ledger import Entry, Ledger
 from statcv.sites.messages import Message
 from statcv.sites.plan import SitesPlan
 from statcv.sites.quantiles import (
     AgreedThresholds,
     ask_counts,
+    count_values,
     next_ranges,
     thresholds,
     thresholds_of,
 )
-from statcv.sites.record_folds import test_vectors
-from statcv.sites.records import site_folds
+from statcv.sites.records import site_folds, test_vectors
 from statcv.sites.result import SitesResult
 from statcv.sites.running import run
-from statcv.sites.shared import SharedPatients, ask_buckets, shared_of, shared_patients
+from statcv.sites.shared import (
+    SharedPatients,
+    ask_buckets,
+    count_buckets,
+    shared_of,
+    shared_patients,
+)
 from statcv.sites.site import Site
-from statcv.sites.site_counts import count_buckets, count_values
-from statcv.sites.tables import from_sums
 from statcv.sites.transports import Directory, InProcess, NVFlare
-from statcv.sites.trees import Trees
+from statcv.sites.trees import DroppedOutError, Grow, Job, Trees
 
 __all__ = [
     "AgreedThresholds",

@@ -7,17 +7,21 @@ ROC curve then lies between two bounds, whatever the order within an interval is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit, ndtri
 
+from statcv.errors import MessageError
+from statcv.sites.messages import counts
+
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 Cuts = NDArray[np.bool_]
+Arrays = dict[str, NDArray[Any]]
 
 # number of rounds of spreading; more would make masses spiky
 N_SPREADING_ROUNDS: Final = 2
@@ -153,8 +157,13 @@ def class_mass(cells: Sequence[Cells]) -> Floats:
     return mass
 
 
-def shares_below(cells: Sequence[Cells], n: int) -> tuple[Floats, Floats]:
-    """Return the least and the largest share of records below each edge."""
+def counts_below(cells: Sequence[Cells]) -> tuple[Floats, Floats]:
+    """Return the least and the largest number of records below each edge.
+
+    >>> least, most = counts_below([Cells(np.array([True, False]), np.array([3, 5]))])
+    >>> least.tolist(), most.tolist()
+    ([3.0, 3.0], [3.0, 8.0])
+    """
     least, most = np.zeros((2, len(cells[0].cuts)))
     for one in cells:
         # the interval that ends at or after the edge
@@ -162,7 +171,7 @@ def shares_below(cells: Sequence[Cells], n: int) -> tuple[Floats, Floats]:
         upto = np.cumsum(one.counts)[interval]
         most += upto
         least += np.where(one.cuts, upto, upto - one.counts[interval])
-    return least / n, most / n
+    return least, most
 
 
 @dataclass(frozen=True)
@@ -237,20 +246,6 @@ def area_of(
     return Area(min(max(value, lower), upper), lower, upper, float(np.sqrt(variance)))
 
 
-def mean_order_se(areas: Sequence[Area]) -> float:
-    """Return the standard error of a mean of areas from the order within intervals."""
-    return float(np.sqrt(np.nansum([area.se**2 for area in areas])) / len(areas))
-
-
-def order_in_words(areas: Sequence[Area], bound: float) -> str:
-    """Say what the unknown order within intervals does to a mean of areas."""
-    return (
-        "The order within them is unknown, and taken as random: that adds a standard "
-        f"error of about {mean_order_se(areas):.2g}, which the interval counts. "
-        f"Whatever the order, the error is at most {bound:.2g}."
-    )
-
-
 def _variance_within(cells: Cells, mass: Floats, share: Floats) -> float:
     """Return the variance of a sum over records of a function of their bins.
 
@@ -278,7 +273,37 @@ def delong_variance(ones: Floats, zeros: Floats) -> float:
     of_ones = (np.cumsum(zeros) - zeros / 2) / n0
     of_zeros = 1 - (np.cumsum(ones) - ones / 2) / n1
     total = 0.0
-    for counts, share, n in ((ones, of_ones, n1), (zeros, of_zeros, n0)):
-        mean = counts @ share / n
-        total += float(counts @ (share - mean) ** 2 / (n - 1) / n)
+    for found, share, n in ((ones, of_ones, n1), (zeros, of_zeros, n0)):
+        mean = found @ share / n
+        total += float(found @ (share - mean) ** 2 / (n - 1) / n)
     return total
+
+
+# ---- in messages ----
+
+
+def packed(cells: Sequence[Cells]) -> Arrays:
+    """Return counts in intervals as arrays of a message."""
+    return {
+        "cell_cuts": np.packbits(np.stack([one.cuts for one in cells]), axis=1),
+        "cell_counts": counts(np.concatenate([one.counts for one in cells])),
+    }
+
+
+def unpacked(arrays: Mapping[str, NDArray[Any]], number: int, bins: int) -> list[Cells]:
+    """Read counts in intervals.
+
+    Raises
+    ------
+    MessageError
+        If cuts and counts do not belong together.
+    """
+    shut, cells = arrays.get("cell_cuts"), arrays.get("cell_counts")
+    if shut is None or cells is None or shut.dtype != np.uint8:
+        raise MessageError("the counts are missing.")
+    cuts = np.unpackbits(shut.reshape(number, -1), axis=1)[:, : bins - 1] > 0
+    ends = np.cumsum(cuts.sum(axis=1) + 1)
+    if cuts.shape != (number, bins - 1) or ends[-1] != len(cells):
+        raise MessageError("the counts do not belong to their intervals.")
+    parts = np.split(cells.astype(np.intp), ends[:-1])
+    return [Cells(own, part) for own, part in zip(cuts, parts, strict=True)]

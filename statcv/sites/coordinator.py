@@ -12,14 +12,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import MessageError, SiteError
-from statcv.sites.cells import Cells
-from statcv.sites.forests import Forests
+from statcv.sites.cells import Cells, unpacked
+from statcv.sites.influences import Variation, shared_share, variance_of_sum, variations
 from statcv.sites.messages import MINIMUM_SITES, REFUSE, Message, too_few
 from statcv.sites.plan import SitesPlan
 from statcv.sites.pooled import CLASSES, PooledSums, SiteSums
-from statcv.sites.progress import END, GROW, JOIN, SCORE, VARY, Progress
-from statcv.sites.scores import loss_names, unpacked
-from statcv.sites.variances import Variation, shared_share, variance_of_sum, variations
+from statcv.sites.progress import Phase, Progress
+from statcv.sites.scores import loss_names
+from statcv.sites.trees import Forests
 from statcv.tables import Printed
 from statcv.words import listed
 
@@ -61,12 +61,12 @@ class Coordinator(Printed):
 
     def start(self) -> bytes:
         """Return the first message, which asks sites to join."""
-        return bytes(Message(JOIN, {"plan": self.plan.fingerprint, "round": 0}))
+        return bytes(Message(Phase.JOIN, {"plan": self.plan.fingerprint, "round": 0}))
 
     @property
     def ended(self) -> bool:
         """Whether everything is known."""
-        return self.progress.phase == END
+        return self.progress.phase == Phase.END
 
     def step(self, replies: Sequence[bytes]) -> bytes:
         """Add up the answers of all sites, and return the message that publishes them.
@@ -86,11 +86,11 @@ class Coordinator(Printed):
         """
         phase = self.progress.phase
         read = self._read(replies)
-        if phase == JOIN:
+        if phase == Phase.JOIN:
             self.roster = {
                 site: str(one.header.get("checksum", "")) for site, one in read.items()
             }
-        if self.plan.grown and phase in (JOIN, GROW):
+        if self.plan.grown and phase in (Phase.JOIN, Phase.GROW):
             self._check_trees(phase, read)
         self.answers[phase] = read
         digests = {}
@@ -105,11 +105,11 @@ class Coordinator(Printed):
             "sites": self.roster,
             "answers": digests,
         }
-        if phase == GROW:
+        if phase == Phase.GROW:
             header["trees"] = next(iter(read.values())).header["trees"]
         published = Message(phase, header, sums)
         self.progress.advance(Message.of(bytes(published)))
-        if phase == GROW:
+        if phase == Phase.GROW:
             last = next(iter(read.values())).arrays["trees"].tobytes()
             self.progress.forests = Forests(self.plan, (last,))
         sent = bytes(Message(self.progress.phase, header, sums))
@@ -151,17 +151,17 @@ class Coordinator(Printed):
 
     def _check_trees(self, phase: str, read: Mapping[str, Message]) -> None:
         """Check that all sites have one version of XGBoost, and the same trees."""
-        what = "xgboost" if phase == JOIN else "trees"
+        what = "xgboost" if phase == Phase.JOIN else "trees"
         found: dict[str, tuple[str, bytes]] = {}
         for site, one in read.items():
             array = one.arrays.get("trees")
-            if phase == GROW and (array is None or array.dtype != np.uint8):
+            if phase == Phase.GROW and (array is None or array.dtype != np.uint8):
                 raise MessageError(f"site {site}: the answer has no trees.")
             held = b"" if array is None else array.tobytes()
             found[site] = str(one.header.get(what)), held
         first, own = next(iter(found.items()))
         for second, other in found.items():
-            if other != own and phase == GROW:
+            if other != own and phase == Phase.GROW:
                 raise SiteError(
                     f"site {second} has grown other trees than site {first}; all sites "
                     "need the same versions of xgboost and statcv."
@@ -185,7 +185,7 @@ class Coordinator(Printed):
                 except MessageError as error:
                     raise MessageError(f"site {site}: {error}") from None
             sums[name] = total
-        if phase == SCORE and self.plan.binary:
+        if phase == Phase.SCORE and self.plan.binary:
             held = self._pooled(read)
             spread = [
                 [held.spread(code, fold) for code in (0, 1)]
@@ -199,13 +199,13 @@ class Coordinator(Printed):
     @cached_property
     def sums(self) -> PooledSums:
         """The sums over held-out records, once they are there."""
-        return self._pooled(self.answers[SCORE])
+        return self._pooled(self.answers[Phase.SCORE])
 
     def _pooled(self, scored: Mapping[str, Message]) -> PooledSums:
         """Pool the answers of all sites to the question for losses and counts."""
         held, k, edges = {}, self.plan.k, self.progress.edges
         for site, one in scored.items():
-            by_class = self.answers[JOIN][site].arrays["by_class"].astype(float)
+            by_class = self.answers[Phase.JOIN][site].arrays["by_class"].astype(float)
             table = pd.DataFrame(by_class, columns=CLASSES)
             table[list(loss_names(self.plan))] = one.arrays["losses"]
             cells: dict[tuple[int, int], Cells] = {}
@@ -221,7 +221,7 @@ class Coordinator(Printed):
     def _variance(self, sums: PooledSums, metric: str) -> float:
         """Return the variance of a mean over records of some sites."""
         number = self.plan.metrics.index(metric)
-        answers = [self.answers[VARY][site].arrays for site in sums.sites]
+        answers = [self.answers[Phase.VARY][site].arrays for site in sums.sites]
         first, second = (
             np.asarray(sum(one[name][number, 0].astype(float) for one in answers))
             for name in ("first", "second")
@@ -241,7 +241,7 @@ class Coordinator(Printed):
     @cached_property
     def shared(self) -> float:
         """The share by which persons at several sites raise variances."""
-        answers = self.answers[VARY].values()
+        answers = self.answers[Phase.VARY].values()
         if self.plan.stratify["by"] != "hash":
             return 0.0
         return shared_share(np.array([one.arrays["buckets"] for one in answers], float))

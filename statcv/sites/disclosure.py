@@ -14,12 +14,11 @@ import pandas as pd
 
 from statcv.arguments import check_types
 from statcv.errors import SiteError
-from statcv.sites.forests import numbers_of_bins
+from statcv.sites.influences import BUCKETS
 from statcv.sites.plan import SitesPlan
 from statcv.sites.records import SiteRecords
 from statcv.sites.scores import loss_names
-from statcv.sites.trees import bytes_of
-from statcv.sites.variances import BUCKETS
+from statcv.sites.trees import bytes_of, numbers_of_bins
 from statcv.tables import Table
 
 MIN_RECORDS_PER_COEFFICIENT = 3  # least number of training records for each coefficient

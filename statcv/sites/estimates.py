@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from statcv.arguments import check_level, one_of
-from statcv.errors import MetricError, SiteError, suggestion
+from statcv.errors import MetricError, suggestion
 from statcv.inference import Estimate, Interval
 from statcv.inference.intervals.infinitesimal import CORRECTED, METHOD
 from statcv.inference.intervals.interval import (
@@ -30,21 +30,6 @@ WITH_FITS: Final = (
 
 Source: TypeAlias = Coordinator | QueriedSums
 """What estimates are computed from: a run that has ended, or sums by a query."""
-
-
-def ended_run(source: Source) -> Coordinator:
-    """Return the run, or raise an error after a query.
-
-    Raises
-    ------
-    SiteError
-        If the sites computed their sums by a query.
-    """
-    if isinstance(source, QueriedSums):
-        raise SiteError(
-            "this needs a run of a plan, and these sums were made by a query."
-        )
-    return source
 
 
 def make_estimate(

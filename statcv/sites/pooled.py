@@ -16,14 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.sites.cells import (
-    Area,
-    Cells,
-    area_of,
-    class_mass,
-    delong_variance,
-    mean_order_se,
-)
+from statcv.sites.cells import Area, Cells, area_of, class_mass, delong_variance
 from statcv.tables import Printed
 
 Floats = NDArray[np.float64]
@@ -144,7 +137,8 @@ class PooledSums(Printed):
 
     def order_se(self, how: str) -> float:
         """Return the standard error of the auROC from the order within intervals."""
-        return mean_order_se(self.areas(how))
+        areas = self.areas(how)
+        return float(np.sqrt(np.nansum([area.se**2 for area in areas])) / len(areas))
 
     def bound(self, how: str) -> float:
         """Return the largest possible error of the auROC, whatever that order is."""

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from statcv.errors import MessageError
 from statcv.sites.cells import score_edges
 from statcv.sites.fits import SummedFits
-from statcv.sites.forests import Forests
-from statcv.sites.influences import N_MOMENTS
+from statcv.sites.influences import N_MOMENTS, n_buckets
 from statcv.sites.messages import Message
 from statcv.sites.plan import SitesPlan
 from statcv.sites.scores import (
@@ -26,24 +25,27 @@ from statcv.sites.scores import (
     RecalibrationFit,
     loss_names,
 )
-from statcv.sites.variances import n_buckets
+from statcv.sites.trees import Forests
 
 Floats = NDArray[np.float64]
 
-JOIN, FIT, GROW, SCORE, CALIBRATE, SLOPE, VARY, END = (
-    "join",
-    "fit",
-    "grow",
-    "score",
-    "calibrate",
-    "slope",
-    "vary",
-    "end",
-)
 N_RECALIBRATION_SUMS: Final = 7  # number of sums of a step of the recalibration
 MAX_ROUNDS_AFTER_FITS: Final = (
     MAX_RECALIBRATION_STEPS + 4
 )  # largest number of rounds that follow the fits
+
+
+class Phase:
+    """What sites send next; each is the kind of a message."""
+
+    JOIN: Final = "join"
+    FIT: Final = "fit"
+    GROW: Final = "grow"
+    SCORE: Final = "score"
+    CALIBRATE: Final = "calibrate"
+    SLOPE: Final = "slope"
+    VARY: Final = "vary"
+    END: Final = "end"
 
 
 @dataclass(eq=False)
@@ -69,7 +71,7 @@ class Progress:
     """
 
     plan: SitesPlan
-    phase: str = JOIN
+    phase: str = Phase.JOIN
     round: int = 0
     recalibrated: RecalibrationFit = field(default_factory=RecalibrationFit)
 
@@ -88,13 +90,13 @@ class Progress:
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the shapes of the sums of the current phase."""
         k, q, m = self.plan.k, self.plan.n_columns, len(self.plan.metrics)
-        if self.phase == JOIN:
+        if self.phase == Phase.JOIN:
             return {"by_class": (k, 2), "trained": (k + 1,)}
-        if self.phase == FIT:
+        if self.phase == Phase.FIT:
             return {**self.fits.shapes(), "held": (2,)}
-        if self.phase == GROW:
+        if self.phase == Phase.GROW:
             return {"held": (2,)}
-        if self.phase == SCORE:
+        if self.phase == Phase.SCORE:
             names = len(loss_names(self.plan))
             made: dict[str, tuple[int, ...]] = {"losses": (k, names)}
             if not self.plan.grown:
@@ -103,11 +105,11 @@ class Progress:
                 made["counts"] = (k, 2, len(self.edges) + 1)
                 made["recalibration"] = (N_RECALIBRATION_SUMS,)
             return made
-        if self.phase == CALIBRATE:
+        if self.phase == Phase.CALIBRATE:
             return {"recalibration": (N_RECALIBRATION_SUMS,)}
-        if self.phase == SLOPE:
+        if self.phase == Phase.SLOPE:
             return {"targets": (m, k, q)}
-        if self.phase == VARY:
+        if self.phase == Phase.VARY:
             ways = 1 if self.plan.grown else 2
             varied: dict[str, tuple[int, ...]] = {
                 "first": (m, ways, 2),
@@ -135,11 +137,11 @@ class Progress:
             name: message.array(name, shape) for name, shape in self.shapes().items()
         }
         self.round += 1
-        if self.phase == JOIN:
+        if self.phase == Phase.JOIN:
             self.by_class, self.trained = sums["by_class"], sums["trained"]
             self.n_sites = len(message.header.get("sites", ()))
-            self.phase = GROW if self.plan.grown else FIT
-        elif self.phase == FIT:
+            self.phase = Phase.GROW if self.plan.grown else Phase.FIT
+        elif self.phase == Phase.FIT:
             self.held = sums.pop("held")
             self.fits.advance(sums, self.trained)
             if (
@@ -147,27 +149,27 @@ class Progress:
                 or self.round >= self.plan.rounds - MAX_ROUNDS_AFTER_FITS
             ):
                 self._end_fits()
-        elif self.phase == GROW:
+        elif self.phase == Phase.GROW:
             self.held = sums["held"]
             self._end_fits()
-        elif self.phase == SCORE:
+        elif self.phase == Phase.SCORE:
             self.scored = sums
             self._vary_next()
             if self.plan.binary:
                 self._recalibrate(sums["recalibration"])
-        elif self.phase == CALIBRATE:
+        elif self.phase == Phase.CALIBRATE:
             self._recalibrate(sums["recalibration"])
-        elif self.phase == SLOPE:
+        elif self.phase == Phase.SLOPE:
             self.targets = sums["targets"]
-            self.phase = VARY
-        elif self.phase == VARY:
+            self.phase = Phase.VARY
+        elif self.phase == Phase.VARY:
             self.varied: Mapping[str, Floats] = sums
-            self.phase = END
+            self.phase = Phase.END
         else:
             raise MessageError("the computation has ended.")
 
     def _end_fits(self) -> None:
-        self.phase = SCORE
+        self.phase = Phase.SCORE
         if self.plan.binary:
             n = int(self.by_class.sum())
             total, squares = self.held.tolist()
@@ -178,15 +180,15 @@ class Progress:
     def _recalibrate(self, sums: Floats) -> None:
         self.recalibrated.advance(sums)
         if self.recalibrated.open:
-            self.phase = CALIBRATE
+            self.phase = Phase.CALIBRATE
         else:
             self._vary_next()
 
     def _vary_next(self) -> None:
         """Go on to the variances, which need no derivatives of trees."""
-        self.phase = SLOPE
+        self.phase = Phase.SLOPE
         if self.plan.grown:
-            self.phase = VARY
+            self.phase = Phase.VARY
             shape = len(self.plan.metrics), self.plan.k, self.plan.n_columns
             self.targets = np.zeros(shape)
 

@@ -9,36 +9,33 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit
+from numpy.typing import NDArray
+from scipy.special import expit, logit
 
 from statcv.arguments import check_types, one_of
-from statcv.errors import MetricError
-from statcv.inference import Estimate, HTest, RandomEffects
+from statcv.errors import CoefficientError, MetricError, SiteError
+from statcv.inference import Estimate, HTest, RandomEffects, joined_groups
+from statcv.inference.intervals.interval import symmetric
+from statcv.metrics import get_metric
 from statcv.results.summary import Summary
+from statcv.sites.cells import counts_below
 from statcv.sites.coordinator import Coordinator
-from statcv.sites.estimates import HOWS, Source, ended_run, make_estimate
+from statcv.sites.estimates import HOWS, Source, given_fits, make_estimate
+from statcv.sites.fits import SummedFits
 from statcv.sites.plan import SitesPlan
-from statcv.sites.progress import JOIN, SCORE
+from statcv.sites.pooled import CLASSES, PooledSums, QueriedSums, no_skill
+from statcv.sites.progress import Phase
 from statcv.sites.records import new_matrix
-from statcv.sites.result_tables import (
-    by_site_of,
-    calibration_of,
-    coefficients_of,
-    folds_of,
-    heterogeneity_of,
-    metrics_of,
-    model_of,
-    net_benefit_of,
-    roc_of,
-    sites_of,
-)
 from statcv.sites.summary import heading_of, plot_sites, summary_of, write_report_of
-from statcv.tables import Values
+from statcv.tables import Table, Values, labels_of
 from statcv.words import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+Floats = NDArray[np.float64]
+
+MAX_GROUPS: Final = 10  # largest number of groups of a calibration curve
 # standard error from counts above which the auROC is imprecise
 MAX_PRECISE_ORDER_SE: Final = 0.02
 
@@ -85,7 +82,11 @@ class SitesResult:
         SiteError
             If sites computed their sums by a query.
         """
-        return ended_run(self.source)
+        if isinstance(self.source, QueriedSums):
+            raise SiteError(
+                "this needs a run of a plan, and these sums were made by a query."
+            )
+        return self.source
 
     @property
     def plan(self) -> SitesPlan:
@@ -97,17 +98,47 @@ class SitesResult:
     @cached_property
     def coefficients(self) -> pd.DataFrame:
         """The coefficients of each fit, with one row per fold, as in ``CVResult``."""
-        return coefficients_of(self.source)
+        fits, k = self._fits(), self.plan.k
+        table = pd.DataFrame(fits.beta[:k], columns=list(self.plan.columns))
+        table.insert(0, "fold", np.arange(1, k + 1))
+        table.insert(0, "repeat", 1)
+        return Table(table, "Coefficients of each fit, over all sites")
 
     @cached_property
     def model(self) -> pd.DataFrame:
         """The fit of all records: ``estimate`` and ``se`` of each coefficient."""
-        return model_of(self.source)
+        fits, plan = self._fits(), self.plan
+        variance = np.diag(np.linalg.inv(fits.information[-1]))
+        if not plan.binary:
+            squares = self.source.sums.total["mse"]
+            variance = variance * squares / (self.n - plan.n_columns)
+        table = pd.DataFrame(
+            {"estimate": fits.beta[-1], "se": np.sqrt(variance)},
+            index=pd.Index(plan.columns, name="term"),
+        )
+        return Table(table, "Coefficients of the fit to all records of all sites")
 
     @cached_property
     def folds(self) -> pd.DataFrame:
         """The folds: numbers of records, and convergence, or metrics of a query."""
-        return folds_of(self.source)
+        source, sums = self.source, self.source.sums
+        counts = sums.by_fold[list(CLASSES)].astype(int)
+        test: dict[str, Any] = {"n_test": counts.sum(axis=1)}
+        if source.binary:
+            test |= {"test_0": counts["negative"], "test_1": counts["positive"]}
+        if isinstance(source, QueriedSums):
+            auroc, *others = source.metrics
+            made = {"fold": counts.index, **test}
+            made[auroc] = sums.values(auroc, "per_fold")
+            made["auroc_error"] = [area.bound for area in sums.areas("per_fold")]
+            made |= {name: sums.values(name, "per_fold") for name in others}
+        else:
+            k, progress = source.plan.k, source.progress
+            made = {"repeat": 1, "fold": np.arange(1, k + 1)}
+            made["n_train"] = progress.trained[:k].astype(int)
+            made |= {**test, "converged": ~progress.fits.open[:k]}
+        table = pd.DataFrame(made).reset_index(drop=True)
+        return Table(table, "Folds over all sites")
 
     @cached_property
     def sites(self) -> pd.DataFrame:
@@ -115,7 +146,16 @@ class SitesResult:
 
         A query gives the number of rows that could not be used; NaN if they are few.
         """
-        return sites_of(self.source)
+        source, every = self.source, self.source.sums
+        table = pd.DataFrame(
+            {"records": [every.at(site).n for site in every.sites]},
+            index=pd.Index(every.sites, name="site"),
+        )
+        if isinstance(source, QueriedSums):
+            table["left_out"] = pd.Series(source.left_out)
+        else:
+            table["bytes_sent"] = pd.Series(source.bytes_up)
+        return Table(table, "Records of each site", table)
 
     @property
     def n(self) -> int:
@@ -192,8 +232,8 @@ class SitesResult:
         how : {"per_fold", "pooled"}
         """
         check_types(SitesResult.bound, locals())
-        self._needs_classes("the bound")
-        return self.source.sums.bound(str(one_of(how, HOWS, "how")))
+        sums = self._sums_of_classes("the bound")
+        return sums.bound(str(one_of(how, HOWS, "how")))
 
     @property
     def is_imprecise(self) -> bool:
@@ -203,7 +243,34 @@ class SitesResult:
 
     def metrics(self, level: float = 0.95) -> pd.DataFrame:
         """Return all metrics with their intervals, one row each."""
-        return metrics_of(self.source, level)
+        sums, rows = self.source.sums, []
+        for name in self.source.metrics:
+            one = self.estimate(name, level=level)
+            values = sums.values(name, "per_fold")
+            rows.append(
+                {
+                    "metric": name,
+                    "how": one.how,
+                    "estimate": one.value,
+                    "lower": one.lower,
+                    "upper": one.upper,
+                    "interval": one.interval_in_words,
+                    "no_skill": no_skill(name, sums.total),
+                    "per_fold": float(values.mean()),
+                    "per_fold_sd": float(values.std(ddof=1)),
+                    "n_folds": len(values),
+                    "error": sums.bound("per_fold") if name == "auroc" else 0.0,
+                }
+            )
+        return Table(
+            pd.DataFrame(rows),
+            "Metrics of the held-out predictions of all sites",
+            ["metric", "estimate", "how", "no_skill"],
+            limits={"estimate": ("lower", "upper")},
+            alike=("no_skill",),
+            level=level,
+            words=labels_of(map(get_metric, self.source.metrics)),
+        )
 
     def test(self) -> HTest:
         """Test that predictions and outcome are not associated within sites and folds.
@@ -211,23 +278,23 @@ class SitesResult:
         Each site permutes its outcomes within its folds, with the fits as given, and
         the pairs that are ranked correctly are summed over sites.
         """
-        self._needs_classes("the test")
+        sums = self._sums_of_classes("the test")
         if not self.plan.permutations:
             raise MetricError(
                 "the plan has no permutations; agree on permutations=199."
             )
-        answers = self.run.answers[SCORE].values()
+        answers = self.run.answers[Phase.SCORE].values()
         twice = np.sum([one.arrays["ranks"].astype(float) for one in answers], axis=0)
         pairs = sum(
             float(one.arrays["by_class"].astype(float).prod(axis=1).sum())
-            for one in self.run.answers[JOIN].values()
+            for one in self.run.answers[Phase.JOIN].values()
         )
         share = twice / 2 / pairs
         observed, others = float(share[0]), share[1:]
         p = (1 + int((others >= observed).sum())) / (1 + len(others))
         return HTest(
             method="Permutation test within sites and folds",
-            about=f"{self.plan.formula}; {plural(len(self.source.sums.sites), 'site')}",
+            about=f"{self.plan.formula}; {plural(len(sums.sites), 'site')}",
             label="auROC within sites and folds",
             estimate=observed,
             null=0.5,
@@ -252,7 +319,39 @@ class SitesResult:
         other sites.
         """
         check_types(SitesResult.by_site, locals())
-        return by_site_of(self.source, metric, level)
+        one, every = self.estimate(metric, level=level), self.source.sums
+        if one.metric.startswith("calibration"):
+            raise MetricError(
+                f"{one.label} is not available by site: its sums are those of all."
+            )
+        rows = []
+        for site in every.sites:
+            own = every.at(site)
+            rest = every.at(*(name for name in every.sites if name != site))
+            others = rest.value(one.metric, one.how) if rest.sites else np.nan
+            value = own.value(one.metric, one.how)
+            found = given_fits(self.source, own, one.metric, one.how, value, level)
+            if one.bounds == (0.0, 1.0) and 0 < value < 1:
+                found = symmetric(value, found.se, level, "", "", scale="logit")
+            rows.append(
+                {
+                    "site": site,
+                    "n": own.n,
+                    "estimate": value,
+                    "lower": found.lower,
+                    "upper": found.upper,
+                    "se": found.se,
+                    "without": others,
+                }
+            )
+        return Table(
+            pd.DataFrame(rows).set_index("site"),
+            f"{one.label} ({one.how.replace('_', ' ')}) of each site, and without it",
+            ["n", "estimate", "without"],
+            limits={"estimate": ("lower", "upper")},
+            alike=("without",),
+            level=level,
+        )
 
     def heterogeneity(
         self, metric: str | None = None, level: float = 0.95
@@ -264,25 +363,54 @@ class SitesResult:
         :meth:`statcv.results.result.CVResult.heterogeneity`.
         """
         check_types(SitesResult.heterogeneity, locals())
-        return heterogeneity_of(self.source, metric, level)
+        name = self.estimate(metric).metric
+        table = self.by_site(name, level)
+        values, ses = table["estimate"].to_numpy(), table["se"].to_numpy()
+        return joined_groups(values, ses, get_metric(name), level)
 
     # ---- curves ----
 
     @cached_property
     def roc(self) -> pd.DataFrame:
         """The ROC curve of the pooled predictions at the edges between bins."""
-        self._needs_classes("the ROC curve")
-        return roc_of(self.source.sums)
+        sums = self._sums_of_classes("the ROC curve")
+        made = {"threshold": expit(np.concatenate([[-np.inf], sums.edges, [np.inf]]))}
+        for name, code in (("fpr", 0), ("tpr", 1)):
+            counts = sums.spread(code)
+            above = counts.sum() - np.cumsum(counts)
+            made[name] = np.append(1.0, above / counts.sum())
+        return Table(
+            pd.DataFrame(made), "ROC curve of the held-out predictions of all sites"
+        )
 
     @cached_property
     def calibration(self) -> pd.DataFrame:
         """Observed and predicted shares in up to ten groups of about equal size.
 
         The groups begin and end where the intervals of all sites do, so that observed
-        shares are exact.
+        shares are exact. The predictions of a bin are taken to lie in its middle, on
+        the logit scale.
         """
-        self._needs_classes("calibration")
-        return calibration_of(self.source.sums)
+        sums = self._sums_of_classes("calibration")
+        edges, cells = sums.edges, [*sums.cells(0), *sums.cells(1)]
+        ones = sums.spread(1)
+        every = ones + sums.spread(0)
+        total = np.cumsum(every)
+        common = np.flatnonzero(np.all([one.cuts for one in cells], axis=0))
+        wanted = total[-1] * np.arange(1, MAX_GROUPS) / MAX_GROUPS
+        starts = np.zeros(1, dtype=np.intp)
+        if len(common):
+            nearest = np.abs(total[common][:, None] - wanted).argmin(axis=0)
+            starts = np.unique(np.append(0, common[nearest] + 1))
+        middle = np.concatenate([edges[:1], (edges[1:] + edges[:-1]) / 2, edges[-1:]])
+        grouped = [
+            np.add.reduceat(values, starts)
+            for values in (every * expit(middle), ones, every)
+        ]
+        expected, observed, n = (one[grouped[-1] > 0] for one in grouped)
+        made = {"predicted": expected / n, "observed": observed / n}
+        table = pd.DataFrame({**made, "n": np.rint(n).astype(int)})
+        return Table(table, "Predicted and observed shares in groups of predictions")
 
     @cached_property
     def net_benefit(self) -> pd.DataFrame:
@@ -291,18 +419,37 @@ class SitesResult:
         It lies between ``lower`` and ``upper``, which are equal where all intervals of
         all sites could end at the probability.
         """
-        self._needs_classes("net benefit")
-        return net_benefit_of(self.source.sums, self.source.decisions)
+        sums = self._sums_of_classes("net benefit")
+        threshold = np.array(self.source.decisions, dtype=float)
+        odds = threshold / (1 - threshold)
+        place = np.abs(sums.edges - logit(threshold)[:, None]).argmin(axis=1)
+        n0, n1 = (sums.total[name] for name in CLASSES)
+        few_false, false, many_false = _records_above(sums, 0, place)
+        few_true, true, many_true = _records_above(sums, 1, place)
+        made = {
+            "threshold": threshold,
+            "true_positives": true,
+            "false_positives": false,
+            "net_benefit": (true - odds * false) / (n1 + n0),
+            "lower": (few_true - odds * many_false) / (n1 + n0),
+            "upper": (many_true - odds * few_false) / (n1 + n0),
+            "treat_all": (n1 - odds * n0) / (n1 + n0),
+        }
+        return Table(
+            pd.DataFrame(made),
+            "Net benefit at thresholds, with its bounds, and if all are treated",
+            ["threshold", "net_benefit", "lower", "upper", "treat_all"],
+        )
 
     # ---- text and pictures ----
 
     def __repr__(self) -> str:
         first = f"{self.estimate()} in {self.n:,} records"
-        return "\n".join([first, *heading_of(self.source)])
+        return "\n".join([first, *heading_of(self)])
 
     def summary(self, level: float = 0.95) -> Summary:
         """Return model, folds, sites and metrics as text and tables."""
-        return summary_of(self.source, level)
+        return summary_of(self, level)
 
     def report(self, path: str | PathLike[str], level: float = 0.95) -> PathLike[str]:
         """Write a report of plan, sites, disclosure, estimates and heterogeneity.
@@ -314,13 +461,32 @@ class SitesResult:
         level : float, default 0.95
             Confidence level of the intervals.
         """
-        return write_report_of(self.source, path, level)
+        return write_report_of(self, path, level)
 
     def plot(self, ax: Axes | None = None, level: float = 0.95) -> Axes:
         """Draw the headline metric of each site, and of all, as a forest plot."""
         check_types(SitesResult.plot, locals())
-        return plot_sites(self.source, ax, level)
+        return plot_sites(self, ax, level)
 
-    def _needs_classes(self, what: str) -> None:
+    def _fits(self) -> SummedFits:
+        if self.plan.grown:
+            raise CoefficientError(
+                "trees have no coefficients; predict() predicts by those of all "
+                "records."
+            )
+        return self.run.progress.fits
+
+    def _sums_of_classes(self, what: str) -> PooledSums:
         if not self.source.binary:
             raise MetricError(f"{what} needs an outcome with two classes.")
+        return self.source.sums
+
+
+def _records_above(
+    sums: PooledSums, code: int, place: NDArray[np.intp]
+) -> list[Floats]:
+    """Return the least, the likely and the largest number of a class above edges."""
+    least_below, most_below = counts_below(sums.cells(code))
+    likely_below = np.cumsum(sums.spread(code))
+    below = (most_below, likely_below, least_below)
+    return [sums.total[CLASSES[code]] - one[place] for one in below]

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from statcv.errors import MessageError
 from statcv.metrics import midrank
-from statcv.sites.cells import Cells
+from statcv.sites.cells import Cells, packed
 from statcv.sites.fits import SummedFits
-from statcv.sites.messages import counts
 from statcv.sites.plan import SitesPlan
 from statcv.sites.records import SiteRecords
+
+if TYPE_CHECKING:
+    from statcv.sites.progress import Progress
 
 Floats = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
@@ -29,6 +29,20 @@ class Predictor(Protocol):
 
     def held_out(self, records: SiteRecords) -> Floats:
         """Return the linear predictor of each record from the fit that holds it out."""
+
+
+def score_sums(records: SiteRecords, progress: Progress) -> Arrays:
+    """Return what a site says of its held-out predictions, once the fits have ended."""
+    plan, fits = records.plan, progress.predictor
+    made: Arrays = {"losses": losses(records, fits)}
+    if not plan.grown:
+        made["moments"] = training_moments(records, progress.fits)
+    if plan.binary:
+        made |= count_scores(records, fits, progress.edges)
+        made["recalibration"] = progress.recalibrated.sums(records, fits)
+        if plan.permutations:
+            made["ranks"] = rank_counts(records, fits)
+    return made
 
 
 def held_moments(records: SiteRecords, fits: Predictor) -> Floats:
@@ -90,33 +104,6 @@ def is_decision(edges: Floats, plan: SitesPlan) -> NDArray[np.bool_]:
     for share in plan.decisions:
         found[np.argmin(np.abs(edges - logit(share)))] = True
     return found
-
-
-def packed(cells: Sequence[Cells]) -> Arrays:
-    """Return counts in intervals as arrays of a message."""
-    return {
-        "cell_cuts": np.packbits(np.stack([one.cuts for one in cells]), axis=1),
-        "cell_counts": counts(np.concatenate([one.counts for one in cells])),
-    }
-
-
-def unpacked(arrays: Mapping[str, NDArray[Any]], number: int, bins: int) -> list[Cells]:
-    """Read counts in intervals.
-
-    Raises
-    ------
-    MessageError
-        If cuts and counts do not belong together.
-    """
-    shut, cells = arrays.get("cell_cuts"), arrays.get("cell_counts")
-    if shut is None or cells is None or shut.dtype != np.uint8:
-        raise MessageError("the counts are missing.")
-    cuts = np.unpackbits(shut.reshape(number, -1), axis=1)[:, : bins - 1] > 0
-    ends = np.cumsum(cuts.sum(axis=1) + 1)
-    if cuts.shape != (number, bins - 1) or ends[-1] != len(cells):
-        raise MessageError("the counts do not belong to their intervals.")
-    parts = np.split(cells.astype(np.intp), ends[:-1])
-    return [Cells(own, part) for own, part in zip(cuts, parts, strict=True)]
 
 
 # ---- ranks within folds ----

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -19,38 +18,16 @@ from threadpoolctl import ThreadpoolController
 from statcv.errors import MessageError, ModelError, SiteError
 from statcv.sites.disclosure import check_records
 from statcv.sites.fits import symmetric_matrix
-from statcv.sites.forests import (
-    DroppedOutError,
-    Forests,
-    Grow,
-    Job,
-    check_trees,
-    version_of_xgboost,
-)
 from statcv.sites.influences import Published, slope_sums, variation_sums
 from statcv.sites.ledger import Entry, Ledger
 from statcv.sites.messages import MINIMUM_SITES, Message, refusal, too_few
 from statcv.sites.plan import SitesPlan
-from statcv.sites.progress import (
-    CALIBRATE,
-    END,
-    FIT,
-    GROW,
-    JOIN,
-    SCORE,
-    SLOPE,
-    VARY,
-    Progress,
-)
+from statcv.sites.progress import Phase, Progress
 from statcv.sites.records import SiteRecords, read_records
-from statcv.sites.scores import (
-    count_scores,
-    held_moments,
-    losses,
-    rank_counts,
-    training_moments,
-)
+from statcv.sites.scores import held_moments, score_sums
+from statcv.sites.trees import DroppedOutError, Forests, Grow, Job, version_of_xgboost
 from statcv.tables import Printed, Table
+from statcv.words import plural
 
 Arrays = dict[str, NDArray[Any]]
 NO_SERVER: Final = (
@@ -142,7 +119,7 @@ class Site(Printed):
                 "the message belongs to another plan than the one that this site "
                 f"signed ({self.plan.fingerprint[:12]})."
             )
-        if message.kind == JOIN:
+        if message.kind == Phase.JOIN:
             return self._join()
         if self._records is None:
             raise SiteError("the first message must ask to join.")
@@ -166,10 +143,14 @@ class Site(Printed):
                 f"the message asks for {message.kind!r}, and the plan has "
                 f"{ahead.phase!r} next."
             )
-        if message.kind == GROW:
+        if message.kind == Phase.GROW:
             return self._grow(ahead, sorted(header["sites"]))
-        if self.progress.phase == GROW:
-            check_same_trees(self.progress.forests, header.get("trees"))
+        if self.progress.phase == Phase.GROW:
+            own_trees = self.progress.forests
+            if own_trees is None or header.get("trees") != own_trees.digest:
+                raise SiteError(
+                    "the trees that are published are not those of this site."
+                )
         self.progress = ahead
         return self._reply(message.kind, self._sums(message.kind))
 
@@ -185,7 +166,7 @@ class Site(Printed):
         header = {"checksum": records.checksum, "rows": records.n}
         if self.plan.grown:
             header["xgboost"] = version_of_xgboost()
-        return self._reply(JOIN, sums, header)
+        return self._reply(Phase.JOIN, sums, header)
 
     def _check_roster(self, roster: Any, answers: dict[str, Any]) -> None:
         """Check who takes part, which may not change."""
@@ -224,7 +205,7 @@ class Site(Printed):
             If the fits have not ended.
         """
         records, progress = self._records, self.progress
-        if records is None or progress.phase in (JOIN, FIT, GROW):
+        if records is None or progress.phase in (Phase.JOIN, Phase.FIT, Phase.GROW):
             raise SiteError(f"site {self.name}: the fits have not ended.")
         eta = progress.predictor.held_out(records)
         columns = {
@@ -242,20 +223,19 @@ class Site(Printed):
         """Return the sums over the records of the site that a phase asks for."""
         records, progress = self._records, self.progress
         assert records is not None
-        fits = progress.fits
-        asked: dict[str, Callable[[], Arrays]] = {
-            FIT: lambda: {**fits.sums(records), "held": held_moments(records, fits)},
-            SCORE: lambda: self._scores(records),
-            CALIBRATE: lambda: {
-                "recalibration": progress.recalibrated.sums(records, progress.predictor)
-            },
-            SLOPE: lambda: {"targets": slope_sums(records, Published(progress))},
-            VARY: lambda: dict(
-                variation_sums(records, Published(progress), progress.targets)
-            ),
-            END: dict,
-        }
-        return asked[phase]()
+        if phase == Phase.FIT:
+            fits = progress.fits
+            return {**fits.sums(records), "held": held_moments(records, fits)}
+        if phase == Phase.SCORE:
+            return score_sums(records, progress)
+        if phase == Phase.CALIBRATE:
+            sums = progress.recalibrated.sums(records, progress.predictor)
+            return {"recalibration": sums}
+        if phase == Phase.SLOPE:
+            return {"targets": slope_sums(records, Published(progress))}
+        if phase == Phase.VARY:
+            return variation_sums(records, Published(progress), progress.targets)
+        return {}
 
     def _grow(self, ahead: Progress, sites: list[str]) -> Message:
         """Grow the trees, and answer with those of all records."""
@@ -271,26 +251,19 @@ class Site(Printed):
             raise DroppedOutError(
                 f"site {self.name} cannot grow trees: {error}"
             ) from error
-        grown = check_trees(self.plan, raw)
+        if len(raw) != self.plan.k + 1:
+            raise SiteError(
+                f"there are trees of {plural(len(raw), 'fit')}, and the plan has "
+                f"{self.plan.k + 1}."
+            )
+        grown = Forests(self.plan, tuple(map(bytes, raw)))
         ahead.forests = grown
         self.progress = ahead
         sums: Arrays = {
             "held": held_moments(self._records, grown),
             "trees": np.frombuffer(grown.raw[-1], dtype=np.uint8),
         }
-        return self._reply(GROW, sums, {"trees": grown.digest})
-
-    def _scores(self, records: SiteRecords) -> Arrays:
-        progress, fits = self.progress, self.progress.predictor
-        made: Arrays = {"losses": losses(records, fits)}
-        if not self.plan.grown:
-            made["moments"] = training_moments(records, progress.fits)
-        if self.plan.binary:
-            made |= count_scores(records, fits, progress.edges)
-            made["recalibration"] = progress.recalibrated.sums(records, fits)
-            if self.plan.permutations:
-                made["ranks"] = rank_counts(records, fits)
-        return made
+        return self._reply(Phase.GROW, sums, {"trees": grown.digest})
 
     def _reply(
         self, kind: str, sums: Arrays, header: dict[str, Any] | None = None
@@ -312,18 +285,6 @@ class Site(Printed):
 def _libraries() -> ThreadpoolController:
     """Return the libraries of linear algebra, which are found once."""
     return ThreadpoolController()
-
-
-def check_same_trees(own: Forests | None, digest: Any) -> None:
-    """Check that the published trees are those of this site.
-
-    Raises
-    ------
-    SiteError
-        If they are not.
-    """
-    if own is None or digest != own.digest:
-        raise SiteError("the trees that are published are not those of this site.")
 
 
 def check_others(total: Message, own: Message) -> None:

@@ -9,64 +9,55 @@ import pandas as pd
 
 from statcv.metrics import get_metric
 from statcv.results.summary import Summary
-from statcv.sites.cells import order_in_words
-from statcv.sites.coordinator import Coordinator
 from statcv.sites.disclosure import UNGUARDED, disclosure_sheet
-from statcv.sites.estimates import Source, make_estimate
-from statcv.sites.pooled import QueriedSums
-from statcv.sites.result_tables import (
-    by_site_of,
-    folds_of,
-    heterogeneity_of,
-    metrics_of,
-    model_of,
-    sites_of,
-)
+from statcv.sites.plan import SitesPlan
+from statcv.sites.pooled import PooledSums, QueriedSums
 from statcv.tables import column, row_digits
 from statcv.words import percent, plural, with_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from statcv.sites.result import SitesResult
 
-def heading_of(source: Source) -> list[str]:
+
+def heading_of(result: SitesResult) -> list[str]:
     """Return how records were held out, and what was fitted, in a line or two."""
-    sites = plural(len(source.sums.sites), "site")
-    if isinstance(source, QueriedSums):
-        folds = plural(len(source.sums.by_fold), "fold")
+    sites = plural(len(result.source.sums.sites), "site")
+    if isinstance(result.source, QueriedSums):
+        folds = plural(len(result.source.sums.by_fold), "fold")
         return [f"Sums of {sites}, made by a query; {folds}"]
-    plan = source.plan
+    plan = result.plan
     label = f"{plan.learner.label[0].upper()}{plan.learner.label[1:]}"
     return [
-        f"Cross-validation of {sites}: {_folds_in_words(source)}",
+        f"Cross-validation of {sites}: {_folds_in_words(plan)}",
         f"{label}: {plan.formula}",
     ]
 
 
-def _folds_in_words(run: Coordinator) -> str:
-    return f"{run.plan.k} folds, {run.plan.stratify['sentence']}"
+def _folds_in_words(plan: SitesPlan) -> str:
+    return f"{plan.k} folds, {plan.stratify['sentence']}"
 
 
-def summary_of(source: Source, level: float) -> Summary:
+def summary_of(result: SitesResult, level: float) -> Summary:
     """Return model, folds, sites and metrics as text and tables."""
-    table = metrics_of(source, level).set_index("metric")
-    by_site = by_site_of(source, None, level)
-    headline = make_estimate(source, level=level)
+    table = result.metrics(level).set_index("metric")
+    by_site, headline = result.by_site(level=level), result.estimate(level=level)
     sites = by_site.drop(columns="se")
     for name in ("estimate", "lower", "upper", "without"):
         digits = row_digits(by_site, "lower", "upper")
         sites[name] = column(by_site[name].tolist(), [], digits)
     tables = {"Metrics": table, "Sites": by_site}
-    if isinstance(source, QueriedSums):
+    if isinstance(result.source, QueriedSums):
         title = "Held-out predictions of sites, from sums made by a query"
-        tables["Folds"] = folds_of(source)
-        facts, notes = _of_query(source, headline.assumes)
+        tables["Folds"] = result.folds
+        facts, notes = _of_query(result.source, headline.assumes)
     else:
-        title = f"Cross-validation of {source.plan.formula} over sites"
-        if not source.plan.grown:
-            tables["Model"] = model_of(source)
+        title = f"Cross-validation of {result.plan.formula} over sites"
+        if not result.plan.grown:
+            tables["Model"] = result.model
         method = f"Interval of {headline.label}: {headline.method}; {headline.assumes}."
-        facts, notes = _of_run(source, level)
+        facts, notes = _of_run(result, level)
         notes.insert(0, method)
     return Summary(
         title=title,
@@ -90,7 +81,7 @@ def _of_query(
     ]
     notes = [
         f"Intervals: DeLong's for auROC, of records for means; each {assumes}.",
-        f"auROC is computed from counts in at most {_order_in_words(source)}",
+        f"auROC is computed from counts in at most {_order_in_words(sums)}",
     ]
     if lost := sum(1 for number in source.left_out.values() if number != 0):
         notes.append(
@@ -100,9 +91,12 @@ def _of_query(
     return facts, notes
 
 
-def _of_run(run: Coordinator, level: float) -> tuple[list[tuple[str, str]], list[str]]:
+def _of_run(
+    result: SitesResult, level: float
+) -> tuple[list[tuple[str, str]], list[str]]:
     """Return facts and notes of a run."""
-    plan, found = run.plan, heterogeneity_of(run, None, level)
+    run, plan = result.run, result.plan
+    found = result.heterogeneity(level=level)
     notes = [
         f"Sites combined by random effects: {found.estimate:.3f} "
         f"({found.lower:.3f} to {found.upper:.3f}), I² "
@@ -111,7 +105,7 @@ def _of_run(run: Coordinator, level: float) -> tuple[list[tuple[str, str]], list
         "the site out.",
     ]
     if plan.binary:
-        notes.append(f"auROC is computed from counts in {_order_in_words(run)}")
+        notes.append(f"auROC is computed from counts in {_order_in_words(run.sums)}")
     if lost := int(run.progress.fits.open[: plan.k].sum()):
         notes.append(
             f"{plural(lost, 'fold')} did not converge: classes may be "
@@ -122,7 +116,7 @@ def _of_run(run: Coordinator, level: float) -> tuple[list[tuple[str, str]], list
     sent = max(run.bytes_up.values())
     facts = [
         ("model", plan.learner.label),
-        ("scheme", f"{plan.scheme}: {_folds_in_words(run)}"),
+        ("scheme", f"{plan.scheme}: {_folds_in_words(plan)}"),
         ("sites", f"{', '.join(run.sums.sites)}; n = {run.sums.n}"),
         ("exchange", f"{run.progress.round} rounds, at most {sent} bytes from a site"),
         ("plan", plan.fingerprint[:12]),
@@ -130,10 +124,14 @@ def _of_run(run: Coordinator, level: float) -> tuple[list[tuple[str, str]], list
     return facts, notes
 
 
-def _order_in_words(source: Source) -> str:
+def _order_in_words(sums: PooledSums) -> str:
     """Say how many intervals there are, and what the order within them does."""
-    areas, bound = source.sums.areas("per_fold"), source.sums.bound("per_fold")
-    return f"{len(source.sums.edges) + 1} intervals. {order_in_words(areas, bound)}"
+    return (
+        f"{len(sums.edges) + 1} intervals. The order within them is unknown, and taken "
+        "as random: that adds a standard error of about "
+        f"{sums.order_se('per_fold'):.2g}, which the interval counts. Whatever the "
+        f"order, the error is at most {sums.bound('per_fold'):.2g}."
+    )
 
 
 def _rounded(table: pd.DataFrame, level: float) -> pd.DataFrame:
@@ -149,7 +147,7 @@ def _rounded(table: pd.DataFrame, level: float) -> pd.DataFrame:
 
 
 def write_report_of(
-    source: Source, path: str | PathLike[str], level: float
+    result: SitesResult, path: str | PathLike[str], level: float
 ) -> PathLike[str]:
     """Write a report of plan, sites, disclosure, estimates and heterogeneity."""
     from statcv.report import (
@@ -164,47 +162,46 @@ def write_report_of(
     )
 
     check_path(path)
-    folds, call = folds_of(source).set_index("fold"), f"res.summary(level={level!r})"
-    if isinstance(source, QueriedSums):
+    folds, call = result.folds.set_index("fold"), f"res.summary(level={level!r})"
+    if isinstance(result.source, QueriedSums):
         table = value_table(folds, "Folds", "res.folds.set_index('fold')")
-        made = general_report(summary_of(source, level), call, [table])
+        made = general_report(result.summary(level), call, [table])
         return write_report(made, path)
-    plan, columns = source.plan, list(folds.columns[1:])
+    plan, columns = result.plan, list(folds.columns[1:])
     agreed = [
         (name, Said(str(value), f"res.plan.document[{name!r}]"))
         for name, value in plan.document.items()
     ]
-    spread = heterogeneity_of(source, None, level)
+    spread = result.heterogeneity(level=level)
     sheet = disclosure_sheet(plan).set_index("array")
     api = f"res.folds.set_index('fold')[{columns!r}]"
     tables = [
         named_values("Plan", *agreed),
-        value_table(sites_of(source), "Sites", "res.sites"),
+        value_table(result.sites, "Sites", "res.sites"),
         heterogeneity_table(spread, f"res.heterogeneity(level={level!r})"),
         value_table(folds[columns], "Folds", api),
     ]
     if not plan.grown:
-        model = value_table(model_of(source), "Fit of all records", "res.model")
-        tables.append(model)
+        tables.append(value_table(result.model, "Fit of all records", "res.model"))
     api = "scv.sites.disclosure_sheet(res.plan).set_index('array')"
     tables.append(value_table(sheet, "What leaves each site", api))
     forest = Picture(
         "sites",
         "Estimates by site",
         "Headline metric of each site, and of all sites, with intervals.",
-        lambda ax: plot_sites(source, ax, level),
+        lambda ax: result.plot(ax, level),
     )
-    made = general_report(summary_of(source, level), call, tables, [forest])
+    made = general_report(result.summary(level), call, tables, [forest])
     return write_report(made, path)
 
 
-def plot_sites(source: Source, ax: Axes | None, level: float) -> Axes:
+def plot_sites(result: SitesResult, ax: Axes | None, level: float) -> Axes:
     """Draw the headline metric of each site, and of all, as a forest plot."""
     from statcv.plots import plot_forest
 
-    table = by_site_of(source, None, level)[["estimate", "lower", "upper", "n"]]
-    one = make_estimate(source, level=level)
-    table.loc["all sites"] = [one.value, one.lower, one.upper, source.sums.n]
+    table = result.by_site(level=level)[["estimate", "lower", "upper", "n"]]
+    one = result.estimate(level=level)
+    table.loc["all sites"] = [one.value, one.lower, one.upper, result.n]
     made = plot_forest(table.astype({"n": int}), ax=ax)
     made.set_xlabel(f"{one.label} ({one.how.replace('_', ' ')})")
     return made

@@ -29,19 +29,15 @@ from statcv.sites.transports import (
     CoordinatorParty,
     Exchange,
     Home,
-    SigningKey,
     SiteParty,
-    Turn,
     coordinate,
-    file_name,
     join,
     key_name,
     locked,
-    opened,
-    signing,
     write,
 )
 from statcv.sites.transports import exchange as exchanges
+from statcv.sites.transports.exchange import SigningKey, Turn, file_name, opened
 
 pytest.importorskip("cryptography", reason="signatures need cryptography")
 
@@ -613,7 +609,7 @@ def test_another_version_is_named(
     for name in ("A", "B"):
         run.step(name)
     with monkeypatch.context() as other:
-        other.setattr(signing, "package_version", lambda: version)
+        other.setattr(exchanges, "package_version", lambda: version)
         with pytest.raises(
             SiteError, match=rf"the coordinator has .* here is {version}"
         ):
@@ -629,7 +625,7 @@ def test_a_later_patch_takes_part(
     run = begin(tmp_path, agreed())
     run.step("coordinator")
     later = ".".join([*scv.__version__.split(".")[:2], "99"])
-    monkeypatch.setattr(signing, "package_version", lambda: later)
+    monkeypatch.setattr(exchanges, "package_version", lambda: later)
     for party in (*NAMES, "coordinator", "A"):
         assert run.step(party).moved
     assert run.file(0, "A").exists()
@@ -785,7 +781,7 @@ def test_no_module_needs_cryptography_to_be_imported() -> None:
             for statement in ast.parse(path.read_text()).body:
                 if isinstance(statement, (ast.Import, ast.ImportFrom)):
                     assert "cryptography" not in ast.unparse(statement)
-    assert users == {"signing.py", "server.py"}
+    assert users == {"exchange.py", "federated.py"}
 
 
 def test_without_cryptography_an_error_says_what_to_install(

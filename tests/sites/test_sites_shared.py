@@ -14,8 +14,7 @@ from statcv.errors import ArgumentError, MessageError, SiteError
 from statcv.folds import FoldPlan
 from statcv.folds.strata.hashing import keyed_digest, keyed_fold
 from statcv.sites.messages import Message
-from statcv.sites.shared import estimate_shared
-from statcv.sites.site_counts import bucket_counts, table_key
+from statcv.sites.shared import bucket_counts, estimate_shared, table_key
 
 BITS = 2**56
 

@@ -7,9 +7,9 @@ import pytest
 import statcv as scv
 from statcv import sites
 from statcv.errors import ArgumentError, ArgumentTypeError, MessageError, SiteError
+from statcv.sites.cells import unpacked
 from statcv.sites.messages import Message
-from statcv.sites.scores import unpacked
-from statcv.sites.site_counts import bin_edges
+from statcv.sites.quantiles import bin_edges
 
 
 def simulate(n, seed=1, decimals=None):

@@ -26,9 +26,8 @@ from statcv.errors import (
     SiteError,
 )
 from statcv.sites import DroppedOutError, Job, Message, SitesPlan, Trees
-from statcv.sites.forests import bins_of, numbers_of_bins
 from statcv.sites.transports import federated
-from statcv.sites.trees import MAX_TREE_BYTES, bytes_of
+from statcv.sites.trees import MAX_TREE_BYTES, bins_of, bytes_of, numbers_of_bins
 
 EXACT = 1e-6
 # The last two cuts of x2 make bins with few records or none.
@@ -451,7 +450,7 @@ def test_predictions_of_a_site_need_fits():
 
 @pytest.mark.parametrize("found", ["3.1.3", "3.4.0", "2.1", ""])
 def test_another_version_is_told(found, monkeypatch):
-    monkeypatch.setattr(federated.server, "version_of_xgboost", lambda: found)
+    monkeypatch.setattr(federated, "version_of_xgboost", lambda: found)
     here = f"xgboost {found} is installed" if found else "xgboost is not installed"
     with pytest.raises(MissingPackageError, match=here) as raised:
         sites.run(with_trees(), hospitals())

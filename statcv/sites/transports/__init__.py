@@ -1,19 +1,15 @@
 """What carries messages between sites and coordinator."""
 
-from statcv.sites.transports.coordinator_party import CoordinatorParty, coordinate
-from statcv.sites.transports.exchange import (
-    Exchange,
-    Turn,
-    card_name,
-    file_name,
-    read,
-    write,
-)
+from statcv.sites.transports.exchange import Exchange, card_name, key_name, read, write
 from statcv.sites.transports.homes import TREES_FILE, Home, locked, read_log, read_trees
 from statcv.sites.transports.in_process import Directory, InProcess
 from statcv.sites.transports.nvflare import NVFlare
-from statcv.sites.transports.signing import SigningKey, key_name, opened
-from statcv.sites.transports.site_party import SiteParty, join
+from statcv.sites.transports.parties import (
+    CoordinatorParty,
+    SiteParty,
+    coordinate,
+    join,
+)
 
 __all__ = [
     "TREES_FILE",
@@ -23,16 +19,12 @@ __all__ = [
     "Home",
     "InProcess",
     "NVFlare",
-    "SigningKey",
     "SiteParty",
-    "Turn",
     "card_name",
     "coordinate",
-    "file_name",
     "join",
     "key_name",
     "locked",
-    "opened",
     "read",
     "read_log",
     "read_trees",

@@ -28,8 +28,15 @@ from typing import Any, Final, TypeVar
 from statcv.errors import ExchangeError, SiteError
 from statcv.sites.ledger import Entry, Ledger
 from statcv.sites.plan import SitesPlan
-from statcv.sites.transports.exchange import DRAFT, make_folder, read, write
-from statcv.sites.transports.signing import COORDINATOR, SigningKey, titled
+from statcv.sites.transports.exchange import (
+    COORDINATOR,
+    DRAFT,
+    SigningKey,
+    make_folder,
+    read,
+    titled,
+    write,
+)
 
 T = TypeVar("T")
 

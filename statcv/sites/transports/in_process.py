@@ -15,15 +15,18 @@ from threadpoolctl import threadpool_limits
 from statcv.errors import ExchangeError
 from statcv.formula import as_frame
 from statcv.sites.coordinator import Coordinator
-from statcv.sites.forests import Grow
 from statcv.sites.plan import SitesPlan
-from statcv.sites.progress import GROW
+from statcv.sites.progress import Phase
 from statcv.sites.site import Site
-from statcv.sites.transports.coordinator_party import CoordinatorParty, coordinate
-from statcv.sites.transports.exchange import Exchange
+from statcv.sites.transports.exchange import COORDINATOR, Exchange
 from statcv.sites.transports.homes import locked
-from statcv.sites.transports.signing import COORDINATOR
-from statcv.sites.transports.site_party import SiteParty, join
+from statcv.sites.transports.parties import (
+    CoordinatorParty,
+    SiteParty,
+    coordinate,
+    join,
+)
+from statcv.sites.trees import Grow
 
 T = TypeVar("T")
 
@@ -68,7 +71,7 @@ class InProcess:
             coordinator = Coordinator(plan)
             message = coordinator.start()
             while not coordinator.ended:
-                together = coordinator.progress.phase == GROW
+                together = coordinator.progress.phase == Phase.GROW
                 message = coordinator.step(self._answers(message, together))
             self._answers(message, together=False)
         return coordinator

@@ -19,11 +19,12 @@ from statcv.sites.transports.nvflare.local import NVFlare, need_nvflare
 __all__ = ["NVFlare"]
 
 _MODULES = {
-    "jobs": ("write_job",),
-    "processes": ("serve", "start_client", "start_server", "stop", "take_part"),
+    "jobs": ("answering", "clear", "prepare", "write_job"),
     "provisioning": ("fingerprint", "install", "provision", "request", "sign"),
-    "running": ("run_job", "run_plan"),
-    "snapshot": ("answering", "clear", "prepare"),
+    "running": (
+        *("run_job", "run_plan", "serve", "start_client", "start_server", "stop"),
+        "take_part",
+    ),
 }
 
 
@@ -31,7 +32,7 @@ def __getattr__(name: str) -> Any:
     """Import what needs NVFLARE when it is first used."""
     for module, names in _MODULES.items():
         if name in names:
-            if module not in ("jobs", "snapshot"):
+            if module != "jobs":
                 need_nvflare()
             return getattr(import_module(f"{__name__}.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -20,16 +20,7 @@ from statcv.sites.coordinator import Coordinator
 from statcv.sites.messages import Message
 from statcv.sites.plan import SitesPlan
 from statcv.sites.transports.homes import OWN
-from statcv.sites.transports.nvflare.jobs import (
-    ANSWERS,
-    LEAVING,
-    MESSAGE,
-    OUTCOME,
-    PLAN,
-    TASK,
-    THERE,
-    keep_answers,
-)
+from statcv.sites.transports.nvflare import jobs
 from statcv.words import listed
 
 MAX_SECONDS_TO_ANSWER: Final = 3600  # seconds that a site may take to answer
@@ -64,10 +55,10 @@ class SitesController(Controller):  # type: ignore[misc]
         """Read the plan."""
         job, engine = fl_ctx.get_job_id(), fl_ctx.get_engine()
         place = engine.get_workspace()
-        text = (Path(place.get_app_config_dir(job)) / PLAN).read_text()
+        text = (Path(place.get_app_config_dir(job)) / jobs.PLAN).read_text()
         self.coordinator = Coordinator(SitesPlan.from_json(text))
         self.folder = Path(place.get_run_dir(job))
-        engine.register_aux_message_handler(LEAVING, self._leave)
+        engine.register_aux_message_handler(jobs.LEAVING, self._leave)
         self.sites = sorted(one.name for one in engine.get_clients())
 
     def stop_controller(self, fl_ctx: Any) -> None:
@@ -76,17 +67,17 @@ class SitesController(Controller):  # type: ignore[misc]
     def control_flow(self, abort_signal: Any, fl_ctx: Any) -> None:
         """Go round after round until everything is known, or say why not."""
         try:
-            (self.folder / ANSWERS).write_text("")
+            (self.folder / jobs.ANSWERS).write_text("")
             message = self.coordinator.start()
             while not self.coordinator.ended:
                 replies = self._ask(message, abort_signal, fl_ctx)
-                keep_answers(self.folder / ANSWERS, replies)
+                jobs.keep_answers(self.folder / jobs.ANSWERS, replies)
                 message = self.coordinator.step(replies)
             self._ask(message, abort_signal, fl_ctx)  # the end, which sites enter
             why = ""
         except StatcvError as error:
             why = str(error)
-        write_whole(self.folder / OUTCOME, why.encode(), mode=OWN)
+        write_whole(self.folder / jobs.OUTCOME, why.encode(), mode=OWN)
         if why:
             self.system_panic(why, fl_ctx)
 
@@ -94,9 +85,9 @@ class SitesController(Controller):  # type: ignore[misc]
         """Send a message to all sites, and return their answers in order."""
         self._replies = {}
         data = Shareable()
-        data[MESSAGE] = message
+        data[jobs.MESSAGE] = message
         task = Task(
-            TASK,
+            jobs.TASK,
             data,
             timeout=MAX_SECONDS_TO_ANSWER,
             after_task_sent_cb=self._note,
@@ -145,7 +136,7 @@ class SitesController(Controller):  # type: ignore[misc]
             own.remove_prop(ReservedKey.RUN_ABORT_SIGNAL, force_removal=True)
             told = self._engine.send_aux_request(
                 targets=absent,
-                topic=THERE,
+                topic=jobs.THERE,
                 request=Shareable(),
                 timeout=MAX_SECONDS_TO_GREET,
                 fl_ctx=own,
@@ -178,7 +169,7 @@ class SitesController(Controller):  # type: ignore[misc]
 
     def _receive(self, client_task: ClientTask, fl_ctx: FLContext) -> None:
         name, result = client_task.client.name, client_task.result
-        reply = result.get(MESSAGE) if isinstance(result, Shareable) else None
+        reply = result.get(jobs.MESSAGE) if isinstance(result, Shareable) else None
         if result.get_return_code() != ReturnCode.OK or not isinstance(reply, bytes):
             self._stop(
                 f"site {name} sent no answer ({result.get_return_code()}); its log "

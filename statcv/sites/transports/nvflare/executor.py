@@ -13,9 +13,8 @@ from nvflare.apis.shareable import Shareable, make_reply
 
 from statcv.errors import SiteError, StatcvError
 from statcv.sites.messages import refusal
-from statcv.sites.transports.nvflare.jobs import LEAVING, MESSAGE, TASK, THERE
-from statcv.sites.transports.nvflare.snapshot import VARIABLE, answering
-from statcv.sites.transports.site_party import SiteParty
+from statcv.sites.transports.nvflare import jobs
+from statcv.sites.transports.parties import SiteParty
 
 
 class SiteExecutor(Executor):  # type: ignore[misc]
@@ -31,11 +30,11 @@ class SiteExecutor(Executor):  # type: ignore[misc]
     def handle_event(self, event_type: str, fl_ctx: Any) -> None:
         """Say that the process is there when the server asks, and that it ends."""
         if event_type == EventType.START_RUN:
-            fl_ctx.get_engine().register_aux_message_handler(THERE, _there)
+            fl_ctx.get_engine().register_aux_message_handler(jobs.THERE, _there)
         elif event_type == EventType.ABOUT_TO_END_RUN:
             fl_ctx.get_engine().send_aux_request(
                 targets=None,
-                topic=LEAVING,
+                topic=jobs.LEAVING,
                 request=Shareable(),
                 timeout=0.0,
                 fl_ctx=fl_ctx,
@@ -46,8 +45,8 @@ class SiteExecutor(Executor):  # type: ignore[misc]
         self, task_name: str, shareable: Any, fl_ctx: Any, abort_signal: Any
     ) -> Any:
         """Answer one message."""
-        message = shareable.get(MESSAGE)
-        if task_name != TASK or not isinstance(message, bytes):
+        message = shareable.get(jobs.MESSAGE)
+        if task_name != jobs.TASK or not isinstance(message, bytes):
             return make_reply(ReturnCode.BAD_TASK_DATA)
         name = str(fl_ctx.get_identity_name())
         try:
@@ -61,14 +60,14 @@ class SiteExecutor(Executor):  # type: ignore[misc]
             why = str(error) if isinstance(error, StatcvError) else why
             answer = bytes(refusal(name, why))
         reply = Shareable()
-        reply[MESSAGE] = answer
+        reply[jobs.MESSAGE] = answer
         return reply
 
     def _open(self, name: str) -> SiteParty:
-        home = os.environ.get(VARIABLE)
+        home = os.environ.get(jobs.VARIABLE)
         if not home:
-            raise SiteError(f"the variable {VARIABLE} does not name its home.")
-        site = answering(Path(home))
+            raise SiteError(f"the variable {jobs.VARIABLE} does not name its home.")
+        site = jobs.answering(Path(home))
         if site.home.party != name:
             raise SiteError(f"its home belongs to site {site.home.party}.")
         return site

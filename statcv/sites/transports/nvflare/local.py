@@ -79,24 +79,23 @@ class NVFlare:
     def started(self, plan: SitesPlan, data: Mapping[str, Any]) -> Iterator[list[Any]]:
         """Start the server and the sites, and stop them at the end."""
         need_nvflare()
-        import statcv.sites.transports.nvflare.processes as running
-        import statcv.sites.transports.nvflare.provisioning as keys
-        from statcv.sites.transports.nvflare.snapshot import clear, prepare
+        from statcv.sites.transports.nvflare import provisioning, running
+        from statcv.sites.transports.nvflare.jobs import clear, prepare
 
         kits = self.workspace / "kits"
         if kits.exists():
             shutil.rmtree(kits)  # keys serve one run
         for name in data:
-            keys.check_name(name)
-        keys.provision(kits, port=free_port())
+            provisioning.check_name(name)
+        provisioning.provision(kits, port=free_port())
         started, key = [running.start_server(kits / "server")], _key(plan)
         try:
             for name, one in data.items():
                 self.homes[name] = own = self.workspace / "sites" / name
                 prepare(own, name, plan, one)
                 (own / "client.key").unlink(missing_ok=True)
-                _, answer = keys.sign(kits, keys.request(own, name))
-                keys.install(own, answer)
+                _, answer = provisioning.sign(kits, provisioning.request(own, name))
+                provisioning.install(own, answer)
                 started.append(running.start_client(own, key))
             yield started
         finally:

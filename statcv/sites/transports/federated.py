@@ -1,0 +1,486 @@
+"""How sites grow trees together, over XGBoost's federated server under mutual TLS.
+
+Sites add up their sums of gradients through the server. XGBoost waits for a site that
+is gone without an end, and may end its process. What can be waited for with a limit,
+and ended, is a process of its own, apart from that of a site.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import io
+import json
+import os
+import selectors
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+import numpy as np
+
+from statcv.errors import ArgumentError, MissingPackageError, SiteError
+from statcv.sites.trees import (
+    DroppedOutError,
+    Job,
+    numbers_of_bins,
+    parameters_of,
+    version_of_xgboost,
+)
+from statcv.words import listed
+
+WORKER: Final = Path(__file__).with_name("xgboost_worker.py")
+SECRET: Final = "STATCV_KEY"
+_PIECE: Final = 2**16
+LOCAL: Final = "localhost"
+MAX_SECONDS_TO_BEGIN: Final = 60.0  # seconds in which a server says that it begins
+# the first supported version, and the first that is not
+VERSIONS: Final = ((3, 2), (3, 4))
+INSTALL: Final = 'pip install "statcv[sites-trees]"'
+MAX_SECONDS_TO_COME: Final = 600.0  # seconds in which all sites must be present
+# seconds in which all sites on this machine must be present
+MAX_SECONDS_TO_COME_HERE: Final = 180.0
+# largest time in which all sites together grow a tree, in seconds
+MAX_SECONDS_PER_TREE: Final = 120.0
+# seconds in which a process must report that it is alive
+MAX_SECONDS_TO_REPORT: Final = 2.0
+HOW_TO_GO_ON: Final = (
+    "nothing was answered; start the server again, and repeat the step at all sites"
+)
+
+
+# ---- processes ----
+
+
+class SilentError(Exception):
+    """A process has not said anything for too long."""
+
+
+class TreeProcess:
+    """A process in which XGBoost runs.
+
+    Parameters
+    ----------
+    asked : dict
+        What it is to do, as values of JSON.
+    parts : bytes
+        What follows on its input.
+    """
+
+    def __init__(self, asked: dict[str, Any], *parts: bytes) -> None:
+        known = {name: os.environ[name] for name in os.environ if name != SECRET}
+        self._popen = subprocess.Popen(
+            [sys.executable, str(WORKER)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**known, "OMP_NUM_THREADS": "1"},
+        )
+        self._held = b""
+        self.lines, self._asked = 0, 0
+        assert self._popen.stdin is not None
+        # A broken pipe shows when the process is read.
+        with suppress(BrokenPipeError):
+            for part in (json.dumps(asked).encode() + b"\n", *parts):
+                self._popen.stdin.write(part)
+            self._popen.stdin.flush()
+
+    def hear(self, seconds: float) -> dict[str, Any] | None:
+        """Return what the process says next; None if it has ended.
+
+        Raises
+        ------
+        SilentError
+            If it says nothing for this many seconds.
+        """
+        assert self._popen.stdout is not None
+        place, until = self._popen.stdout.fileno(), time.monotonic() + seconds
+        with selectors.DefaultSelector() as selector:
+            selector.register(place, selectors.EVENT_READ)
+            while b"\n" not in self._held:
+                left = until - time.monotonic()
+                if left <= 0 or not selector.select(left):
+                    raise SilentError
+                piece = os.read(place, _PIECE)
+                if not piece:
+                    return None
+                self._held += piece
+        line, _, self._held = self._held.partition(b"\n")
+        said = dict(json.loads(line))
+        if said["is"] == "alive":
+            self._asked -= 1
+        else:
+            self.lines += 1
+        return said
+
+    def ask(self) -> None:
+        """Ask whether it is alive, which is answered on its output."""
+        assert self._popen.stdin is not None
+        self._asked += 1
+        with suppress(OSError, ValueError):  # if it has ended
+            self._popen.stdin.write(b"?")
+            self._popen.stdin.flush()
+
+    @property
+    def answers(self) -> bool:
+        """Whether it has answered all that it was asked."""
+        return self._asked == 0
+
+    @property
+    def number(self) -> int:
+        """Its number, by which the system knows it."""
+        return self._popen.pid
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has ended."""
+        return self._popen.poll() is not None
+
+    def end(self) -> None:
+        """End it."""
+        self._popen.kill()
+        self._popen.wait()
+
+    def close(self) -> None:
+        """End it, and close its pipes."""
+        self.end()
+        for pipe in (self._popen.stdin, self._popen.stdout):
+            with suppress(OSError):
+                if pipe is not None:
+                    pipe.close()
+
+
+# ---- the server ----
+
+
+def need_plugin() -> None:
+    """Raise an error that says what to install, unless XGBoost has its plugin.
+
+    Raises
+    ------
+    MissingPackageError
+        If XGBoost is missing, of another version, or built without the plugin, or if
+        there is no package for certificates.
+    """
+    found = version_of_xgboost()
+    parts = found.split(".")[:2]
+    numbers = tuple(int(part) for part in parts if part.isdigit())
+    if not VERSIONS[0] <= numbers < VERSIONS[1]:
+        here = f"xgboost {found} is installed" if found else "xgboost is not installed"
+        raise MissingPackageError(
+            f"trees over sites need xgboost 3.2 or 3.3 with its federated plugin, and "
+            f"{here}: {INSTALL}"
+        )
+    import xgboost
+
+    if not xgboost.build_info().get("USE_FEDERATED"):
+        raise MissingPackageError(
+            f"xgboost {found} is installed without its federated plugin, which the "
+            f"wheels of PyPI for Linux have: {INSTALL}"
+        )
+    try:
+        import cryptography  # noqa: F401
+    except ImportError:
+        raise MissingPackageError(
+            f"trees are grown under mutual TLS, which needs cryptography: {INSTALL}"
+        ) from None
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server as a site reaches it.
+
+    Attributes
+    ----------
+    address : str
+        Such as ``"trees.example.org:9091"``.
+    certificates : Path
+        Folder with ``rootCA.pem``, ``client.crt`` and ``client.key``.
+    """
+
+    address: str
+    certificates: Path
+
+    def check(self) -> None:
+        """Check that there are the files of keys and certificates.
+
+        Raises
+        ------
+        ArgumentError
+            If one is missing.
+        """
+        check_files(self.certificates, "rootCA.pem", "client.crt", "client.key")
+
+
+def check_files(folder: Path, *names: str) -> None:
+    """Check that a folder has the files of keys and certificates.
+
+    Raises
+    ------
+    ArgumentError
+        If one is missing.
+    """
+    for name in names:
+        if not (folder / name).is_file():
+            raise ArgumentError(
+                f"{folder} has no {name}; it is the folder of keys and certificates, "
+                "such as `startup` in the kit of `statcv sites provision` or `client`."
+            )
+
+
+@contextmanager
+def serving(sites: int, certificates: Path, port: int) -> Iterator[TreeProcess]:
+    """Run a server for a number of sites, until the end of the block.
+
+    It opens its port on all addresses of the machine, and greets nobody who has no
+    certificate of the root.
+
+    Parameters
+    ----------
+    sites : int
+    certificates : Path
+        Folder with ``rootCA.pem``, ``server.crt`` and ``server.key``.
+    port : int
+    """
+    need_plugin()
+    check_files(certificates, "rootCA.pem", "server.crt", "server.key")
+    folder = str(certificates.resolve())
+    asked = {"do": "serve", "sites": sites, "port": port, "certificates": folder}
+    process = TreeProcess(asked)
+    try:
+        try:
+            said = process.hear(MAX_SECONDS_TO_BEGIN)
+        except SilentError:
+            said = None
+        if said is None or said["is"] != "serving":
+            raise SiteError(f"the federated server cannot begin at port {port}.")
+        yield process
+    finally:
+        process.close()
+
+
+def free_port() -> int:
+    """Return a port of this machine that is free."""
+    with socket.socket() as one:
+        one.bind((LOCAL, 0))
+        return int(one.getsockname()[1])
+
+
+UTC: Final = datetime.timezone.utc
+DAY: Final = datetime.timedelta(days=1)
+ROOT, SERVER, CLIENT = "rootCA", "server", "client"
+
+
+def make_certificates(folder: Path, host: str) -> None:
+    """Make a root, and the keys and certificates of a server and of all its clients.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder that its owner alone can read.
+    host : str
+        Name by which clients reach the server.
+    """
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.x509.oid import NameOID
+
+    root, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(UTC)
+
+    def named(name: str) -> x509.Name:
+        return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+
+    def signed(name: str, key: Any, *more: x509.ExtensionType) -> bytes:
+        authority = x509.BasicConstraints(ca=name == ROOT, path_length=None)
+        made = (
+            x509.CertificateBuilder(named(ROOT), named(name), key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - DAY)
+            .not_valid_after(now + DAY)
+            .add_extension(authority, critical=True)
+        )
+        for one in more:
+            made = made.add_extension(one, critical=False)
+        certificate = made.sign(root, hashes.SHA256())
+        return bytes(certificate.public_bytes(serialization.Encoding.PEM))
+
+    _write(folder / f"{ROOT}.pem", signed(ROOT, root))
+    where = x509.SubjectAlternativeName([x509.DNSName(host)])
+    for name, more in ((SERVER, [where]), (CLIENT, [])):
+        key = ec.generate_private_key(ec.SECP256R1())
+        _write(folder / f"{name}.crt", signed(name, key, *more))
+        held = key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+        _write(folder / f"{name}.key", held)
+
+
+def _write(path: Path, content: bytes) -> None:
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
+        file.write(content)
+
+
+# ---- growing ----
+
+
+@dataclass(eq=False)
+class Together:
+    """The sites on this machine that grow trees together, and who dropped out first.
+
+    Attributes
+    ----------
+    processes : dict of TreeProcess
+        Those that run, by site.
+    lost : str
+        Why it cannot go on; empty if it can.
+    """
+
+    processes: dict[str, TreeProcess] = field(default_factory=dict)
+    lost: str = ""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def lose(self, why: str) -> None:
+        """End all processes, since XGBoost would wait for the one that is gone."""
+        with self._lock:
+            if self.lost:
+                return
+            self.lost = why
+        for process in list(self.processes.values()):
+            process.end()
+
+    def silent(self, own: TreeProcess) -> list[str]:
+        """Return the sites whose processes do not answer, while one is not heard."""
+        asked = dict(self.processes)
+        for one in asked.values():
+            one.ask()
+        until = time.monotonic() + MAX_SECONDS_TO_REPORT
+        while (left := until - time.monotonic()) > 0:  # others may ask its own
+            with suppress(SilentError):
+                if own.hear(left) is None:
+                    break
+        return [site for site, one in asked.items() if not one.answers]
+
+
+@dataclass(frozen=True, eq=False)
+class Grower:
+    """What grows the trees of a site over a federated server.
+
+    Attributes
+    ----------
+    server : Server
+    come, silent : float
+        Seconds for all sites to be there, and to grow a tree.
+    together : Together
+        Other sites on this machine, if any.
+    """
+
+    server: Server
+    come: float = MAX_SECONDS_TO_COME
+    silent: float = MAX_SECONDS_PER_TREE
+    together: Together = field(default_factory=Together)
+
+    def __call__(self, job: Job) -> list[bytes]:
+        """Return the trees of all fits.
+
+        Raises
+        ------
+        DroppedOutError
+            If a site is gone, or is not there in time; it is named if it is known.
+        """
+        need_plugin()
+        self.server.check()
+        folder = self.server.certificates
+        parts = [_saved(one) for one in job.arrays]
+        asked = {
+            "do": "grow",
+            "arrays": [len(part) for part in parts],
+            "bins": numbers_of_bins(job.records.plan),
+            "parameters": parameters_of(job.records.plan.model),
+            "rounds": job.records.plan.model["rounds"],
+            "address": self.server.address,
+            "certificates": str(folder.resolve()),
+            "sites": len(job.sites),
+            "rank": job.sites.index(job.site),
+        }
+        process = TreeProcess(asked, *parts)
+        self.together.processes[job.site] = process
+        try:
+            return self._grown(process, job)
+        finally:
+            process.close()
+
+    def _grown(self, process: TreeProcess, job: Job) -> list[bytes]:
+        """Return what the process has grown, or raise who keeps it from that."""
+        begun = False
+        while True:
+            try:
+                said = process.hear(self.silent if begun else self.come)
+            except SilentError:
+                self._lose(self._who_is_silent(job, begun))
+            if said is None:
+                self._lose(f"site {job.site} dropped out while trees were grown")
+            elif said["is"] == "failed":
+                self._lose(f"site {job.site} cannot grow trees ({said['why']})")
+            elif said["is"] == "grown":
+                return [base64.b64decode(one) for one in said["trees"]]
+            else:
+                begun |= said["is"] == "together"
+
+    def _who_is_silent(self, job: Job, begun: bool) -> str:
+        if silent := self.together.silent(self.together.processes[job.site]):
+            return f"site {listed(silent)} does not answer while trees are grown"
+        others = listed([site for site in job.sites if site != job.site])
+        if begun:
+            return (
+                f"site {job.site} has waited {self.silent:g} seconds for the sums of "
+                f"site {others}"
+            )
+        return (
+            f"site {job.site} has waited {self.come:g} seconds for site {others}, or "
+            f"for the server at {self.server.address}"
+        )
+
+    def _lose(self, why: str) -> NoReturn:
+        self.together.lose(why)
+        raise DroppedOutError(f"{self.together.lost}; {HOW_TO_GO_ON}.")
+
+
+@contextmanager
+def growing_here(sites: Sequence[str]) -> Iterator[dict[str, Grower]]:
+    """Run a server on this machine, and return what grows the trees of each site.
+
+    Server and sites know each other by certificates that are made for the block.
+
+    Parameters
+    ----------
+    sites : sequence of str
+    """
+    need_plugin()
+    with tempfile.TemporaryDirectory() as name:
+        folder, port, together = Path(name), free_port(), Together()
+        make_certificates(folder, LOCAL)
+        server = Server(f"{LOCAL}:{port}", folder)
+        with serving(len(sites), folder, port):
+            yield {
+                site: Grower(
+                    server, MAX_SECONDS_TO_COME_HERE, MAX_SECONDS_PER_TREE, together
+                )
+                for site in sites
+            }
+
+
+def _saved(array: Any) -> bytes:
+    file = io.BytesIO()
+    np.save(file, np.ascontiguousarray(array), allow_pickle=False)
+    return file.getvalue()
