@@ -507,7 +507,6 @@ WORKING = {
         "Refittable",
         "Running",
         "Source",
-        "Splits",
         "Strata",
         "Thresholds",
         "Contrasts",

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from statcv.arguments import RESERVE
 from statcv.errors import SchemeError
-from statcv.folds.plan import FoldPlan
+from statcv.folds.plan import FoldPlan, Rows
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.weighting import ClassWeights
-from statcv.folds.splits import Rows
 from statcv.tables import Printed
 
 Flags = NDArray[np.bool_]

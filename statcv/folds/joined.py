@@ -18,8 +18,7 @@ from statcv.folds.response import Response
 from statcv.folds.schemes.table import SCHEMES
 from statcv.folds.strata.by_hash import HashCut
 from statcv.folds.strata.by_quantile import QuantileCut
-from statcv.folds.strata.clusters import Strata
-from statcv.folds.strata.read_back import joined_strata
+from statcv.folds.strata.clusters import Strata, joined_strata
 from statcv.words import plural
 
 ALONE = ("units", "groups", "pairs")  # splits that sites do not share

@@ -12,9 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import FoldWarning, SchemeError, warn
-from statcv.folds.plan import FoldPlan
+from statcv.folds.plan import FoldPlan, Rows
 from statcv.folds.ragged import Ragged
-from statcv.folds.splits import Rows
 from statcv.words import plural
 
 

@@ -23,12 +23,12 @@ from statcv.errors import (
     SchemeError,
 )
 from statcv.folds import SCHEMES, make_plan
-from statcv.folds.strata import equal_counts as cuts
 from statcv.folds.strata import even_cuts
+from statcv.folds.strata import thresholds as cuts
 from statcv.folds.strata.by_hash import ByHash, by_hash
 from statcv.folds.strata.by_quantile import ByQuantile, by_quantile
 from statcv.folds.strata.hashing import assign, balanced_folds, keyed_digest, keyed_fold
-from statcv.folds.strata.resolve import ByValue, by_value, resolve_stratifier
+from statcv.folds.strata.stratifier import ByValue, by_value, resolve_stratifier
 
 KEY = "a key that must not be seen"
 OTHER = "another key"

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from statcv.arguments import MAX_BINS, check_types, check_whole
 from statcv.errors import ArgumentError, ArgumentTypeError, DataError, FoldWarning, warn
-from statcv.folds.strata.equal_counts import even_cuts
 from statcv.folds.strata.hashing import check_k, keyed_digest
 from statcv.folds.strata.identifiers import written
 from statcv.folds.strata.meant_otherwise import warn_of_identifier
@@ -23,7 +22,7 @@ from statcv.folds.strata.stratifier import (
     columns_of,
     is_truth,
 )
-from statcv.folds.strata.thresholds import EXACT, Thresholds, as_text
+from statcv.folds.strata.thresholds import EXACT, Thresholds, as_text, even_cuts
 from statcv.formula import why_text
 from statcv.words import plural
 

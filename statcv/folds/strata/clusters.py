@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.arguments import check_whole
-from statcv.errors import FoldWarning, FrameError, SchemeError, warn
+from statcv.errors import DataError, FoldWarning, FrameError, SchemeError, warn
 from statcv.folds.ragged import Ragged
+from statcv.folds.strata.by_hash import HashCut
 from statcv.folds.strata.by_quantile import ALIKE, ByQuantile, QuantileCut
-from statcv.folds.strata.stratifier import Cut
+from statcv.folds.strata.stratifier import Codes, Cut
+from statcv.folds.strata.thresholds import Thresholds, as_number, between, intervals
 from statcv.tables import Printed
 from statcv.words import plural
 
@@ -163,3 +166,224 @@ class Strata(Printed):
         sizes = np.bincount(self.codes, minlength=self.count)
         whole = out == sizes[cells % self.count]
         return np.asarray(whole[place[: len(dropped.values)]])
+
+
+# ---- the strata of plans from elsewhere: read from a table, or joined over sites ----
+
+
+QUANTILE, HASH, VALUE = "by_quantile", "by_hash", "by_value"
+_STRATIFIER = re.compile(rf"({QUANTILE}|{HASH}|{VALUE})\((.*)\)", re.DOTALL)
+_WHY = {
+    HASH: "the folds are a keyed hash of {label}, and a table holds no key: other "
+    "records find their fold with by_hash(…), where the key is.",
+    VALUE: "the folds hold whole values of {label}, and the plan knows which records "
+    "are equal, but not their values: it says nothing of other records.",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class UnknownCut(Cut):
+    """Units of which only the records of the plan are known, not the values.
+
+    Attributes
+    ----------
+    why : str
+        Why other records have no unit.
+    bounds : numpy.ndarray of uint64, or None
+        The least digest of each fold but the first, if folds are intervals of them.
+    """
+
+    why: str
+    bounds: NDArray[Any] | None = None
+
+    @property
+    def thresholds(self) -> NDArray[Any] | None:
+        """The least digest of each fold but the first, if it has one."""
+        return self.bounds
+
+    def of(self, frame: pd.DataFrame) -> Codes:
+        """Raise, since the unit of other records is not known."""
+        raise SchemeError(self.why)
+
+    def sentence(self, k: int) -> str:
+        """Say what the folds are."""
+        return f"{k} folds of whole values of {self.label}"
+
+
+def read_strata(
+    table: pd.DataFrame, cells: pd.DataFrame, position: NDArray[Any], n: int
+) -> Strata | None:
+    """Return the strata that a table describes.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        The rows of records.
+    cells : pandas.DataFrame
+        Rows of held-out records, and of bins without records.
+    position : numpy.ndarray of int
+        The record of each row of ``table``.
+    n : int
+        The number of records.
+
+    Raises
+    ------
+    DataError
+        If the stratifier cannot be read, or bins do not adjoin or lie in two folds.
+    """
+    if "stratum" not in table:
+        return None
+    codes = np.full(n, -1, dtype=np.intp)
+    codes[position] = table["stratum"].to_numpy()
+    if (codes < 0).any():
+        return None
+    count = int(codes.max()) + 1
+    if "stratifier" not in table:
+        return Strata("stratum", codes, count)
+    found = _STRATIFIER.fullmatch(str(table["stratifier"].iloc[0]))
+    if found is None or table["stratifier"].nunique(dropna=False) > 1:
+        raise DataError(
+            "column 'stratifier' must be the same in all rows, such as "
+            f"'by_quantile(age)', not {table['stratifier'].iloc[0]!r}."
+        )
+    made_by, label = found.groups()
+    strata = Strata(
+        label, codes, count, identifies=made_by != QUANTILE, made_by=made_by
+    )
+    if "bin" in table:
+        return _with_bins(strata, table, cells, position)
+    if made_by == QUANTILE:
+        return strata
+    return replace(strata, cuts=(unknown_cut(strata),) * cells["repeat"].nunique())
+
+
+def unknown_cut(strata: Strata, bounds: NDArray[Any] | None = None) -> UnknownCut:
+    """Return a cut that says why the values of these strata are not known."""
+    why, codes = _WHY[strata.made_by].format(label=strata.label), np.empty(0, np.intp)
+    return UnknownCut((strata.label,), strata.count, False, codes, why, bounds)
+
+
+def _with_bins(
+    strata: Strata, table: pd.DataFrame, cells: pd.DataFrame, position: NDArray[Any]
+) -> Strata:
+    """Find the thresholds, the bin of each record and the fold of each bin."""
+    texts = between(cells["bin"].unique())
+    units = len(texts) + 1
+    names = pd.Index(intervals(texts))
+    bins = np.zeros(len(strata.codes), dtype=np.intp)
+    bins[position] = names.get_indexer(pd.Index(table["bin"]))
+    folds, labels = [], []
+    for repeat, own in cells.groupby("repeat", sort=True):
+        pairs = own[["bin", "fold"]].drop_duplicates()
+        if pairs["bin"].duplicated().any():
+            twice = pairs.loc[pairs["bin"].duplicated(), "bin"].iloc[0]
+            raise DataError(f"bin {twice} lies in two folds of repeat {repeat}.")
+        by_bin = pairs.set_index("bin")["fold"].reindex(names)
+        if by_bin.isna().any():
+            lost = names[by_bin.isna()][0]
+            raise DataError(f"bin {lost} lies in no fold of repeat {repeat}.")
+        label, fold = np.unique(by_bin.to_numpy(), return_inverse=True)
+        folds.append(fold.astype(np.intp))
+        labels.append(label.tolist())
+    if strata.made_by != QUANTILE:
+        digests = np.array([int(text) for text in texts], dtype=np.uint64)
+        cuts: list[Cut] = [unknown_cut(strata, digests)] * len(folds)
+    else:
+        at, none = Thresholds.of(map(as_number, texts)), np.empty(0, np.intp)
+        own_order = np.arange(units)
+        cuts = [
+            QuantileCut((strata.label,), units, np.array_equal(f, own_order), none, at)
+            for f in folds
+        ]
+    return replace(
+        strata, cuts=tuple(cuts), folds=tuple(folds), labels=tuple(labels), bins=bins
+    )
+
+
+_ADVICE = {
+    QUANTILE: "let all sites use the thresholds, or the stratifier, of one plan",
+    HASH: "balanced=True makes thresholds of a site's own records, so leave it out",
+}
+
+
+def joined_strata(parts: Mapping[str, Strata]) -> Strata:
+    """Join the strata, which never hold records of different sites.
+
+    Parameters
+    ----------
+    parts : mapping of str to Strata
+        The strata of each site, all of one stratifier.
+
+    Raises
+    ------
+    SchemeError
+        If keys, thresholds or the allocation of bins to folds differ.
+    """
+    _check_bins(parts)
+    strata = list(parts.values())
+    known = [part for part in strata if _trace(part) is not None]
+    if len({_trace(part) for part in known}) > 1:
+        raise SchemeError(
+            f"plans that are joined must have the same key: by_hash({known[0].label}) "
+            "was made with different ones, so that equal identifiers lie in different "
+            "folds."
+        )
+    first = (known or strata)[0]
+    offsets = np.cumsum([0, *(part.count for part in strata)])
+    codes = [part.codes + at for part, at in zip(strata, offsets, strict=False)]
+    bins = [part.bins for part in strata if part.bins is not None]
+    joined = replace(
+        first,
+        codes=np.concatenate(codes),
+        count=int(offsets[-1]),
+        bins=np.concatenate(bins) if len(bins) == len(strata) else None,
+        by_site=len(strata) > 1,
+    )
+    if first.made_by == VALUE and first.cuts:
+        return replace(joined, cuts=(unknown_cut(joined),) * len(first.cuts), folds=())
+    return joined
+
+
+def _trace(strata: Strata) -> str | None:
+    """Return the trace that distinguishes keys, if it is known."""
+    cut = strata.cuts[0] if strata.cuts else None
+    return cut.trace if isinstance(cut, HashCut) else None
+
+
+def _check_bins(parts: Mapping[str, Strata]) -> None:
+    """Refuse sites that cut at other thresholds, or allocate bins otherwise."""
+    (first, reference), *others = (
+        (site, _fold_of_bin(part)) for site, part in parts.items()
+    )
+    for site, own in others:
+        for key in dict.fromkeys([*reference, *own]):
+            repeat, text = key
+            if key in own and key in reference:
+                if own[key] == reference[key]:
+                    continue
+                what = (
+                    f"the bin {text} of {parts[site].label} lies in fold "
+                    f"{reference[key]} at site {first!r} and in fold {own[key]} at "
+                    f"{site!r} (repeat {repeat})"
+                )
+            else:
+                here = first if key in reference else site
+                what = f"the bin {text} of {parts[site].label} is only at site {here!r}"
+            raise SchemeError(
+                f"plans that are joined must have the same thresholds and folds: {what}"
+                f"; {_ADVICE.get(parts[site].made_by, _ADVICE[QUANTILE])}."
+            )
+
+
+def _fold_of_bin(strata: Strata) -> dict[tuple[int, str], Any]:
+    """Return the name of the fold of each repeat and bin; nothing without bins."""
+    if strata.bins is None:
+        return {}
+    texts = strata.cuts[0].bins
+    return {
+        (repeat, text): names[fold]
+        for repeat, (names, folds) in enumerate(
+            zip(strata.labels, strata.folds, strict=True), start=1
+        )
+        for text, fold in zip(texts, folds.tolist(), strict=True)
+    }

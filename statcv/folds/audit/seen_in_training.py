@@ -1,24 +1,14 @@
-"""Held-out records whose fit was trained on an equal record."""
+"""Held-out records whose fit was trained on an equal record, of what outcome."""
 
 from __future__ import annotations
-
-from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import ArgumentError, DataError, FrameError
-from statcv.folds.audit.duplicates import (
-    Columns,
-    Tolerance,
-    chosen_columns,
-    equal_records,
-    near_records,
-)
 from statcv.folds.audit.findings import Finding
 from statcv.folds.plan import FoldPlan
-from statcv.folds.response import Response
+from statcv.folds.ragged import Ragged
 from statcv.words import listed, plural
 
 Codes = NDArray[np.integer]
@@ -124,98 +114,92 @@ def copies(plan: FoldPlan, codes: Codes, check: str, equal: str) -> Finding:
     return Finding(check, float(len(rows)), said, concern=True, table=table)
 
 
-# ---- the arguments of an audit: an outcome, data, and what makes records equal ----
-
-Labelled = TypeVar("Labelled", pd.DataFrame, "pd.Series[Any]")
+# ---- equal predictors and another outcome ----
 
 
-def aligned(given: Labelled, plan: FoldPlan, argument: str) -> Labelled:
-    """Return the rows of the plan's records."""
-    if argument == "data" and not isinstance(given, pd.DataFrame):
-        raise FrameError(
-            f"data must be a pandas data frame, not {type(given).__name__}."
-        )
-    rows = plan.rows
-    if rows is None or given.index.equals(rows):
-        if len(given) != plan.n:
-            raise DataError(
-                f"{argument} has {len(given):,} rows, but the plan is for {plan.n:,} "
-                "records."
-            )
-        return given
-    lacking = ~rows.isin(given.index)
-    if lacking.any():
-        raise DataError(
-            f"{argument} lacks {int(lacking.sum()):,} of the {plan.n:,} rows of the "
-            f"plan, the first being {rows[lacking][0]!r}; their labels must be the "
-            "same."
-        )
-    if not (rows.is_unique and given.index.is_unique):
-        raise DataError(
-            f"the rows of {argument} are ambiguous, as labels occur twice; make "
-            "the plan of data with reset_index(drop=True)."
-        )
-    return given.loc[rows]
+BY_CHANCE = 1e-3  # probability below which disagreement is not due to chance
+MAX_EQUAL = 20  # records of equal predictors that are examined together
+FIRST_FITS = 2000  # fits that are examined
 
 
-def outcome_of(y: Any, plan: FoldPlan) -> Response:
-    """Code an outcome, like the plan's own if it has one, or else by its values."""
-    if isinstance(y, pd.Series):
-        column = aligned(y, plan, "y")
-    else:
-        own = isinstance(y, pd.api.extensions.ExtensionArray)  # categories, for example
-        array = y if own else np.asarray(y)
-        if array.ndim != 1 or len(array) != plan.n:
-            raise DataError(
-                f"y must have one value for each of the {plan.n:,} records of the "
-                f"plan, but has the shape {array.shape}."
-            )
-        column = pd.Series(array)
-    if column.isna().any():
-        raise DataError(
-            f"y is missing in {int(column.isna().sum())} of {plan.n:,} records; leave "
-            "those out of the plan."
-        )
-    name = "the outcome" if column.name is None else str(column.name)
-    numeric = column.dtype.kind in "iuf"
-    by_class = not numeric or column.nunique() <= 2
-    if plan.response is not None:
-        by_class = plan.response.by_class
-    if not by_class:
-        values = column.to_numpy(dtype=np.float64)
-        if not np.isfinite(values).all():
-            raise DataError("y is infinite in some records.")
-        return Response.of(values, "continuous", name=name)
-    codes, levels = pd.factorize(column, sort=True)
-    kind = "binary" if len(levels) == 2 else "multiclass"
-    return Response.of(codes, kind, list(levels), name)
+def opposite_twins(
+    plan: FoldPlan, X: NDArray[np.float64], y: NDArray[np.intp]
+) -> list[Finding]:
+    """Find records equal to a training record in all predictors but not the outcome.
 
+    A model that recognises a record predicts the outcome of its twin. Where twins
+    differ in the outcome more often than two records do by chance, it is wrong on
+    them, and pooled ranks fall below no skill.
 
-def groups_of_equals(
-    plan: FoldPlan,
-    records: pd.DataFrame | None,
-    duplicates: Columns | bool,
-    tolerance: Tolerance | None,
-) -> tuple[NDArray[np.intp], str] | None:
-    """Return the group of equal records of each record, and in words what is equal.
+    Parameters
+    ----------
+    plan : FoldPlan
+    X : numpy.ndarray, shape (n, p)
+        The predictors.
+    y : numpy.ndarray of int, shape (n,)
+        Class codes.
 
-    None where no duplicates are asked for.
+    Returns
+    -------
+    list of Finding
+        One, ``opposite_twins``, if twins differ more often than by chance; its value
+        is the share of held-out records with twins whose twins all differ.
+
+    Examples
+    --------
+    >>> from statcv.folds import make_plan
+    >>> X, y = np.repeat(np.arange(12.0), 2)[:, None], np.tile([0, 1], 12)
+    >>> found = opposite_twins(make_plan("loocv", y, "binary"), X, y)
+    >>> found[0].sentence[:57]
+    '24 records have the same predictors as a training record '
     """
-    if duplicates is None or duplicates is False:
-        if tolerance is not None:
-            raise ArgumentError(
-                "tolerance= is for duplicates; name their columns in duplicates=, or "
-                "say duplicates=True for all."
-            )
-        return None
-    if records is None:
-        raise ArgumentError(
-            f"duplicates={duplicates!r} needs data=, the frame that has the columns."
-        )
-    columns = None if duplicates is True else duplicates
-    names = listed([str(name) for name in chosen_columns(records, columns)])
-    where = "all columns" if columns is None else names
-    if tolerance is None:
-        return equal_records(records, columns), f"equal in {where}"
-    near = near_records(records, columns, tolerance)
-    return near, f"nearly equal in {where}"
+    code, groups = _equal(X)
+    if not 0 < groups.sizes.max(initial=0) <= MAX_EQUAL:
+        return []
+    held = plan.tests.owners[plan.tests.owners < FIRST_FITS]
+    rows = plan.tests.values[: len(held)]
+    agree, differ = np.zeros((2, plan.n), dtype=np.intp)
+    for split in np.unique(held[code[rows] >= 0]):
+        trained = np.zeros(plan.n, dtype=bool)
+        trained[plan.train(int(plan.first_fit[split]))] = True
+        tests = plan.test(int(split))
+        for row in tests[code[tests] >= 0]:
+            others = groups[code[row]]
+            same = y[others[trained[others]]] == y[row]
+            agree[row] += same.sum()
+            differ[row] += (~same).sum()
+    wrong = np.flatnonzero((differ > 0) & (agree == 0))
+    known = int(((agree + differ) > 0).sum())
+    shares = np.bincount(y) / len(y)
+    chance = float(1 - (shares**2).sum())
+    if len(wrong) < 4 or _tail(known // 2, -(-len(wrong) // 2), chance) > BY_CHANCE:
+        return []
+    names = wrong if plan.rows is None else plan.rows[wrong]
+    said = (
+        f"{plural(len(wrong), 'record')} have the same predictors as a training record "
+        f"of another outcome ({listed([f'row {name}' for name in names])}): a model "
+        f"that recognises them is wrong on {len(wrong) / known:.0%} of the {known} "
+        f"records with such twins, where {chance:.0%} would be by chance, so that "
+        "estimates are biased downwards."
+    )
+    table = pd.DataFrame({"row": names, "outcome": y[wrong]})
+    return [Finding("opposite_twins", len(wrong) / known, said, True, table)]
+
+
+def _equal(X: NDArray[np.float64]) -> tuple[NDArray[np.intp], Ragged]:
+    """Return the group of each record that has equals, -1 for others, and the groups.
+
+    There are none if the last predictor differs in all records, or one is missing.
+    """
+    code, frame = np.full(len(X), -1), pd.DataFrame(X)
+    if X.shape[1] and len(np.unique(X[:, -1])) < len(X) and np.isfinite(X).all():
+        equal = frame.duplicated(keep=False).to_numpy()
+        code[equal] = frame[equal].groupby(list(frame), sort=False).ngroup()
+    return code, Ragged.grouped(code, int(code.max(initial=-1)) + 1)
+
+
+def _tail(n: int, at_least: int, share: float) -> float:
+    """Return the probability of at least that many successes among n."""
+    from scipy.special import bdtrc
+
+    return float(bdtrc(at_least - 1, n, share))
