@@ -16,8 +16,6 @@ from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.response import Response
 from statcv.folds.schemes.table import SCHEMES
-from statcv.folds.strata.by_hash import HashCut
-from statcv.folds.strata.by_quantile import QuantileCut
 from statcv.folds.strata.clusters import Strata, joined_strata
 from statcv.words import plural
 
@@ -272,8 +270,8 @@ def _sentence(plans: Mapping[str, FoldPlan], strata: Strata | None, k: int) -> s
     """Say what the folds are, and of which sites."""
     cut = strata.cuts[0] if strata is not None and strata.cuts else None
     said = {plan.sentence for plan in plans.values()}
-    if isinstance(cut, (HashCut, QuantileCut)):
-        folds = cut.sentence(k)
+    if cut is not None and not cut.unknown:
+        folds = cut.sentence
     else:
         folds = said.pop() if len(said) == 1 else plural(k, "fold")
     how = next(iter(plans.values())).rebalance

@@ -302,7 +302,7 @@ def _sentence(
     if strata is None:
         return said + again
     if strata.cuts:
-        said = strata.cuts[0].sentence(folds or 0)
+        said = strata.cuts[0].sentence
         if scheme.spreads:
             said += (
                 f", {words['unlike']} as they fall"

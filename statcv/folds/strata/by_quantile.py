@@ -90,7 +90,7 @@ class ByQuantile(Stratifier):
     >>> cut = by_quantile("age").cut(frame, k=3)
     >>> cut.codes, cut.thresholds
     (array([0, 0, 1, 1, 2, 2]), array([35.5, 56. ]))
-    >>> cut.sentence(3)
+    >>> cut.sentence
     '3 quantile bins of age, one a fold'
     """
 
@@ -139,9 +139,7 @@ class ByQuantile(Stratifier):
         """Warn of a column that looks like an identifier."""
         warn_of_identifier(frame, self.columns[0])
 
-    def cut(
-        self, frame: pd.DataFrame, k: int, seed: int = 0, repeat: int = 0
-    ) -> QuantileCut:
+    def cut(self, frame: pd.DataFrame, k: int, seed: int = 0, repeat: int = 0) -> Cut:
         """Cut the values into ``per_fold * k`` bins."""
         k = check_k(k)
         if self.agreed is not None:
@@ -162,7 +160,19 @@ class ByQuantile(Stratifier):
             bounds = np.ceil(bounds)
         codes = np.searchsorted(bounds, numbers, side="right")
         at = Thresholds(tuple(bounds.tolist()), dates)
-        return QuantileCut(self.columns, bins, self.per_fold == 1, codes, at)
+        return cut_at(self, at, k, codes, fixed=self.per_fold == 1)
+
+    def units_of(self, frame: pd.DataFrame, cut: Cut) -> Codes:
+        """Return the bin of each record."""
+        at, (numbers, dates) = cut.at, as_floats(frame, self.columns[0])
+        assert isinstance(at, Thresholds)
+        if dates != at.dates:
+            kinds = ("numbers", "dates")
+            raise DataError(
+                f"column {self.label!r} holds {kinds[dates]}, but the bins were made "
+                f"of {kinds[at.dates]}."
+            )
+        return np.searchsorted(at.bounds, numbers, side="right")
 
     def fold_of_bins(self, seed: int = 0, repeat: int = 0) -> Codes:
         """Return the fold, from 0, of each bin between the thresholds given.
@@ -186,7 +196,7 @@ class ByQuantile(Stratifier):
 
     def _cut_at(
         self, at: Thresholds, frame: pd.DataFrame, k: int, seed: int, repeat: int
-    ) -> QuantileCut:
+    ) -> Cut:
         """Cut the values at given thresholds, and allocate the bins to folds."""
         bins, folds = len(at) + 1, self.n_folds
         if k != folds:
@@ -199,7 +209,7 @@ class ByQuantile(Stratifier):
             )
         fold = self.fold_of_bins(seed, repeat)
         fixed = bool((fold == np.arange(bins)).all())
-        cut = QuantileCut(self.columns, bins, fixed, np.empty(0, np.intp), at, fold)
+        cut = cut_at(self, at, k, np.empty(0, np.intp), fixed, fold)
         cut = replace(cut, codes=cut.of(frame))
         _warn_of_empty(np.bincount(fold[cut.codes], minlength=k), self.label)
         return cut
@@ -237,55 +247,27 @@ def _warn_of_empty(sizes: NDArray[np.intp], label: str) -> None:
     )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class QuantileCut(Cut):
-    """Half-open bins of a number.
+def cut_at(
+    stratifier: ByQuantile,
+    at: Thresholds,
+    k: int,
+    codes: Codes,
+    fixed: bool,
+    allocated: Codes | None = None,
+) -> Cut:
+    """Return the cut at thresholds, whose bins are folds or are allocated to k folds.
 
-    Attributes
-    ----------
-    at : Thresholds
-        Thresholds, midway between two values unless given; each lies in the bin above.
-    allocated : numpy.ndarray of intp, or None
-        The fold of each bin, if the thresholds were given.
+    Thresholds are midway between two values unless given; each lies in the bin above.
     """
-
-    at: Thresholds
-    allocated: Codes | None = None
-
-    @property
-    def thresholds(self) -> NDArray[Any]:
-        """The least number, or day, of each bin but the first."""
-        return self.at.array
-
-    @property
-    def allocation(self) -> Codes | None:
-        """The fold of each bin, if it does not depend on the records."""
-        return super().allocation if self.allocated is None else self.allocated
-
-    @property
-    def bins(self) -> list[str]:
-        """The interval of each bin."""
-        return self.at.bins
-
-    def of(self, frame: pd.DataFrame) -> Codes:
-        """Return the bin of each record."""
-        numbers, dates = as_floats(frame, self.columns[0])
-        if dates != self.at.dates:
-            kinds = ("numbers", "dates")
-            raise DataError(
-                f"column {self.label!r} holds {kinds[dates]}, but the bins were made "
-                f"of {kinds[self.at.dates]}."
-            )
-        return np.searchsorted(self.at.bounds, numbers, side="right")
-
-    def sentence(self, k: int) -> str:
-        """Say what the folds are."""
-        bins = f"{self.units} quantile bins of {self.label}"
-        if self.allocated is not None:
-            bins = f"{self.units} bins of {self.label} at given thresholds"
-            if not self.fixed:
-                return f"{bins}, allocated to {k} folds"
-        return f"{bins}, one a fold" if self.fixed else f"{bins} allocated to {k} folds"
+    units, label = len(at) + 1, stratifier.label
+    said = f"{units} quantile bins of {label}"
+    if allocated is not None:
+        said = f"{units} bins of {label} at given thresholds"
+    if fixed:
+        said += ", one a fold"
+    else:
+        said += f"{',' * (allocated is not None)} allocated to {k} folds"
+    return Cut(stratifier, units, fixed, codes, said, at, allocated)
 
 
 def _midway(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:

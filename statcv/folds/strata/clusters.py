@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from statcv.arguments import check_whole
 from statcv.errors import DataError, FoldWarning, FrameError, SchemeError, warn
 from statcv.folds.ragged import Ragged
-from statcv.folds.strata.by_hash import HashCut
-from statcv.folds.strata.by_quantile import ALIKE, ByQuantile, QuantileCut
-from statcv.folds.strata.stratifier import Codes, Cut
+from statcv.folds.strata.by_quantile import ALIKE, ByQuantile, cut_at
+from statcv.folds.strata.stratifier import ByValue, Cut
 from statcv.folds.strata.thresholds import Thresholds, as_number, between, intervals
 from statcv.tables import Printed
 from statcv.words import plural
@@ -87,7 +86,7 @@ class Strata(Printed):
         """The stratifier that cuts and allocates other records in the same way."""
         cuts = self._cuts
         first = cuts[0]
-        if not isinstance(first, QuantileCut):
+        if not isinstance(first.at, Thresholds):
             name = self.made_by or "its stratifier"
             raise SchemeError(
                 f"the folds were made by {name} of {self.label}, and only bins of "
@@ -95,12 +94,12 @@ class Strata(Printed):
             )
         per_fold = 1 if first.fixed else max(2, first.units // len(self.labels[0]))
         allocation = tuple(tuple(fold.tolist()) for fold in self.folds)
-        return ByQuantile(first.columns, per_fold, first.at, allocation)
+        return ByQuantile(first.stratifier.columns, per_fold, first.at, allocation)
 
     @property
     def coarse(self) -> bool:
         """Whether k folds hold so few values or bins that they differ in them."""
-        binned = bool(self.cuts) and isinstance(self.cuts[0], QuantileCut)
+        binned = bool(self.cuts) and isinstance(self.cuts[0].at, Thresholds)
         units = self.cuts[0].units if binned else self.count
         known = bool(self.cuts and self.labels)
         return known and units < ALIKE * len(self.labels[0])
@@ -181,35 +180,6 @@ _WHY = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class UnknownCut(Cut):
-    """Units of which only the records of the plan are known, not the values.
-
-    Attributes
-    ----------
-    why : str
-        Why other records have no unit.
-    bounds : numpy.ndarray of uint64, or None
-        The least digest of each fold but the first, if folds are intervals of them.
-    """
-
-    why: str
-    bounds: NDArray[Any] | None = None
-
-    @property
-    def thresholds(self) -> NDArray[Any] | None:
-        """The least digest of each fold but the first, if it has one."""
-        return self.bounds
-
-    def of(self, frame: pd.DataFrame) -> Codes:
-        """Raise, since the unit of other records is not known."""
-        raise SchemeError(self.why)
-
-    def sentence(self, k: int) -> str:
-        """Say what the folds are."""
-        return f"{k} folds of whole values of {self.label}"
-
-
 def read_strata(
     table: pd.DataFrame, cells: pd.DataFrame, position: NDArray[Any], n: int
 ) -> Strata | None:
@@ -257,10 +227,14 @@ def read_strata(
     return replace(strata, cuts=(unknown_cut(strata),) * cells["repeat"].nunique())
 
 
-def unknown_cut(strata: Strata, bounds: NDArray[Any] | None = None) -> UnknownCut:
-    """Return a cut that says why the values of these strata are not known."""
+def unknown_cut(strata: Strata, digests: NDArray[np.uint64] | None = None) -> Cut:
+    """Return units of which only the records of the plan are known, not the values.
+
+    Folds may be intervals of digests, between the least of each but the first.
+    """
     why, codes = _WHY[strata.made_by].format(label=strata.label), np.empty(0, np.intp)
-    return UnknownCut((strata.label,), strata.count, False, codes, why, bounds)
+    values = ByValue((strata.label,))
+    return Cut(values, strata.count, False, codes, "", digests, unknown=why)
 
 
 def _with_bins(
@@ -287,13 +261,13 @@ def _with_bins(
         labels.append(label.tolist())
     if strata.made_by != QUANTILE:
         digests = np.array([int(text) for text in texts], dtype=np.uint64)
-        cuts: list[Cut] = [unknown_cut(strata, digests)] * len(folds)
+        cuts = [unknown_cut(strata, digests)] * len(folds)
     else:
         at, none = Thresholds.of(map(as_number, texts)), np.empty(0, np.intp)
-        own_order = np.arange(units)
+        of_bins, order = ByQuantile((strata.label,)), np.arange(units)
         cuts = [
-            QuantileCut((strata.label,), units, np.array_equal(f, own_order), none, at)
-            for f in folds
+            cut_at(of_bins, at, len(names), none, np.array_equal(fold, order))
+            for fold, names in zip(folds, labels, strict=True)
         ]
     return replace(
         strata, cuts=tuple(cuts), folds=tuple(folds), labels=tuple(labels), bins=bins
@@ -321,8 +295,8 @@ def joined_strata(parts: Mapping[str, Strata]) -> Strata:
     """
     _check_bins(parts)
     strata = list(parts.values())
-    known = [part for part in strata if _trace(part) is not None]
-    if len({_trace(part) for part in known}) > 1:
+    known = [part for part in strata if part.cuts and part.cuts[0].trace is not None]
+    if len({part.cuts[0].trace for part in known}) > 1:
         raise SchemeError(
             f"plans that are joined must have the same key: by_hash({known[0].label}) "
             "was made with different ones, so that equal identifiers lie in different "
@@ -342,12 +316,6 @@ def joined_strata(parts: Mapping[str, Strata]) -> Strata:
     if first.made_by == VALUE and first.cuts:
         return replace(joined, cuts=(unknown_cut(joined),) * len(first.cuts), folds=())
     return joined
-
-
-def _trace(strata: Strata) -> str | None:
-    """Return the trace that distinguishes keys, if it is known."""
-    cut = strata.cuts[0] if strata.cuts else None
-    return cut.trace if isinstance(cut, HashCut) else None
 
 
 def _check_bins(parts: Mapping[str, Strata]) -> None:

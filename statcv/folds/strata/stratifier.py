@@ -30,7 +30,7 @@ from statcv.errors import (
 from statcv.folds.strata.hashing import check_k
 from statcv.folds.strata.identifiers import INTEGERS, SEPARATOR, count_missing, written
 from statcv.folds.strata.meant_otherwise import warn_of_near_values, warn_of_no_repeats
-from statcv.folds.strata.thresholds import intervals
+from statcv.folds.strata.thresholds import Thresholds, intervals
 from statcv.tables import Printed
 from statcv.words import plural
 
@@ -38,54 +38,66 @@ Codes = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Cut(ABC, Printed):
+class Cut(Printed):
     """A stratifier's values cut for k folds: the unit in which a record falls.
 
     Attributes
     ----------
-    columns : tuple of str
+    stratifier : Stratifier
     units : int
         Number of units, k at least.
     fixed : bool
         Whether unit j is fold j; otherwise units are allocated to folds.
     codes : numpy.ndarray of intp
         The unit of each record that was cut, as :meth:`of` returns it.
+    sentence : str
+        What the folds are, in words.
+    at : Thresholds, numpy.ndarray of uint64, tuple of str or None
+        What units are told by: thresholds between bins, least digests of each unit but
+        the first, or the written form of each value; None: digests modulo k.
+    allocated : numpy.ndarray of intp, or None
+        The fold of each unit, if it was agreed.
+    trace : str or None
+        Trace that differs between keys, if digests depend on one.
+    unknown : str
+        Why the unit of other records is not known; empty if it is.
     """
 
-    columns: tuple[str, ...]
+    stratifier: Stratifier
     units: int
     fixed: bool
     codes: Codes = field(repr=False)
-
-    @property
-    def label(self) -> str:
-        """The columns in one name."""
-        return " + ".join(self.columns)
+    sentence: str
+    at: Thresholds | NDArray[np.uint64] | tuple[str, ...] | None = None
+    allocated: Codes | None = None
+    trace: str | None = field(default=None, repr=False)
+    unknown: str = ""
 
     @property
     def thresholds(self) -> NDArray[Any] | None:
         """The least number, or digest, of each unit but the first, if it has one."""
-        return None
+        if isinstance(self.at, Thresholds):
+            return self.at.array
+        return self.at if isinstance(self.at, np.ndarray) else None
 
     @property
     def allocation(self) -> Codes | None:
         """The fold of each unit, if it does not depend on the records."""
-        return np.arange(self.units) if self.fixed else None
+        own = np.arange(self.units) if self.fixed else None
+        return own if self.allocated is None else self.allocated
 
     @property
     def bins(self) -> list[str]:
         """The interval between thresholds that each unit is, if it is one."""
-        return (
-            [] if self.thresholds is None else intervals([*map(str, self.thresholds)])
-        )
+        if isinstance(self.at, np.ndarray):
+            return intervals([*map(str, self.at)])
+        return self.at.bins if isinstance(self.at, Thresholds) else []
 
-    @abstractmethod
     def of(self, frame: pd.DataFrame) -> Codes:
         """Return the unit of each record of these or other data; -1 for none."""
-
-    @abstractmethod
-    def sentence(self, k: int) -> str:
-        """Say what the folds are."""
+        if self.unknown:
+            raise SchemeError(self.unknown)
+        return self.stratifier.units_of(frame, self)
 
 
 @dataclass(frozen=True)
@@ -158,6 +170,10 @@ class Stratifier(ABC):
         DataError
             If values are missing, or of a kind that cannot be cut.
         """
+
+    @abstractmethod
+    def units_of(self, frame: pd.DataFrame, cut: Cut) -> Codes:
+        """Return the unit of each record of other data in a cut; -1 for none."""
 
 
 def columns_of(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
@@ -272,7 +288,7 @@ class ByValue(Stratifier):
     --------
     >>> frame = pd.DataFrame({"site": ["A", "B", "A", "C"]})
     >>> cut = by_value("site").cut(frame, k=2)
-    >>> cut.codes, cut.fixed, cut.sentence(2)
+    >>> cut.codes, cut.fixed, cut.sentence
     (array([0, 1, 0, 2]), False, '2 folds of whole values of site')
     """
 
@@ -296,38 +312,21 @@ class ByValue(Stratifier):
         if any(frame[name].dtype.kind not in INTEGERS for name in self.columns):
             warn_of_near_values(texts, self.label)
 
-    def cut(
-        self, frame: pd.DataFrame, k: int, seed: int = 0, repeat: int = 0
-    ) -> ValueCut:
+    def cut(self, frame: pd.DataFrame, k: int, seed: int = 0, repeat: int = 0) -> Cut:
         """Let each distinct value be a unit."""
         k = check_k(k)
         known, codes = written_of(frame, self.columns)
         counts = np.bincount(codes, minlength=len(known))
         check_units(counts, k, self.label, lambda i: known[i].replace(SEPARATOR, " + "))
-        return ValueCut(self.columns, len(known), False, codes, tuple(known))
+        said = f"{k} folds of whole values of {self.label}"
+        return Cut(self, len(known), False, codes, said, tuple(known))
 
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ValueCut(Cut):
-    """Whole values.
-
-    Attributes
-    ----------
-    known : tuple of str
-        The written form of each value.
-    """
-
-    known: tuple[str, ...] = field(repr=False)
-
-    def of(self, frame: pd.DataFrame) -> Codes:
+    def units_of(self, frame: pd.DataFrame, cut: Cut) -> Codes:
         """Return the code of each record's value, -1 for one that was not cut."""
+        assert isinstance(cut.at, tuple)
         texts, codes = written_of(frame, self.columns)
-        place = {text: code for code, text in enumerate(self.known)}
+        place = {text: code for code, text in enumerate(cut.at)}
         return np.array([place.get(text, -1) for text in texts], dtype=np.intp)[codes]
-
-    def sentence(self, k: int) -> str:
-        """Say what the folds are."""
-        return f"{k} folds of whole values of {self.label}"
 
 
 def resolve_stratifier(stratify: Any, frame: pd.DataFrame) -> Stratifier:
