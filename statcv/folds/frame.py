@@ -188,14 +188,14 @@ def from_frame(frame: Any, n: int | None = None) -> FoldPlan:
     if (split < 0).any():
         odd = table.loc[split < 0, "fold"].iloc[0]
         raise DataError(f"fold {odd} holds out no record.")
-    tests = _lists(split[held], position[held], len(names))
+    tests = Ragged.of_owners(split[held], position[held], len(names))
     draw, fits = _draws(table, split, len(names))
     first = np.concatenate([[0], np.cumsum(fits)])
     fit = first[split] + draw - 1
 
     def listed(what: str) -> Ragged:
         own = role == what
-        return _lists(fit[own], position[own], int(first[-1]))
+        return Ragged.of_owners(fit[own], position[own], int(first[-1]))
 
     dropped, kept_out = listed(DROPPED), listed(KEPT_OUT)
     rebalance = None
@@ -372,8 +372,3 @@ def _positions(table: pd.DataFrame) -> tuple[NDArray[np.int64], pd.Index[Any] | 
     if len(names) == 1:
         return position.astype(np.int64), pd.Index(known[ROW])
     return position.astype(np.int64), pd.MultiIndex.from_frame(known[names])
-
-
-def _lists(owners: NDArray[Any], positions: NDArray[Any], lists: int) -> Ragged:
-    order = np.lexsort((positions, owners))
-    return Ragged.split(positions[order], np.bincount(owners, minlength=lists))

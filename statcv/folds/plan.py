@@ -24,6 +24,7 @@ from statcv.tables import Printed, Values, wrapped
 from statcv.words import plural
 
 Rows = NDArray[np.intp]
+LISTS = ("tests", "dropped", "kept_out", "copied")
 
 if TYPE_CHECKING:
     from statcv.folds.audit.audit import Audit
@@ -501,9 +502,9 @@ class FoldPlan(Printed):
         """
         how = f"{self.n} {self.fits.compares_pairs} {self.fits.tournament}"
         digest = hashlib.sha256(how.encode())
-        lists = (self.tests, self.dropped, self.kept_out, self.copied)
         parts: list[Any] = [self.fits.first_split, self.first_fit]
-        for one in lists:
+        for name in LISTS:
+            one = getattr(self, name)
             parts += [one.starts, one.values]
         for part in parts:
             digest.update(np.ascontiguousarray(part, dtype="<i8").tobytes())

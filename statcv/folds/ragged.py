@@ -58,6 +58,14 @@ class Ragged(Printed):
         return cls(values.astype(np.int32, copy=False), starts)
 
     @classmethod
+    def of_owners(
+        cls, owners: NDArray[Any], values: NDArray[Any], lists: int
+    ) -> Ragged:
+        """List the values of each owner, rising."""
+        order = np.lexsort((values, owners))
+        return cls.split(values[order], np.bincount(owners, minlength=lists))
+
+    @classmethod
     def grouped(cls, group: NDArray[Any], groups: int) -> Ragged:
         """List the positions of each group, rising; -1 belongs to none."""
         order = stable_order(group, groups)
@@ -105,8 +113,12 @@ class Ragged(Printed):
             return self if len(self.values) else other
         owners = np.concatenate([self.owners, other.owners])
         values = np.concatenate([self.values, other.values])
-        order = np.lexsort((values, owners))
-        return Ragged(values[order], self.starts + other.starts)
+        return Ragged.of_owners(owners, values, len(self))
+
+    def where(self, stays: NDArray[np.bool_]) -> Ragged:
+        """Return the lists with some of their values."""
+        sizes = np.bincount(self.owners[stays], minlength=len(self))
+        return Ragged.split(self.values[stays], sizes)
 
     @property
     def sizes(self) -> NDArray[np.int64]:
@@ -120,8 +132,7 @@ class Ragged(Printed):
 
     def rising(self) -> Ragged:
         """Sort each list."""
-        order = np.lexsort((self.values, self.owners))
-        return Ragged(self.values[order], self.starts)
+        return Ragged.of_owners(self.owners, self.values, len(self))
 
     def counts(self, codes: NDArray[Any], classes: int) -> NDArray[np.int64]:
         """Count the classes in each list: shape (lists, classes)."""

@@ -17,7 +17,7 @@ from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.balance import balance, draws_at_random, rebalancing
 from statcv.folds.response import Response
 from statcv.folds.schemes.holdout import Holding, Records
-from statcv.folds.schemes.pairs import check_sample
+from statcv.folds.schemes.pairs import check_sample, count_unlike
 from statcv.folds.schemes.table import CLASSES, Scheme, get_scheme
 from statcv.folds.strata.clusters import Strata
 from statcv.folds.strata.stratifier import Cut, Stratifier, resolve_stratifier
@@ -121,7 +121,9 @@ def build_plan(
     if scheme.has_pairs and response is not None:
         possible = check_sample(pairs, response)
     sampled = pairs is not None and bool(pairs < possible)
-    holds_at_random = sampled or _random(scheme, stratifier)
+    holds_at_random = sampled or scheme.held_at_random
+    if stratifier is not None and scheme.splits == "folds":
+        holds_at_random = stratifier.random
     by_chance = holds_at_random or draws_at_random(how, response)
     drops_only = how == "subsample" and by_chance and not holds_at_random
     repeats = check_repeats(scheme, given.repeats, by_chance, drops_only)
@@ -139,22 +141,11 @@ def build_plan(
     strata, held = _dealt(strata, parts), [_filled(part) for part in parts]
     parts = [part for part, _ in held]
     again = f", repeated {repeats} times" if repeats > 1 else ""
-    continuous = response is not None and not response.by_class
-    noun = "outcome" if continuous else response.noun if response else "class"
+    said, of_strata = _sentence(scheme, response, n, folds, size, pairs, strata)
     tests = Ragged.joined([part.tests for part in parts])
     plan = FoldPlan(
         scheme=scheme.name,
-        sentence=_sentence(
-            scheme,
-            n,
-            folds,
-            size,
-            strata,
-            again * holds_at_random,
-            pairs=_said_pairs(pairs, possible),
-            noun=noun,
-            unlike=f"{noun}{'e' * noun.endswith('s')}s",
-        ),
+        sentence=f"{said}{again * holds_at_random}{of_strata}",
         n=n,
         tests=tests,
         labels=tuple(labels for _, labels in held),
@@ -172,13 +163,6 @@ def build_plan(
     if not holds_at_random:  # the draws for balance are repeated
         plan = replace(plan, sentence=plan.sentence + again)
     return plan
-
-
-def _random(scheme: Scheme, stratifier: Stratifier | None) -> bool:
-    """Return whether the held-out sets depend on the seed."""
-    if stratifier is None or scheme.splits != "folds":
-        return scheme.held_at_random
-    return stratifier.random
 
 
 def _cut(
@@ -228,10 +212,10 @@ def _records(
     if in_pairs and response is not None and not response.by_class:
         distinct, codes = np.unique(response.values, return_inverse=True)
         return Records(codes, len(distinct), unit, numbers=True)
-    if strata is None or not strata.cuts:
-        return Records(codes, classes, unit)
-    cut = strata.cuts[repeat]
-    return Records(codes, classes, cut.codes, cut.allocation)
+    if strata is not None and strata.cuts:
+        cut = strata.cuts[repeat]
+        return Records(codes, classes, cut.codes, cut.allocation)
+    return Records(codes, classes, unit)
 
 
 def _filled(part: Holding) -> tuple[Holding, Sequence[int]]:
@@ -260,60 +244,47 @@ def _dealt(strata: Strata | None, parts: list[Holding]) -> Strata | None:
     )
 
 
-def _sizes(
-    scheme: Scheme, n: int, groups: int | None, p: float | None, strata: Strata | None
-) -> str:
-    """Return how large the groups of a partition are, in words."""
-    if scheme.splits != "groups" or groups is None:
-        return ""
-    if strata is not None:
-        return f"about {p}"
-    low, larger = divmod(n, groups)
-    if not larger:
-        return str(low)
-    return f"{low} or {low + 1}"
-
-
-def _said_pairs(pairs: int | None, possible: int) -> str:
-    """Say which pairs are held out, in words."""
-    if pairs is None:
-        return "every pair"
-    if pairs < possible:
-        return f"{pairs:,} of {possible:,} pairs"
-    return f"all {possible:,} pairs (so that nothing is random)"
-
-
 def _sentence(
     scheme: Scheme,
+    response: Response | None,
     n: int,
     folds: int | None,
     size: float | None,
+    pairs: int | None,
     strata: Strata | None,
-    again: str,
-    **words: str,
-) -> str:
-    said = scheme.sentence.format(
-        k=folds,
-        p=size,
-        sizes=_sizes(scheme, n, folds, size, strata),
-        share=f"{100 * (size or 0):.3g}%",
-        **words,
-    )
+) -> tuple[str, str]:
+    """Say who is held out, and which records are never split."""
+    noun = "class" if response is None else response.noun
+    if response is not None and not response.by_class:
+        noun = "outcome"
+    unlike = f"{noun}{'e' * noun.endswith('s')}s"
+    sizes, which = "", "every pair"
+    if scheme.splits == "groups" and folds is not None:
+        low, larger = divmod(n, folds)
+        sizes = f"{low} or {low + 1}" if larger else str(low)
+        if strata is not None:
+            sizes = f"about {size}"
+    if pairs is not None and response is not None:
+        possible = count_unlike(response.values)
+        which = f"{pairs:,} of {possible:,} pairs"
+        if pairs >= possible:
+            which = f"all {possible:,} pairs (so that nothing is random)"
+    share = f"{100 * (size or 0):.3g}%"
+    words = {"k": folds, "p": size, "sizes": sizes, "share": share, "pairs": which}
+    said = scheme.sentence.format(**words, noun=noun, unlike=unlike)
     if strata is None:
-        return said + again
+        return said, ""
     if strata.cuts:
         said = strata.cuts[0].sentence
-        if scheme.spreads:
-            said += (
-                f", {words['unlike']} as they fall"
-                if strata.cuts[0].allocation is not None
-                else f", each {words['noun']} spread as evenly as they allow"
-            )
+        if scheme.spreads and strata.cuts[0].allocation is not None:
+            said += f", {unlike} as they fall"
+        elif scheme.spreads:
+            said += f", each {noun} spread as evenly as they allow"
     elif scheme.by_stratum:
         said = scheme.by_stratum.format(label=strata.label)
     elif scheme.splits == "pairs":
         said += f", their equals in {strata.label} kept out of training"
-    return f"{said}{again}; {strata.sentence}"
+    return said, f"; {strata.sentence}"
 
 
 # ---- the arguments, and whether scheme and outcome admit them ----
