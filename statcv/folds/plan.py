@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from statcv.arguments import MAX_BINS, check_types, check_whole
 from statcv.errors import ArgumentError, SchemeError
-from statcv.folds.ragged import Ragged
+from statcv.folds.ragged import Ragged, without_equal
 from statcv.folds.rebalance.weighting import ClassWeights, Weighting
 from statcv.folds.response import Response
 from statcv.folds.schemes.pairs import count_unlike
@@ -594,7 +594,7 @@ class PlannedFits(Printed):
         if self.plan.strata is None:
             return np.ones(len(self.plan.dropped.values), dtype=bool)
         others = self.tests_by_fit.beside(self.plan.kept_out)
-        return self.plan.strata.wholly_out(self.plan.dropped, others)
+        return without_equal(self.plan.strata.codes, self.plan.dropped, others)
 
     def partners(self, fit: int) -> Rows:
         """Return the dropped records that the fit may predict, as it saw no equal."""

@@ -149,3 +149,37 @@ class Ragged(Printed):
             return np.zeros(len(self))
         chosen = np.asarray(values[self.values], dtype=np.float64)
         return np.bincount(self.owners, chosen, len(self)).astype(np.float64)
+
+
+def without_equal(
+    codes: NDArray[Any], asked: Ragged, absent: Ragged
+) -> NDArray[np.bool_]:
+    """Return which records have no equal among those that their list trains on.
+
+    Parameters
+    ----------
+    codes : numpy.ndarray of int, shape (n,)
+        The group of equal records to which each record belongs, from 0.
+    asked, absent : Ragged
+        Lists of records that each fit does not train on: those that are looked at,
+        and others.
+
+    Returns
+    -------
+    numpy.ndarray of bool
+        Aligned with ``asked.values``.
+
+    Examples
+    --------
+    >>> codes = np.array([0, 0, 1, 1, 2])
+    >>> without_equal(codes, Ragged.of([[0, 2], [4]]), Ragged.of([[3], []]))
+    array([False,  True,  True])
+    """
+    sizes = np.bincount(codes)
+    owners = np.concatenate([asked.owners, absent.owners])
+    rows = np.concatenate([asked.values, absent.values])
+    cells, place, out = np.unique(
+        owners * len(sizes) + codes[rows], return_inverse=True, return_counts=True
+    )
+    whole = out == sizes[cells % len(sizes)]
+    return np.asarray(whole[place[: len(asked.values)]])

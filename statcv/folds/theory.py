@@ -486,10 +486,28 @@ def pooled_null_auroc(
     >>> round(pooled_null_auroc(X, 125, C=0.01, scheme="rloocv"), 3)
     0.495
     """
-    x, spread, m, share = _checked(X, positives, C, scheme)
-    (n, p), w = x.shape, share * (1 - share)
+    if scheme not in LEAVING_ONE:
+        raise ArgumentError(
+            f"scheme {scheme!r} is not one of {', '.join(LEAVING_ONE)}."
+            f"{suggestion(str(scheme), LEAVING_ONE)}"
+        )
+    if not C > 0:
+        raise ArgumentError(f"C must be above 0, not {C}.")
+    x = np.asarray(X, dtype=float)
+    if x.ndim != 2 or not np.isfinite(x).all():
+        raise ArgumentError("X must be a matrix of finite numbers, one row per record.")
+    n, p = x.shape
+    if not 1 <= positives <= n - 1:
+        raise ArgumentError(
+            f"positives={positives} is out of range: of {n} records from 1 to {n - 1}."
+        )
+    x = x - x.mean(axis=0)
+    spread, share = x.T @ x / n, positives / n
+    w = share * (1 - share)
+    m = n * w
     inverse = np.linalg.pinv(m * spread + np.eye(p) / C, hermitian=True)
-    scaled = x @ inverse @ _root(spread)
+    values, vectors = np.linalg.eigh(spread)
+    scaled = x @ inverse @ (vectors * np.sqrt(np.maximum(values, 0)))
     reach, sandwich = 1 / m + x @ inverse @ x.T, 1 / m + m * scaled @ scaled.T
     dropped = (share**2 + (1 - share) ** 2) / 2 if scheme == "rloocv" else 0.0
     size = (scaled**2).sum(axis=1)
@@ -549,32 +567,3 @@ def _lost(pull: Floats, variance: Floats) -> Floats:
     certain = np.where(pull == 0, 0.0, np.copysign(np.inf, pull))
     ratio = np.divide(pull, np.sqrt(variance), out=certain, where=variance > 0)
     return np.asarray(ndtr(ratio))
-
-
-def _checked(
-    X: ArrayLike, positives: int, C: float, scheme: str
-) -> tuple[Floats, Floats, float, float]:
-    """Return centred covariates, their covariance, m and the share of positives."""
-    if scheme not in LEAVING_ONE:
-        raise ArgumentError(
-            f"scheme {scheme!r} is not one of {', '.join(LEAVING_ONE)}."
-            f"{suggestion(str(scheme), LEAVING_ONE)}"
-        )
-    if not C > 0:
-        raise ArgumentError(f"C must be above 0, not {C}.")
-    x = np.asarray(X, dtype=float)
-    if x.ndim != 2 or not np.isfinite(x).all():
-        raise ArgumentError("X must be a matrix of finite numbers, one row per record.")
-    n = len(x)
-    if not 1 <= positives <= n - 1:
-        raise ArgumentError(
-            f"positives={positives} is out of range: of {n} records from 1 to {n - 1}."
-        )
-    x = x - x.mean(axis=0)
-    share = positives / n
-    return x, x.T @ x / n, n * share * (1 - share), share
-
-
-def _root(spread: Floats) -> Floats:
-    values, vectors = np.linalg.eigh(spread)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0)))

@@ -14,8 +14,8 @@ from statcv.plots.protocol import named_results
 from statcv.plots.referee import PANELS
 from statcv.report.checklists import GUIDELINES, answers_of, checklist, same_or_each
 from statcv.report.estimates import (
-    Clusters,
     characteristics,
+    clusters_of,
     coefficient_tables,
     comparison_tables,
     estimates_in_words,
@@ -32,6 +32,7 @@ from statcv.report.parts import (
     ReportTable,
     Said,
     Section,
+    Words,
     named_values,
     prose,
     rounded,
@@ -99,7 +100,6 @@ def result_report(
     options = {name: value for name, value in options.items() if value is not None}
     if level != 0.95:
         options["level"] = level
-    clusters = None if by is None else Clusters.of(result, by, level)
     table = characteristics(res, by)
     described = () if table is None else (table,)
     sections = [
@@ -127,14 +127,17 @@ def result_report(
     if model:  # the summary states each group
         tables += shown_tables(summary)[1:]
     sections.append(Section("Estimates", tables=tables))
-    if clusters is not None:
-        sections.append(clusters.section)
+    facts: dict[str, Words] = {}
+    if by is not None:
+        clusters, facts = clusters_of(result, by, level)
+        sections.append(clusters)
     moved = stabilities(res)
     sections += [stability_section(place, one) for place, one in enumerate(moved)]
     sections.append(pictures_section(result, level))
     if style is not None:
-        more = {"described": "see the table of characteristics"} if described else {}
-        answers = answers_of(style, res, level, clusters, **more)
+        if described:
+            facts["described"] = "see the table of characteristics"
+        answers = answers_of(style, res, level, **facts)
         for found in moved if style == "tripod+ai" else ():
             over = prose("over {found.described}", found=found)
             mape = rounded(found.thing.mape, f"{found.api}.mape")
@@ -201,7 +204,8 @@ def comparison_report(comparison: Comparison, style: str | None = None) -> Repor
     ]
     if style is not None:
         each = {name: answers_of(style, one, level) for name, one in results.items()}
-        answers = same_or_each(each)
+        lists = zip(*each.values(), strict=True)
+        answers = tuple(same_or_each(list(each), own) for own in lists)
         if style == "tripod+ai":
             compared = prose("; {res.stated} compared by {res.method.title}", res=res)
             differ = "; see the estimates and differences"
@@ -210,7 +214,12 @@ def comparison_report(comparison: Comparison, style: str | None = None) -> Repor
         sections.append(checklist(GUIDELINES[style], answers))
     sections.append(notes_of(summary))
     sections += [
-        _one_result(place, name, one, level)
+        Section(
+            ("Result ", Said(name, f"list(res.results)[{place}]")),
+            prose=("The call gave warnings:",) * bool(one.thing.warnings),
+            items=one.each("warnings"),
+            tables=(facts_of(summary_of(one, level)),),
+        )
         for place, (name, one) in enumerate(results.items())
     ]
     options = {} if style is None else {"style": style}
@@ -224,16 +233,6 @@ def comparison_report(comparison: Comparison, style: str | None = None) -> Repor
     words = "Comparison of results by "
     title = Said(f"{words}{comparison.metric.label}", f"{words!r} + res.metric.label")
     return Report(title, estimates_in_words(res), (*sections, last))
-
-
-def _one_result(place: int, name: str, res: Cited, level: float) -> Section:
-    """Return what was fitted for one of the results, and the warnings of its call."""
-    return Section(
-        ("Result ", Said(name, f"list(res.results)[{place}]")),
-        prose=("The call gave warnings:",) * bool(res.thing.warnings),
-        items=res.each("warnings"),
-        tables=(facts_of(summary_of(res, level)),),
-    )
 
 
 # ---- a result over imputations, or over sites ----

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from statcv.folds.audit.findings import Finding
 from statcv.folds.plan import FoldPlan
-from statcv.folds.ragged import Ragged
+from statcv.folds.ragged import Ragged, without_equal
 from statcv.words import listed, plural
 
 Codes = NDArray[np.integer]
@@ -38,34 +38,13 @@ def trained_on_equal(plan: FoldPlan, codes: Codes) -> NDArray[np.bool_]:
     >>> trained_on_equal(plan, np.array([0, 0, 1, 2]))
     array([ True,  True, False, False])
     """
-    codes = np.asarray(codes, dtype=np.int64)
-    sizes = np.bincount(codes)
-    groups, repeated = len(sizes), sizes[codes] > 1
-    seen = np.zeros(len(plan.tests.values), dtype=bool)
-    place = np.flatnonzero(repeated[plan.tests.values])
-    keys = plan.tests.owners[place] * groups + codes[plan.tests.values[place]]
-    cells, cell_of, held = np.unique(keys, return_inverse=True, return_counts=True)
-    split, group = cells // groups, cells % groups
-    fits = np.diff(plan.first_fit)[split]
-    cell = np.repeat(np.arange(len(cells)), fits)  # one line for each fit of its split
-    within = np.arange(len(cell)) - np.repeat(np.cumsum(fits) - fits, fits)
-    fit = plan.first_fit[split][cell] + within
+    places = Ragged.split(np.arange(len(plan.tests.values)), plan.tests.sizes)
+    place = places.chosen(plan.fits.split_of).values
     absent = plan.dropped.beside(plan.kept_out)
-    out = repeated[absent.values]
-    dropped = absent.owners[out] * groups + codes[absent.values[out]]
-    absent = held[cell] + _times(dropped, fit * groups + group[cell])
-    seen_in_cell = np.zeros(len(cells), dtype=bool)
-    seen_in_cell[cell[sizes[group[cell]] > absent]] = True
-    seen[place] = seen_in_cell[cell_of]
+    lacks = without_equal(np.asarray(codes), plan.fits.tests_by_fit, absent)
+    seen = np.zeros(len(plan.tests.values), dtype=bool)
+    seen[place[~lacks]] = True
     return seen
-
-
-def _times(keys: NDArray[np.int64], asked: NDArray[np.int64]) -> NDArray[np.intp]:
-    """Count how often each number that is asked for is among the keys."""
-    keys = np.sort(keys)
-    return np.asarray(
-        np.searchsorted(keys, asked, "right") - np.searchsorted(keys, asked, "left")
-    )
 
 
 def copies(plan: FoldPlan, codes: Codes, check: str, equal: str) -> Finding:

@@ -26,6 +26,7 @@ from statcv.folds.strata.thresholds import EXACT, Thresholds, as_text, even_cuts
 from statcv.formula import why_text
 from statcv.words import plural
 
+DATES: Final = ("date", "datetime", "datetime64")  # as pandas infers them
 ALIKE: Final = 20  # bins or values per fold that make folds nearly alike
 
 
@@ -155,7 +156,10 @@ class ByQuantile(Stratifier):
                 FoldWarning,
             )
         cuts = even_cuts(counts, bins)
-        bounds = _midway(distinct[cuts - 1], distinct[cuts])
+        low, high = distinct[cuts - 1], distinct[cuts]
+        with np.errstate(invalid="ignore"):
+            middle = low / 2 + high / 2
+        bounds = np.where(np.isfinite(middle) & (middle > low), middle, high)
         if dates:
             bounds = np.ceil(bounds)
         codes = np.searchsorted(bounds, numbers, side="right")
@@ -186,7 +190,12 @@ class ByQuantile(Stratifier):
         if not self.allocation:
             if self.per_fold == 1:
                 return np.arange(bins)
-            return _allocate(bins, bins // self.per_fold, seed, repeat)
+            # the order of a hash is the same with every version of NumPy
+            key = f"statcv seed {seed} repeat {repeat}"
+            fold = np.empty(bins, dtype=np.intp)
+            order = np.argsort(keyed_digest(range(bins), key), kind="stable")
+            fold[order] = np.arange(bins) % (bins // self.per_fold)
+            return fold
         if repeat < len(self.allocation):
             return np.array(self.allocation[repeat], dtype=np.intp)
         raise ArgumentError(
@@ -213,19 +222,6 @@ class ByQuantile(Stratifier):
         cut = replace(cut, codes=cut.of(frame))
         _warn_of_empty(np.bincount(fold[cut.codes], minlength=k), self.label)
         return cut
-
-
-def _allocate(bins: int, k: int, seed: int, repeat: int) -> Codes:
-    """Allocate bins to folds, the same number to each, in an order of the seed.
-
-    The order is that of a hash, which is the same with every version of NumPy.
-    """
-    order = np.argsort(
-        keyed_digest(range(bins), f"statcv seed {seed} repeat {repeat}"), kind="stable"
-    )
-    fold = np.empty(bins, dtype=np.intp)
-    fold[order] = np.arange(bins) % k
-    return fold
 
 
 def _warn_of_empty(sizes: NDArray[np.intp], label: str) -> None:
@@ -270,13 +266,6 @@ def cut_at(
     return Cut(stratifier, units, fixed, codes, said, at, allocated)
 
 
-def _midway(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return bounds above ``low``, and not above ``high``."""
-    with np.errstate(invalid="ignore"):
-        middle = low / 2 + high / 2
-    return np.where(np.isfinite(middle) & (middle > low), middle, high)
-
-
 def _shown(number: float, date: bool) -> str:
     return as_text(number, True) if date else f"{number:.15g}"
 
@@ -290,12 +279,19 @@ def as_floats(frame: pd.DataFrame, name: str) -> tuple[NDArray[np.float64], bool
             f"by_value({name!r}) keeps each of the two whole."
         )
     if is_numeric(column):
-        _refuse_long(column, name)
+        whole = pd.api.types.infer_dtype(column) == "integer" and len(column)
+        if whole and max(int(column.max()), -int(column.min())) > EXACT:
+            raise DataError(
+                f"column {name!r} holds integers above 2**53, which have no exact "
+                "quantiles and look like identifiers; "
+                f"by_hash({name!r}) or by_value({name!r}) keeps equal ones together."
+            )
         if isinstance(column.dtype, np.dtype) and column.dtype == object:
             column = column.astype(float)
         floats = column.to_numpy(dtype=np.float64, na_value=np.nan)
         return np.asarray(floats + 0.0), False
-    if _is_date(column):
+    dates = column.dtype.kind == "M" or pd.api.types.infer_dtype(column) in DATES
+    if dates and not isinstance(column.dtype, pd.CategoricalDtype):
         days, codes = written(column)
         numbers = np.array(days, dtype="datetime64[D]").astype(np.int64)
         return numbers.astype(float)[codes], True
@@ -304,18 +300,6 @@ def as_floats(frame: pd.DataFrame, name: str) -> tuple[NDArray[np.float64], bool
         f"quantiles; use by_hash({name!r}) or by_value({name!r})."
         + why_text(column, name)
     )
-
-
-def _refuse_long(column: pd.Series[Any], name: str) -> None:
-    """Refuse integers that floats cannot distinguish."""
-    if pd.api.types.infer_dtype(column) != "integer" or not len(column):
-        return
-    if max(int(column.max()), -int(column.min())) > EXACT:
-        raise DataError(
-            f"column {name!r} holds integers above 2**53, which have no exact "
-            "quantiles and look like identifiers; "
-            f"by_hash({name!r}) or by_value({name!r}) keeps equal ones together."
-        )
 
 
 def is_numeric(column: pd.Series[Any]) -> bool:
@@ -329,10 +313,3 @@ def is_numeric(column: pd.Series[Any]) -> bool:
         and not types.is_bool_dtype(column)
         and not types.is_complex_dtype(column)
     )
-
-
-def _is_date(column: pd.Series[Any]) -> bool:
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        return False
-    dates = ("date", "datetime", "datetime64")
-    return column.dtype.kind == "M" or pd.api.types.infer_dtype(column) in dates

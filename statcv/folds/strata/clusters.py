@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from statcv.arguments import check_whole
 from statcv.errors import DataError, FoldWarning, FrameError, SchemeError, warn
-from statcv.folds.ragged import Ragged
 from statcv.folds.strata.by_quantile import ALIKE, ByQuantile, cut_at
 from statcv.folds.strata.stratifier import ByValue, Cut
 from statcv.folds.strata.thresholds import Thresholds, as_number, between, intervals
@@ -149,22 +148,6 @@ class Strata(Printed):
             )
             assigned = assigned.astype("Int64").mask(units < 0)
         return assigned
-
-    def wholly_out(self, dropped: Ragged, held_out: Ragged) -> NDArray[np.bool_]:
-        """Return which dropped records have no equal in training.
-
-        Aligned with ``dropped.values``; both lists have one entry per fit.
-        """
-        owners = np.concatenate([dropped.owners, held_out.owners])
-        rows = np.concatenate([dropped.values, held_out.values])
-        cells, place, out = np.unique(
-            owners * self.count + self.codes[rows],
-            return_inverse=True,
-            return_counts=True,
-        )
-        sizes = np.bincount(self.codes, minlength=self.count)
-        whole = out == sizes[cells % self.count]
-        return np.asarray(whole[place[: len(dropped.values)]])
 
 
 # ---- the strata of plans from elsewhere: read from a table, or joined over sites ----
