@@ -501,13 +501,12 @@ PLAIN = re.compile(
 WORKINGS = ("statcv.models.", "statcv.numeric.", "statcv.formula.", "statcv.engine.")
 WORKING = {
     *("Scores", "KeptValues", "Refits", "KeptPermutations", "PlannedFits", "Ragged"),
-    *("Cut", "ByValue", "ValueCut", "QuantileCut", "HashCut", "PooledSums", "Cells"),
+    *("Cut", "ByValue", "PooledSums", "Cells"),
     *("Permuted", "Stratifier", "SiteSums", "HeldKey", "Readable", "SharedRecords"),
     *(
         "Refittable",
         "Running",
         "Source",
-        "Splits",
         "Strata",
         "Thresholds",
         "Contrasts",

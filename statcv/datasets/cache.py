@@ -10,8 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from io import BytesIO
@@ -215,11 +214,12 @@ def _download(file: Prepared, cache: Path, mirror: str | None, progress: bool) -
     network = import_module("requests").RequestException
     source, url = file.source, file.source.url(mirror)
     fetch = pooch.HTTPDownloader(progressbar=progress, timeout=TIMEOUT)
+    logger = pooch.get_logger()
+    level = logger.level
+    if not progress:  # pooch would log every step on standard error
+        logger.setLevel("ERROR")
     try:
-        with _quiet(not progress):
-            path = pooch.retrieve(
-                url, source.sha256, source.name, cache, downloader=fetch
-            )
+        path = pooch.retrieve(url, source.sha256, source.name, cache, downloader=fetch)
     except network as error:
         raise DownloadError(_no_download(file, url, error)) from error
     except OSError as error:
@@ -229,21 +229,9 @@ def _download(file: Prepared, cache: Path, mirror: str | None, progress: bool) -
             f"{url} is not the file that was published (its SHA-256 differs) and "
             f"was not kept; try again, or use another mirror{_looked_in(file)}"
         ) from error
-    return Path(path)
-
-
-@contextmanager
-def _quiet(wanted: bool) -> Iterator[None]:
-    """Keep pooch from logging every step on standard error."""
-    pooch = _pooch()
-    logger = pooch.get_logger()
-    level = logger.level
-    if wanted:
-        logger.setLevel("ERROR")
-    try:
-        yield
     finally:
         logger.setLevel(level)
+    return Path(path)
 
 
 def _no_download(file: Prepared, url: str, error: Exception) -> str:

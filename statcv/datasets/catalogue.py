@@ -36,49 +36,32 @@ def available_data() -> pd.DataFrame:
     1      ehr  2000       y           shipped
     """
     table = pd.DataFrame(
-        {
-            "name": ["spector", "ehr", "nwtco", "veteran", "gbsg", "cfs", "ptb"],
-            "rows": [32, 2000, 4028, 137, 686, 80, 135],
-            "columns": [4, 14, 5, 8, 10, 40, 49],
-            "outcome": ["GRADE", "y", "relapse", "time", "time", "cfs", "preterm"],
-            "how": ["with statsmodels", *["shipped"] * 4, *["download"] * 2],
-            "call": [
-                'load_data("spector")',
-                'load_data("ehr")',
-                'load_data("nwtco")',
-                'load_data("veteran")',
-                'load_data("gbsg")',
-                "fetch_cfs()",
-                "fetch_ptb()",
-            ],
-            "source": [
-                "Spector and Mazzeo (1980)",
-                "simulated after Bey et al. (2020)",
-                "Breslow and Chatterjee (1999), as in R's package survival",
-                "Kalbfleisch and Prentice (1980), as in R's package survival",
-                "Royston and Altman (2013), as in R's package survival",
-                "Vogl et al. (2022)",
-                "Fettweis et al. (2019), as processed by Huang et al. (2023)",
-            ],
-            "here": [
-                *[True] * 5,
-                is_here(published.CFS["data"]),
-                is_here(published.PTB["data"]),
-            ],
-        }
+        _CATALOGUE, columns=["name", "rows", "columns", "outcome", "how", "source"]
     )
-    return Table(
-        table,
-        "Data sets",
-        {
-            "name": "name",
-            "rows": "rows",
-            "columns": "columns",
-            "outcome": "outcome",
-            "call": "call",
-            "here": "on this machine",
-        },
-    )
+    calls = [
+        f'load_data("{name}")' if name in _READERS else f"fetch_{name}()"
+        for name in table["name"]
+    ]
+    table.insert(5, "call", calls)  # before the source
+    fetched = {"cfs": published.CFS["data"], "ptb": published.PTB["data"]}
+    table["here"] = [
+        name in _READERS or is_here(fetched[name]) for name in table["name"]
+    ]
+    shown = {name: name for name in ("name", "rows", "columns", "outcome", "call")}
+    return Table(table, "Data sets", {**shown, "here": "on this machine"})
+
+
+_IN_R = ", as in R's package survival"
+_BY_HUANG = ", as processed by Huang et al. (2023)"
+_CATALOGUE = (
+    ("spector", 32, 4, "GRADE", "with statsmodels", "Spector and Mazzeo (1980)"),
+    ("ehr", 2000, 14, "y", "shipped", "simulated after Bey et al. (2020)"),
+    ("nwtco", 4028, 5, "relapse", "shipped", f"Breslow and Chatterjee (1999){_IN_R}"),
+    ("veteran", 137, 8, "time", "shipped", f"Kalbfleisch and Prentice (1980){_IN_R}"),
+    ("gbsg", 686, 10, "time", "shipped", f"Royston and Altman (2013){_IN_R}"),
+    ("cfs", 80, 40, "cfs", "download", "Vogl et al. (2022)"),
+    ("ptb", 135, 49, "preterm", "download", f"Fettweis et al. (2019){_BY_HUANG}"),
+)
 
 
 # ---- installed data sets ----

@@ -39,15 +39,10 @@ def cfs_table(path: Path) -> pd.DataFrame:
     people = raw[list(PEOPLE)].rename(columns=PEOPLE)
     people = people.astype({"cfs": "int64", "sex": "int64", "age": "float64"})
     tests = {
-        _test_name(column): [float(text) for text in raw[column].str.lstrip("<>")]
-        for column in raw.columns.drop(list(PEOPLE))
+        name.lower().removesuffix("bloodb"): raw[name].str.lstrip("<>").map(float)
+        for name in raw.columns.drop(list(PEOPLE))
     }
     return pd.concat([people, pd.DataFrame(tests)], axis=1)
-
-
-def _test_name(column: str) -> str:
-    """Return ``tsh`` for ``TSHBloodB``."""
-    return column.lower().removesuffix("bloodb")
 
 
 def cfs_predictions(path: Path) -> pd.DataFrame:
@@ -243,7 +238,7 @@ def fetch_cfs(
     >>> data.groupby("cfs").size().to_dict()  # doctest: +SKIP
     {0: 40, 1: 40}
     """
-    return obtain(_part(part, CFS), cache_dir, mirror, progress)
+    return obtain(CFS[one_of(part, CFS, "part")], cache_dir, mirror, progress)
 
 
 def fetch_ptb(
@@ -299,8 +294,4 @@ def fetch_ptb(
     >>> int(data["preterm"].sum())  # doctest: +SKIP
     45
     """
-    return obtain(_part(part, PTB), cache_dir, mirror, progress)
-
-
-def _part(part: str, parts: dict[str, Prepared]) -> Prepared:
-    return parts[one_of(part, parts, "part")]
+    return obtain(PTB[one_of(part, PTB, "part")], cache_dir, mirror, progress)

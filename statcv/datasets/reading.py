@@ -15,7 +15,7 @@ from io import BytesIO, StringIO
 from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
 
@@ -116,6 +116,11 @@ def read_table(
         usual = "\t" if name.endswith((".tsv", ".tsv.gz")) else ","
         names, sep = _header(content, sep, usual)
         found = _missing(content, names, sep, words)
+        given = text(names) if callable(text) else text
+        as_text = {given} if isinstance(given, str) else set(given)
+        for name in sorted(as_text.difference(names)):
+            hint = suggestion(name, names)
+            raise ColumnError(f"text={name!r} is not a column of the file.{hint}")
         table: pd.DataFrame = pd.read_csv(
             StringIO(content, newline=""),
             sep=sep,
@@ -123,7 +128,7 @@ def read_table(
             header=0,
             names=names,
             index_col=False,
-            dtype=dict.fromkeys([*_chosen(text, names), UNNAMED], str),
+            dtype=dict.fromkeys([*as_text, UNNAMED], str),
             keep_default_na=False,
             na_values={n: list(found[n]) for n in names},
             low_memory=False,
@@ -151,16 +156,6 @@ def read_table(
     return table.set_axis(
         pd.Index(labels.astype("int64") if whole else labels, name=None)
     )
-
-
-def _chosen(text: Any, names: list[str]) -> set[str]:
-    """Return the columns that are read as text."""
-    given = text(names) if callable(text) else text
-    chosen = {given} if isinstance(given, str) else set(given)
-    for name in sorted(chosen.difference(names)):
-        hint = suggestion(name, names)
-        raise ColumnError(f"text={name!r} is not a column of the file.{hint}")
-    return chosen
 
 
 def _decoded(raw: bytes, encoding: str | None) -> str:

@@ -11,16 +11,14 @@ from statcv.folds.plan import FoldPlan, is_sample
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.balance import Bags, balance
 from statcv.folds.response import Response
-from statcv.folds.schemes.arguments import DEFAULT_K
-from statcv.folds.schemes.build import make_plan
+from statcv.folds.schemes.build import DEFAULT_K, make_plan
 from statcv.folds.schemes.holdout import Records
 from statcv.folds.schemes.pairs import count_unlike
 from statcv.folds.schemes.table import SCHEMES, Scheme
 from statcv.folds.strata.by_hash import ByHash, by_hash
 from statcv.folds.strata.by_quantile import ByQuantile, by_quantile
 from statcv.folds.strata.clusters import Strata
-from statcv.folds.strata.resolve import ByValue, by_value
-from statcv.folds.strata.stratifier import Stratifier
+from statcv.folds.strata.stratifier import ByValue, Stratifier, by_value
 
 __all__ = [
     "DEFAULT_K",

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from statcv.arguments import RESERVE
 from statcv.errors import SchemeError
-from statcv.folds.plan import FoldPlan
+from statcv.folds.plan import LISTS, FoldPlan, Rows
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.weighting import ClassWeights
-from statcv.folds.splits import Rows
 from statcv.tables import Printed
 
 Flags = NDArray[np.bool_]
@@ -39,9 +38,6 @@ class Deletions(Printed):
     plan: FoldPlan
     of_repeat: NDArray[np.intp]
     fits: NDArray[np.intp]
-
-
-LISTS = ("tests", "dropped", "kept_out", "copied")
 
 
 def delete_records(plan: FoldPlan, sets: Sequence[Rows], seed: int) -> Deletions:
@@ -180,12 +176,12 @@ def omit_held_out(plan: FoldPlan, fits: Rows, rows: Rows) -> FoldPlan:
     if plan.fits.holds_out_pairs:
         gone = np.isin(tests.owners, tests.owners[gone])
     alone = np.isin(dropped.owners * plan.n + dropped.values, fits * plan.n + rows)
-    omitted = _some(tests, gone).chosen(plan.fits.split_of)
+    omitted = tests.where(gone).chosen(plan.fits.split_of)
     made = replace(
         plan,
-        tests=_some(tests, ~gone),
-        dropped=_some(dropped, ~alone),
-        kept_out=plan.kept_out.beside(omitted).beside(_some(dropped, alone)),
+        tests=tests.where(~gone),
+        dropped=dropped.where(~alone),
+        kept_out=plan.kept_out.beside(omitted).beside(dropped.where(alone)),
     )
     left = np.flatnonzero(made.tests.sizes)
     if not len(left):
@@ -230,7 +226,7 @@ def _left(plan: FoldPlan, rows: Rows, seed: int) -> tuple[Rows, Rows, dict[str, 
     gone = _marked(plan, rows)
     splits, fits = (np.flatnonzero(flags) for flags in _stays(plan, gone))
     lists = _chosen(plan, splits, fits)
-    lists = {name: _less(own, gone) for name, own in lists.items()}
+    lists = {name: own.where(~gone[own.values]) for name, own in lists.items()}
     deleted = np.sort(rows)
     out = Ragged.split(np.tile(deleted, len(fits)), np.full(len(fits), len(deleted)))
     lists["kept_out"] = lists["kept_out"].beside(out)
@@ -238,18 +234,6 @@ def _left(plan: FoldPlan, rows: Rows, seed: int) -> tuple[Rows, Rows, dict[str, 
         instead = _lost_instead(plan, fits, gone, seed)
         lists["kept_out"] = lists["kept_out"].beside(instead)
     return splits, fits, lists
-
-
-def _less(lists: Ragged, gone: Flags) -> Ragged:
-    if not len(lists.values):
-        return lists
-    return _some(lists, ~gone[lists.values])
-
-
-def _some(lists: Ragged, stays: Flags) -> Ragged:
-    """Return the lists with some of their values."""
-    sizes = np.bincount(lists.owners[stays], minlength=len(lists))
-    return Ragged.split(lists.values[stays], sizes)
 
 
 def _lost_instead(plan: FoldPlan, fits: Rows, gone: Flags, seed: int) -> Ragged:

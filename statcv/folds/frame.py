@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import SchemeError
+from statcv.arguments import is_whole
+from statcv.errors import ArgumentTypeError, ColumnError, DataError, SchemeError
 from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
-from statcv.folds.strata.clusters import Strata
+from statcv.folds.strata.clusters import Strata, read_strata
 from statcv.tables import Table
+from statcv.words import plural
 
 HELD, DROPPED, KEPT_OUT, AGAIN, TRAINING, EMPTY = (
     "held out",
@@ -152,3 +157,218 @@ def _training(plan: FoldPlan) -> pd.DataFrame:
         return part
     weights = [plan.weights(fit, rows[fit]) for fit in range(plan.n_fits)]
     return part.assign(weight=np.concatenate([w for w in weights if w is not None]))
+
+
+# ---- a plan made from such a table ----
+
+
+def from_frame(frame: Any, n: int | None = None) -> FoldPlan:
+    """Make a plan from a table, as :meth:`statcv.folds.FoldPlan.from_frame` says.
+
+    Rows with the role ``"training"`` are redundant and ignored. A plan made by
+    ``by_quantile`` recovers its thresholds, and can assign other records.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from_frame(pd.DataFrame({"row": list("abcd"), "fold": [1, 2, 1, 2]})).n_splits
+    2
+    """
+    table = _checked(frame)
+    empty = table[table["role"] == EMPTY]
+    table = _without(table, empty)
+    position, rows = _positions(table)
+    n = _size(n, frame.attrs.get("n"), int(position.max()) + 1)
+    role = table["role"].to_numpy()
+    held = role == HELD
+    names = table.loc[held, ["repeat", "fold"]].drop_duplicates()
+    names = names.sort_values(["repeat", "fold"], kind="stable", ignore_index=True)
+    key = pd.MultiIndex.from_frame(names)
+    split = key.get_indexer(pd.MultiIndex.from_frame(table[["repeat", "fold"]]))
+    if (split < 0).any():
+        odd = table.loc[split < 0, "fold"].iloc[0]
+        raise DataError(f"fold {odd} holds out no record.")
+    tests = Ragged.of_owners(split[held], position[held], len(names))
+    draw, fits = _draws(table, split, len(names))
+    first = np.concatenate([[0], np.cumsum(fits)])
+    fit = first[split] + draw - 1
+
+    def listed(what: str) -> Ragged:
+        own = role == what
+        return Ragged.of_owners(fit[own], position[own], int(first[-1]))
+
+    dropped, kept_out = listed(DROPPED), listed(KEPT_OUT)
+    rebalance = None
+    if "rebalance" in table:
+        rebalance = str(table["rebalance"].iloc[0])
+    elif len(dropped.values):
+        rebalance = "all" if fits.max() > 1 else "subsample"
+    scheme = str(table["scheme"].iloc[0]) if "scheme" in table else "given"
+    by_repeat = names.groupby("repeat", sort=True)["fold"]
+    plan = FoldPlan(
+        scheme=scheme,
+        sentence=f"{plural(len(names), 'fold')} as given by a table",
+        n=n,
+        tests=tests,
+        labels=tuple(tuple(labels.tolist()) for _, labels in by_repeat),
+        dropped=dropped,
+        kept_out=kept_out,
+        copied=listed(AGAIN),
+        first_fit=first,
+        rebalance=rebalance,
+        strata=read_strata(table, pd.concat([table[held], empty]), position, n),
+        rows=rows if rows is not None and len(rows) == n else None,
+    )
+    _check_lists(plan, may_lack_training=len(empty) > 0)
+    return _as_it_was(plan, frame.attrs)
+
+
+def _size(n: Any, told: int | None, known: int) -> int:
+    """Return the number of records: as given, as the table remembers, or as listed."""
+    if n is None:
+        return max(told or 0, known)
+    if not is_whole(n):
+        raise ArgumentTypeError(f"n must be an integer, not {n!r}.")
+    if n < known:
+        raise DataError(f"n={n}, but the table has positions up to {known - 1}.")
+    return int(n)
+
+
+def _draws(
+    table: pd.DataFrame, split: NDArray[np.intp], splits: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the draw of each row, and how many each split has."""
+    draw, fits = np.ones(len(table), np.int64), np.ones(splits, np.int64)
+    if "draw" not in table:
+        return draw, fits
+    there = table["draw"].notna().to_numpy()
+    given = table.loc[there, "draw"].to_numpy(dtype=float)
+    if (given < 1).any() or (given != np.round(given)).any():
+        raise DataError("draws must be integers from 1.")
+    draw[there] = given
+    np.maximum.at(fits, split, draw)
+    return draw, fits
+
+
+def _check_lists(plan: FoldPlan, may_lack_training: bool) -> None:
+    """Refuse a record with two roles, and a fit without training records.
+
+    A site may have all its records in one of the folds on which sites agree; its fits
+    then train at other sites.
+    """
+    cells: list[NDArray[np.int64]] = []
+    for lists, role in (
+        (plan.fits.tests_by_fit, HELD),
+        (plan.dropped, DROPPED),
+        (plan.kept_out, KEPT_OUT),
+    ):
+        cell = lists.owners.astype(np.int64) * plan.n + lists.values
+        _refuse_twice(plan, np.sort(cell), f"is {role} twice in")
+        cells.append(cell)
+    absent = np.sort(np.concatenate(cells))
+    _refuse_twice(plan, absent, "has two roles in")
+    copies = plan.copied.owners.astype(np.int64) * plan.n + plan.copied.values
+    lost = np.isin(copies, absent)
+    if lost.any():
+        fit, record = divmod(int(copies[lost][0]), plan.n)
+        raise DataError(
+            f"record {record} is repeated in {_named(plan, fit)}, but does not train "
+            "there."
+        )
+    empty = np.flatnonzero(plan.n_train == 0)
+    if len(empty) and not may_lack_training:
+        raise DataError(f"{_named(plan, int(empty[0]))} leaves no record to train on.")
+
+
+def _refuse_twice(plan: FoldPlan, cells: NDArray[np.int64], what: str) -> None:
+    again = np.flatnonzero(cells[1:] == cells[:-1])
+    if len(again):
+        fit, record = divmod(int(cells[again[0]]), plan.n)
+        raise DataError(f"record {record} {what} {_named(plan, fit)}.")
+
+
+def _named(plan: FoldPlan, fit: int) -> str:
+    repeat, fold = plan.name(int(plan.fits.split_of[fit]))
+    return f"fold {fold} of repeat {repeat}"
+
+
+def _as_it_was(plan: FoldPlan, attrs: Mapping[Any, Any]) -> FoldPlan:
+    """Return what a table remembers of its plan, if it is still that plan."""
+    if attrs.get("sentence") is None:
+        return plan
+    known = replace(
+        plan,
+        sentence=attrs["sentence"],
+        rebalance=attrs["rebalance"],
+        seed=attrs["seed"],
+    )
+    return known if known.fingerprint == attrs.get("fingerprint") else plan
+
+
+def _checked(frame: Any) -> pd.DataFrame:
+    if not isinstance(frame, pd.DataFrame):
+        raise DataError(
+            f"from_frame() takes a pandas frame, not {type(frame).__name__}."
+        )
+    if "fold" not in frame or not {"position", ROW} & set(frame.columns):
+        raise ColumnError(
+            "the table needs a column 'fold', and 'position' or 'row'; it has "
+            f"{', '.join(map(repr, frame.columns))}."
+        )
+    if not len(frame):
+        raise DataError("the table has no row.")
+    if "weight" in frame:
+        raise SchemeError(
+            "the table has weights, which a plan makes from its outcome; make the "
+            "plan with rebalance='weight'."
+        )
+    table = frame.reset_index(drop=True)
+    if "repeat" not in table:
+        table["repeat"] = 1
+    if "role" not in table:
+        table["role"] = HELD
+    table = table[table["role"] != TRAINING].reset_index(drop=True)
+    odd = ~table["role"].isin([HELD, DROPPED, KEPT_OUT, AGAIN, EMPTY])
+    if odd.any():
+        raise DataError(f"there is no role {table.loc[odd, 'role'].iloc[0]!r}.")
+    key = "position" if "position" in table else ROW
+    needed = ["repeat", "fold", key]
+    if table.loc[table["role"] != EMPTY, needed].isna().any(axis=None):
+        raise DataError(f"the table has missing values of {', '.join(needed)}.")
+    return table
+
+
+def _without(table: pd.DataFrame, empty: pd.DataFrame) -> pd.DataFrame:
+    """Omit the rows of empty bins, whose missing values turned integers into floats."""
+    if not len(empty):
+        return table
+    table = table.drop(index=empty.index).reset_index(drop=True)
+    for name in table.select_dtypes(["float64", "Int64"]):
+        if (table[name] == table[name].round()).all():
+            table[name] = table[name].astype(np.int64)
+    return table
+
+
+def _positions(table: pd.DataFrame) -> tuple[NDArray[np.int64], pd.Index[Any] | None]:
+    """Return the position of each row's record, and the records' labels."""
+    if "position" not in table:
+        position, rows = pd.factorize(table["row"])
+        return position.astype(np.int64), pd.Index(rows)
+    position = table["position"].to_numpy()
+    if not np.issubdtype(position.dtype, np.integer) or position.min() < 0:
+        raise DataError("positions must be integers from 0.")
+    names = [name for name in table if re.fullmatch(rf"{ROW}(_\d+)?", str(name))]
+    if not names:
+        return position.astype(np.int64), None
+    if SITE in table:
+        names.insert(0, SITE)
+    known = table[["position", *names]].drop_duplicates().sort_values("position")
+    if known["position"].duplicated().any():
+        twice = known.loc[known["position"].duplicated(), "position"].iloc[0]
+        raise DataError(f"the record at position {twice} has two labels.")
+    complete = len(known) == position.max() + 1
+    if not complete:
+        return position.astype(np.int64), None
+    if len(names) == 1:
+        return position.astype(np.int64), pd.Index(known[ROW])
+    return position.astype(np.int64), pd.MultiIndex.from_frame(known[names])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,10 +16,7 @@ from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.response import Response
 from statcv.folds.schemes.table import SCHEMES
-from statcv.folds.strata.by_hash import HashCut
-from statcv.folds.strata.by_quantile import QuantileCut
-from statcv.folds.strata.clusters import Strata
-from statcv.folds.strata.read_back import joined_strata
+from statcv.folds.strata.clusters import Strata, joined_strata
 from statcv.words import plural
 
 ALONE = ("units", "groups", "pairs")  # splits that sites do not share
@@ -65,31 +62,35 @@ def concat(plans: Mapping[str, FoldPlan]) -> FoldPlan:
     owner = np.repeat(np.arange(len(fits)), fits)
     draw = np.arange(len(owner)) - first_fit[owner]
 
-    def of_splits(plan: FoldPlan, order: NDArray[np.intp]) -> Ragged:
-        return _picked(plan.tests, order)
+    def joined(name: str) -> Ragged:
+        """Join list j of each site, the records of each site after those of the last.
 
-    def of_fits(name: str) -> Callable[[FoldPlan, NDArray[np.intp]], Ragged]:
-        def pick(plan: FoldPlan, order: NDArray[np.intp]) -> Ragged:
-            split = order[owner]
-            fit = np.where(split < 0, -1, plan.first_fit[split] + draw)
-            return _picked(getattr(plan, name), fit)
-
-        return pick
-
-    def joined(pick: Callable[[FoldPlan, NDArray[np.intp]], Ragged]) -> Ragged:
-        lists = [pick(plan, order) for plan, order in zip(parts, orders, strict=True)]
-        return _side_by_side(lists, offsets)
+        A site that has no record in a fold has an empty list.
+        """
+        owners, values = [], []
+        for plan, split, offset in zip(parts, orders, offsets, strict=False):
+            number, here = split, getattr(plan, name)
+            if name != "tests":
+                number = plan.first_fit[split[owner]] + draw
+                number[split[owner] < 0] = -1
+            padded = Ragged.joined([here, Ragged.empty(1)])
+            chosen = padded.chosen(np.where(number < 0, len(here), number))
+            owners.append(chosen.owners)
+            values.append(chosen.values + offset)
+        return Ragged.of_owners(
+            np.concatenate(owners), np.concatenate(values), len(chosen)
+        )
 
     seeds = {plan.seed for plan in parts}
     return FoldPlan(
         scheme=parts[0].scheme,
         sentence=_sentence(named, strata, len(_all_labels(parts[0], 0))),
         n=int(offsets[-1]),
-        tests=joined(of_splits),
+        tests=joined("tests"),
         labels=labels,
-        dropped=joined(of_fits("dropped")),
-        kept_out=joined(of_fits("kept_out")),
-        copied=joined(of_fits("copied")),
+        dropped=joined("dropped"),
+        kept_out=joined("kept_out"),
+        copied=joined("copied"),
         first_fit=first_fit,
         rebalance=parts[0].rebalance,
         strata=strata,
@@ -125,28 +126,27 @@ def _checked(plans: Any) -> dict[str, FoldPlan]:
                 f"{plan.scheme} (site {site!r}) has no folds that sites share; join "
                 "plans of k folds."
             )
-    named = dict(plans)
-    for what, of in (
-        ("scheme", lambda plan: plan.scheme),
-        ("number of repeats", lambda plan: plan.repeats),
-        ("rebalancing", lambda plan: plan.rebalance),
-        ("stratifier", _stratified_by),
-    ):
-        _check_same(named, what, of)
-    return named
+    first, *others = plans
+    for site in others:
+        made, own = _made(plans[first]), _made(plans[site])
+        for what, reference in made.items():
+            if own[what] != reference:
+                raise SchemeError(
+                    f"plans that are joined must have the same {what}: that of site "
+                    f"{first!r} has {reference}, that of {site!r} has {own[what]}."
+                )
+    return dict(plans)
 
 
-def _check_same(
-    plans: Mapping[str, FoldPlan], what: str, of: Callable[[FoldPlan], Any]
-) -> None:
-    """Refuse plans that differ in a property, and name two sites that do."""
-    (first, reference), *others = ((site, of(plan)) for site, plan in plans.items())
-    for site, value in others:
-        if value != reference:
-            raise SchemeError(
-                f"plans that are joined must have the same {what}: that of site "
-                f"{first!r} has {reference}, that of {site!r} has {value}."
-            )
+def _made(plan: FoldPlan) -> dict[str, Any]:
+    """Return in what ways of being made joined plans must agree."""
+    strata = plan.strata
+    return {
+        "scheme": plan.scheme,
+        "number of repeats": plan.repeats,
+        "rebalancing": plan.rebalance,
+        "stratifier": "none" if strata is None else f"{strata.made_by}({strata.label})",
+    }
 
 
 def _match_folds(
@@ -214,26 +214,6 @@ def _fits(
     return fits
 
 
-def _picked(lists: Ragged, numbers: NDArray[np.intp]) -> Ragged:
-    """Return the lists of those numbers, an empty one for -1."""
-    padded = Ragged.joined([lists, Ragged.empty(1)])
-    return padded.chosen(np.where(numbers < 0, len(lists), numbers))
-
-
-def _side_by_side(lists: list[Ragged], offsets: NDArray[np.int64]) -> Ragged:
-    """Join list j of each site, the records of each site after those of the last."""
-    owners = np.concatenate([one.owners for one in lists])
-    shifted = [one.values + offset for one, offset in zip(lists, offsets, strict=False)]
-    order = np.argsort(owners, kind="stable")
-    sizes = np.sum([one.sizes for one in lists], axis=0)
-    return Ragged.split(np.concatenate(shifted)[order], sizes)
-
-
-def _stratified_by(plan: FoldPlan) -> str:
-    strata = plan.strata
-    return "none" if strata is None else f"{strata.made_by}({strata.label})"
-
-
 def _response(parts: list[FoldPlan]) -> Response | None:
     """Join the outcomes, if all sites have one and code its classes alike."""
     known = [plan.response for plan in parts if plan.response is not None]
@@ -273,8 +253,8 @@ def _sentence(plans: Mapping[str, FoldPlan], strata: Strata | None, k: int) -> s
     """Say what the folds are, and of which sites."""
     cut = strata.cuts[0] if strata is not None and strata.cuts else None
     said = {plan.sentence for plan in plans.values()}
-    if isinstance(cut, (HashCut, QuantileCut)):
-        folds = cut.sentence(k)
+    if cut is not None and not cut.unknown:
+        folds = cut.sentence
     else:
         folds = said.pop() if len(said) == 1 else plural(k, "fold")
     how = next(iter(plans.values())).rebalance

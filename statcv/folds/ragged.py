@@ -58,6 +58,14 @@ class Ragged(Printed):
         return cls(values.astype(np.int32, copy=False), starts)
 
     @classmethod
+    def of_owners(
+        cls, owners: NDArray[Any], values: NDArray[Any], lists: int
+    ) -> Ragged:
+        """List the values of each owner, rising."""
+        order = np.lexsort((values, owners))
+        return cls.split(values[order], np.bincount(owners, minlength=lists))
+
+    @classmethod
     def grouped(cls, group: NDArray[Any], groups: int) -> Ragged:
         """List the positions of each group, rising; -1 belongs to none."""
         order = stable_order(group, groups)
@@ -105,8 +113,12 @@ class Ragged(Printed):
             return self if len(self.values) else other
         owners = np.concatenate([self.owners, other.owners])
         values = np.concatenate([self.values, other.values])
-        order = np.lexsort((values, owners))
-        return Ragged(values[order], self.starts + other.starts)
+        return Ragged.of_owners(owners, values, len(self))
+
+    def where(self, stays: NDArray[np.bool_]) -> Ragged:
+        """Return the lists with some of their values."""
+        sizes = np.bincount(self.owners[stays], minlength=len(self))
+        return Ragged.split(self.values[stays], sizes)
 
     @property
     def sizes(self) -> NDArray[np.int64]:
@@ -120,8 +132,7 @@ class Ragged(Printed):
 
     def rising(self) -> Ragged:
         """Sort each list."""
-        order = np.lexsort((self.values, self.owners))
-        return Ragged(self.values[order], self.starts)
+        return Ragged.of_owners(self.owners, self.values, len(self))
 
     def counts(self, codes: NDArray[Any], classes: int) -> NDArray[np.int64]:
         """Count the classes in each list: shape (lists, classes)."""
@@ -138,3 +149,37 @@ class Ragged(Printed):
             return np.zeros(len(self))
         chosen = np.asarray(values[self.values], dtype=np.float64)
         return np.bincount(self.owners, chosen, len(self)).astype(np.float64)
+
+
+def without_equal(
+    codes: NDArray[Any], asked: Ragged, absent: Ragged
+) -> NDArray[np.bool_]:
+    """Return which records have no equal among those that their list trains on.
+
+    Parameters
+    ----------
+    codes : numpy.ndarray of int, shape (n,)
+        The group of equal records to which each record belongs, from 0.
+    asked, absent : Ragged
+        Lists of records that each fit does not train on: those that are looked at,
+        and others.
+
+    Returns
+    -------
+    numpy.ndarray of bool
+        Aligned with ``asked.values``.
+
+    Examples
+    --------
+    >>> codes = np.array([0, 0, 1, 1, 2])
+    >>> without_equal(codes, Ragged.of([[0, 2], [4]]), Ragged.of([[3], []]))
+    array([False,  True,  True])
+    """
+    sizes = np.bincount(codes)
+    owners = np.concatenate([asked.owners, absent.owners])
+    rows = np.concatenate([asked.values, absent.values])
+    cells, place, out = np.unique(
+        owners * len(sizes) + codes[rows], return_inverse=True, return_counts=True
+    )
+    whole = out == sizes[cells % len(sizes)]
+    return np.asarray(whole[place[: len(asked.values)]])

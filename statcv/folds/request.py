@@ -15,12 +15,10 @@ from statcv.folds.audit import trained_on_equal
 from statcv.folds.plan import FoldPlan
 from statcv.folds.rebalance.balance import balance, rebalancing
 from statcv.folds.response import Response
-from statcv.folds.schemes.arguments import FoldArguments
-from statcv.folds.schemes.build import build_plan
+from statcv.folds.schemes.build import FoldArguments, build_plan
 from statcv.folds.schemes.table import SCHEMES
 from statcv.folds.strata.clusters import Strata
-from statcv.folds.strata.resolve import ByValue, resolve_stratifier
-from statcv.folds.strata.stratifier import Stratifier
+from statcv.folds.strata.stratifier import ByValue, Stratifier, resolve_stratifier
 from statcv.folds.user_folds import GivenSplits, plan_from_column, plan_from_splitter
 from statcv.formula import Outcome, row_values
 from statcv.words import plural

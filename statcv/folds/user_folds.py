@@ -12,9 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import FoldWarning, SchemeError, warn
-from statcv.folds.plan import FoldPlan
+from statcv.folds.plan import FoldPlan, Rows
 from statcv.folds.ragged import Ragged
-from statcv.folds.splits import Rows
 from statcv.words import plural
 
 
@@ -32,7 +31,8 @@ def plan_from_column(folds: Any, name: str) -> FoldPlan:
     >>> plan_from_column([1, 2, 1, 2], "site").n_splits
     2
     """
-    column = pd.Series(np.asarray(folds).ravel() if not _is_series(folds) else folds)
+    named = isinstance(folds, (pd.Series, pd.Index))
+    column = pd.Series(folds if named else np.asarray(folds).ravel())
     if column.isna().any():
         raise SchemeError(
             f"the folds {name!r} are missing in {int(column.isna().sum())} rows; "
@@ -54,10 +54,6 @@ def plan_from_column(folds: Any, name: str) -> FoldPlan:
     by = "" if name == "scheme" else f" by {name}"
     sentence = f"{len(labels)} folds as given{by}"
     return assemble("given", sentence, [fold], labels=[labels.tolist()])
-
-
-def _is_series(folds: Any) -> bool:
-    return isinstance(folds, (pd.Series, pd.Index))
 
 
 def plan_from_splitter(splitter: Any, y: NDArray[Any], seed: int) -> FoldPlan:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from statcv.report.estimates import Clusters
 from statcv.report.facts import (
     censoring,
     headline,
@@ -31,11 +30,11 @@ from statcv.report.parts import (
     Said,
     Section,
     Words,
+    as_prose,
     count,
     fields,
     plain_text,
     prose,
-    rounded,
     stored_rows,
 )
 from statcv.words import joined
@@ -149,7 +148,7 @@ Answers = dict[str, Prose]
 
 
 def answers_of(
-    style: str, res: Cited, level: float, clusters: Clusters | None = None, **more: str
+    style: str, res: Cited, level: float, **more: Words
 ) -> tuple[Answers, ...]:
     """Return what a result says of the items of a guideline, one set per list.
 
@@ -161,12 +160,13 @@ def answers_of(
         The result.
     level : float
         Confidence level of the intervals.
-    clusters : Clusters, optional
-        The estimates of each cluster.
-    **more : str
-        Further facts by name.
+    **more : words
+        Further facts by name, such as those of clusters.
     """
-    known = _known(res, level, clusters) | more
+    known = _known(res, level) | more
+    if "group" in more:
+        group = (*as_prose(more["group"]), ", see the table")
+        known["performance"] = (*known["headline"], "; by ", *group)
     found = []
     for _, items in GUIDELINES[style].lists:
         said = {one.name: one.words for one in items}
@@ -182,19 +182,16 @@ def answers_of(
     return tuple(found)
 
 
-def same_or_each(answers: Mapping[str, tuple[Answers, ...]]) -> tuple[Answers, ...]:
+def same_or_each(names: Sequence[str], each: Sequence[Answers]) -> Answers:
     """Return the answers of several results: once if equal, else one after the other.
 
     Parameters
     ----------
-    answers : mapping of str to tuple
-        The answers of each result, by its name.
+    names : sequence of str
+        Names of the results.
+    each : sequence of mapping
+        The answers of each result to the items of one list.
     """
-    lists = zip(*answers.values(), strict=True)
-    return tuple(_joined(list(answers), list(own)) for own in lists)
-
-
-def _joined(names: list[str], each: list[Answers]) -> Answers:
     found: Answers = {}
     for item in dict.fromkeys(item for own in each for item in own):
         texts = {plain_text(own[item]) if item in own else None for own in each}
@@ -205,15 +202,12 @@ def _joined(names: list[str], each: list[Answers]) -> Answers:
         for place, (name, own) in enumerate(zip(names, each, strict=True)):
             named = Said(name, f"list(res.results)[{place}]")
             if item in own:
-                words += ["; "] * bool(words) + [named, ": ", *_clause(own[item])]
+                *first, last = own[item]
+                if isinstance(last, str):  # without its full stop
+                    last = last.rstrip(".")
+                words += ["; "] * bool(words) + [named, ": ", *first, last]
         found[item] = tuple(words)
     return found
-
-
-def _clause(words: Prose) -> Prose:
-    """Return words without the full stop at their end."""
-    *first, last = words
-    return (*first, last.rstrip(".")) if isinstance(last, str) else words
 
 
 HELD = "held-out predictions of {own.plan.n_fits:d} fits"
@@ -222,7 +216,7 @@ HELD = "held-out predictions of {own.plan.n_fits:d} fits"
 # ---- the facts ----
 
 
-def _known(res: Cited, level: float, clusters: Clusters | None) -> dict[str, Any]:
+def _known(res: Cited, level: float) -> dict[str, Any]:
     """Return the facts that answers are made of, by name."""
     result, api = res.thing, res.api
     said = headline(res, level)
@@ -233,7 +227,7 @@ def _known(res: Cited, level: float, clusters: Clusters | None) -> dict[str, Any
         objective = "evaluation of predictions from other software"
     if result.scores.external:
         objective = "external validation of a model that was fitted to other records"
-    known = {
+    known: dict[str, Any] = {
         "res": res,
         "objective": objective,
         "sentence": sentence_parts(res, level),
@@ -261,15 +255,6 @@ def _known(res: Cited, level: float, clusters: Clusters | None) -> dict[str, Any
         )
     elif result.held.coefficients is not None and len(result.held.coefficients.T):
         known["equation"] = "coefficients are many: `model` of the result has them"
-    if clusters is not None:
-        group = clusters.group
-        known["clusters"] = (clusters.number, " clusters")
-        known["performance"] = (*said, "; by ", group, ", see the table")
-        if clusters.spread is not None:
-            known["grouping"] = group
-            for name in ("i2", "tau2"):
-                value = float(getattr(clusters.spread, name))
-                known[name] = rounded(value, f"{clusters.spread_api}.{name}")
     return known
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
 from statcv.errors import ArgumentError
+from statcv.plots.classes import MAX_CLASSES
+from statcv.plots.protocol import named_results
+from statcv.plots.referee import PANELS
 from statcv.report.checklists import GUIDELINES, answers_of, checklist, same_or_each
 from statcv.report.estimates import (
-    Clusters,
     characteristics,
+    clusters_of,
     coefficient_tables,
     comparison_tables,
     estimates_in_words,
@@ -28,13 +32,14 @@ from statcv.report.parts import (
     ReportTable,
     Said,
     Section,
+    Words,
     named_values,
     prose,
     rounded,
+    stored_rows,
     text_table,
     value_table,
 )
-from statcv.report.pictures import pictures_of_comparison, pictures_section
 from statcv.report.replay import comparison_draws, replay, replay_comparison
 from statcv.results.comparison.comparison import Comparison
 from statcv.results.pooling import Pooled
@@ -95,7 +100,6 @@ def result_report(
     options = {name: value for name, value in options.items() if value is not None}
     if level != 0.95:
         options["level"] = level
-    clusters = None if by is None else Clusters.of(result, by, level)
     table = characteristics(res, by)
     described = () if table is None else (table,)
     sections = [
@@ -123,14 +127,17 @@ def result_report(
     if model:  # the summary states each group
         tables += shown_tables(summary)[1:]
     sections.append(Section("Estimates", tables=tables))
-    if clusters is not None:
-        sections.append(clusters.section)
+    facts: dict[str, Words] = {}
+    if by is not None:
+        clusters, facts = clusters_of(result, by, level)
+        sections.append(clusters)
     moved = stabilities(res)
     sections += [stability_section(place, one) for place, one in enumerate(moved)]
     sections.append(pictures_section(result, level))
     if style is not None:
-        more = {"described": "see the table of characteristics"} if described else {}
-        answers = answers_of(style, res, level, clusters, **more)
+        if described:
+            facts["described"] = "see the table of characteristics"
+        answers = answers_of(style, res, level, **facts)
         for found in moved if style == "tripod+ai" else ():
             over = prose("over {found.described}", found=found)
             mape = rounded(found.thing.mape, f"{found.api}.mape")
@@ -197,7 +204,8 @@ def comparison_report(comparison: Comparison, style: str | None = None) -> Repor
     ]
     if style is not None:
         each = {name: answers_of(style, one, level) for name, one in results.items()}
-        answers = same_or_each(each)
+        lists = zip(*each.values(), strict=True)
+        answers = tuple(same_or_each(list(each), own) for own in lists)
         if style == "tripod+ai":
             compared = prose("; {res.stated} compared by {res.method.title}", res=res)
             differ = "; see the estimates and differences"
@@ -206,7 +214,12 @@ def comparison_report(comparison: Comparison, style: str | None = None) -> Repor
         sections.append(checklist(GUIDELINES[style], answers))
     sections.append(notes_of(summary))
     sections += [
-        _one_result(place, name, one, level)
+        Section(
+            ("Result ", Said(name, f"list(res.results)[{place}]")),
+            prose=("The call gave warnings:",) * bool(one.thing.warnings),
+            items=one.each("warnings"),
+            tables=(facts_of(summary_of(one, level)),),
+        )
         for place, (name, one) in enumerate(results.items())
     ]
     options = {} if style is None else {"style": style}
@@ -220,16 +233,6 @@ def comparison_report(comparison: Comparison, style: str | None = None) -> Repor
     words = "Comparison of results by "
     title = Said(f"{words}{comparison.metric.label}", f"{words!r} + res.metric.label")
     return Report(title, estimates_in_words(res), (*sections, last))
-
-
-def _one_result(place: int, name: str, res: Cited, level: float) -> Section:
-    """Return what was fitted for one of the results, and the warnings of its call."""
-    return Section(
-        ("Result ", Said(name, f"list(res.results)[{place}]")),
-        prose=("The call gave warnings:",) * bool(res.thing.warnings),
-        items=res.each("warnings"),
-        tables=(facts_of(summary_of(res, level)),),
-    )
 
 
 # ---- a result over imputations, or over sites ----
@@ -313,3 +316,93 @@ def general_report(
         Section("Session", tables=(session(None),)),
     )
     return Report(found.said("title"), found.said("headline"), sections)
+
+
+# ---- pictures, by the kind of outcome ----
+
+
+# what is said of ordered classes instead
+AT_CUTS = (
+    (", each class against the others", " at each cut point"),
+    ("one curve per class", "one curve per cut point"),
+    ("share of a class", "share above a cut point"),
+)
+
+
+def _described(kind: str) -> list[tuple[str, ...]]:
+    """Return the name, title and description of each picture; "none" of one omitted."""
+    return [row[1:] for row in stored_rows("pictures.txt") if row[0] == kind]
+
+
+def pictures_section(result: Refittable, level: float) -> Section:
+    """Return the pictures that ``result.plot()`` shows, and what is said of others.
+
+    Parameters
+    ----------
+    result : CVResult
+    level : float
+        Confidence level of the bands.
+    """
+    kind, said = result.design.outcome.kind, ""
+    draws = PANELS[kind](named_results((result,), "report"), level)
+    probabilities, external = result.scores.probabilities, result.scores.external
+    if kind == "continuous":
+        said = "ROC, calibration of risks and net benefit are for classes."
+    elif kind == "binary" and not probabilities:
+        kind = "scores"
+        said = (
+            "Calibration and net benefit need probabilities, and these predictions "
+            "are scores on a scale of their own."
+        )
+    elif kind == "survival" and not result.design.outcome.horizons:
+        kind = "without horizon"
+        said = "Calibration and net benefit need the risk by some time (horizon=)."
+    elif kind == "multiclass":
+        said = "Each class is shown against all others."
+        if result.design.outcome.ordered:
+            said = "The classes above each cut point are shown against those below it."
+        said += " Net benefit is defined for two classes, and is not shown."
+        if len(result.design.outcome.levels) > MAX_CLASSES:
+            said += " For so many, neither ROC curves nor calibration are drawn."
+        elif not probabilities:
+            said += " Scores that are not probabilities have no calibration."
+    pictures = []
+    for words, draw in zip(_described(kind), draws, strict=True):
+        if words == ("none",):
+            continue
+        name, title, text = words
+        if result.design.outcome.ordered:
+            for a, b in AT_CUTS:
+                title, text = title.replace(a, b), text.replace(a, b)
+        if external:
+            text = text.replace("held-out ", "").replace("Held-out p", "P")
+
+        def drawn(ax: Any, draw: Callable[..., Any] = draw) -> Any:
+            return draw(ax=ax)
+
+        pictures.append(Picture(name, title, text, drawn))
+    return Section("Pictures", prose=(said,) * bool(said), pictures=tuple(pictures))
+
+
+def pictures_of_comparison(comparison: Comparison) -> tuple[Picture, ...]:
+    """Return the pictures of a comparison.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    """
+    results = comparison.results.values()
+    names = ["forest"]
+    if {one.design.outcome.kind for one in results} == {"binary"}:
+        names.append("roc")
+        if all(one.scores.probabilities for one in results):
+            names.append("decision")
+    first, more = next(iter(results)).design.outcome, {}
+    if first.horizons:
+        names, more = ["forest", "roc", "decision"], {"at": first.horizons[-1]}
+    options: dict[str, Any] = {"forest": {}} | dict.fromkeys(names[1:], more)
+    return tuple(
+        Picture(name, title, text, partial(comparison.plot, name, **options[name]))
+        for name, title, text in _described("comparison")
+        if name in options
+    )

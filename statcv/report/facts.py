@@ -47,16 +47,14 @@ def estimate_of(res: Cited, level: float) -> Cited:
     return Cited(res.thing.estimate(level=level), call)
 
 
-def positives(res: Cited) -> Said:
-    """Return the number of positive records of a binary outcome."""
-    return count(int(res.thing.design.y.sum()), f"int({res.api}.design.y.sum())")
-
-
-def events(res: Cited) -> Said:
-    """Return the number of events, of times to an event."""
-    return count(
-        int((res.thing.design.y > 0).sum()), f"int(({res.api}.design.y > 0).sum())"
-    )
+def events(res: Cited) -> Said | None:
+    """Return the number of positive records, or events; None for other outcomes."""
+    y, api = res.thing.design.y, f"{res.api}.design.y"
+    if res.thing.design.outcome.kind == "binary":
+        return count(int(y.sum()), f"int({api}.sum())")
+    if res.thing.design.outcome.kind == "survival":
+        return count(int((y > 0).sum()), f"int(({api} > 0).sum())")
+    return None
 
 
 def horizons(res: Cited) -> Prose:
@@ -81,12 +79,6 @@ def censoring(res: Cited) -> Prose:
             + ("the training set of each fit" if training else "all records")
         )
     return (said,)
-
-
-def follow_up(res: Cited) -> Said:
-    """Return the median follow-up by the reverse Kaplan-Meier estimate."""
-    median = res.thing.design.outcome.follow_up
-    return rounded(median, f"{res.api}.design.outcome.follow_up")
 
 
 def outcome_level(res: Cited, code: int) -> Prose:
@@ -125,13 +117,6 @@ def resampling(res: Cited) -> Prose:
     return prose(words, res=res, k=k)
 
 
-def metric_words(res: Cited, level: float) -> Prose:
-    """Return the headline metric, and how folds are combined."""
-    one = estimate_of(res, level)
-    how = Said(one.thing.how.replace("_", " "), f"{one.api}.how.replace('_', ' ')")
-    return prose("{one.label} ({how})", one=one, how=how)
-
-
 def value_words(res: Cited, level: float, interval: str = "CI") -> Prose:
     """Return the value of the headline with its interval, which is named."""
     one = estimate_of(res, level)
@@ -146,7 +131,10 @@ def value_words(res: Cited, level: float, interval: str = "CI") -> Prose:
 
 def headline(res: Cited, level: float) -> Prose:
     """Return the headline metric with its interval, without a verb."""
-    return (*metric_words(res, level), " ", *value_words(res, level))
+    one = estimate_of(res, level)
+    how = Said(one.thing.how.replace("_", " "), f"{one.api}.how.replace('_', ' ')")
+    value = value_words(res, level)
+    return prose("{one.label} ({how}) {value}", one=one, how=how, value=value)
 
 
 def the(res: Cited, level: float, article: str = "the ") -> str:
@@ -157,11 +145,10 @@ def the(res: Cited, level: float, article: str = "the ") -> str:
 def sentence_parts(res: Cited, level: float) -> Prose:
     """Return the sentence for an abstract, with the source of each number."""
     with_events: Prose = ()
+    if n := events(res):
+        with_events = (" with ", n, " events")
     if res.thing.design.outcome.kind == "binary":
-        level_of_events, n = outcome_level(res, 1), positives(res)
-        with_events = prose(" with {n} events ({level})", n=n, level=level_of_events)
-    elif res.thing.design.outcome.kind == "survival":
-        with_events = prose(" with {n} events", n=events(res))
+        with_events += (" (", *outcome_level(res, 1), ")")
     words = "{metric} of the model ({res.learner.label}) was {value} in "
     return prose(
         the(res, level, "The ") + words + "{res.design.n:d} records{events}, "
@@ -186,17 +173,13 @@ def size(res: Cited) -> Prose:
     if not is_given(res.thing):
         words += "; {columns} columns of the design matrix"
         words += ", with the intercept" * (design.intercept is not None and not drop)
-    of_events: Words = ""
-    if design.outcome.kind == "binary":
+    of_events = events(res)
+    if of_events:
         words += "; {events} events"
-        of_events = positives(res)
-    elif design.outcome.kind == "survival":
-        words += "; {events} events"
-        of_events = events(res)
     columns = count(
         len(design.names[drop:]), f"len({res.api}.design.names{'[1:]' * drop})"
     )
-    return prose(words, res=res, columns=columns, events=of_events)
+    return prose(words, res=res, columns=columns, events=of_events or "")
 
 
 def without_intercept(res: Cited) -> int:
@@ -255,9 +238,10 @@ def data_flow(res: Cited) -> ReportTable:
         positive = design.outcome.kind == "binary" and code == 1
         rows.append(((*outcome_level(res, code), " (positive)" * positive), n))
     if design.outcome.kind == "survival":
-        rows.append(("records with the event", events(res)))
+        rows.append(("records with the event", events(res) or ""))
+        median = rounded(design.outcome.follow_up, "res.design.outcome.follow_up")
         if not np.isnan(design.outcome.follow_up):
-            rows.append(("median follow-up, by reverse Kaplan-Meier", follow_up(res)))
+            rows.append(("median follow-up, by reverse Kaplan-Meier", median))
     for place, time in enumerate(design.outcome.horizons):
         at = f"res.design.outcome.horizons[{place}]"
         said = Said(f"{time:g}", at, time)

@@ -120,7 +120,7 @@ def test_a_rotation_gives_both_published_numbers() -> None:
 
 def test_blocks_are_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = optimal_accuracy(n=1000, seed=1)
-    monkeypatch.setattr("statcv.datasets.ehr.optimum.PEOPLE_AT_ONCE", 300)
+    monkeypatch.setattr("statcv.datasets.ehr.population.PEOPLE_AT_ONCE", 300)
     parts = optimal_accuracy(n=1000, seed=1)
     assert parts.accuracy == pytest.approx(whole.accuracy, abs=1e-12)
     assert parts.se == pytest.approx(whole.se, abs=1e-12)

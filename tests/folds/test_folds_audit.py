@@ -20,12 +20,12 @@ from statcv import by_quantile, by_value, cv
 from statcv.errors import ArgumentError, DataError, FrameError
 from statcv.folds import Bags, FoldPlan, make_plan
 from statcv.folds.audit.folds import between_folds, unlike_classes
-from statcv.folds.audit.training_mean import (
+from statcv.folds.audit.training import (
+    fit_means,
     label_correlation,
     mean_model_auroc,
     training_means,
 )
-from statcv.folds.audit.training_sets import fit_means
 from statcv.folds.rebalance.balance import balance
 from statcv.folds.response import Response
 from statcv.folds.user_folds import assemble, plan_from_splitter
@@ -501,7 +501,7 @@ def test_of_many_weighted_fits_some_are_looked_at(monkeypatch):
     y = np.random.default_rng(6).normal(size=40)
     plan = make_plan("loocv", y, "continuous", rebalance="weight")
     whole = fit_means(plan, y)
-    monkeypatch.setattr("statcv.folds.audit.training_sets.VISITS", 40 * 7)
+    monkeypatch.setattr("statcv.folds.audit.training.VISITS", 40 * 7)
     part = fit_means(plan, y)
     known = np.isfinite(part)
     assert known.sum() == 7

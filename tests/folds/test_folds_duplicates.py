@@ -20,8 +20,9 @@ from statcv.errors import (
 )
 from statcv.folds import make_plan
 from statcv.folds.audit import duplicates
-from statcv.folds.audit.duplicates import equal_records, near_records
-from statcv.folds.audit.repeats import (
+from statcv.folds.audit.duplicates import (
+    equal_records,
+    near_records,
     repeats_across_sites,
     repeats_within_site,
     split_repeats,

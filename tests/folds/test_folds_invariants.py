@@ -16,7 +16,7 @@ from statcv.errors import ArgumentError, SchemeError, StatcvError
 from statcv.folds import SCHEMES, FoldPlan, make_plan
 from statcv.folds.strata.by_hash import by_hash
 from statcv.folds.strata.by_quantile import by_quantile
-from statcv.folds.strata.resolve import by_value
+from statcv.folds.strata.stratifier import by_value
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::statcv.errors.FoldWarning", "ignore::statcv.errors.PrivacyWarning"

@@ -9,16 +9,17 @@ from hypothesis import strategies as st
 from statcv.errors import SchemeError
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance import subsample as drawing
-from statcv.folds.rebalance.clusters import _kind_by_kind, _one_by_one
 from statcv.folds.rebalance.draw_evenly import draw_evenly
-from statcv.folds.rebalance.nearest_mean import nearest_mean
 from statcv.folds.rebalance.subsample import (
     UnequalSets,
+    _kind_by_kind,
+    _one_by_one,
     all_subsamples,
     bags,
     subsample,
     upsample,
 )
+from statcv.folds.rebalance.weighting import nearest_mean
 from statcv.folds.schemes.allocation import allocate
 
 

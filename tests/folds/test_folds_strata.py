@@ -23,12 +23,12 @@ from statcv.errors import (
     SchemeError,
 )
 from statcv.folds import SCHEMES, make_plan
-from statcv.folds.strata import equal_counts as cuts
 from statcv.folds.strata import even_cuts
+from statcv.folds.strata import thresholds as cuts
 from statcv.folds.strata.by_hash import ByHash, by_hash
 from statcv.folds.strata.by_quantile import ByQuantile, by_quantile
 from statcv.folds.strata.hashing import assign, balanced_folds, keyed_digest, keyed_fold
-from statcv.folds.strata.resolve import ByValue, by_value, resolve_stratifier
+from statcv.folds.strata.stratifier import ByValue, by_value, resolve_stratifier
 
 KEY = "a key that must not be seen"
 OTHER = "another key"
@@ -367,7 +367,7 @@ def test_folds_are_those_of_the_hash(balanced):
     assert cut.fixed
     assert cut.units == 3
     assert cut.codes.dtype == np.intp
-    assert cut.key.keyed_by == "key"
+    assert cut.stratifier.key.keyed_by == "key"
     later = pd.DataFrame({"id": ["21", "3", "7"]})
     expected = keyed_fold([21, 3, 7], 3, KEY)
     if balanced:
@@ -482,8 +482,8 @@ def test_a_plan_that_is_read_back_takes_the_key_from_the_environment(monkeypatch
 def test_a_hash_without_a_key_warns():
     with pytest.warns(PrivacyWarning, match="without a key"):
         cut = by_hash("id", key=None).cut(PEOPLE, 2)
-    assert cut.key.keyed_by == "nothing"
-    assert cut.sentence(2) == "2 folds by a hash of id without a key"
+    assert cut.stratifier.key.keyed_by == "nothing"
+    assert cut.sentence == "2 folds by a hash of id without a key"
 
 
 def test_an_invalid_key_raises_an_error_at_once():
@@ -586,7 +586,7 @@ def test_fold_sizes_that_are_even_do_not_warn():
     ],
 )
 def test_sentences(stratifier, k, sentence):
-    assert stratifier.cut(PEOPLE, k).sentence(k) == sentence
+    assert stratifier.cut(PEOPLE, k).sentence == sentence
 
 
 def test_identifiers_are_not_predictors():

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from statcv import cv
 from statcv.errors import ArgumentError, StatcvWarning
-from statcv.folds.theory.pooled import LEAVING_ONE, pooled_null_auroc
+from statcv.folds.theory import LEAVING_ONE, pooled_null_auroc
 from statcv.models import Logit
 
 Floats = NDArray[np.float64]
@@ -92,7 +92,7 @@ def test_it_is_what_permuted_labels_give(scheme: str, p: int, C: float) -> None:
 def test_blocks_of_pairs_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.random.default_rng(1).normal(size=(37, 2))
     whole = pooled_null_auroc(X, 10)
-    monkeypatch.setattr("statcv.folds.theory.pooled.BLOCK", 100)
+    monkeypatch.setattr("statcv.folds.theory.BLOCK", 100)
     assert np.isclose(pooled_null_auroc(X, 10), whole, atol=1e-14)
 
 

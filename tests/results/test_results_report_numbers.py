@@ -22,8 +22,7 @@ from statcv.errors import ArgumentError, StatcvWarning
 from statcv.plots.referee import against_others
 from statcv.report import result_report
 from statcv.report.checklists import GUIDELINES, Item
-from statcv.report.contents import comparison_report
-from statcv.report.pictures import pictures_section
+from statcv.report.contents import comparison_report, pictures_section
 from statcv.results.comparison import Comparison
 from statcv.results.result import CVResult
 

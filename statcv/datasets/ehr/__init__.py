@@ -7,21 +7,27 @@ duplicates, hospitals that make pseudonyms each in its own way, people who are
 duplicated more often than others, and records that each have their own holder.
 """
 
-from statcv.datasets.ehr.duplicates import Duplicated, held_alone, with_duplicates
-from statcv.datasets.ehr.inexact import Inexact, mistyped, mistyped_date
-from statcv.datasets.ehr.optimum import Optimum, optimal_accuracy
+from statcv.datasets.ehr.duplicates import (
+    Duplicated,
+    Inexact,
+    held_alone,
+    mistyped,
+    mistyped_date,
+    with_duplicates,
+)
 from statcv.datasets.ehr.population import (
     COEFFICIENTS,
     COVARIATES,
     EIGENVALUES,
     EhrPopulation,
+    Optimum,
     ehr_population,
     log_odds,
+    optimal_accuracy,
     random_population,
     uniform_rotation,
 )
-from statcv.datasets.ehr.pseudonyms import Pseudonyms
-from statcv.datasets.ehr.records import simulate_ehr, site_names
+from statcv.datasets.ehr.records import Pseudonyms, simulate_ehr, site_names
 
 __all__ = [
     "COEFFICIENTS",

@@ -1,16 +1,19 @@
-"""The people who are duplicated, and the hospitals of their duplicates."""
+"""The people who are duplicated, where, and how duplicates differ from originals."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.datasets.ehr.population import FloatArray
+from statcv.datasets.ehr.population import COVARIATES, FloatArray, check_amount
 from statcv.errors import ArgumentError, ArgumentTypeError, reason
+from statcv.tables import Constructed
 
 IntArray = NDArray[np.int64]
 Duplicated = Callable[[pd.DataFrame], Any] | str
@@ -97,7 +100,15 @@ def weights_of(
     if duplicated is None:
         return None
     if isinstance(duplicated, str):
-        found = _evaluated(duplicated, people)
+        try:
+            found = people.eval(
+                duplicated, engine="python", local_dict={}, global_dict={}
+            )
+        except Exception as error:  # whatever pandas makes of a text
+            raise ArgumentError(
+                f"duplicated={duplicated!r} cannot be worked out from the columns x1 "
+                f"to x10 and y: {reason(error)}"
+            ) from None
     elif callable(duplicated):
         found = duplicated(people.copy())
     else:
@@ -128,16 +139,6 @@ def weights_of(
     return weights
 
 
-def _evaluated(expression: str, people: pd.DataFrame) -> Any:
-    try:
-        return people.eval(expression, engine="python", local_dict={}, global_dict={})
-    except Exception as error:  # whatever pandas makes of a text
-        raise ArgumentError(
-            f"duplicated={expression!r} cannot be worked out from the columns x1 to "
-            f"x10 and y: {reason(error)}"
-        ) from None
-
-
 def _check_room(weights: FloatArray, n_duplicates: int, others: int) -> None:
     able = int((weights > 0).sum())
     if n_duplicates > able * others:
@@ -145,3 +146,161 @@ def _check_room(weights: FloatArray, n_duplicates: int, others: int) -> None:
             f"n_duplicates is at most {able * others}, not {n_duplicates}: duplicated "
             f"gives {able} of {len(weights)} people a weight above 0"
         )
+
+
+# ---- duplicates that differ from their original ----
+
+
+FIRST_BIRTH, LAST_BIRTH = date(1930, 1, 1), date(2005, 12, 31)
+DIGITS = "0123456789"
+
+
+@dataclass(frozen=True, repr=False)
+class Inexact(Constructed):
+    """The differences of duplicates from the original record, which has no errors.
+
+    Attributes
+    ----------
+    noise : float, default 0
+        Standard deviation of the noise added to each covariate of a duplicate, in units
+        of that covariate's own standard deviation.
+    missing : float, default 0
+        Probability that a covariate of a duplicate is missing, independently of others.
+    typos : float, default 0
+        Probability that a duplicate has one typing error in the birth date and one in
+        the identifier. The result is another date and another identifier, which may be
+        someone else's.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If one is out of range or not a number.
+
+    Examples
+    --------
+    >>> from statcv.datasets import Inexact, simulate_ehr
+    >>> records = simulate_ehr(1_000, 200, inexact=Inexact(typos=0.5), seed=1)
+    >>> int((records["patient_id"] != records["person"]).sum())
+    93
+    """
+
+    noise: float = 0.0
+    missing: float = 0.0
+    typos: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_amount(self.noise, "noise")
+        check_amount(self.missing, "missing", most=1)
+        check_amount(self.typos, "typos", most=1)
+
+
+def with_inexact_duplicates(
+    records: pd.DataFrame,
+    duplicate: NDArray[np.bool_],
+    inexact: Inexact,
+    sd: FloatArray,
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    """Return the records with inexact duplicates.
+
+    Parameters
+    ----------
+    records : pandas.DataFrame
+        With covariates, ``patient_id`` and ``birth_date``.
+    duplicate : numpy.ndarray of bool, shape (n,)
+        Whether each record is a duplicate.
+    inexact : Inexact
+    sd : numpy.ndarray of float, shape (10,)
+        Standard deviations of the covariates in the population.
+    rng : numpy.random.Generator
+        Generator of the errors. Values that a smaller amount of error changes, a larger
+        amount changes too.
+    """
+    records, rows = records.copy(), np.flatnonzero(duplicate)
+    shape = (len(rows), len(COVARIATES))
+    added = inexact.noise * sd * rng.standard_normal(shape)
+    lost = rng.random(shape) < inexact.missing
+    mistaken = rows[rng.random(len(rows)) < inexact.typos]
+
+    x = records[list(COVARIATES)].to_numpy(copy=True)
+    x[rows] += added
+    x[rows] = np.where(lost, np.nan, x[rows])
+    records[list(COVARIATES)] = x
+    numbers = records["patient_id"].to_numpy(dtype=object, copy=True)
+    births = records["birth_date"].to_numpy(dtype="datetime64[D]", copy=True)
+    for row in mistaken:
+        numbers[row] = mistyped(numbers[row], rng)
+        day = births[row].item()
+        births[row] = mistyped_date(day, rng, FIRST_BIRTH, LAST_BIRTH)
+    records["patient_id"] = numbers
+    records["birth_date"] = births.astype("datetime64[ns]")
+    return records.astype({"patient_id": str})
+
+
+def mistyped(text: str, rng: np.random.Generator) -> str:
+    """Return a text with one error in its digits: two swapped, or one wrong.
+
+    Parameters
+    ----------
+    text : str
+        Text with at least one digit.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    str
+        A different text of the same length: equal neighbours are not swapped.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(2)
+    >>> [mistyped("P000123", rng) for _ in range(3)]
+    ['P004123', 'P000723', 'P000213']
+    """
+    while True:
+        attempt = _with_an_error(text, rng)
+        if attempt != text:
+            return attempt
+
+
+def mistyped_date(day: date, rng: np.random.Generator, first: date, last: date) -> date:
+    """Return another day, made by one error in a day's ``YYYY-MM-DD``.
+
+    Day and month are swapped, or two adjacent digits are, or one digit is wrong; all
+    three are tried alike, until the text is a day of the range.
+
+    Parameters
+    ----------
+    day : datetime.date
+    rng : numpy.random.Generator
+    first, last : datetime.date
+        The range, of whole years.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(2)
+    >>> span = date(1930, 1, 1), date(2005, 12, 31)
+    >>> [str(mistyped_date(date(1981, 3, 25), rng, *span)) for _ in range(3)]
+    ['1986-03-25', '1981-03-28', '1981-03-29']
+    """
+    text = day.isoformat()
+    while True:
+        if rng.integers(3) == 0:
+            attempt = f"{text[:5]}{text[8:]}-{text[5:7]}"
+        else:
+            attempt = _with_an_error(text, rng)
+        try:
+            other = date.fromisoformat(attempt)
+        except ValueError:
+            continue
+        if other != day and first <= other <= last:
+            return other
+
+
+def _with_an_error(text: str, rng: np.random.Generator) -> str:
+    places = [i for i, letter in enumerate(text) if letter.isdigit()]
+    place = places[rng.integers(len(places))]
+    if rng.integers(2) == 0:
+        before, pair, after = text[:place], text[place : place + 2], text[place + 2 :]
+        return before + pair[::-1] + after if pair.isdigit() else text
+    return text[:place] + DIGITS[rng.integers(10)] + text[place + 1 :]

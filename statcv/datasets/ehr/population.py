@@ -29,8 +29,10 @@ COEFFICIENTS = (-2.0, 0.4, 0.8, 1.2, 0.4, 1.2, 3.0, 2.0)
 
 COVARIATES = tuple(f"x{number}" for number in range(1, 11))
 
-OPTIMUM, DUPLICATED, INEXACT = range(3)
-SITE_DATES, SITE_SHIFT, SITE_NOISE, SITE_GRID, SITE_KEY = range(3, 8)
+_STREAMS = (
+    *("optimum", "duplicated", "inexact", "site dates", "site shift"),
+    *("site noise", "site grid", "site key"),
+)
 _ROOM = 2020  # separates these streams from those of folds and models
 
 
@@ -79,7 +81,11 @@ class EhrPopulation(Printed):
         if variances.min() < 0:
             raise ArgumentError("eigenvalues are variances: none may be negative")
         effects = check_numbers(self.coefficients, "coefficients", (8,))
-        axes = _orthogonal(self.rotation)
+        axes = check_numbers(self.rotation, "the entries of rotation", (9, 9))
+        if not np.allclose(axes @ axes.T, np.eye(9), atol=1e-8):
+            raise ArgumentError(
+                "rotation is not orthogonal: it times its transpose is not 1"
+            )
         held = {
             "eigenvalues": variances,
             "coefficients": effects,
@@ -290,18 +296,10 @@ def uniform_rotation(rng: np.random.Generator, size: int = 9) -> FloatArray:
     return matrix
 
 
-def _orthogonal(rotation: ArrayLike) -> FloatArray:
-    matrix = check_numbers(rotation, "the entries of rotation", (9, 9))
-    if not np.allclose(matrix @ matrix.T, np.eye(9), atol=1e-8):
-        raise ArgumentError(
-            "rotation is not orthogonal: it times its transpose is not 1"
-        )
-    return matrix
-
-
-def stream(seed: int, who: int) -> np.random.Generator:
-    """Return the generator of a stream."""
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_ROOM, who)))
+def stream(seed: int, what: str) -> np.random.Generator:
+    """Return the generator of the stream for something that is drawn."""
+    key = (_ROOM, _STREAMS.index(what))
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
 FloatArray = NDArray[np.float64]
@@ -326,3 +324,98 @@ def check_numbers(values: ArrayLike, name: str, shape: tuple[int, ...]) -> Float
     if numbers.shape != shape or not np.isfinite(numbers).all():
         raise ArgumentError(f"{name} are {size} finite numbers")
     return numbers
+
+
+# ---- the largest accuracy in a population ----
+
+
+PEOPLE_AT_ONCE = 100_000  # people drawn at a time, which bounds the memory
+
+
+@dataclass(frozen=True, repr=False)
+class Optimum(Printed):
+    """The performance of a model that knows each person's probability.
+
+    Attributes
+    ----------
+    accuracy : float
+        Accuracy of predicting 1 if its probability is at least a half.
+    se : float
+        Monte Carlo standard error of the accuracy.
+    positives : float
+        Share of outcomes that are 1.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> best = scv.datasets.optimal_accuracy(n=1000, seed=1)
+    >>> round(best.accuracy, 2), round(best.se, 2)
+    (0.88, 0.0)
+    """
+
+    accuracy: float
+    se: float
+    positives: float
+
+
+def optimal_accuracy(
+    *,
+    eigenvalues: Sequence[float] | FloatArray = EIGENVALUES,
+    coefficients: Sequence[float] | FloatArray = COEFFICIENTS,
+    rotation: ArrayLike | None = None,
+    mean: Sequence[float] | FloatArray | None = None,
+    n: int = 100_000,
+    seed: int | np.random.Generator | None = None,
+) -> Optimum:
+    """Return the largest accuracy that a model can have in a population.
+
+    It is the mean of max(p, 1 - p) over people, p being the probability that the
+    outcome is 1: equation (6) of Bey et al. (2020), by Monte Carlo as there.
+
+    Parameters
+    ----------
+    eigenvalues, coefficients, rotation, mean
+        Parameters of the population, as in :func:`statcv.simulate_ehr`.
+    n : int, default 100_000
+        Number of people drawn.
+    seed : int, numpy.random.Generator or None
+        Seed for the people and, unless given, the rotation.
+
+    Returns
+    -------
+    Optimum
+        ``accuracy``, its standard error ``se``, and the share ``positives``.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If an argument is out of range or of the wrong type.
+
+    Examples
+    --------
+    >>> from statcv.datasets import optimal_accuracy
+    >>> optimum = optimal_accuracy(seed=1)
+    >>> round(optimum.accuracy, 2), round(optimum.positives, 2)
+    (0.88, 0.43)
+    """
+    check_whole(n, "n", least=2)
+    seed = resolve_seed(seed)
+    population = ehr_population(
+        eigenvalues=eigenvalues,
+        coefficients=coefficients,
+        rotation=rotation,
+        mean=mean,
+        seed=seed,
+    )
+    rng, right, share = stream(seed, "optimum"), [], 0.0
+    for start in range(0, n, PEOPLE_AT_ONCE):
+        x = population.draw_covariates(min(PEOPLE_AT_ONCE, n - start), rng)
+        p = population.probability(x)
+        right.append(np.maximum(p, 1 - p))
+        share += p.sum()
+    values = np.concatenate(right)
+    return Optimum(
+        accuracy=float(values.mean()),
+        se=float(values.std(ddof=1)) / math.sqrt(n),
+        positives=float(share) / n,
+    )

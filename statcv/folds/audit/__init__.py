@@ -1,16 +1,17 @@
 """What a plan leaks, and duplicated records."""
 
-from statcv.folds.audit.duplicated import trained_on_equal
-from statcv.folds.audit.duplicates import chosen_columns, equal_records, near_records
-from statcv.folds.audit.findings import Audit
-from statcv.folds.audit.folds import UNLIKE, between_folds
-from statcv.folds.audit.repeats import (
+from statcv.folds.audit.duplicates import (
+    chosen_columns,
+    equal_records,
+    near_records,
     repeats_across_sites,
     repeats_within_site,
     split_repeats,
 )
-from statcv.folds.audit.training_mean import BIASED, mean_model_auroc, training_means
-from statcv.folds.audit.twins import opposite_twins
+from statcv.folds.audit.findings import Audit
+from statcv.folds.audit.folds import UNLIKE, between_folds
+from statcv.folds.audit.seen_in_training import opposite_twins, trained_on_equal
+from statcv.folds.audit.training import BIASED, mean_model_auroc, training_means
 
 __all__ = [
     "BIASED",

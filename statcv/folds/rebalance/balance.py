@@ -13,8 +13,12 @@ from statcv.errors import ArgumentError, SchemeError, suggestion
 from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance import subsample as draw
-from statcv.folds.rebalance.nearest_mean import nearest_mean
-from statcv.folds.rebalance.weighting import ClassWeights, class_weights, tilting
+from statcv.folds.rebalance.weighting import (
+    ClassWeights,
+    class_weights,
+    nearest_mean,
+    tilting,
+)
 from statcv.folds.response import Response
 from statcv.tables import Constructed
 

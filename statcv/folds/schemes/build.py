@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from statcv.arguments import PLAN
-from statcv.errors import ArgumentError, SchemeError
+from statcv.arguments import MAX_REPEATS, PLAN, check_whole, is_whole
+from statcv.errors import ArgumentError, FoldWarning, SchemeError, warn
 from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.balance import balance, draws_at_random, rebalancing
 from statcv.folds.response import Response
-from statcv.folds.schemes.arguments import (
-    FoldArguments,
-    check_classes,
-    check_groups,
-    check_outcome,
-    check_repeats,
-    check_sizes,
-)
 from statcv.folds.schemes.holdout import Holding, Records
-from statcv.folds.schemes.pairs import check_sample
-from statcv.folds.schemes.table import Scheme, get_scheme
+from statcv.folds.schemes.pairs import check_sample, count_unlike
+from statcv.folds.schemes.table import CLASSES, Scheme, get_scheme
 from statcv.folds.strata.clusters import Strata
-from statcv.folds.strata.resolve import resolve_stratifier
-from statcv.folds.strata.stratifier import Cut, Stratifier
+from statcv.folds.strata.stratifier import Cut, Stratifier, resolve_stratifier
 
 
 def make_plan(
@@ -129,7 +121,9 @@ def build_plan(
     if scheme.has_pairs and response is not None:
         possible = check_sample(pairs, response)
     sampled = pairs is not None and bool(pairs < possible)
-    holds_at_random = sampled or _random(scheme, stratifier)
+    holds_at_random = sampled or scheme.held_at_random
+    if stratifier is not None and scheme.splits == "folds":
+        holds_at_random = stratifier.random
     by_chance = holds_at_random or draws_at_random(how, response)
     drops_only = how == "subsample" and by_chance and not holds_at_random
     repeats = check_repeats(scheme, given.repeats, by_chance, drops_only)
@@ -147,22 +141,11 @@ def build_plan(
     strata, held = _dealt(strata, parts), [_filled(part) for part in parts]
     parts = [part for part, _ in held]
     again = f", repeated {repeats} times" if repeats > 1 else ""
-    continuous = response is not None and not response.by_class
-    noun = "outcome" if continuous else response.noun if response else "class"
+    said, of_strata = _sentence(scheme, response, n, folds, size, pairs, strata)
     tests = Ragged.joined([part.tests for part in parts])
     plan = FoldPlan(
         scheme=scheme.name,
-        sentence=_sentence(
-            scheme,
-            n,
-            folds,
-            size,
-            strata,
-            again * holds_at_random,
-            pairs=_said_pairs(pairs, possible),
-            noun=noun,
-            unlike=f"{noun}{'e' * noun.endswith('s')}s",
-        ),
+        sentence=f"{said}{again * holds_at_random}{of_strata}",
         n=n,
         tests=tests,
         labels=tuple(labels for _, labels in held),
@@ -180,13 +163,6 @@ def build_plan(
     if not holds_at_random:  # the draws for balance are repeated
         plan = replace(plan, sentence=plan.sentence + again)
     return plan
-
-
-def _random(scheme: Scheme, stratifier: Stratifier | None) -> bool:
-    """Return whether the held-out sets depend on the seed."""
-    if stratifier is None or scheme.splits != "folds":
-        return scheme.held_at_random
-    return stratifier.random
 
 
 def _cut(
@@ -236,10 +212,10 @@ def _records(
     if in_pairs and response is not None and not response.by_class:
         distinct, codes = np.unique(response.values, return_inverse=True)
         return Records(codes, len(distinct), unit, numbers=True)
-    if strata is None or not strata.cuts:
-        return Records(codes, classes, unit)
-    cut = strata.cuts[repeat]
-    return Records(codes, classes, cut.codes, cut.allocation)
+    if strata is not None and strata.cuts:
+        cut = strata.cuts[repeat]
+        return Records(codes, classes, cut.codes, cut.allocation)
+    return Records(codes, classes, unit)
 
 
 def _filled(part: Holding) -> tuple[Holding, Sequence[int]]:
@@ -268,57 +244,221 @@ def _dealt(strata: Strata | None, parts: list[Holding]) -> Strata | None:
     )
 
 
-def _sizes(
-    scheme: Scheme, n: int, groups: int | None, p: float | None, strata: Strata | None
-) -> str:
-    """Return how large the groups of a partition are, in words."""
-    if scheme.splits != "groups" or groups is None:
-        return ""
-    if strata is not None:
-        return f"about {p}"
-    low, larger = divmod(n, groups)
-    if not larger:
-        return str(low)
-    return f"{low} or {low + 1}"
-
-
-def _said_pairs(pairs: int | None, possible: int) -> str:
-    """Say which pairs are held out, in words."""
-    if pairs is None:
-        return "every pair"
-    if pairs < possible:
-        return f"{pairs:,} of {possible:,} pairs"
-    return f"all {possible:,} pairs (so that nothing is random)"
-
-
 def _sentence(
     scheme: Scheme,
+    response: Response | None,
     n: int,
     folds: int | None,
     size: float | None,
+    pairs: int | None,
     strata: Strata | None,
-    again: str,
-    **words: str,
-) -> str:
-    said = scheme.sentence.format(
-        k=folds,
-        p=size,
-        sizes=_sizes(scheme, n, folds, size, strata),
-        share=f"{100 * (size or 0):.3g}%",
-        **words,
-    )
+) -> tuple[str, str]:
+    """Say who is held out, and which records are never split."""
+    noun = "class" if response is None else response.noun
+    if response is not None and not response.by_class:
+        noun = "outcome"
+    unlike = f"{noun}{'e' * noun.endswith('s')}s"
+    sizes, which = "", "every pair"
+    if scheme.splits == "groups" and folds is not None:
+        low, larger = divmod(n, folds)
+        sizes = f"{low} or {low + 1}" if larger else str(low)
+        if strata is not None:
+            sizes = f"about {size}"
+    if pairs is not None and response is not None:
+        possible = count_unlike(response.values)
+        which = f"{pairs:,} of {possible:,} pairs"
+        if pairs >= possible:
+            which = f"all {possible:,} pairs (so that nothing is random)"
+    share = f"{100 * (size or 0):.3g}%"
+    words = {"k": folds, "p": size, "sizes": sizes, "share": share, "pairs": which}
+    said = scheme.sentence.format(**words, noun=noun, unlike=unlike)
     if strata is None:
-        return said + again
+        return said, ""
     if strata.cuts:
-        said = strata.cuts[0].sentence(folds or 0)
-        if scheme.spreads:
-            said += (
-                f", {words['unlike']} as they fall"
-                if strata.cuts[0].allocation is not None
-                else f", each {words['noun']} spread as evenly as they allow"
-            )
+        said = strata.cuts[0].sentence
+        if scheme.spreads and strata.cuts[0].allocation is not None:
+            said += f", {unlike} as they fall"
+        elif scheme.spreads:
+            said += f", each {noun} spread as evenly as they allow"
     elif scheme.by_stratum:
         said = scheme.by_stratum.format(label=strata.label)
     elif scheme.splits == "pairs":
         said += f", their equals in {strata.label} kept out of training"
-    return f"{said}{again}; {strata.sentence}"
+    return said, f"; {strata.sentence}"
+
+
+# ---- the arguments, and whether scheme and outcome admit them ----
+
+
+DEFAULT_K = 10
+DEFAULT_SHARE = 0.25
+
+HOLDS_OUT = {
+    "folds": "k folds",
+    "groups": "groups of p records",
+    "units": "one record at a time",
+    "pairs": "pairs of records",
+    "shares": "a random share p of the records",
+    "samples": "what a bootstrap sample left",
+}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FoldArguments:
+    """The arguments of a call that define the held-out and training records.
+
+    Attributes
+    ----------
+    scheme, k, p, pairs, repeats, stratify, rebalance
+        As :func:`statcv.cv` takes them.
+    """
+
+    scheme: Any = None
+    k: int | None = None
+    p: float | None = None
+    pairs: int | None = None
+    repeats: int | None = None
+    stratify: Any = None
+    rebalance: Any = None
+
+
+def check_sizes(
+    scheme: Scheme, given: FoldArguments, n: int, agreed: int | None
+) -> tuple[Any, Any]:
+    """Return the number of folds and the p of a scheme; None where it has none.
+
+    On ``agreed`` folds several sites agree, so that a site may have fewer records.
+    """
+    k, p, pairs = given.k, given.p, given.pairs
+    if n < (2 if agreed is None else 1):
+        raise SchemeError(
+            f"{n} record{'s' * (n != 1)} cannot be held out and trained on as well."
+        )
+    taken = (
+        ("k", k, scheme.has_k, "'kfold'"),
+        ("p", p, scheme.has_p, "'lpocv'"),
+        ("pairs", pairs, scheme.has_pairs, "'leave_pair_out'"),
+    )
+    for name, value, has, other in taken:
+        if value is not None and not has:
+            raise ArgumentError(
+                f"{name}={value!r} means nothing for scheme={scheme.name!r}, which "
+                f"holds out {HOLDS_OUT[scheme.splits]}; leave {name} out, or use "
+                f"{other}."
+            )
+    if pairs is not None and whole("pairs", pairs) < 1:
+        raise ArgumentError(f"pairs={pairs} is out of range: 1 or more.")
+    if scheme.splits == "folds":
+        k = agreed or min(DEFAULT_K, n) if k is None else whole("k", k)
+        if not 2 <= k <= n and agreed is None:
+            raise ArgumentError(
+                f"k={k} is out of range: {n} records make from 2 to {n} folds."
+            )
+        return k, None
+    if scheme.splits == "groups":
+        if p is None:
+            raise ArgumentError(
+                f"scheme={scheme.name!r} needs p, the number of records held out at "
+                "a time."
+            )
+        if not 1 <= whole("p", p) <= n // 2:
+            raise ArgumentError(
+                f"p={p} is out of range: of {n} records from 1 to {n // 2} can be held "
+                "out at a time."
+            )
+        return n // int(p), int(p)
+    if scheme.splits == "shares":
+        share = DEFAULT_SHARE if p is None else p
+        number = isinstance(share, (float, np.floating))
+        if not number or not 0 < share < 1:
+            raise ArgumentError(
+                f"p={p!r} is out of range: scheme={scheme.name!r} holds out a share "
+                "between 0 and 1, such as p=0.25."
+            )
+        return None, float(share)
+    return None, None
+
+
+def check_repeats(scheme: Scheme, repeats: Any, random: bool, drops_only: bool) -> int:
+    """Return how many times records are held out, or drawn to be dropped."""
+    if repeats is None:
+        return scheme.draws if drops_only else scheme.repeats
+    check_whole(repeats, "repeats", least=1, most=MAX_REPEATS)
+    if not random and repeats > 1:
+        sample = ", or hold out a sample by pairs=" * scheme.has_pairs
+        raise ArgumentError(
+            f"repeats={repeats} means nothing for scheme={scheme.name!r}, which has "
+            f"no randomness here; leave repeats out{sample}."
+        )
+    return int(repeats)
+
+
+def whole(name: str, value: Any) -> int:
+    """Return an integer, or raise."""
+    if not is_whole(value):
+        raise ArgumentError(f"{name} must be an integer, not {value!r}.")
+    return int(value)
+
+
+def check_outcome(scheme: Scheme, response: Response | None) -> None:
+    """Refuse a scheme that the outcome does not admit."""
+    named = scheme.name
+    if response is None:
+        if scheme.outcomes == CLASSES or scheme.rebalance or scheme.has_pairs:
+            raise SchemeError(
+                f"scheme={named!r} needs the outcome: fold_plan('y', data=…)."
+            )
+        return
+    if response.kind not in scheme.outcomes:
+        if response.kind == "continuous":
+            raise SchemeError(
+                f"scheme={named!r} needs an outcome of classes, and this one is "
+                "continuous; use 'kfold', 'loocv' or 'rloocv'."
+            )
+        raise SchemeError(
+            f"scheme={named!r} needs an outcome of two classes, and this one has "
+            f"{response.classes}; use 'leave_pair_out'."
+        )
+
+
+def check_classes(
+    scheme: Scheme, response: Response, rebalance: Any, folds: int | None
+) -> None:
+    """Refuse a class that would be absent from training; warn of a rare one.
+
+    No fold needs censored records.
+    """
+    counts, noun = response.counts, response.noun
+    rarest = int(counts.argmin())
+    name = str(response.levels[rarest])
+    if (rebalance is not None or scheme.splits == "pairs") and counts[rarest] < 2:
+        raise SchemeError(
+            f"scheme={scheme.name!r} needs at least two records of each {noun}, but "
+            f"{noun} {name!r} has {counts[rarest]}: without it a training set would "
+            "have none."
+        )
+    rarest = int(np.where(response.evaluated, counts, counts.max() + 1).argmin())
+    name = str(response.levels[rarest])
+    if folds and scheme.spreads and rebalance is None and counts[rarest] < folds:
+        few = counts[rarest]
+        warn(
+            f"{noun} {name!r} has fewer records ({few}) than there are folds "
+            f"({folds}): in {folds - few} of them it is not held out.",
+            FoldWarning,
+        )
+
+
+def check_groups(sizes: NDArray[np.intp], groups: int, label: str) -> None:
+    """Refuse fewer strata than groups, and warn of one that is larger than a group."""
+    if len(sizes) < groups:
+        raise SchemeError(
+            f"{label} has {len(sizes)} distinct values, too few for {groups} groups of "
+            "whole strata; use a larger p."
+        )
+    share = -(-int(sizes.sum()) // groups)
+    if sizes.max() > share:
+        warn(
+            f"the largest stratum of {label} holds {sizes.max()} records, more than a "
+            f"group of {share}: groups differ in size.",
+            FoldWarning,
+        )

@@ -1,7 +1,6 @@
 """Records that stay together: values, quantile bins, hashes."""
 
 from statcv.folds.strata.by_quantile import ALIKE, is_numeric
-from statcv.folds.strata.equal_counts import even_cuts
 from statcv.folds.strata.hashing import (
     TEST_VECTORS,
     Key,
@@ -18,7 +17,7 @@ from statcv.folds.strata.hashing_sql import (
     sql_fold,
 )
 from statcv.folds.strata.identifiers import count_missing, written
-from statcv.folds.strata.thresholds import as_number
+from statcv.folds.strata.thresholds import as_number, even_cuts
 
 __all__ = [
     "ALIKE",

@@ -147,7 +147,7 @@ class ByHash(Stratifier):
     --------
     >>> frame = pd.DataFrame({"id": [7, 8, 9, 7]})
     >>> cut = by_hash("id", key="statcv").cut(frame, k=2)
-    >>> cut.codes, cut.sentence(2)
+    >>> cut.codes, cut.sentence
     (array([0, 1, 0, 0]), '2 folds by keyed hash of id')
     """
 
@@ -173,9 +173,7 @@ class ByHash(Stratifier):
         """Warn of identifiers that are nearly the same, which hash differently."""
         warn_of_near_values(written_of(frame, self.columns, truth=False)[0], self.label)
 
-    def cut(
-        self, frame: pd.DataFrame, k: int, seed: int = 0, repeat: int = 0
-    ) -> HashCut:
+    def cut(self, frame: pd.DataFrame, k: int, seed: int = 0, repeat: int = 0) -> Cut:
         """Hash the values into k folds."""
         k = check_k(k)
         digests = _digests(frame, self.columns, self.key)
@@ -190,32 +188,14 @@ class ByHash(Stratifier):
                 f"since it has only {len(distinct)} distinct values; use a smaller k, "
                 "or by_hash(…, balanced=True)."
             )
-        return HashCut(self.columns, k, True, folds, self.key, self.key.trace, bounds)
+        said = f"{k} folds{' of about equal size' * self.balanced}"
+        if self.key.keyed_by == "nothing":
+            said += f" by a hash of {self.label} without a key"
+        else:
+            said += f" by keyed hash of {self.label}"
+        return Cut(self, k, True, folds, said, bounds, trace=self.key.trace)
 
-
-@dataclass(frozen=True, eq=False, repr=False)
-class HashCut(Cut):
-    """Folds by a keyed hash.
-
-    Attributes
-    ----------
-    key : HeldKey
-    trace : str or None
-        Trace that differs between keys.
-    bounds : numpy.ndarray of uint64, or None
-        The least digest of each fold but the first; None: the digest modulo k.
-    """
-
-    key: HeldKey
-    trace: str | None = field(repr=False)
-    bounds: Digests | None
-
-    @property
-    def thresholds(self) -> Digests | None:
-        """The least digest of each fold but the first, if the folds are balanced."""
-        return self.bounds
-
-    def of(self, frame: pd.DataFrame) -> Codes:
+    def units_of(self, frame: pd.DataFrame, cut: Cut) -> Codes:
         """Return the fold of each record.
 
         Raises
@@ -223,21 +203,14 @@ class HashCut(Cut):
         ArgumentError
             If the key, taken from the environment, is missing or has changed.
         """
-        if self.key.trace != self.trace:
+        if self.key.trace != cut.trace:
             raise ArgumentError(
                 f"the key in {FROM_ENVIRONMENT.value} is not the one by which the "
                 f"folds of {self.label} were made; set that one."
             )
         return _hash_folds(
-            _digests(frame, self.columns, self.key), self.units, self.bounds
+            _digests(frame, self.columns, self.key), cut.units, cut.thresholds
         )
-
-    def sentence(self, k: int) -> str:
-        """Say what the folds are."""
-        folds = f"{k} folds{'' if self.bounds is None else ' of about equal size'}"
-        if self.key.keyed_by == "nothing":
-            return f"{folds} by a hash of {self.label} without a key"
-        return f"{folds} by keyed hash of {self.label}"
 
 
 def _digests(frame: pd.DataFrame, columns: Sequence[str], key: HeldKey) -> Digests:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from statcv.arguments import MAX_BINS, check_types, check_whole
 from statcv.errors import ArgumentError, ArgumentTypeError, DataError, FoldWarning, warn
-from statcv.folds.strata.equal_counts import even_cuts
 from statcv.folds.strata.hashing import check_k, keyed_digest
 from statcv.folds.strata.identifiers import written
 from statcv.folds.strata.meant_otherwise import warn_of_identifier
@@ -23,10 +22,11 @@ from statcv.folds.strata.stratifier import (
     columns_of,
     is_truth,
 )
-from statcv.folds.strata.thresholds import EXACT, Thresholds, as_text
+from statcv.folds.strata.thresholds import EXACT, Thresholds, as_text, even_cuts
 from statcv.formula import why_text
 from statcv.words import plural
 
+DATES: Final = ("date", "datetime", "datetime64")  # as pandas infers them
 ALIKE: Final = 20  # bins or values per fold that make folds nearly alike
 
 
@@ -91,7 +91,7 @@ class ByQuantile(Stratifier):
     >>> cut = by_quantile("age").cut(frame, k=3)
     >>> cut.codes, cut.thresholds
     (array([0, 0, 1, 1, 2, 2]), array([35.5, 56. ]))
-    >>> cut.sentence(3)
+    >>> cut.sentence
     '3 quantile bins of age, one a fold'
     """
 
@@ -140,9 +140,7 @@ class ByQuantile(Stratifier):
         """Warn of a column that looks like an identifier."""
         warn_of_identifier(frame, self.columns[0])
 
-    def cut(
-        self, frame: pd.DataFrame, k: int, seed: int = 0, repeat: int = 0
-    ) -> QuantileCut:
+    def cut(self, frame: pd.DataFrame, k: int, seed: int = 0, repeat: int = 0) -> Cut:
         """Cut the values into ``per_fold * k`` bins."""
         k = check_k(k)
         if self.agreed is not None:
@@ -158,12 +156,27 @@ class ByQuantile(Stratifier):
                 FoldWarning,
             )
         cuts = even_cuts(counts, bins)
-        bounds = _midway(distinct[cuts - 1], distinct[cuts])
+        low, high = distinct[cuts - 1], distinct[cuts]
+        with np.errstate(invalid="ignore"):
+            middle = low / 2 + high / 2
+        bounds = np.where(np.isfinite(middle) & (middle > low), middle, high)
         if dates:
             bounds = np.ceil(bounds)
         codes = np.searchsorted(bounds, numbers, side="right")
         at = Thresholds(tuple(bounds.tolist()), dates)
-        return QuantileCut(self.columns, bins, self.per_fold == 1, codes, at)
+        return cut_at(self, at, k, codes, fixed=self.per_fold == 1)
+
+    def units_of(self, frame: pd.DataFrame, cut: Cut) -> Codes:
+        """Return the bin of each record."""
+        at, (numbers, dates) = cut.at, as_floats(frame, self.columns[0])
+        assert isinstance(at, Thresholds)
+        if dates != at.dates:
+            kinds = ("numbers", "dates")
+            raise DataError(
+                f"column {self.label!r} holds {kinds[dates]}, but the bins were made "
+                f"of {kinds[at.dates]}."
+            )
+        return np.searchsorted(at.bounds, numbers, side="right")
 
     def fold_of_bins(self, seed: int = 0, repeat: int = 0) -> Codes:
         """Return the fold, from 0, of each bin between the thresholds given.
@@ -177,7 +190,12 @@ class ByQuantile(Stratifier):
         if not self.allocation:
             if self.per_fold == 1:
                 return np.arange(bins)
-            return _allocate(bins, bins // self.per_fold, seed, repeat)
+            # the order of a hash is the same with every version of NumPy
+            key = f"statcv seed {seed} repeat {repeat}"
+            fold = np.empty(bins, dtype=np.intp)
+            order = np.argsort(keyed_digest(range(bins), key), kind="stable")
+            fold[order] = np.arange(bins) % (bins // self.per_fold)
+            return fold
         if repeat < len(self.allocation):
             return np.array(self.allocation[repeat], dtype=np.intp)
         raise ArgumentError(
@@ -187,7 +205,7 @@ class ByQuantile(Stratifier):
 
     def _cut_at(
         self, at: Thresholds, frame: pd.DataFrame, k: int, seed: int, repeat: int
-    ) -> QuantileCut:
+    ) -> Cut:
         """Cut the values at given thresholds, and allocate the bins to folds."""
         bins, folds = len(at) + 1, self.n_folds
         if k != folds:
@@ -200,23 +218,10 @@ class ByQuantile(Stratifier):
             )
         fold = self.fold_of_bins(seed, repeat)
         fixed = bool((fold == np.arange(bins)).all())
-        cut = QuantileCut(self.columns, bins, fixed, np.empty(0, np.intp), at, fold)
+        cut = cut_at(self, at, k, np.empty(0, np.intp), fixed, fold)
         cut = replace(cut, codes=cut.of(frame))
         _warn_of_empty(np.bincount(fold[cut.codes], minlength=k), self.label)
         return cut
-
-
-def _allocate(bins: int, k: int, seed: int, repeat: int) -> Codes:
-    """Allocate bins to folds, the same number to each, in an order of the seed.
-
-    The order is that of a hash, which is the same with every version of NumPy.
-    """
-    order = np.argsort(
-        keyed_digest(range(bins), f"statcv seed {seed} repeat {repeat}"), kind="stable"
-    )
-    fold = np.empty(bins, dtype=np.intp)
-    fold[order] = np.arange(bins) % k
-    return fold
 
 
 def _warn_of_empty(sizes: NDArray[np.intp], label: str) -> None:
@@ -238,62 +243,27 @@ def _warn_of_empty(sizes: NDArray[np.intp], label: str) -> None:
     )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class QuantileCut(Cut):
-    """Half-open bins of a number.
+def cut_at(
+    stratifier: ByQuantile,
+    at: Thresholds,
+    k: int,
+    codes: Codes,
+    fixed: bool,
+    allocated: Codes | None = None,
+) -> Cut:
+    """Return the cut at thresholds, whose bins are folds or are allocated to k folds.
 
-    Attributes
-    ----------
-    at : Thresholds
-        Thresholds, midway between two values unless given; each lies in the bin above.
-    allocated : numpy.ndarray of intp, or None
-        The fold of each bin, if the thresholds were given.
+    Thresholds are midway between two values unless given; each lies in the bin above.
     """
-
-    at: Thresholds
-    allocated: Codes | None = None
-
-    @property
-    def thresholds(self) -> NDArray[Any]:
-        """The least number, or day, of each bin but the first."""
-        return self.at.array
-
-    @property
-    def allocation(self) -> Codes | None:
-        """The fold of each bin, if it does not depend on the records."""
-        return super().allocation if self.allocated is None else self.allocated
-
-    @property
-    def bins(self) -> list[str]:
-        """The interval of each bin."""
-        return self.at.bins
-
-    def of(self, frame: pd.DataFrame) -> Codes:
-        """Return the bin of each record."""
-        numbers, dates = as_floats(frame, self.columns[0])
-        if dates != self.at.dates:
-            kinds = ("numbers", "dates")
-            raise DataError(
-                f"column {self.label!r} holds {kinds[dates]}, but the bins were made "
-                f"of {kinds[self.at.dates]}."
-            )
-        return np.searchsorted(self.at.bounds, numbers, side="right")
-
-    def sentence(self, k: int) -> str:
-        """Say what the folds are."""
-        bins = f"{self.units} quantile bins of {self.label}"
-        if self.allocated is not None:
-            bins = f"{self.units} bins of {self.label} at given thresholds"
-            if not self.fixed:
-                return f"{bins}, allocated to {k} folds"
-        return f"{bins}, one a fold" if self.fixed else f"{bins} allocated to {k} folds"
-
-
-def _midway(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return bounds above ``low``, and not above ``high``."""
-    with np.errstate(invalid="ignore"):
-        middle = low / 2 + high / 2
-    return np.where(np.isfinite(middle) & (middle > low), middle, high)
+    units, label = len(at) + 1, stratifier.label
+    said = f"{units} quantile bins of {label}"
+    if allocated is not None:
+        said = f"{units} bins of {label} at given thresholds"
+    if fixed:
+        said += ", one a fold"
+    else:
+        said += f"{',' * (allocated is not None)} allocated to {k} folds"
+    return Cut(stratifier, units, fixed, codes, said, at, allocated)
 
 
 def _shown(number: float, date: bool) -> str:
@@ -309,12 +279,19 @@ def as_floats(frame: pd.DataFrame, name: str) -> tuple[NDArray[np.float64], bool
             f"by_value({name!r}) keeps each of the two whole."
         )
     if is_numeric(column):
-        _refuse_long(column, name)
+        whole = pd.api.types.infer_dtype(column) == "integer" and len(column)
+        if whole and max(int(column.max()), -int(column.min())) > EXACT:
+            raise DataError(
+                f"column {name!r} holds integers above 2**53, which have no exact "
+                "quantiles and look like identifiers; "
+                f"by_hash({name!r}) or by_value({name!r}) keeps equal ones together."
+            )
         if isinstance(column.dtype, np.dtype) and column.dtype == object:
             column = column.astype(float)
         floats = column.to_numpy(dtype=np.float64, na_value=np.nan)
         return np.asarray(floats + 0.0), False
-    if _is_date(column):
+    dates = column.dtype.kind == "M" or pd.api.types.infer_dtype(column) in DATES
+    if dates and not isinstance(column.dtype, pd.CategoricalDtype):
         days, codes = written(column)
         numbers = np.array(days, dtype="datetime64[D]").astype(np.int64)
         return numbers.astype(float)[codes], True
@@ -323,18 +300,6 @@ def as_floats(frame: pd.DataFrame, name: str) -> tuple[NDArray[np.float64], bool
         f"quantiles; use by_hash({name!r}) or by_value({name!r})."
         + why_text(column, name)
     )
-
-
-def _refuse_long(column: pd.Series[Any], name: str) -> None:
-    """Refuse integers that floats cannot distinguish."""
-    if pd.api.types.infer_dtype(column) != "integer" or not len(column):
-        return
-    if max(int(column.max()), -int(column.min())) > EXACT:
-        raise DataError(
-            f"column {name!r} holds integers above 2**53, which have no exact "
-            "quantiles and look like identifiers; "
-            f"by_hash({name!r}) or by_value({name!r}) keeps equal ones together."
-        )
 
 
 def is_numeric(column: pd.Series[Any]) -> bool:
@@ -348,10 +313,3 @@ def is_numeric(column: pd.Series[Any]) -> bool:
         and not types.is_bool_dtype(column)
         and not types.is_complex_dtype(column)
     )
-
-
-def _is_date(column: pd.Series[Any]) -> bool:
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        return False
-    dates = ("date", "datetime", "datetime64")
-    return column.dtype.kind == "M" or pd.api.types.infer_dtype(column) in dates

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.arguments import check_whole
-from statcv.errors import FoldWarning, FrameError, SchemeError, warn
-from statcv.folds.ragged import Ragged
-from statcv.folds.strata.by_quantile import ALIKE, ByQuantile, QuantileCut
-from statcv.folds.strata.stratifier import Cut
+from statcv.errors import DataError, FoldWarning, FrameError, SchemeError, warn
+from statcv.folds.strata.by_quantile import ALIKE, ByQuantile, cut_at
+from statcv.folds.strata.stratifier import ByValue, Cut
+from statcv.folds.strata.thresholds import Thresholds, as_number, between, intervals
 from statcv.tables import Printed
 from statcv.words import plural
 
@@ -84,7 +85,7 @@ class Strata(Printed):
         """The stratifier that cuts and allocates other records in the same way."""
         cuts = self._cuts
         first = cuts[0]
-        if not isinstance(first, QuantileCut):
+        if not isinstance(first.at, Thresholds):
             name = self.made_by or "its stratifier"
             raise SchemeError(
                 f"the folds were made by {name} of {self.label}, and only bins of "
@@ -92,12 +93,12 @@ class Strata(Printed):
             )
         per_fold = 1 if first.fixed else max(2, first.units // len(self.labels[0]))
         allocation = tuple(tuple(fold.tolist()) for fold in self.folds)
-        return ByQuantile(first.columns, per_fold, first.at, allocation)
+        return ByQuantile(first.stratifier.columns, per_fold, first.at, allocation)
 
     @property
     def coarse(self) -> bool:
         """Whether k folds hold so few values or bins that they differ in them."""
-        binned = bool(self.cuts) and isinstance(self.cuts[0], QuantileCut)
+        binned = bool(self.cuts) and isinstance(self.cuts[0].at, Thresholds)
         units = self.cuts[0].units if binned else self.count
         known = bool(self.cuts and self.labels)
         return known and units < ALIKE * len(self.labels[0])
@@ -148,18 +149,192 @@ class Strata(Printed):
             assigned = assigned.astype("Int64").mask(units < 0)
         return assigned
 
-    def wholly_out(self, dropped: Ragged, held_out: Ragged) -> NDArray[np.bool_]:
-        """Return which dropped records have no equal in training.
 
-        Aligned with ``dropped.values``; both lists have one entry per fit.
-        """
-        owners = np.concatenate([dropped.owners, held_out.owners])
-        rows = np.concatenate([dropped.values, held_out.values])
-        cells, place, out = np.unique(
-            owners * self.count + self.codes[rows],
-            return_inverse=True,
-            return_counts=True,
+# ---- the strata of plans from elsewhere: read from a table, or joined over sites ----
+
+
+QUANTILE, HASH, VALUE = "by_quantile", "by_hash", "by_value"
+_STRATIFIER = re.compile(rf"({QUANTILE}|{HASH}|{VALUE})\((.*)\)", re.DOTALL)
+_WHY = {
+    HASH: "the folds are a keyed hash of {label}, and a table holds no key: other "
+    "records find their fold with by_hash(…), where the key is.",
+    VALUE: "the folds hold whole values of {label}, and the plan knows which records "
+    "are equal, but not their values: it says nothing of other records.",
+}
+
+
+def read_strata(
+    table: pd.DataFrame, cells: pd.DataFrame, position: NDArray[Any], n: int
+) -> Strata | None:
+    """Return the strata that a table describes.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        The rows of records.
+    cells : pandas.DataFrame
+        Rows of held-out records, and of bins without records.
+    position : numpy.ndarray of int
+        The record of each row of ``table``.
+    n : int
+        The number of records.
+
+    Raises
+    ------
+    DataError
+        If the stratifier cannot be read, or bins do not adjoin or lie in two folds.
+    """
+    if "stratum" not in table:
+        return None
+    codes = np.full(n, -1, dtype=np.intp)
+    codes[position] = table["stratum"].to_numpy()
+    if (codes < 0).any():
+        return None
+    count = int(codes.max()) + 1
+    if "stratifier" not in table:
+        return Strata("stratum", codes, count)
+    found = _STRATIFIER.fullmatch(str(table["stratifier"].iloc[0]))
+    if found is None or table["stratifier"].nunique(dropna=False) > 1:
+        raise DataError(
+            "column 'stratifier' must be the same in all rows, such as "
+            f"'by_quantile(age)', not {table['stratifier'].iloc[0]!r}."
         )
-        sizes = np.bincount(self.codes, minlength=self.count)
-        whole = out == sizes[cells % self.count]
-        return np.asarray(whole[place[: len(dropped.values)]])
+    made_by, label = found.groups()
+    strata = Strata(
+        label, codes, count, identifies=made_by != QUANTILE, made_by=made_by
+    )
+    if "bin" in table:
+        return _with_bins(strata, table, cells, position)
+    if made_by == QUANTILE:
+        return strata
+    return replace(strata, cuts=(unknown_cut(strata),) * cells["repeat"].nunique())
+
+
+def unknown_cut(strata: Strata, digests: NDArray[np.uint64] | None = None) -> Cut:
+    """Return units of which only the records of the plan are known, not the values.
+
+    Folds may be intervals of digests, between the least of each but the first.
+    """
+    why, codes = _WHY[strata.made_by].format(label=strata.label), np.empty(0, np.intp)
+    values = ByValue((strata.label,))
+    return Cut(values, strata.count, False, codes, "", digests, unknown=why)
+
+
+def _with_bins(
+    strata: Strata, table: pd.DataFrame, cells: pd.DataFrame, position: NDArray[Any]
+) -> Strata:
+    """Find the thresholds, the bin of each record and the fold of each bin."""
+    texts = between(cells["bin"].unique())
+    units = len(texts) + 1
+    names = pd.Index(intervals(texts))
+    bins = np.zeros(len(strata.codes), dtype=np.intp)
+    bins[position] = names.get_indexer(pd.Index(table["bin"]))
+    folds, labels = [], []
+    for repeat, own in cells.groupby("repeat", sort=True):
+        pairs = own[["bin", "fold"]].drop_duplicates()
+        if pairs["bin"].duplicated().any():
+            twice = pairs.loc[pairs["bin"].duplicated(), "bin"].iloc[0]
+            raise DataError(f"bin {twice} lies in two folds of repeat {repeat}.")
+        by_bin = pairs.set_index("bin")["fold"].reindex(names)
+        if by_bin.isna().any():
+            lost = names[by_bin.isna()][0]
+            raise DataError(f"bin {lost} lies in no fold of repeat {repeat}.")
+        label, fold = np.unique(by_bin.to_numpy(), return_inverse=True)
+        folds.append(fold.astype(np.intp))
+        labels.append(label.tolist())
+    if strata.made_by != QUANTILE:
+        digests = np.array([int(text) for text in texts], dtype=np.uint64)
+        cuts = [unknown_cut(strata, digests)] * len(folds)
+    else:
+        at, none = Thresholds.of(map(as_number, texts)), np.empty(0, np.intp)
+        of_bins, order = ByQuantile((strata.label,)), np.arange(units)
+        cuts = [
+            cut_at(of_bins, at, len(names), none, np.array_equal(fold, order))
+            for fold, names in zip(folds, labels, strict=True)
+        ]
+    return replace(
+        strata, cuts=tuple(cuts), folds=tuple(folds), labels=tuple(labels), bins=bins
+    )
+
+
+_ADVICE = {
+    QUANTILE: "let all sites use the thresholds, or the stratifier, of one plan",
+    HASH: "balanced=True makes thresholds of a site's own records, so leave it out",
+}
+
+
+def joined_strata(parts: Mapping[str, Strata]) -> Strata:
+    """Join the strata, which never hold records of different sites.
+
+    Parameters
+    ----------
+    parts : mapping of str to Strata
+        The strata of each site, all of one stratifier.
+
+    Raises
+    ------
+    SchemeError
+        If keys, thresholds or the allocation of bins to folds differ.
+    """
+    _check_bins(parts)
+    strata = list(parts.values())
+    known = [part for part in strata if part.cuts and part.cuts[0].trace is not None]
+    if len({part.cuts[0].trace for part in known}) > 1:
+        raise SchemeError(
+            f"plans that are joined must have the same key: by_hash({known[0].label}) "
+            "was made with different ones, so that equal identifiers lie in different "
+            "folds."
+        )
+    first = (known or strata)[0]
+    offsets = np.cumsum([0, *(part.count for part in strata)])
+    codes = [part.codes + at for part, at in zip(strata, offsets, strict=False)]
+    bins = [part.bins for part in strata if part.bins is not None]
+    joined = replace(
+        first,
+        codes=np.concatenate(codes),
+        count=int(offsets[-1]),
+        bins=np.concatenate(bins) if len(bins) == len(strata) else None,
+        by_site=len(strata) > 1,
+    )
+    if first.made_by == VALUE and first.cuts:
+        return replace(joined, cuts=(unknown_cut(joined),) * len(first.cuts), folds=())
+    return joined
+
+
+def _check_bins(parts: Mapping[str, Strata]) -> None:
+    """Refuse sites that cut at other thresholds, or allocate bins otherwise."""
+    (first, reference), *others = (
+        (site, _fold_of_bin(part)) for site, part in parts.items()
+    )
+    for site, own in others:
+        for key in dict.fromkeys([*reference, *own]):
+            repeat, text = key
+            if key in own and key in reference:
+                if own[key] == reference[key]:
+                    continue
+                what = (
+                    f"the bin {text} of {parts[site].label} lies in fold "
+                    f"{reference[key]} at site {first!r} and in fold {own[key]} at "
+                    f"{site!r} (repeat {repeat})"
+                )
+            else:
+                here = first if key in reference else site
+                what = f"the bin {text} of {parts[site].label} is only at site {here!r}"
+            raise SchemeError(
+                f"plans that are joined must have the same thresholds and folds: {what}"
+                f"; {_ADVICE.get(parts[site].made_by, _ADVICE[QUANTILE])}."
+            )
+
+
+def _fold_of_bin(strata: Strata) -> dict[tuple[int, str], Any]:
+    """Return the name of the fold of each repeat and bin; nothing without bins."""
+    if strata.bins is None:
+        return {}
+    texts = strata.cuts[0].bins
+    return {
+        (repeat, text): names[fold]
+        for repeat, (names, folds) in enumerate(
+            zip(strata.labels, strata.folds, strict=True), start=1
+        )
+        for text, fold in zip(texts, folds.tolist(), strict=True)
+    }

@@ -31,7 +31,7 @@ from statcv.errors import (
     SchemeError,
     warn,
 )
-from statcv.folds.strata.identifiers import check_present, one_column, rows, written
+from statcv.folds.strata.identifiers import check_present, one_column, written
 from statcv.folds.strata.identifiers import normalise as normalise
 
 
@@ -85,7 +85,8 @@ def keyed_digest(values: Any, key: Key | None = FROM_ENVIRONMENT) -> Digests:
     check_present(values)
     digests = np.empty(len(values), dtype=np.uint64)
     for start in range(0, len(values), _AT_ONCE):
-        texts, codes = written(rows(values, start, start + _AT_ONCE))
+        some = getattr(values, "iloc", values)[start : start + _AT_ONCE]
+        texts, codes = written(some)
         hashes = _hashes(map(str.encode, texts), secret)
         found = np.frombuffer(hashes, dtype=">u8")[::4] >> np.uint64(8)
         digests[start : start + _AT_ONCE] = found[codes]

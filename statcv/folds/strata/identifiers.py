@@ -166,14 +166,6 @@ def one_column(values: Any) -> Any:
     )
 
 
-def rows(values: Any, start: int, stop: int) -> Any:
-    """Return some of the values, or rows of a frame."""
-    here = slice(start, stop)
-    if isinstance(values, (pd.Series, pd.DataFrame)):
-        return values.iloc[here]
-    return values[here]
-
-
 def as_series(values: Any) -> pd.Series[Any]:
     """Return a column as a series, a list as one of objects."""
     column = one_column(values)

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from statcv.arguments import check_types
 from statcv.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -26,8 +27,10 @@ from statcv.errors import (
     suggestion,
     warn,
 )
-from statcv.folds.strata.identifiers import count_missing, written
-from statcv.folds.strata.thresholds import intervals
+from statcv.folds.strata.hashing import check_k
+from statcv.folds.strata.identifiers import INTEGERS, SEPARATOR, count_missing, written
+from statcv.folds.strata.meant_otherwise import warn_of_near_values, warn_of_no_repeats
+from statcv.folds.strata.thresholds import Thresholds, intervals
 from statcv.tables import Printed
 from statcv.words import plural
 
@@ -35,54 +38,66 @@ Codes = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Cut(ABC, Printed):
+class Cut(Printed):
     """A stratifier's values cut for k folds: the unit in which a record falls.
 
     Attributes
     ----------
-    columns : tuple of str
+    stratifier : Stratifier
     units : int
         Number of units, k at least.
     fixed : bool
         Whether unit j is fold j; otherwise units are allocated to folds.
     codes : numpy.ndarray of intp
         The unit of each record that was cut, as :meth:`of` returns it.
+    sentence : str
+        What the folds are, in words.
+    at : Thresholds, numpy.ndarray of uint64, tuple of str or None
+        What units are told by: thresholds between bins, least digests of each unit but
+        the first, or the written form of each value; None: digests modulo k.
+    allocated : numpy.ndarray of intp, or None
+        The fold of each unit, if it was agreed.
+    trace : str or None
+        Trace that differs between keys, if digests depend on one.
+    unknown : str
+        Why the unit of other records is not known; empty if it is.
     """
 
-    columns: tuple[str, ...]
+    stratifier: Stratifier
     units: int
     fixed: bool
     codes: Codes = field(repr=False)
-
-    @property
-    def label(self) -> str:
-        """The columns in one name."""
-        return " + ".join(self.columns)
+    sentence: str
+    at: Thresholds | NDArray[np.uint64] | tuple[str, ...] | None = None
+    allocated: Codes | None = None
+    trace: str | None = field(default=None, repr=False)
+    unknown: str = ""
 
     @property
     def thresholds(self) -> NDArray[Any] | None:
         """The least number, or digest, of each unit but the first, if it has one."""
-        return None
+        if isinstance(self.at, Thresholds):
+            return self.at.array
+        return self.at if isinstance(self.at, np.ndarray) else None
 
     @property
     def allocation(self) -> Codes | None:
         """The fold of each unit, if it does not depend on the records."""
-        return np.arange(self.units) if self.fixed else None
+        own = np.arange(self.units) if self.fixed else None
+        return own if self.allocated is None else self.allocated
 
     @property
     def bins(self) -> list[str]:
         """The interval between thresholds that each unit is, if it is one."""
-        return (
-            [] if self.thresholds is None else intervals([*map(str, self.thresholds)])
-        )
+        if isinstance(self.at, np.ndarray):
+            return intervals([*map(str, self.at)])
+        return self.at.bins if isinstance(self.at, Thresholds) else []
 
-    @abstractmethod
     def of(self, frame: pd.DataFrame) -> Codes:
         """Return the unit of each record of these or other data; -1 for none."""
-
-    @abstractmethod
-    def sentence(self, k: int) -> str:
-        """Say what the folds are."""
+        if self.unknown:
+            raise SchemeError(self.unknown)
+        return self.stratifier.units_of(frame, self)
 
 
 @dataclass(frozen=True)
@@ -155,6 +170,10 @@ class Stratifier(ABC):
         DataError
             If values are missing, or of a kind that cannot be cut.
         """
+
+    @abstractmethod
+    def units_of(self, frame: pd.DataFrame, cut: Cut) -> Codes:
+        """Return the unit of each record of other data in a cut; -1 for none."""
 
 
 def columns_of(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
@@ -236,3 +255,114 @@ def names_of(columns: str | Sequence[str]) -> tuple[str, ...]:
     if len(set(names)) < len(names):
         raise ArgumentError(f"a column is named twice in {list(names)!r}.")
     return tuple(names)
+
+
+# ---- whole values, and the argument stratify= ----
+
+
+def by_value(columns: str | Sequence[str]) -> ByValue:
+    """Keep records with equal values together, whole values allocated at random.
+
+    This is what the bare name of a column means.
+
+    Parameters
+    ----------
+    columns : str or list of str
+        Column of any dtype; of several, each combination is a value. Values are
+        compared as they are written, so that 7, 7.0 and ``"7"`` are equal.
+
+    Examples
+    --------
+    >>> by_value("site")
+    ByValue(columns=('site',))
+    """
+    check_types(by_value, locals())
+    return ByValue(names_of(columns))
+
+
+@dataclass(frozen=True)
+class ByValue(Stratifier):
+    """Whole values; see :func:`by_value`.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"site": ["A", "B", "A", "C"]})
+    >>> cut = by_value("site").cut(frame, k=2)
+    >>> cut.codes, cut.fixed, cut.sentence
+    (array([0, 1, 0, 2]), False, '2 folds of whole values of site')
+    """
+
+    made_by: ClassVar[str] = "by_value"
+
+    @property
+    def random(self) -> bool:
+        """Values are allocated at random."""
+        return True
+
+    @property
+    def fixes_folds(self) -> bool:
+        """Whole values may be allocated to any fold."""
+        return False
+
+    def warn(self, frame: pd.DataFrame, named: bool = False) -> None:
+        """Warn where no value is repeated, and of values that are nearly the same."""
+        texts, codes = written_of(frame, self.columns)
+        if named:
+            warn_of_no_repeats(np.bincount(codes), self.columns)
+        if any(frame[name].dtype.kind not in INTEGERS for name in self.columns):
+            warn_of_near_values(texts, self.label)
+
+    def cut(self, frame: pd.DataFrame, k: int, seed: int = 0, repeat: int = 0) -> Cut:
+        """Let each distinct value be a unit."""
+        k = check_k(k)
+        known, codes = written_of(frame, self.columns)
+        counts = np.bincount(codes, minlength=len(known))
+        check_units(counts, k, self.label, lambda i: known[i].replace(SEPARATOR, " + "))
+        said = f"{k} folds of whole values of {self.label}"
+        return Cut(self, len(known), False, codes, said, tuple(known))
+
+    def units_of(self, frame: pd.DataFrame, cut: Cut) -> Codes:
+        """Return the code of each record's value, -1 for one that was not cut."""
+        assert isinstance(cut.at, tuple)
+        texts, codes = written_of(frame, self.columns)
+        place = {text: code for code, text in enumerate(cut.at)}
+        return np.array([place.get(text, -1) for text in texts], dtype=np.intp)[codes]
+
+
+def resolve_stratifier(stratify: Any, frame: pd.DataFrame) -> Stratifier:
+    """Return the stratifier for an argument ``stratify=``.
+
+    Parameters
+    ----------
+    stratify : str, list of str or Stratifier
+        One or several names stand for whole values, whatever their dtype: records with
+        equal values are one cluster.
+    frame : pandas.DataFrame
+
+    Raises
+    ------
+    ColumnError
+        If there is no such column.
+    ArgumentTypeError
+        If it is not one of these.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"patient": [1, 1, 2], "born": ["1990", "1990", "1980"]})
+    >>> resolve_stratifier("patient", frame)
+    ByValue(columns=('patient',))
+    >>> resolve_stratifier(["patient", "born"], frame)
+    ByValue(columns=('patient', 'born'))
+    """
+    if isinstance(stratify, Stratifier):
+        columns_of(frame, stratify.columns)
+        return stratify
+    if not isinstance(stratify, (str, list, tuple)):
+        raise ArgumentTypeError(
+            "stratify must be the name of a column, a list of names, or one of "
+            f"by_quantile, by_hash and by_value, not {type(stratify).__name__}; "
+            "values go into a column of the data first."
+        )
+    names = names_of(stratify)
+    columns_of(frame, names)
+    return by_value(names)

@@ -233,7 +233,7 @@ def dummies(
     pandas.DataFrame
         ``data_set``, ``balance``, ``group``, ``n``, the pooled ``auroc``, and
         ``expected``, its expectation in closed form
-        (:func:`statcv.folds.theory.leave_p_out.negative_mean_auroc`).
+        (:func:`statcv.folds.theory.negative_mean_auroc`).
 
     Examples
     --------

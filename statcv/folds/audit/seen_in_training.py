@@ -1,4 +1,4 @@
-"""Records with the same predictors as a training record, and another outcome."""
+"""Held-out records whose fit was trained on an equal record, of what outcome."""
 
 from __future__ import annotations
 
@@ -8,8 +8,93 @@ from numpy.typing import NDArray
 
 from statcv.folds.audit.findings import Finding
 from statcv.folds.plan import FoldPlan
-from statcv.folds.ragged import Ragged
+from statcv.folds.ragged import Ragged, without_equal
 from statcv.words import listed, plural
+
+Codes = NDArray[np.integer]
+
+
+def trained_on_equal(plan: FoldPlan, codes: Codes) -> NDArray[np.bool_]:
+    """Return whether a fit that predicts a held-out record has seen an equal.
+
+    Training sets are taken as they are: an equal that is held out along with the
+    record, or dropped, has not been seen.
+
+    Parameters
+    ----------
+    plan : FoldPlan
+    codes : numpy.ndarray of int, shape (n,)
+        The group of equal records to which each record belongs, from 0.
+
+    Returns
+    -------
+    numpy.ndarray of bool
+        Aligned with ``plan.tests.values``.
+
+    Examples
+    --------
+    >>> from statcv.folds import make_plan
+    >>> plan = make_plan("loocv", [0, 1, 0, 1], "binary")
+    >>> trained_on_equal(plan, np.array([0, 0, 1, 2]))
+    array([ True,  True, False, False])
+    """
+    places = Ragged.split(np.arange(len(plan.tests.values)), plan.tests.sizes)
+    place = places.chosen(plan.fits.split_of).values
+    absent = plan.dropped.beside(plan.kept_out)
+    lacks = without_equal(np.asarray(codes), plan.fits.tests_by_fit, absent)
+    seen = np.zeros(len(plan.tests.values), dtype=bool)
+    seen[place[~lacks]] = True
+    return seen
+
+
+def copies(plan: FoldPlan, codes: Codes, check: str, equal: str) -> Finding:
+    """Find held-out records that have an equal in the training set of their fit.
+
+    Parameters
+    ----------
+    plan : FoldPlan
+    codes : numpy.ndarray of int, shape (n,)
+        The group of equal records to which each belongs.
+    check : str
+        The name of the finding.
+    equal : str
+        What makes records equal, as ``equal in age``.
+    """
+    seen = trained_on_equal(plan, codes)
+    times = np.bincount(plan.tests.values[seen], minlength=plan.n)
+    rows = np.flatnonzero(times)
+    rows = rows[np.argsort(codes[rows], kind="stable")]
+    group = pd.factorize(codes[rows])[0] + 1
+    labels = pd.RangeIndex(plan.n) if plan.rows is None else plan.rows
+    table = pd.DataFrame(
+        {"position": rows, "row": labels[rows], "group": group, "splits": times[rows]}
+    )
+    if not len(rows):
+        several = int((np.bincount(codes) > 1).sum())
+        said = (
+            f"Records {equal} form {plural(several, 'group')}; no held-out record has "
+            "one of them in the training set of its fit."
+            if several
+            else f"No two records are {equal}."
+        )
+        return Finding(check, 0.0, said, table=table)
+    held_out = int((np.bincount(plan.tests.values, minlength=plan.n) > 0).sum())
+    often = ""
+    if plan.repeats > 1:
+        cells = plan.fits.repeat_of[plan.tests.owners[seen]] * plan.n
+        mean = len(np.unique(cells + plan.tests.values[seen])) / plan.repeats
+        often = f" ({mean:.4g} a repeat)"
+    said = (
+        f"{len(rows):,} of {held_out:,} held-out records{often}, in "
+        f"{plural(int(group.max()), 'group')} {equal}, "
+        f"{'has' if len(rows) == 1 else 'have'} another of the group in the training "
+        "set of the fit."
+    )
+    return Finding(check, float(len(rows)), said, concern=True, table=table)
+
+
+# ---- equal predictors and another outcome ----
+
 
 BY_CHANCE = 1e-3  # probability below which disagreement is not due to chance
 MAX_EQUAL = 20  # records of equal predictors that are examined together
