@@ -47,9 +47,9 @@ def remembered(
 
     def of_numbers(some: Integers) -> Floats:
         if not all_at_once:
-            return evaluate(states[some])
+            return np.stack([evaluate(state) for state in states[some]])
         if not known:
-            known.append(evaluate(states))
+            known.append(np.stack([evaluate(state) for state in states]))
         return known[0][some]
 
     return of_numbers

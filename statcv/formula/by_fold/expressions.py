@@ -210,7 +210,7 @@ class Learner:
         states : numpy.ndarray, shape (fits, k)
             What each training set has learnt.
         evaluate : callable
-            Function of m rows that returns an array, shape (m, n, columns).
+            Function of a row that returns an array, shape (n, columns).
         key
             What the source depends on besides.
         """

@@ -21,9 +21,8 @@ from statcv.formula.column_sums import (
     plus,
     times,
 )
-from statcv.formula.language.functions import Bs, Poly, Standardize
+from statcv.formula.language.functions import Bs, Poly, Standardize, b_splines
 from statcv.formula.language.log_ratios import Clr
-from statcv.formula.language.splines import b_splines, cubic_splines
 
 Floats = NDArray[np.float64]
 
@@ -123,7 +122,7 @@ def _bs(
     states = np.column_stack([ends[0], inner, ends[1]])
     number = learner.by_state(
         states,
-        lambda some: b_splines(line.x, some, degree),
+        lambda knots: b_splines(line.x, knots, degree),
         ("bs", line.monomial, degree, states.tobytes()),
     )
     width = states.shape[1] - order
@@ -143,6 +142,8 @@ def _cubic(
 ) -> Columns:
     if (df is None) == (knots is None) or constraints not in (None, "center"):
         raise NotKnownError
+    from patsy.mgcv_cubic_splines import _get_free_crs_dmatrix
+
     line, bound = _rising(learner, x), constraints is not None
     ordered, fits = Ordered.of(line.x, learner.sets), learner.sets.fits
     low, high = _bounds(line, ordered, lower_bound, upper_bound)
@@ -163,7 +164,7 @@ def _cubic(
         raise NotKnownError
     number = learner.by_state(
         states,
-        lambda some: cubic_splines(line.x, some, cyclic),
+        lambda knots: _get_free_crs_dmatrix(line.x, knots, cyclic),
         ("cubic", line.monomial, cyclic, states.tobytes()),
     )
     free = _columns_of(number, range(states.shape[1] - cyclic))
@@ -228,13 +229,10 @@ def _clr(
     if chosen.sum(axis=1).min() < 2:
         raise NotKnownError
 
-    def evaluate(some: Floats) -> Floats:
-        made = []
-        for one in some:
-            learnt = Clr()
-            learnt._chosen = one.astype(bool)
-            made.append(learnt.transform(*values, pseudocount=pseudocount))
-        return np.stack(made)
+    def evaluate(state: Floats) -> Floats:
+        learnt = Clr()
+        learnt._chosen = state.astype(bool)
+        return learnt.transform(*values, pseudocount=pseudocount)
 
     states = chosen.astype(float)
     key = ("clr", *(tuple(one) for (one,) in map(_data, parts)), pseudocount)
