@@ -12,12 +12,19 @@ from numpy.typing import NDArray
 from statcv.arguments import described, is_number
 from statcv.errors import ArgumentError, ArgumentTypeError, ModelError
 from statcv.metrics import Metric, round_significant
-from statcv.models.base import Capabilities, Fit, Matrix, Model, TrainingSet
+from statcv.models.base import (
+    Capabilities,
+    Fit,
+    Matrix,
+    Model,
+    TrainingSet,
+    WrappedFit,
+    decisions_of,
+)
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.fits import FittedFolds, fit_all_folds
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.new_levels import Numbers
-from statcv.models.other_libraries.wrapped_fit import WrappedFit, decisions_of
 from statcv.models.rules import RULES, Rule, find_rule
 
 __all__ = [

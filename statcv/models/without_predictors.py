@@ -23,7 +23,7 @@ from statcv.models.cox import Cox
 from statcv.models.linear import Linear, fold_means
 from statcv.models.logit import Logit
 from statcv.models.other_libraries.sklearn_estimator import Sklearn
-from statcv.models.other_libraries.sklearn_linear import last_step
+from statcv.models.other_libraries.sklearn_traits import last_step
 from statcv.tables import Constructed
 
 

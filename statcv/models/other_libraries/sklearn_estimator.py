@@ -19,20 +19,16 @@ from statcv.models.base import (
     without_column,
 )
 from statcv.models.linear_fits import LinearFits
-from statcv.models.other_libraries.sklearn_linear import (
-    last_step,
-    likelihood_of,
-    linear_of,
-)
 from statcv.models.other_libraries.sklearn_traits import (
     NEAR,
     accepts_missing,
     converges,
     is_compiled,
     is_same_with_any_threads,
-    set_parameter,
+    last_step,
+    likelihood_of,
+    linear_of,
     text_of,
-    twin,
     weight_name_of,
 )
 from statcv.models.other_libraries.thread_warnings import passed_on
@@ -185,10 +181,8 @@ class Sklearn:
         """Return a copy that is not fitted and whose random states are set."""
         from sklearn.base import clone
 
-        copied: Any = twin if self._is_its_parameters else clone
-        made = copied(self.estimator)
-        for name in self._unset:
-            set_parameter(made, name, seed)
+        made = clone(self.estimator)
+        made.set_params(**dict.fromkeys(self._unset, seed))
         inner = made.get_params(deep=True) if self._inner_splits else {}
         for name in self._inner_splits:
             shuffles = getattr(inner[name], "shuffle", True)
@@ -196,49 +190,20 @@ class Sklearn:
         return made
 
     @cached_property
-    def _parameters(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.estimator.get_params(deep=True)
-        return found
-
-    @cached_property
     def _unset(self) -> list[str]:
         """Names of the random states that are None."""
-        named = self._named("random_state")
-        return [name for name, value in named.items() if value is None]
+        return [n for n, value in self._named("random_state").items() if value is None]
 
     @cached_property
     def _inner_splits(self) -> list[str]:
         """Names of the inner splitters whose random state is None."""
-        named = self._named("cv")
-        return [
-            name
-            for name, value in named.items()
-            if getattr(value, "random_state", 0) is None
-        ]
+        named = self._named("cv").items()
+        return [n for n, value in named if getattr(value, "random_state", 0) is None]
 
     def _named(self, last: str) -> dict[str, Any]:
         """Return the parameters of that name, of all parts."""
-        every = self._parameters.items()
+        every = self.estimator.get_params(deep=True).items()
         return {name: value for name, value in every if name.split("__")[-1] == last}
-
-    @cached_property
-    def _is_its_parameters(self) -> bool:
-        """Whether every part consists of its parameters, and is cloned in no other way.
-
-        A copy of its parameters is a clone, made without reading signatures again.
-        """
-        from sklearn.base import BaseEstimator
-
-        parts = {"": self.estimator}
-        for name, value in self._parameters.items():
-            if hasattr(value, "get_params") and not isinstance(value, type):
-                parts[f"{name}__"] = value
-        usual = BaseEstimator.__sklearn_clone__
-        return all(
-            getattr(type(part), "__sklearn_clone__", None) is usual
-            and all(prefix + name in self._parameters for name in vars(part))
-            for prefix, part in parts.items()
-        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -357,6 +322,3 @@ class SklearnFit(Printed):
         if self.training.kind == "binary":
             return np.asarray(given, dtype=float)
         return np.asarray(given[:, None] == np.array(codes), dtype=float)
-
-
-# ---- estimators that are the same for any number of threads ----
