@@ -8,11 +8,11 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import patsy
 from numpy.typing import NDArray
+from patsy.mgcv_cubic_splines import _get_free_crs_dmatrix
 
-from statcv.formula.by_fold.expressions import Learner
-from statcv.formula.by_fold.training_sets import Ordered
-from statcv.formula.column_sums import (
+from statcv.formula.by_fold.columns import (
     ONE,
     Column,
     Columns,
@@ -21,6 +21,8 @@ from statcv.formula.column_sums import (
     plus,
     times,
 )
+from statcv.formula.by_fold.expressions import Learner
+from statcv.formula.by_fold.training_sets import Ordered
 from statcv.formula.language.functions import Bs, Poly, Standardize, b_splines
 from statcv.formula.language.log_ratios import Clr
 
@@ -28,10 +30,6 @@ Floats = NDArray[np.float64]
 
 # least spread of a training set, relative to that of all records, that keeps the digits
 SPREAD = 1e-6
-
-
-def _center(learner: Learner, x: Any) -> Columns:
-    return _standardize(learner, x, rescale=False)
 
 
 def _standardize(
@@ -142,8 +140,6 @@ def _cubic(
 ) -> Columns:
     if (df is None) == (knots is None) or constraints not in (None, "center"):
         raise NotKnownError
-    from patsy.mgcv_cubic_splines import _get_free_crs_dmatrix
-
     line, bound = _rising(learner, x), constraints is not None
     ordered, fits = Ordered.of(line.x, learner.sets), learner.sets.fits
     low, high = _bounds(line, ordered, lower_bound, upper_bound)
@@ -169,9 +165,6 @@ def _cubic(
     )
     free = _columns_of(number, range(states.shape[1] - cyclic))
     return _centred(learner, free) if bound else free
-
-
-_cr, _cc = partial(_cubic, cyclic=False), partial(_cubic, cyclic=True)
 
 
 def _te(learner: Learner, *given: Any, constraints: Any = None) -> Columns:
@@ -281,20 +274,13 @@ def _check_inside(inner: Floats, low: Floats, high: Floats) -> None:
 @cache
 def transforms() -> Mapping[Any, Callable[..., Columns]]:
     """Return how each function that learns is learnt in all training sets."""
-    import patsy
-
-    known: dict[Any, Callable[..., Columns]] = {
+    return {
         Standardize: _standardize,
         Poly: _poly,
         Bs: _bs,
         Clr: _clr,
+        patsy.center.__patsy_stateful_transform__: partial(_standardize, rescale=False),
+        patsy.cr.__patsy_stateful_transform__: partial(_cubic, cyclic=False),
+        patsy.cc.__patsy_stateful_transform__: partial(_cubic, cyclic=True),
+        patsy.te.__patsy_stateful_transform__: _te,
     }
-    of_patsy: dict[str, Callable[..., Columns]] = {
-        "center": _center,
-        "cr": _cr,
-        "cc": _cc,
-        "te": _te,
-    }
-    for name, learnt in of_patsy.items():
-        known[getattr(patsy, name).__patsy_stateful_transform__] = learnt
-    return known

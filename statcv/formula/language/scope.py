@@ -16,9 +16,11 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import patsy
+import patsy.builtins
 
 from statcv.errors import FormulaError, StatcvError
-from statcv.formula.language.functions import log, offset, poly, strata
+from statcv.formula.language.functions import bs, log, offset, poly, standardize, strata
 from statcv.formula.language.log_ratios import Clr, clr
 
 ALIAS = "_function_"  # prefix of a function that shares its name with a column
@@ -66,10 +68,6 @@ def column_factor(code: str, column: str, renamed: bool) -> Factor:
 @cache
 def transforms() -> Mapping[str, Any]:
     """Return the functions of every formula: patsy's, and the package's own."""
-    import patsy.builtins
-
-    from statcv.formula.language.functions import bs, standardize
-
     known = {name: getattr(patsy.builtins, name) for name in patsy.builtins.__all__}
     scaled = {"scale": standardize, "standardize": standardize, "strata": strata}
     return {**known, **scaled, "bs": bs, "clr": clr, "poly": poly, "offset": offset}
@@ -89,8 +87,6 @@ def of_r() -> Mapping[str, Any]:
 
 def namespace(functions: Mapping[str, Any]) -> dict[str, Any]:
     """Return the names that are available when factors are evaluated."""
-    import patsy
-
     learning = {LEARNING + "clr": patsy.stateful_transform(Clr)}
     known = {**of_r(), **functions, **transforms(), **learning}
     return {**known, **{ALIAS + name: value for name, value in known.items()}}
