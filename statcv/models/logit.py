@@ -31,8 +31,12 @@ from statcv.models.batched.row_space import in_row_space, row_space
 from statcv.models.batched.separate import fit_alone
 from statcv.models.elastic_net import elastic_path, fit_elastic_folds
 from statcv.models.families import free_classes, width_of
-from statcv.models.firth import fit_firth, fit_firth_folds, sure_firth_fits
-from statcv.models.flic import correct_intercepts
+from statcv.models.firth import (
+    correct_intercepts,
+    fit_firth,
+    fit_firth_folds,
+    sure_firth_fits,
+)
 from statcv.models.likelihood import Bernoulli
 from statcv.models.linear_fits import LinearFits
 from statcv.models.offsets import WHOLE, alone, fit_folds_beside, fixed

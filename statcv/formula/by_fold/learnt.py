@@ -168,11 +168,6 @@ class PreparedTerms:
     Attributes
     ----------
     formula : Formula
-    columns : mapping of str to pandas.Series
-    n : int
-        The number of records.
-    functions : mapping
-        What the formula may call.
     learner : Learner
         What is learnt on all records.
     found : dict
@@ -182,9 +177,6 @@ class PreparedTerms:
     """
 
     formula: Formula
-    columns: Mapping[str, pd.Series[Any]]
-    n: int
-    functions: Mapping[str, Any]
     learner: Learner
     found: Mapping[str, Columns]
     layout: Any
@@ -215,7 +207,7 @@ class PreparedTerms:
             for code, own in found.items()
         }
         layout = _layout(formula, columns, index, functions, values)
-        return cls(formula, columns, len(index), functions, learner, found, layout)
+        return cls(formula, learner, found, layout)
 
     def learn(self, sets: TrainingSets | None, order: list[int]) -> Learnt | None:
         """Learn the terms in each training set; None if they are not learnt together.

@@ -14,9 +14,14 @@ from statcv.arguments import one_of
 from statcv.errors import ArgumentTypeError, ModelError
 from statcv.formula import Design
 from statcv.models.base import Capabilities, Fit, Matrix, Model, PlainFit, TrainingSet
-from statcv.models.imputation.chains import Chains, run_chains
+from statcv.models.imputation.chains import (
+    Bools,
+    Chains,
+    Numbers,
+    Variables,
+    run_chains,
+)
 from statcv.models.imputation.imputers import Imputer, Median, Mice
-from statcv.models.imputation.variables import Bools, Numbers, Variables
 from statcv.numeric.survival import events_of, times_of
 from statcv.words import plural
 
