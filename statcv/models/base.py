@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Protocol
@@ -345,6 +346,11 @@ class WrappedFit(Printed):
     def decide(self, X: Matrix) -> Matrix | None:
         """Return the classes that the fit itself predicts, or None."""
         return decisions_of(self.fit, X)
+
+
+def means_at(mean: Callable[[Matrix], Matrix], beta: Matrix, X: Matrix) -> Matrix:
+    """Return the means of rows by their linear predictors."""
+    return mean(X @ beta)
 
 
 def check_strength(C: object) -> None:

@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from statcv.arguments import described, is_number
+from statcv.arguments import check_types, described, is_number
 from statcv.errors import ModelError
 from statcv.models.base import (
     Capabilities,
@@ -16,6 +16,7 @@ from statcv.models.base import (
     PlainFit,
     TrainingSet,
     check_strength,
+    means_at,
     refuse_kind,
     refuse_missing,
 )
@@ -114,10 +115,7 @@ class Logit(Constructed):
                 f"Logit(l1_ratio={self.l1_ratio:g}) needs the strength of its penalty: "
                 "C=1.0, or several values of which every training set chooses one."
             )
-        for name in ("firth", "standardize", "flic"):
-            value = getattr(self, name)
-            if not isinstance(value, (bool, np.bool_)):
-                raise ModelError(f"{name} must be True or False, not {value!r}.")
+        check_types(Logit, vars(self), ModelError)
         named = "flic" if self.flic else "firth"
         if self.has_firth and self.standardize:
             raise ModelError(
@@ -220,7 +218,7 @@ class Logit(Constructed):
         values = beta.reshape(len(beta), -1)[:, free].T.ravel().tolist()
         linear = LinearFits.of_one(beta, ridge)
         return PlainFit(
-            partial(_probability, beta),
+            partial(means_at, mean_of(training.kind), beta),
             dict(zip(names_of(training, ridge), values, strict=True)),
             solved.converged,
             solved.separated,
@@ -270,7 +268,7 @@ class Logit(Constructed):
         )
         beta = fits.coefficients[0]
         return PlainFit(
-            partial(_probability, beta),
+            partial(means_at, expit, beta),
             dict(zip(training.names, beta.tolist(), strict=True)),
             bool(fits.converged[0]),
         )
@@ -351,7 +349,3 @@ def _regression(model: Logit, records: TrainingSet, own: Matrix | None) -> Regre
         ridge=ridge if own is None else own,
         mean=mean_of(records.kind),
     )
-
-
-def _probability(beta: Matrix, X: Matrix) -> Matrix:
-    return expit(X @ beta) if beta.ndim == 1 else softmax(X @ beta)

@@ -22,6 +22,7 @@ from statcv.models.counts import Poisson
 from statcv.models.cox import Cox
 from statcv.models.linear import Linear, fold_means
 from statcv.models.logit import Logit
+from statcv.models.offsets import WHOLE
 from statcv.models.other_libraries.sklearn_estimator import Sklearn
 from statcv.models.other_libraries.sklearn_traits import last_step
 from statcv.tables import Constructed
@@ -57,7 +58,7 @@ class Mean(Constructed):
         if training.offsets:  # such as a rate, times the exposure of each record
             inner = bare_regression(self, training.kind).fit(bare_records(training))
             return PlainFit(partial(_exposed, inner, training))
-        return PlainFit(partial(_constant, _mean(training)))
+        return PlainFit(partial(_constant, _fold_means(training, WHOLE)[0]))
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
@@ -97,7 +98,7 @@ class NegMean(Constructed):
 
     def fit(self, training: TrainingSet) -> PlainFit:
         """Fit the training set."""
-        return PlainFit(partial(_constant, -_mean(training)))
+        return PlainFit(partial(_constant, -_fold_means(training, WHOLE)[0]))
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds:
         """Fit the training sets of all folds together."""
@@ -148,18 +149,6 @@ def _fold_means(records: TrainingSet, folds: Folds) -> Matrix:
     fitted = Cox().fit_folds(bare, replace(folds, matrices=None))
     assert fitted is not None
     return np.asarray(fitted.predict(np.zeros_like(fits), fits))
-
-
-def _mean(training: TrainingSet) -> Matrix:
-    """Mean outcome or class shares; sums of integers, so ties stay ties."""
-    if training.kind == "survival":
-        return np.asarray(_fold_means(training, Folds.leaving_out([[]]))[0])
-    if training.kind == "multiclass":
-        counts = np.bincount(training.y, training.weights, training.n_classes)
-        return np.asarray(counts / counts.sum())
-    if training.weights is None:
-        return np.asarray(training.y.sum() / len(training.y))
-    return np.asarray(np.average(training.y, weights=training.weights))
 
 
 # ---- any model without its predictors ----

@@ -21,7 +21,7 @@ from statcv.models.base import (
 )
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.cox import CoxFits
-from statcv.models.batched.fits import FittedFolds, FoldFits
+from statcv.models.batched.fits import FittedFolds, FoldFits, only_fit
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.own_matrices import predicted_by
 from statcv.models.batched.predictions import by_linear_predictor
@@ -30,7 +30,7 @@ from statcv.models.cox import Cox, alone, fitted_hazards, without_coefficients
 from statcv.models.families import width_of
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit
-from statcv.models.offsets import fixed, zeroed
+from statcv.models.offsets import WHOLE, fixed, zeroed
 from statcv.models.selection.search import fitted_sets
 from statcv.models.selection.training import (
     Sets,
@@ -120,17 +120,13 @@ class Selection(Constructed):
 
     def fit(self, training: TrainingSet) -> PlainFit:
         """Choose terms on the training set, and fit it with them."""
-        made = self.fit_folds(training, Folds.leaving_out([[]]))
+        made = self.fit_folds(training, WHOLE)
         assert made is not None
         if training.kind == "survival":
             return alone(made, training)
         found = np.nan_to_num(np.asarray(made.coefficients)[0])
-        return PlainFit(
-            partial(predicted, self.model, training.kind, found),
-            dict(zip(made.names, found.tolist(), strict=True)),
-            bool(made.converged[0]),
-            bool(made.separated[0]),
-        )
+        predict = partial(predicted, self.model, training.kind, found)
+        return replace(only_fit(made, predict, found.tolist()), linear=None)
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Choose and fit in the training sets of all folds together."""
