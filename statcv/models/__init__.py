@@ -26,8 +26,7 @@ from statcv.models.ordered import ProportionalOdds
 from statcv.models.other_libraries.boosted_fit import BoostedFit
 from statcv.models.other_libraries.boosting import XGBoost
 from statcv.models.other_libraries.sklearn_estimator import Sklearn, SklearnFit
-from statcv.models.other_libraries.statsmodels_model import Statsmodels
-from statcv.models.other_libraries.statsmodels_results import unwrap_result
+from statcv.models.other_libraries.statsmodels_model import Statsmodels, unwrap_result
 from statcv.models.resolve import (
     MODELS,
     accepts_missing,

@@ -22,8 +22,11 @@ from statcv.models.ordered import ProportionalOdds
 from statcv.models.other_libraries.boosting import XGBoost
 from statcv.models.other_libraries.lifelines_model import Lifelines, is_regression
 from statcv.models.other_libraries.sklearn_estimator import Sklearn
-from statcv.models.other_libraries.statsmodels_model import Statsmodels
-from statcv.models.other_libraries.statsmodels_results import is_result, unwrap_model
+from statcv.models.other_libraries.statsmodels_model import (
+    Statsmodels,
+    is_result,
+    unwrap_model,
+)
 from statcv.models.without_predictors import Mean, NegMean
 
 MODELS: dict[str, Any] = {
