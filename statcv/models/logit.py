@@ -30,7 +30,7 @@ from statcv.models.batched.own_ridges import fit_own_ridges
 from statcv.models.batched.predictions import by_linear_predictor, names_of
 from statcv.models.batched.row_space import in_row_space, row_space
 from statcv.models.batched.separate import fit_alone
-from statcv.models.elastic_net import elastic_path, fit_elastic_folds
+from statcv.models.elastic_net import elastic_path
 from statcv.models.families import free_classes, width_of
 from statcv.models.firth import (
     correct_intercepts,
@@ -208,11 +208,11 @@ class Logit(Constructed):
         if training.offsets:
             return alone(fit_folds_beside(self, training, WHOLE, expit), expit)
         if self.selects:
-            return self._fit_elastic(training)
+            return replace(alone(self.fit_folds(training, WHOLE), expit), linear=None)
         ridge, solved = self.ridge(training), self._optimum(training)
         beta, before = solved.beta, None
         if self.flic:
-            every, before = Folds.leaving_out([[]]), beta[None]
+            every, before = WHOLE, beta[None]
             beta = correct_intercepts(before, training, every)[0]
         free = free_classes(ridge, width_of(training))
         values = beta.reshape(len(beta), -1)[:, free].T.ravel().tolist()
@@ -257,21 +257,6 @@ class Logit(Constructed):
             fits = fit_class_folds(self, records, folds, own)
         penalty = ridge if own is None else own
         return by_linear_predictor(fits, records, folds, mean_of(records.kind), penalty)
-
-    def _fit_elastic(self, training: TrainingSet) -> PlainFit:
-        (fits,) = fit_elastic_folds(
-            [self.strength],
-            self.l1_ratio,
-            self.standardize,
-            training,
-            Folds.leaving_out([[]]),
-        )
-        beta = fits.coefficients[0]
-        return PlainFit(
-            partial(means_at, expit, beta),
-            dict(zip(training.names, beta.tolist(), strict=True)),
-            bool(fits.converged[0]),
-        )
 
     def _fit_flic_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds:
         """Fit by Firth's penalty, and correct the intercepts."""

@@ -162,11 +162,6 @@ def innermost(model: Model) -> Model:
     return inner  # type: ignore[no-any-return]
 
 
-def estimator_of(model: Model) -> Any:
-    """Return the scikit-learn estimator that predicts, the last step of a pipeline."""
-    return last_step(getattr(innermost(model), "estimator", None))
-
-
 def predicted_without(model: Model, totals: Matrix) -> Matrix:
     """Return predictions without predictors: the training mean, class-weighted.
 
@@ -204,7 +199,7 @@ def predicted_without(model: Model, totals: Matrix) -> Matrix:
 
 def _class_weights(model: Model, totals: Matrix) -> Matrix:
     """Return the factor by which the estimator multiplies the weight of each class."""
-    estimator = estimator_of(model)
+    estimator = last_step(getattr(innermost(model), "estimator", None))
     wanted = getattr(estimator, "class_weight", None)
     if isinstance(wanted, Mapping):
         of_class = [float(wanted.get(code, 1.0)) for code in range(totals.shape[1])]

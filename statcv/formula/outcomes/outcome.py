@@ -217,23 +217,16 @@ def make_outcome(
     if array.dtype.kind == "f" and np.isinf(array).any():
         count = int(np.isinf(array).sum())
         raise DataError(f"the outcome {name!r} has {count} infinite values.")
-    distinct = _distinct(array)
-    if (
-        array.dtype.kind == "b"
-        or set(distinct.tolist()) <= {0, 1}
-        or classes
-        or ordered
-    ):
+    distinct = np.unique(array)
+    told = classes or ordered or set(distinct.tolist()) <= {0, 1}
+    if told or len(distinct) == 2:
         levels = [_label(value, array.dtype) for value in distinct]
-        made = _classes(np.searchsorted(distinct, array), levels, name, positive)
+        notes = () if told else (f"{name} has two values and was taken as two classes",)
+        codes = np.searchsorted(distinct, array)
+        made = _classes(codes, levels, name, positive, notes)
         return replace(made, ordered=ordered and made.kind == "multiclass")
     if len(distinct) == 1:
         raise OutcomeError(f"the outcome {name!r} is constant: always {distinct[0]:g}.")
-    if len(distinct) == 2:
-        levels = [_label(value, array.dtype) for value in distinct]
-        note = f"{name} has two values and was taken as two classes"
-        codes = np.searchsorted(distinct, array)
-        return _classes(codes, levels, name, positive, (note,))
     if positive is not None:
         raise OutcomeError(
             f"positive={positive!r} needs an outcome of two classes, but {name!r} has "
@@ -256,16 +249,6 @@ def make_outcome(
     numbers = array.astype(float)
     refuse_overflow(numbers, f"the outcome {name!r}")
     return Outcome(name, "continuous", numbers, notes=notes)
-
-
-def _distinct(values: NDArray[Any]) -> NDArray[Any]:
-    """Return the distinct values in rising order; a few integers are counted."""
-    if values.dtype.kind == "i":
-        low, high = int(values.min()), int(values.max())
-        if high - low < FEW:
-            found = np.flatnonzero(np.bincount((values - low).astype(np.intp)))
-            return (found + low).astype(values.dtype)
-    return np.unique(values)
 
 
 def _label(value: Any, dtype: np.dtype[Any]) -> Any:

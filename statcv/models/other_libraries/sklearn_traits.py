@@ -220,26 +220,20 @@ def linear_of(estimator: Any, training: TrainingSet) -> LinearFits | None:
         # an intercept that is not fitted is 0, as under an infinite penalty
         constant, penalty_there = np.zeros(len(coef)), math.inf
     if place is not None:
-        beta = _inserted(beta, place, constant)
-        penalty = _inserted(penalty, place, penalty_there)
-        missing = None if filled is None else _inserted(filled, place, 1.0)
+        beta = np.insert(beta, place, constant, axis=0)
+        penalty = np.insert(penalty, place, penalty_there)
+        missing = None if filled is None else np.insert(filled, place, 1.0)
     added = place is None and last.fit_intercept
     weights = _class_weights(last, training)
+    is_balanced = isinstance(getattr(last, "class_weight", None), str)
     return LinearFits(
         coefficients=beta[None, :, 0] if one else beta[None],
         penalty=penalty[None],
         constant=None if not added else (constant if one else constant[None]),
         filled=None if missing is None else missing[None],
         class_weights=None if weights is None else weights[None],
-        balanced=np.array([True]) if _is_balanced(last) else None,
+        balanced=np.array([True]) if is_balanced else None,
     )
-
-
-def _inserted(rows: Matrix, place: int, row: Matrix | float) -> Matrix:
-    """Return rows with one more at a place, as ``numpy.insert`` does less quickly."""
-    made = np.empty((len(rows) + 1, *rows.shape[1:]))
-    made[:place], made[place], made[place + 1 :] = rows[:place], row, rows[place:]
-    return made
 
 
 def _from_sklearn(estimator: Any) -> bool:
@@ -320,7 +314,3 @@ def balanced_weights(training: TrainingSet) -> Matrix:
     totals = np.bincount(training.y, weights, training.n_classes)
     # the same total weight for every class, and a mean weight of 1 over all records
     return np.asarray(totals.sum() / (training.n_classes * totals))
-
-
-def _is_balanced(model: Any) -> bool:
-    return isinstance(getattr(model, "class_weight", None), str)
