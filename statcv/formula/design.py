@@ -38,7 +38,6 @@ from statcv.formula.language.parse import Formula, is_offset, is_strata, parse_f
 from statcv.formula.language.quoting import quoted
 from statcv.formula.language.terms import Matrix, Terms
 from statcv.formula.numeric_columns import NumericColumns, is_finite
-from statcv.formula.outcomes.counts import moved
 from statcv.formula.outcomes.outcome import Outcome, read_outcome
 from statcv.formula.text_numbers import text_numbers
 from statcv.tables import Printed
@@ -161,7 +160,7 @@ class Design(Printed):
         """
         absent = {name: lacks[rows] for name, lacks in self.absent.items()}
         if self.offsets:
-            terms = moved(self.terms, rows, offsets=False)
+            terms = _moved(self.terms, rows, offsets=False)
             return replace(self, terms=terms, absent=absent)
         columns = {
             name: column.iloc[rows] for name, column in self.terms.columns.items()
@@ -176,7 +175,7 @@ class Design(Printed):
         """
         made, outcome = self, replace(self.outcome, y=self.y[rows])
         if self.offsets:
-            made = replace(self, terms=moved(self.terms, rows, offsets=True))
+            made = replace(self, terms=_moved(self.terms, rows, offsets=True))
         return replace(made, outcome=outcome)
 
     def new_matrix(self, data: object) -> tuple[Matrix, pd.Index[Any]]:
@@ -220,6 +219,19 @@ class Design(Printed):
             for name in self.formula.columns
         }
         return pd.DataFrame(columns, index=frame.index)
+
+
+def _moved(terms: Terms, rows: NDArray[np.intp], offsets: bool) -> Terms:
+    """Take other rows of the columns of offsets alone, or of all other columns."""
+    of_terms = {name: terms.columns_of(j) for j, name in enumerate(terms.names)}
+    others = {c for n, used in of_terms.items() if not is_offset(n) for c in used}
+    columns = {
+        name: column.iloc[rows].set_axis(terms.index)
+        if (name in others) != offsets
+        else column
+        for name, column in terms.columns.items()
+    }
+    return Terms(terms.formula, columns, terms.index)
 
 
 def make_design(

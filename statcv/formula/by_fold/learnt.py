@@ -27,9 +27,13 @@ from statcv.formula.by_fold.expressions import Learner, learns, parsed
 from statcv.formula.by_fold.learning import transforms
 from statcv.formula.by_fold.training_sets import TrainingSets
 from statcv.formula.language.parse import Formula
-from statcv.formula.language.patsy_patches import KeepMissing, PatsyFactor
 from statcv.formula.language.permitted import values_of
-from statcv.formula.language.scope import evaluating, namespace
+from statcv.formula.language.scope import (
+    KeepMissing,
+    PatsyFactor,
+    evaluating,
+    namespace,
+)
 
 Matrix = NDArray[np.float64]
 Numbers = NDArray[np.intp]

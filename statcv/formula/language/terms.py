@@ -25,9 +25,13 @@ from statcv.formula.by_fold.learnt import Learnt, PreparedTerms
 from statcv.formula.by_fold.training_sets import TrainingSets
 from statcv.formula.frame import is_number
 from statcv.formula.language.parse import Formula
-from statcv.formula.language.patsy_patches import KeepMissing, PatsyFactor
 from statcv.formula.language.permitted import check_rowwise, values_of
-from statcv.formula.language.scope import evaluating, namespace
+from statcv.formula.language.scope import (
+    KeepMissing,
+    PatsyFactor,
+    evaluating,
+    namespace,
+)
 from statcv.formula.numeric_columns import NumericColumns, multiplied
 
 Matrix = NDArray[np.float64]

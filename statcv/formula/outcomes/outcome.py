@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from statcv.errors import (
     ArgumentError,
+    ColumnError,
     DataError,
     FormulaError,
     OutcomeError,
@@ -21,13 +22,12 @@ from statcv.errors import (
     suggestion,
     warn,
 )
-from statcv.formula.frame import plain_column
-from statcv.formula.language.overflow import refuse_overflow
+from statcv.formula.frame import is_number, plain_column, shown_label
+from statcv.formula.language.overflow import refuse_infinite, refuse_overflow
 from statcv.formula.language.parse import Formula
-from statcv.formula.language.patsy_patches import PatsyFactor
 from statcv.formula.language.permitted import check_rowwise, values_of
-from statcv.formula.language.scope import namespace
-from statcv.formula.outcomes.counts import read_counts
+from statcv.formula.language.quoting import quoted
+from statcv.formula.language.scope import PatsyFactor, namespace
 from statcv.formula.outcomes.survival import read_horizons, read_times, structured
 from statcv.numeric.survival import events_of, median_follow_up, times_of
 from statcv.tables import Printed, Said
@@ -414,3 +414,72 @@ def _evaluate(formula: Formula, code: str, frame: pd.DataFrame) -> Any:
     evaluate = partial(factor.eval, state)
     check_rowwise(evaluate, frame, described.columns, factor.what)
     return evaluate(frame)
+
+
+# ---- counts and their exposures ----
+
+
+def read_counts(
+    values: pd.Series[Any], name: str, positive: object = None
+) -> NDArray[np.float64]:
+    """Check the values of an outcome that is a count, and return them.
+
+    Raises
+    ------
+    OutcomeError
+        If they are not numbers, or negative, or all 0, or if a class is named.
+    DataError
+        If they are infinite, or too large.
+    """
+    if positive is not None:
+        raise OutcomeError(f"positive={positive!r} needs two classes, not counts.")
+    if not is_number(values.dtype):
+        raise OutcomeError(
+            f"the outcome {name!r} is not a number; a regression of counts needs one."
+        )
+    numbers = values.to_numpy().astype(float)
+    refuse_infinite({name: values})
+    refuse_overflow(numbers, f"the outcome {name!r}")
+    if below := int((numbers < 0).sum()):
+        raise OutcomeError(
+            f"the outcome {name!r} is negative in {plural(below, 'row')}, such as "
+            f"{numbers.min():g}; counts are 0 or more."
+        )
+    if not numbers.any():
+        raise OutcomeError(
+            f"the outcome {name!r} is 0 in all rows: without an event there is no rate."
+        )
+    parts = int((numbers != np.round(numbers)).sum())
+    if parts:
+        warn(
+            f"the outcome {name!r} is not an integer in {plural(parts, 'row')}; if it "
+            "is a rate, take the count as the outcome and give its exposure=.",
+            StatcvWarning,
+        )
+    return numbers
+
+
+def with_exposure(formula: object, column: str, frame: pd.DataFrame) -> str:
+    """Return a formula with the logarithm of a column of exposures as an offset.
+
+    Raises
+    ------
+    ColumnError, DataError
+        If there is no such column, or an exposure is not a number above 0.
+    """
+    if column not in frame.columns:
+        raise ColumnError(
+            f"exposure={column!r} is not a column of the data."
+            + suggestion(column, frame.columns)
+        )
+    values = plain_column(frame[column], column)
+    if not is_number(values.dtype):
+        raise DataError(f"the exposure {column!r} is not a number.")
+    none = (values <= 0).to_numpy()
+    if none.any():
+        raise DataError(
+            f"the exposure {column!r} is 0 or less in {plural(int(none.sum()), 'row')} "
+            f"(first: {shown_label(frame.index[none][0])}), where nothing can be "
+            "counted; leave these rows out."
+        )
+    return f"{formula} + offset(log({quoted(column)}))"
