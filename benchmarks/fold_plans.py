@@ -25,8 +25,9 @@ import pandas as pd
 from sklearn.model_selection import StratifiedGroupKFold
 
 from statcv.folds import FoldPlan, make_plan
+from statcv.folds.strata.by_hash import by_hash
 from statcv.folds.strata.hashing import keyed_fold
-from statcv.folds.strata.stratifier import by_hash, by_value
+from statcv.folds.strata.stratifier import by_value
 
 try:
     from rebalancedcv import RebalancedLeaveOneOut

@@ -18,7 +18,7 @@ from statcv.folds import SCHEMES
 from statcv.inference import INTERVALS
 from statcv.metrics import METRICS
 from statcv.models import MODELS
-from statcv.models.rules import RULES
+from statcv.models.thresholds import RULES
 from statcv.results.result import CVResult
 from statcv.verbs import argument_types
 from statcv.verbs.cv import CVCall

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -12,7 +13,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.arguments import one_of
-from statcv.errors import ColumnError, DataError, FormulaError, OutcomeError, suggestion
+from statcv.errors import (
+    ColumnError,
+    DataError,
+    FormulaError,
+    MissingDataWarning,
+    OutcomeError,
+    suggestion,
+    warn,
+)
 from statcv.formula.frame import (
     as_frame,
     as_learnt,
@@ -26,22 +35,17 @@ from statcv.formula.language.overflow import (
     refuse_not_finite,
 )
 from statcv.formula.language.parse import Formula, is_offset, is_strata, parse_formula
+from statcv.formula.language.quoting import quoted
 from statcv.formula.language.terms import Matrix, Terms
 from statcv.formula.numeric_columns import NumericColumns, is_finite
-from statcv.formula.outcomes.counts import moved
-from statcv.formula.outcomes.left_side import read_outcome
-from statcv.formula.outcomes.outcome import Outcome
-from statcv.formula.refusals import (
-    learns_from,
-    refuse_identifiers,
-    refuse_names_twice,
-    refuse_text_numbers,
-)
+from statcv.formula.outcomes.outcome import Outcome, read_outcome
+from statcv.formula.text_numbers import text_numbers
 from statcv.tables import Printed
 from statcv.words import listed
 
 NA_ACTIONS = ("drop", "raise", "pass")
 Series = Mapping[str, "pd.Series[Any]"]
+MANY_LEVELS = 100  # text with more levels than this is unlikely to be a factor
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -156,7 +160,7 @@ class Design(Printed):
         """
         absent = {name: lacks[rows] for name, lacks in self.absent.items()}
         if self.offsets:
-            terms = moved(self.terms, rows, offsets=False)
+            terms = _moved(self.terms, rows, offsets=False)
             return replace(self, terms=terms, absent=absent)
         columns = {
             name: column.iloc[rows] for name, column in self.terms.columns.items()
@@ -171,7 +175,7 @@ class Design(Printed):
         """
         made, outcome = self, replace(self.outcome, y=self.y[rows])
         if self.offsets:
-            made = replace(self, terms=moved(self.terms, rows, offsets=True))
+            made = replace(self, terms=_moved(self.terms, rows, offsets=True))
         return replace(made, outcome=outcome)
 
     def new_matrix(self, data: object) -> tuple[Matrix, pd.Index[Any]]:
@@ -215,6 +219,19 @@ class Design(Printed):
             for name in self.formula.columns
         }
         return pd.DataFrame(columns, index=frame.index)
+
+
+def _moved(terms: Terms, rows: NDArray[np.intp], offsets: bool) -> Terms:
+    """Take other rows of the columns of offsets alone, or of all other columns."""
+    of_terms = {name: terms.columns_of(j) for j, name in enumerate(terms.names)}
+    others = {c for n, used in of_terms.items() if not is_offset(n) for c in used}
+    columns = {
+        name: column.iloc[rows].set_axis(terms.index)
+        if (name in others) != offsets
+        else column
+        for name, column in terms.columns.items()
+    }
+    return Terms(terms.formula, columns, terms.index)
 
 
 def make_design(
@@ -364,3 +381,70 @@ def counted(missing: Mapping[str, int]) -> str:
     """Return ``bmi 12, age 9``: the largest counts first, at most five."""
     ranked = sorted(missing.items(), key=lambda item: -item[1])
     return listed([f"{name} {n}" for name, n in ranked], most=5, noun=" columns")
+
+
+# ---- what columns of the data cannot be used as they are ----
+
+
+def refuse_text_numbers(
+    formula: Formula, frame: pd.DataFrame, terms: Iterable[Iterable[str]]
+) -> None:
+    """Check that no plain column is text only for how its numbers are written.
+
+    A column of few different integers and a code may be a factor, and is named.
+    """
+    outcome = formula.survival or (formula.outcome,)
+    factors = [*outcome, *(code for term in terms for code in term)]
+    for name in dict.fromkeys(formula.factors[code].column for code in factors):
+        found = None if name is None else text_numbers(frame[name], name)
+        if found is None:
+            continue
+        sentence, sure = found
+        if sure:
+            raise DataError(sentence)
+        warn(f"{sentence} Here it is a factor.", MissingDataWarning)
+
+
+def refuse_identifiers(formula: Formula, columns: Series) -> None:
+    """Check that no term is a date or an identifier, unless inside a function."""
+    plain = {formula.factors[code].column for term in formula.terms for code in term}
+    for name in (str(column) for column in plain if column is not None):
+        column = columns[name]
+        if is_number(column.dtype):
+            continue
+        if pd.api.types.is_datetime64_any_dtype(column.dtype):
+            raise FormulaError(
+                f"{name!r} is a date; as a predictor it would be one level per day. "
+                f"Leave it out (- {quoted(name)}) or turn it into a number first."
+            )
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            levels = len(column.cat.categories)
+            if levels == 0:
+                raise DataError(f"column {name!r} has no value at all.")
+            if levels > MANY_LEVELS or levels > max(10, len(column) // 2):
+                raise FormulaError(
+                    f"{name!r} is text with {levels} levels in {len(column)} rows, "
+                    "more like an identifier than a factor; leave it out "
+                    f"(- {quoted(name)})."
+                )
+
+
+def refuse_names_twice(terms: Terms) -> None:
+    """Check that no two columns of the matrix have one name."""
+    if len(set(terms.names)) < len(terms.names):
+        name, _ = Counter(terms.names).most_common(1)[0]
+        raise FormulaError(
+            f"two columns of the matrix are called {name!r}, so their coefficients "
+            "could not be distinguished; rename that column of the data."
+        )
+
+
+def learns_from(terms: Terms, absent: Collection[str]) -> str | None:
+    """Return the first of some columns from which a term learns; None if none does."""
+    try:
+        learning: Collection[str] = terms.learning_columns
+    except FormulaError:  # as of a spline, whose knots cannot be placed
+        codes = {code for term in terms.formula.terms for code in term}
+        factors = [terms.formula.factors[code] for code in codes]
+        learning = {c for one in factors if one.column is None for c in one.columns}
+    return next((name for name in absent if name in learning), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -90,7 +91,8 @@ def _through_narwhals(data: object) -> pd.DataFrame:
     try:
         native: Any = nw.from_native(data, series_only=False)
     except TypeError:
-        hint = "; wrap it in pandas.DataFrame(…)" if _looks_tabular(data) else ""
+        table = isinstance(data, (dict, list, np.ndarray))
+        hint = "; wrap it in pandas.DataFrame(…)" if table else ""
         raise FrameError(
             f"data must be a data frame, not {type(data).__name__}{hint}."
         ) from None
@@ -107,10 +109,6 @@ def _through_narwhals(data: object) -> pd.DataFrame:
             f"reading a {type(data).__module__.split('.')[0]} frame needs pyarrow: "
             "pip install pyarrow"
         ) from error
-
-
-def _looks_tabular(data: object) -> bool:
-    return isinstance(data, (dict, list, np.ndarray))
 
 
 def plain_column(column: pd.Series[Any], name: str) -> pd.Series[Any]:
@@ -162,7 +160,7 @@ def _plain_object(column: pd.Series[Any], name: str) -> pd.Series[Any]:
     if all(isinstance(value, (bool, np.bool_)) for value in present):
         truth = values.map({True: 1.0, False: 0.0}).astype(float)
         return truth if truth.isna().any() else truth.astype(bool)
-    if all(_is_date(value) for value in present):
+    if all(isinstance(value, date) for value in present):
         return pd.to_datetime(values)
     try:
         return values.where(values.notna(), np.nan).astype(float)
@@ -172,12 +170,6 @@ def _plain_object(column: pd.Series[Any], name: str) -> pd.Series[Any]:
             f"column {name!r} mixes values of several types ({', '.join(kinds)}); "
             "make them all numbers or all text."
         ) from None
-
-
-def _is_date(value: object) -> bool:
-    from datetime import date
-
-    return isinstance(value, date)
 
 
 def _factor(values: pd.Series[Any], levels: list[str]) -> pd.Series[Any]:

@@ -6,6 +6,8 @@ from statcv.models.base import (
     FollowingModel,
     Model,
     TrainingSet,
+    WrappedFit,
+    decisions_of,
     predictable,
 )
 from statcv.models.batched.cumulative import cumulative_information
@@ -23,9 +25,7 @@ from statcv.models.ordered import ProportionalOdds
 from statcv.models.other_libraries.boosted_fit import BoostedFit
 from statcv.models.other_libraries.boosting import XGBoost
 from statcv.models.other_libraries.sklearn_estimator import Sklearn, SklearnFit
-from statcv.models.other_libraries.statsmodels_model import Statsmodels
-from statcv.models.other_libraries.statsmodels_results import unwrap_result
-from statcv.models.other_libraries.wrapped_fit import WrappedFit, decisions_of
+from statcv.models.other_libraries.statsmodels_model import Statsmodels, unwrap_result
 from statcv.models.resolve import (
     MODELS,
     accepts_missing,

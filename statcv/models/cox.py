@@ -11,6 +11,7 @@ from functools import partial
 
 import numpy as np
 
+from statcv.arguments import check_types
 from statcv.errors import ModelError
 from statcv.formula import Learnt
 from statcv.models.base import (
@@ -32,7 +33,7 @@ from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.batched.risk_sets import strata_shares
 from statcv.models.likelihood import Hazards
 from statcv.models.linear_fits import LinearFits
-from statcv.models.offsets import apart, fixed, others, with_offsets
+from statcv.models.offsets import WHOLE, apart, fixed, others, with_offsets
 from statcv.models.spread import fold_variances
 from statcv.models.times import ProportionalHazards
 from statcv.tables import Constructed
@@ -92,10 +93,7 @@ class Cox(Constructed):
             check_strength(self.C)
         if self.ties not in TIES:
             raise ModelError(f"ties must be 'efron' or 'breslow', not {self.ties!r}.")
-        for name in ("standardize", "firth"):
-            given = getattr(self, name)
-            if not isinstance(given, (bool, np.bool_)):
-                raise ModelError(f"{name} must be True or False, not {given!r}.")
+        check_types(Cox, vars(self), ModelError)
         if self.firth and self.C is not None:
             raise ModelError(
                 f"Cox(C={self.C!r}, firth=True) asks for two penalties: a ridge, and "
@@ -137,7 +135,7 @@ class Cox(Constructed):
     def fit(self, training: TrainingSet) -> PlainFit:
         """Fit the training set."""
         self.check(training.kind)
-        fitted = self.fit_folds(training, Folds.leaving_out([[]]))
+        fitted = self.fit_folds(training, WHOLE)
         assert fitted is not None
         return alone(fitted, training)
 
@@ -161,7 +159,7 @@ class Cox(Constructed):
 
     def ridge(self, training: TrainingSet) -> Matrix:
         """Return the strength of the penalty on each column, shape (p,)."""
-        return np.asarray(self._ridges(training, Folds.leaving_out([[]]))[0])
+        return np.asarray(self._ridges(training, WHOLE)[0])
 
     def _ridges(self, records: TrainingSet, folds: Folds) -> Matrix:
         """Return the strength in each fit, (fits, p); infinite for what has none."""

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.numeric.logistic import expit, softmax
 from statcv.numeric.survival import risk_of
 
 Floats = NDArray[np.float64]
@@ -80,16 +81,12 @@ class Bernoulli:
 
     def mean(self, eta: Floats) -> Floats:
         """Return the probabilities; of several classes along the last axis."""
-        from scipy.special import expit, softmax
-
         if eta.shape[-1] == 1:
             return np.asarray(expit(eta))
         return np.asarray(softmax(eta, axis=-1))
 
     def residual(self, y: NDArray[Any], eta: Floats) -> Floats:
         """Return the outcome, which may be a share, minus its probability."""
-        from scipy.special import expit, softmax
-
         if eta.ndim > y.ndim:
             observed = y[..., None] == np.arange(eta.shape[-1])
             return np.asarray(observed - softmax(eta, axis=-1))
@@ -103,8 +100,6 @@ class Bernoulli:
 
     def curvature(self, y: NDArray[Any], eta: Floats) -> Floats:
         """Return the variance of the outcome, or the probabilities of the classes."""
-        from scipy.special import softmax
-
         if eta.ndim > y.ndim:
             return np.asarray(softmax(eta, axis=-1))
         # p (1 - p) is even in the predictor, so that exp need not overflow
@@ -128,8 +123,6 @@ class CumulativeLogit:
 
     def mean(self, eta: Floats) -> Floats:
         """Return the probabilities of the classes, 0 where predictors do not fall."""
-        from scipy.special import expit
-
         around = [(0, 0)] * (eta.ndim - 1)
         lower = np.pad(eta, [*around, (1, 0)], constant_values=np.inf)
         upper = np.pad(eta, [*around, (0, 1)], constant_values=-np.inf)

@@ -21,6 +21,7 @@ from statcv.models.base import (
     Model,
     PlainFit,
     TrainingSet,
+    means_at,
     positive_weights,
     refuse_kind,
     refuse_missing,
@@ -230,7 +231,9 @@ class Linear(Constructed):
         beta = _least_squares(training)
         coefficients = dict(zip(training.names, beta.tolist(), strict=True))
         linear = LinearFits.of_one(beta, np.zeros(len(beta)))
-        return PlainFit(partial(_linear, beta), coefficients, linear=linear)
+        return PlainFit(
+            partial(means_at, np.asarray, beta), coefficients, linear=linear
+        )
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
@@ -331,7 +334,3 @@ def _centre(records: TrainingSet) -> Centre | None:
         bounded=False,
         scale=float(np.sqrt(y @ y / max(weights.sum(), 1e-300))),
     )
-
-
-def _linear(beta: Matrix, X: Matrix) -> Matrix:
-    return np.asarray(X @ beta)

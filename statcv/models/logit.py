@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from statcv.arguments import described, is_number
+from statcv.arguments import check_types, described, is_number
 from statcv.errors import ModelError
 from statcv.models.base import (
     Capabilities,
@@ -16,6 +16,7 @@ from statcv.models.base import (
     PlainFit,
     TrainingSet,
     check_strength,
+    means_at,
     refuse_kind,
     refuse_missing,
 )
@@ -29,10 +30,14 @@ from statcv.models.batched.own_ridges import fit_own_ridges
 from statcv.models.batched.predictions import by_linear_predictor, names_of
 from statcv.models.batched.row_space import in_row_space, row_space
 from statcv.models.batched.separate import fit_alone
-from statcv.models.elastic_net import elastic_path, fit_elastic_folds
+from statcv.models.elastic_net import elastic_path
 from statcv.models.families import free_classes, width_of
-from statcv.models.firth import fit_firth, fit_firth_folds, sure_firth_fits
-from statcv.models.flic import correct_intercepts
+from statcv.models.firth import (
+    correct_intercepts,
+    fit_firth,
+    fit_firth_folds,
+    sure_firth_fits,
+)
 from statcv.models.likelihood import Bernoulli
 from statcv.models.linear_fits import LinearFits
 from statcv.models.offsets import WHOLE, alone, fit_folds_beside, fixed
@@ -110,10 +115,7 @@ class Logit(Constructed):
                 f"Logit(l1_ratio={self.l1_ratio:g}) needs the strength of its penalty: "
                 "C=1.0, or several values of which every training set chooses one."
             )
-        for name in ("firth", "standardize", "flic"):
-            value = getattr(self, name)
-            if not isinstance(value, (bool, np.bool_)):
-                raise ModelError(f"{name} must be True or False, not {value!r}.")
+        check_types(Logit, vars(self), ModelError)
         named = "flic" if self.flic else "firth"
         if self.has_firth and self.standardize:
             raise ModelError(
@@ -206,17 +208,17 @@ class Logit(Constructed):
         if training.offsets:
             return alone(fit_folds_beside(self, training, WHOLE, expit), expit)
         if self.selects:
-            return self._fit_elastic(training)
+            return replace(alone(self.fit_folds(training, WHOLE), expit), linear=None)
         ridge, solved = self.ridge(training), self._optimum(training)
         beta, before = solved.beta, None
         if self.flic:
-            every, before = Folds.leaving_out([[]]), beta[None]
+            every, before = WHOLE, beta[None]
             beta = correct_intercepts(before, training, every)[0]
         free = free_classes(ridge, width_of(training))
         values = beta.reshape(len(beta), -1)[:, free].T.ravel().tolist()
         linear = LinearFits.of_one(beta, ridge)
         return PlainFit(
-            partial(_probability, beta),
+            partial(means_at, mean_of(training.kind), beta),
             dict(zip(names_of(training, ridge), values, strict=True)),
             solved.converged,
             solved.separated,
@@ -255,21 +257,6 @@ class Logit(Constructed):
             fits = fit_class_folds(self, records, folds, own)
         penalty = ridge if own is None else own
         return by_linear_predictor(fits, records, folds, mean_of(records.kind), penalty)
-
-    def _fit_elastic(self, training: TrainingSet) -> PlainFit:
-        (fits,) = fit_elastic_folds(
-            [self.strength],
-            self.l1_ratio,
-            self.standardize,
-            training,
-            Folds.leaving_out([[]]),
-        )
-        beta = fits.coefficients[0]
-        return PlainFit(
-            partial(_probability, beta),
-            dict(zip(training.names, beta.tolist(), strict=True)),
-            bool(fits.converged[0]),
-        )
 
     def _fit_flic_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds:
         """Fit by Firth's penalty, and correct the intercepts."""
@@ -347,7 +334,3 @@ def _regression(model: Logit, records: TrainingSet, own: Matrix | None) -> Regre
         ridge=ridge if own is None else own,
         mean=mean_of(records.kind),
     )
-
-
-def _probability(beta: Matrix, X: Matrix) -> Matrix:
-    return expit(X @ beta) if beta.ndim == 1 else softmax(X @ beta)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from statcv.arguments import check_whole, one_of
+from statcv.arguments import check_types, check_whole, one_of
 from statcv.errors import ModelError
 from statcv.models.base import (
     Capabilities,
     Matrix,
+    PlainFit,
     TrainingSet,
     refuse_kind,
     refuse_missing,
@@ -20,7 +22,7 @@ from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.neighbors import Neighborhood, fit_own_neighbors
 from statcv.models.batched.new_levels import Numbers
-from statcv.tables import Constructed, Printed
+from statcv.tables import Constructed
 from statcv.words import plural
 
 WEIGHTS = ("uniform", "distance")
@@ -63,9 +65,8 @@ class Neighbors(Constructed):
 
     def __post_init__(self) -> None:
         check_whole(self.k, "k", least=1, error=ModelError)
-        if not isinstance(self.scale, (bool, np.bool_)):
-            raise ModelError(f"scale must be True or False, not {self.scale!r}.")
         one_of(self.weights, WEIGHTS, "weights", ModelError)
+        check_types(Neighbors, vars(self), ModelError)
 
     @property
     def label(self) -> str:
@@ -83,7 +84,7 @@ class Neighbors(Constructed):
             "a model of neighbours", kind, ("binary", "multiclass", "continuous")
         )
 
-    def fit(self, training: TrainingSet) -> NeighborsFit:
+    def fit(self, training: TrainingSet) -> PlainFit:
         """Fit the training set."""
         _refuse(training, self.label)
         fitted = Neighborhood.of(self, training, Folds.leaving_out([[]]))
@@ -92,7 +93,7 @@ class Neighbors(Constructed):
                 f"k={self.k} neighbours are more than the training set has records: "
                 f"{fitted.fewest}; use a smaller k."
             )
-        return NeighborsFit(fitted)
+        return PlainFit(partial(_predicted, fitted))
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
@@ -115,30 +116,16 @@ class Neighbors(Constructed):
         return FittedFolds(None, (), done, ~done, predict, at=at)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class NeighborsFit(Printed):
-    """A training set that is searched for neighbours."""
-
-    fitted: Neighborhood
-    coefficients: dict[str, float] | None = None
-    converged: bool = True
-    separated: bool = False
-    probabilities: bool = True
-    chosen: None = None
-    curves: None = None
-    linear: None = None
-
-    def predict(self, X: Matrix) -> Matrix:
-        """Return means or shares; NaN where a covariate is missing."""
-        records = self.fitted.records
-        X = without_column(X, records.intercept)
-        # a record that lacks a covariate has no distance from others
-        known = np.isfinite(X).all(axis=1)
-        rows = np.flatnonzero(known)
-        found = self.fitted.predict(X, rows, np.zeros(len(rows), dtype=np.intp))
-        predicted = np.full((len(X), *found.shape[1:]), np.nan)
-        predicted[known] = found
-        return predicted
+def _predicted(fitted: Neighborhood, X: Matrix) -> Matrix:
+    """Return means or shares; NaN where a covariate is missing."""
+    X = without_column(X, fitted.records.intercept)
+    # a record that lacks a covariate has no distance from others
+    known = np.isfinite(X).all(axis=1)
+    rows = np.flatnonzero(known)
+    found = fitted.predict(X, rows, np.zeros(len(rows), dtype=np.intp))
+    predicted = np.full((len(X), *found.shape[1:]), np.nan)
+    predicted[known] = found
+    return predicted
 
 
 def _refuse(training: TrainingSet, label: str) -> None:

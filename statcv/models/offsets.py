@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from statcv.models.base import Matrix, PlainFit, TrainingSet
+from statcv.models.base import Matrix, PlainFit, TrainingSet, means_at
 from statcv.models.batched.fits import FittedFolds, FoldFits, only_fit
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.predictions import by_linear_predictor
@@ -89,7 +89,7 @@ def alone(fitted: FittedFolds | None, mean: Callable[[Matrix], Matrix]) -> Plain
     """Return the only fit of a plan, which predicts by means of linear predictors."""
     assert fitted is not None and fitted.linear is not None
     found = np.nan_to_num(np.asarray(fitted.coefficients)[0], posinf=np.inf).tolist()
-    predict = partial(_predicted, mean, fitted.linear.coefficients[0])
+    predict = partial(means_at, mean, fitted.linear.coefficients[0])
     return only_fit(fitted, predict, found)
 
 
@@ -110,7 +110,3 @@ def fit_folds_beside(
     fits = FoldFits(beta, done, fitted.separated, ~done)
     penalty = model.ridge(records) if own is None else own
     return by_linear_predictor(fits, records, folds, mean, penalty)
-
-
-def _predicted(mean: Callable[[Matrix], Matrix], beta: Matrix, X: Matrix) -> Matrix:
-    return mean(X @ beta)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from statcv.models.base import Matrix, PlainFit, TrainingSet, positive_weights
+from statcv.models.base import Matrix, PlainFit, TrainingSet, means_at, positive_weights
 from statcv.models.batched.partial_likelihood import partial_likelihood
 from statcv.models.cox import Cox, baseline_beside
 from statcv.models.linear import Linear
@@ -73,25 +73,19 @@ def fit_with(
     at a linear predictor of 0; they are estimated unless given.
     """
     named = dict(zip(training.names, beta.tolist(), strict=True))
-    predict = partial(_predicted, training.kind, beta)
+    mean: Callable[[Matrix], Matrix] = partial(mean_of, training.kind)
     if training.kind == "survival":
-        mean, given = 0.0, np.array(baseline if baseline is not None else [])
+        centre, given = 0.0, np.array(baseline if baseline is not None else [])
         if baseline is None:
             eta = training.X @ beta
-            mean, at = float(eta.mean()), training.horizons
-            given = baseline_beside(eta - mean, training.y, at, True, training.weights)
+            centre, at = float(eta.mean()), training.horizons
+            given = baseline_beside(
+                eta - centre, training.y, at, True, training.weights
+            )
         with np.errstate(divide="ignore"):
-            hazards = ProportionalHazards(np.log(-np.log(given)) - mean)
-        predict = partial(_risks, hazards, beta)
+            mean = ProportionalHazards(np.log(-np.log(given)) - centre)
+    predict = partial(means_at, mean, beta)
     return PlainFit(predict, named, separated=separated, chosen=chosen)
-
-
-def _predicted(kind: str, beta: Matrix, X: Matrix) -> Matrix:
-    return mean_of(kind, X @ beta)
-
-
-def _risks(hazards: ProportionalHazards, beta: Matrix, X: Matrix) -> Matrix:
-    return hazards(X @ beta)
 
 
 def mean_of(kind: str, eta: Matrix) -> Matrix:

@@ -14,6 +14,7 @@ from statcv.models.base import (
     PlainFit,
     TrainingSet,
     check_strength,
+    means_at,
     refuse_kind,
     refuse_missing,
 )
@@ -22,6 +23,7 @@ from statcv.models.batched.fits import FittedFolds, FoldFits, only_fit
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.likelihood import CumulativeLogit
+from statcv.models.offsets import WHOLE
 from statcv.tables import Constructed
 
 
@@ -98,10 +100,12 @@ class ProportionalOdds(Constructed):
 
     def fit(self, training: TrainingSet) -> PlainFit:
         """Fit the training set."""
-        fitted = self.fit_folds(training, Folds.leaving_out([[]]))
+        fitted = self.fit_folds(training, WHOLE)
         assert fitted is not None and fitted.linear is not None
         found = np.asarray(fitted.coefficients)[0].tolist()
-        predict = partial(_predicted, fitted.linear.coefficients[0])
+        predict = partial(
+            means_at, CumulativeLogit().mean, fitted.linear.coefficients[0]
+        )
         return only_fit(fitted, predict, found)
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
@@ -139,8 +143,3 @@ class ProportionalOdds(Constructed):
             coefficients=np.column_stack([cuts, beta[:, 0, others]]),
             names=(*first, *(records.names[j] for j in others)),
         )
-
-
-def _predicted(beta: Matrix, X: Matrix) -> Matrix:
-    """Return the probabilities of the classes, by coefficients (p, classes - 1)."""
-    return CumulativeLogit().mean(X @ beta)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from statcv.errors import ModelError, suggestion
-from statcv.models.base import Capabilities, Matrix, Model, TrainingSet
+from statcv.models.base import Capabilities, Matrix, Model, TrainingSet, WrappedFit
 from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
 from statcv.models.counts import NegativeBinomial, Poisson
@@ -22,9 +22,11 @@ from statcv.models.ordered import ProportionalOdds
 from statcv.models.other_libraries.boosting import XGBoost
 from statcv.models.other_libraries.lifelines_model import Lifelines, is_regression
 from statcv.models.other_libraries.sklearn_estimator import Sklearn
-from statcv.models.other_libraries.statsmodels_model import Statsmodels
-from statcv.models.other_libraries.statsmodels_results import is_result, unwrap_model
-from statcv.models.other_libraries.wrapped_fit import WrappedFit
+from statcv.models.other_libraries.statsmodels_model import (
+    Statsmodels,
+    is_result,
+    unwrap_model,
+)
 from statcv.models.without_predictors import Mean, NegMean
 
 MODELS: dict[str, Any] = {

@@ -9,7 +9,6 @@ from statcv.formula import Learnt
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.folds import Folds
-from statcv.models.thresholds import training_weights
 
 LOST = 1e-4  # share of the variance of all records below which a difference is inexact
 
@@ -82,7 +81,7 @@ def fold_variances(records: TrainingSet, folds: Folds, constant: float = 1.0) ->
     inexact = ~((made > LOST) | fixed).all(axis=1)
     made = np.where(fixed, constant, made * whole)
     for fit in np.flatnonzero(inexact).tolist():
-        own = training_weights(records, folds, np.array([fit]))[0]
+        own = folds.weights_in(records, np.array([fit]))[0]
         used = own > 0
         made[fit] = variances(records.X[used], own[used], constant)
     return made
@@ -94,7 +93,7 @@ def _of_own(records: TrainingSet, folds: Folds, learnt: Learnt) -> Matrix:
     step = max(1, 4 * CELLS // max(n * p, 1))
     for start in range(0, len(folds), step):
         some: NDArray[np.intp] = every[start : start + step]
-        weights = training_weights(records, folds, some)
+        weights = folds.weights_in(records, some)
         made[some] = variances(learnt.matrices(some), weights)
     return made
 

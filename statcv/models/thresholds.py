@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
@@ -10,15 +11,59 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import described, is_number
-from statcv.errors import ArgumentError, ArgumentTypeError, ModelError
+from statcv.errors import ArgumentError, ArgumentTypeError, ModelError, suggestion
 from statcv.metrics import Metric, round_significant
-from statcv.models.base import Capabilities, Fit, Matrix, Model, TrainingSet
+from statcv.models.base import (
+    Capabilities,
+    Fit,
+    Matrix,
+    Model,
+    TrainingSet,
+    WrappedFit,
+    decisions_of,
+)
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.fits import FittedFolds, fit_all_folds
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.new_levels import Numbers
-from statcv.models.other_libraries.wrapped_fit import WrappedFit, decisions_of
-from statcv.models.rules import RULES, Rule, find_rule
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A criterion that a threshold maximises among the training records.
+
+    Attributes
+    ----------
+    label : str
+    score : callable or None
+        Function of the weights of true and of false positives, and of all positives and
+        negatives, that is largest at the threshold; None for the share of positives,
+        which is a threshold by itself.
+    """
+
+    label: str
+    score: Callable[[Matrix, Matrix, Matrix, Matrix], Matrix] | None
+
+
+def _youden(true: Matrix, false: Matrix, ones: Matrix, zeros: Matrix) -> Matrix:
+    return true / ones - false / zeros
+
+
+def _f1(true: Matrix, false: Matrix, ones: Matrix, zeros: Matrix) -> Matrix:
+    return 2 * true / (true + false + ones)
+
+
+def _accuracy(true: Matrix, false: Matrix, ones: Matrix, zeros: Matrix) -> Matrix:
+    return (true + zeros - false) / (ones + zeros)
+
+
+RULES = {
+    "youden": Rule("where sensitivity plus specificity is largest", _youden),
+    "f1": Rule("where F1 is largest", _f1),
+    "accuracy": Rule("where accuracy is largest", _accuracy),
+    "prevalence": Rule("at the share of positives", None),
+}
+
 
 __all__ = [
     "NAME",
@@ -30,7 +75,6 @@ __all__ = [
     "threshold_in",
     "threshold_used",
     "training_times",
-    "training_weights",
     "with_threshold",
 ]
 
@@ -98,7 +142,12 @@ def with_threshold(
     if not (kind == "binary" or number):  # the net benefit at a horizon has a threshold
         raise ModelError(f"threshold= needs an outcome of two classes, not {kind}.")
     if isinstance(threshold, str):
-        find_rule(threshold)
+        if threshold not in RULES:
+            listed = ", ".join(map(repr, RULES))
+            raise ArgumentError(
+                f"threshold={threshold!r} is neither a number nor a rule; rules are "
+                f"{listed}." + suggestion(threshold, RULES)
+            )
         return Thresholded(model, threshold), None
     if isinstance(threshold, bool) or not isinstance(threshold, Real):
         raise ArgumentTypeError(
@@ -254,19 +303,17 @@ class Thresholded:
             rows = np.tile(np.arange(n), len(fits))
             made = fitted.predict_many(rows, np.repeat(fits, n)).reshape(-1, n)
             y = records.y if folds.outcome is None else records.y[folds.outcome[fits]]
-            counts = training_weights(records, folds, fits)
+            counts = folds.weights_in(records, fits)
             y = np.broadcast_to(y, made.shape)
             found[fits] = best_thresholds(RULES[self.rule], y, made, counts)
         return replace(fitted, chosen={**(fitted.chosen or {}), NAME: found})
 
     def _chosen(self, fit: Fit, training: TrainingSet) -> ThresholdedFit:
-        weights = np.ones(len(training.y)) if training.weights is None else None
-        counts = training.weights if weights is None else weights
-        assert counts is not None
+        y, weights = training.y, training.weights
+        counts = np.ones(len(y)) if weights is None else weights
         predicted = np.asarray(fit.predict(training.X), dtype=float)
-        found = best_thresholds(
-            RULES[self.rule], training.y[None], predicted[None], counts[None]
-        )
+        rule = RULES[self.rule]
+        found = best_thresholds(rule, y[None], predicted[None], counts[None])
         return ThresholdedFit(fit, float(found[0]))
 
 
@@ -291,25 +338,7 @@ class ThresholdedFit(WrappedFit):
         return {**own, NAME: self.threshold}
 
 
-def training_weights(records: TrainingSet, folds: Folds, fits: Numbers) -> Matrix:
-    """Return the weight of each record in each of some fits, shape (fits, n)."""
-    counts = training_times(records, folds, fits).astype(np.float64)
-    return counts if records.weights is None else counts * records.weights
-
-
-def training_times(
-    records: TrainingSet, folds: Folds, fits: Numbers
-) -> NDArray[np.bool_] | Matrix:
-    """Return by what each of some fits multiplies the weights of records, (fits, n).
-
-    They are true or false if fits train on a record once or not at all.
-    """
-    inside = np.ones((len(fits), len(records.X)), dtype=bool)
-    for place, fit in enumerate(fits.tolist()):
-        inside[place, folds.out[fit]] = False
-    if folds.weights is None and not any(folds.copied[fit].size for fit in fits):
-        return inside
-    counts = inside.astype(np.float64)
-    for place, fit in enumerate(fits.tolist()):
-        np.add.at(counts[place], folds.copied[fit], 1)
+def training_times(records: TrainingSet, folds: Folds, fits: Numbers) -> Matrix:
+    """Return by what each of some fits multiplies the weights of records, (fits, n)."""
+    counts = folds.counts_in(len(records.X), fits)
     return counts if folds.weights is None else counts * folds.weights(fits)

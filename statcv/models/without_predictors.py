@@ -22,8 +22,9 @@ from statcv.models.counts import Poisson
 from statcv.models.cox import Cox
 from statcv.models.linear import Linear, fold_means
 from statcv.models.logit import Logit
+from statcv.models.offsets import WHOLE
 from statcv.models.other_libraries.sklearn_estimator import Sklearn
-from statcv.models.other_libraries.sklearn_linear import last_step
+from statcv.models.other_libraries.sklearn_traits import last_step
 from statcv.tables import Constructed
 
 
@@ -57,7 +58,7 @@ class Mean(Constructed):
         if training.offsets:  # such as a rate, times the exposure of each record
             inner = bare_regression(self, training.kind).fit(bare_records(training))
             return PlainFit(partial(_exposed, inner, training))
-        return PlainFit(partial(_constant, _mean(training)))
+        return PlainFit(partial(_constant, _fold_means(training, WHOLE)[0]))
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
@@ -97,7 +98,7 @@ class NegMean(Constructed):
 
     def fit(self, training: TrainingSet) -> PlainFit:
         """Fit the training set."""
-        return PlainFit(partial(_constant, -_mean(training)))
+        return PlainFit(partial(_constant, -_fold_means(training, WHOLE)[0]))
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds:
         """Fit the training sets of all folds together."""
@@ -150,18 +151,6 @@ def _fold_means(records: TrainingSet, folds: Folds) -> Matrix:
     return np.asarray(fitted.predict(np.zeros_like(fits), fits))
 
 
-def _mean(training: TrainingSet) -> Matrix:
-    """Mean outcome or class shares; sums of integers, so ties stay ties."""
-    if training.kind == "survival":
-        return np.asarray(_fold_means(training, Folds.leaving_out([[]]))[0])
-    if training.kind == "multiclass":
-        counts = np.bincount(training.y, training.weights, training.n_classes)
-        return np.asarray(counts / counts.sum())
-    if training.weights is None:
-        return np.asarray(training.y.sum() / len(training.y))
-    return np.asarray(np.average(training.y, weights=training.weights))
-
-
 # ---- any model without its predictors ----
 
 
@@ -171,11 +160,6 @@ def innermost(model: Model) -> Model:
     while hasattr(inner, "model"):
         inner = inner.model
     return inner  # type: ignore[no-any-return]
-
-
-def estimator_of(model: Model) -> Any:
-    """Return the scikit-learn estimator that predicts, the last step of a pipeline."""
-    return last_step(getattr(innermost(model), "estimator", None))
 
 
 def predicted_without(model: Model, totals: Matrix) -> Matrix:
@@ -215,7 +199,7 @@ def predicted_without(model: Model, totals: Matrix) -> Matrix:
 
 def _class_weights(model: Model, totals: Matrix) -> Matrix:
     """Return the factor by which the estimator multiplies the weight of each class."""
-    estimator = estimator_of(model)
+    estimator = last_step(getattr(innermost(model), "estimator", None))
     wanted = getattr(estimator, "class_weight", None)
     if isinstance(wanted, Mapping):
         of_class = [float(wanted.get(code, 1.0)) for code in range(totals.shape[1])]

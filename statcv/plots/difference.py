@@ -14,7 +14,6 @@ from statcv.inference import Readable
 from statcv.inference.paired.choices import chosen_metric, contrast
 from statcv.inference.paired.contrasts import Contrasts
 from statcv.inference.paired.records import is_result, name_results
-from statcv.inference.paired.tests import PairedTest
 from statcv.metrics import Metric, roc_difference
 from statcv.plots import base
 from statcv.plots.drawn import ComparedResults, how_averaged

@@ -9,9 +9,8 @@ from typing import Any
 import pandas as pd
 
 from statcv.errors import ArgumentError
-from statcv.plots.classes import MAX_CLASSES
-from statcv.plots.protocol import named_results
-from statcv.plots.referee import PANELS
+from statcv.plots.drawn import named_results
+from statcv.plots.referee import MAX_CLASSES, PANELS
 from statcv.report.checklists import GUIDELINES, answers_of, checklist, same_or_each
 from statcv.report.estimates import (
     characteristics,

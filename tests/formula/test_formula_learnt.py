@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from statcv.formula import TrainingSets, make_design
 from statcv.formula.by_fold.learning import transforms
-from statcv.formula.by_row import by_row
 from statcv.formula.language.scope import namespace
+from statcv.formula.language.terms import by_row
 
 N = 50
 

@@ -8,7 +8,6 @@ import pytest
 from statcv import cv
 from statcv.errors import DataError, FormulaError, MissingDataWarning, OutcomeError
 from statcv.formula import make_design
-from statcv.formula.outcomes.outcome import _distinct
 
 N = 12
 CODES = np.array([0, 1, 1, 0, 1, 0, 0, 1, 0, 0, 1, 0])
@@ -121,15 +120,6 @@ def test_a_misspelt_level_is_suggested():
 
 
 # ---- more classes, and numbers ----
-
-
-@pytest.mark.parametrize("dtype", ["int8", "int64", "uint8", "float32", "float64"])
-@pytest.mark.parametrize("values", [[0, 1], [3, 4, 9], [-4, -3, 4, 7], [7, 127]])
-def test_distinct_values_are_those_of_numpy(dtype, values):
-    drawn = np.resize(np.abs(values) if dtype == "uint8" else values, 23).astype(dtype)
-    found = _distinct(drawn)
-    np.testing.assert_array_equal(found, np.unique(drawn))
-    assert found.dtype == drawn.dtype
 
 
 def test_three_levels():

@@ -4,11 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from patsy.mgcv_cubic_splines import _get_free_crs_dmatrix
-from scipy.interpolate import BSpline
 
 from statcv.formula.by_fold.training_sets import Ordered, TrainingSets
-from statcv.formula.language.splines import b_splines, cubic_splines
 
 
 def sets_of(times):
@@ -67,28 +64,3 @@ def test_a_root_that_does_not_exist_is_nan():
     Q = np.linalg.qr(np.array([[1.0, 0], [1, 1], [1, 5], [1, 5]]))[0]
     root = sets_of(times).roots(Q)
     assert not root[0, 1, 1] > 1e-12
-
-
-@given(st.integers(0, 10**6), st.integers(0, 4))
-def test_b_splines_are_those_of_scipy_beyond_the_knots_too(seed, degree):
-    rng = np.random.default_rng(seed)
-    inner = np.sort(np.round(rng.normal(size=rng.integers(0, 5)), 1))
-    low, high = inner.min(initial=-0.5), inner.max(initial=0.5) + 0.1
-    knots = np.r_[[low] * (degree + 1), inner, [high] * (degree + 1)]
-    x = np.r_[2 * rng.normal(size=20), knots]
-    count = len(knots) - degree - 1
-    with np.errstate(all="ignore"):
-        expected = BSpline(knots, np.eye(count), degree)(x, extrapolate=True)
-    for found in b_splines(x, np.stack([knots, knots]), degree):
-        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11)
-
-
-@pytest.mark.parametrize("cyclic", [False, True])
-@pytest.mark.parametrize("count", [3, 4, 6])
-def test_cubic_splines_are_those_of_patsy(cyclic, count):
-    rng = np.random.default_rng(count)
-    knots = np.sort(rng.uniform(-1, 1, (3, count)), axis=1)
-    x = np.r_[rng.normal(size=30), knots[0]]
-    for own, found in zip(knots, cubic_splines(x, knots, cyclic), strict=True):
-        expected = _get_free_crs_dmatrix(x, own, cyclic)
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-10)

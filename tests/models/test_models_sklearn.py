@@ -170,18 +170,17 @@ class Unclonable(LogisticRegression):
 
 
 @pytest.mark.parametrize(
-    ("model", "plain"),
+    "model",
     [
-        (LogisticRegression(), True),
-        (make_pipeline(StandardScaler(), Ridge()), True),
-        (make_pipeline(StandardScaler(), Counting()), False),
-        (GridSearchCV(Ridge(), {"alpha": [1]}, cv=KFold(2)), True),
-        (RandomForestClassifier(2), False),
+        LogisticRegression(),
+        make_pipeline(StandardScaler(), Ridge()),
+        make_pipeline(StandardScaler(), Counting()),
+        GridSearchCV(Ridge(), {"alpha": [1]}, cv=KFold(2)),
+        RandomForestClassifier(2),
     ],
 )
-def test_a_copy_has_the_parameters_of_a_clone(model, plain):
+def test_a_copy_has_the_parameters_of_a_clone(model):
     wrapped = Sklearn(model)
-    assert wrapped._is_its_parameters == plain
     expected = clone(model).get_params()
     for seed in (3, 4):
         found = wrapped._copied(seed).get_params()

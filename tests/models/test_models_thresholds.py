@@ -10,8 +10,7 @@ from statcv.folds.ragged import Ragged
 from statcv.metrics import accuracy
 from statcv.models import Logit, Mean, Sklearn, TrainingSet
 from statcv.models.batched import Folds
-from statcv.models.rules import RULES, find_rule
-from statcv.models.thresholds import Thresholded, best_thresholds
+from statcv.models.thresholds import RULES, Thresholded, best_thresholds, with_threshold
 
 SCORES = {
     "youden": lambda tp, fp, ones, zeros: tp / ones - fp / zeros,
@@ -107,6 +106,6 @@ def test_constant_predictions_have_a_threshold_nevertheless():
 
 def test_wrong_rules_and_outcomes_are_refused():
     with pytest.raises(ArgumentError, match="Did you mean 'youden'"):
-        find_rule("yuden")
+        with_threshold(Mean(), "yuden", "binary")
     with pytest.raises(ModelError, match="two classes"):
         Thresholded(Mean(), "f1").check("continuous")

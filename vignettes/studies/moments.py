@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from statcv.engine import FoldFit, Setup, read_fits
 from statcv.models.batched import CELLS, FittedFolds, fit_all_folds
-from statcv.models.thresholds import training_weights
 
 Floats = NDArray[np.float64]
 ROUNDING = 1e-12  # relative, as for ranks
@@ -65,7 +64,7 @@ def _of_all(setup: Setup, fitted: FittedFolds, training: bool) -> Moments:
         predicted = fitted.predict_many(rows, np.repeat(block, n)).reshape(-1, n)
         weights = np.ones_like(predicted)
         if training:
-            weights = training_weights(setup.records, setup.folds, block)
+            weights = setup.folds.weights_in(setup.records, block)
         mean[block], sd[block] = _moments(predicted, weights)
     return Moments(mean, sd)
 

@@ -18,27 +18,25 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import StatcvError
-from statcv.formula.by_fold.training_sets import TrainingSets
-from statcv.formula.column_sources import (
-    ColumnSource,
-    Floats,
-    Integers,
-    distinct_rows,
-    remembered,
-    source_values,
-)
-from statcv.formula.column_sums import (
+from statcv.formula.by_fold.columns import (
     ONE,
     Column,
     Columns,
+    ColumnSource,
+    Floats,
+    Integers,
     Line,
     Monomial,
     NotKnownError,
+    distinct_rows,
     negative,
     plus,
+    remembered,
     side_by_side,
+    source_values,
     times,
 )
+from statcv.formula.by_fold.training_sets import TrainingSets
 
 CELLS = 2**18  # numbers in an array of a block of training sets
 FEW = 2**15  # records times states for which all states are computed at once
@@ -210,7 +208,7 @@ class Learner:
         states : numpy.ndarray, shape (fits, k)
             What each training set has learnt.
         evaluate : callable
-            Function of m rows that returns an array, shape (m, n, columns).
+            Function of a row that returns an array, shape (n, columns).
         key
             What the source depends on besides.
         """

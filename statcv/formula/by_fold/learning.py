@@ -8,11 +8,11 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import patsy
 from numpy.typing import NDArray
+from patsy.mgcv_cubic_splines import _get_free_crs_dmatrix
 
-from statcv.formula.by_fold.expressions import Learner
-from statcv.formula.by_fold.training_sets import Ordered
-from statcv.formula.column_sums import (
+from statcv.formula.by_fold.columns import (
     ONE,
     Column,
     Columns,
@@ -21,18 +21,15 @@ from statcv.formula.column_sums import (
     plus,
     times,
 )
-from statcv.formula.language.functions import Bs, Poly, Standardize
+from statcv.formula.by_fold.expressions import Learner
+from statcv.formula.by_fold.training_sets import Ordered
+from statcv.formula.language.functions import Bs, Poly, Standardize, b_splines
 from statcv.formula.language.log_ratios import Clr
-from statcv.formula.language.splines import b_splines, cubic_splines
 
 Floats = NDArray[np.float64]
 
 # least spread of a training set, relative to that of all records, that keeps the digits
 SPREAD = 1e-6
-
-
-def _center(learner: Learner, x: Any) -> Columns:
-    return _standardize(learner, x, rescale=False)
 
 
 def _standardize(
@@ -123,7 +120,7 @@ def _bs(
     states = np.column_stack([ends[0], inner, ends[1]])
     number = learner.by_state(
         states,
-        lambda some: b_splines(line.x, some, degree),
+        lambda knots: b_splines(line.x, knots, degree),
         ("bs", line.monomial, degree, states.tobytes()),
     )
     width = states.shape[1] - order
@@ -163,14 +160,11 @@ def _cubic(
         raise NotKnownError
     number = learner.by_state(
         states,
-        lambda some: cubic_splines(line.x, some, cyclic),
+        lambda knots: _get_free_crs_dmatrix(line.x, knots, cyclic),
         ("cubic", line.monomial, cyclic, states.tobytes()),
     )
     free = _columns_of(number, range(states.shape[1] - cyclic))
     return _centred(learner, free) if bound else free
-
-
-_cr, _cc = partial(_cubic, cyclic=False), partial(_cubic, cyclic=True)
 
 
 def _te(learner: Learner, *given: Any, constraints: Any = None) -> Columns:
@@ -228,13 +222,10 @@ def _clr(
     if chosen.sum(axis=1).min() < 2:
         raise NotKnownError
 
-    def evaluate(some: Floats) -> Floats:
-        made = []
-        for one in some:
-            learnt = Clr()
-            learnt._chosen = one.astype(bool)
-            made.append(learnt.transform(*values, pseudocount=pseudocount))
-        return np.stack(made)
+    def evaluate(state: Floats) -> Floats:
+        learnt = Clr()
+        learnt._chosen = state.astype(bool)
+        return learnt.transform(*values, pseudocount=pseudocount)
 
     states = chosen.astype(float)
     key = ("clr", *(tuple(one) for (one,) in map(_data, parts)), pseudocount)
@@ -283,20 +274,13 @@ def _check_inside(inner: Floats, low: Floats, high: Floats) -> None:
 @cache
 def transforms() -> Mapping[Any, Callable[..., Columns]]:
     """Return how each function that learns is learnt in all training sets."""
-    import patsy
-
-    known: dict[Any, Callable[..., Columns]] = {
+    return {
         Standardize: _standardize,
         Poly: _poly,
         Bs: _bs,
         Clr: _clr,
+        patsy.center.__patsy_stateful_transform__: partial(_standardize, rescale=False),
+        patsy.cr.__patsy_stateful_transform__: partial(_cubic, cyclic=False),
+        patsy.cc.__patsy_stateful_transform__: partial(_cubic, cyclic=True),
+        patsy.te.__patsy_stateful_transform__: _te,
     }
-    of_patsy: dict[str, Callable[..., Columns]] = {
-        "center": _center,
-        "cr": _cr,
-        "cc": _cc,
-        "te": _te,
-    }
-    for name, learnt in of_patsy.items():
-        known[getattr(patsy, name).__patsy_stateful_transform__] = learnt
-    return known

@@ -9,23 +9,31 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import patsy
 from numpy.typing import NDArray
 
-from statcv.formula.by_fold.expressions import Learner, learns, parsed
-from statcv.formula.by_fold.learning import transforms
-from statcv.formula.by_fold.training_sets import TrainingSets
-from statcv.formula.column_sources import ColumnSource, distinct_rows, source_values
-from statcv.formula.column_sums import (
+from statcv.formula.by_fold.columns import (
     ONE,
     Column,
     Columns,
+    ColumnSource,
     Monomial,
     NotKnownError,
+    distinct_rows,
+    source_values,
     times,
 )
+from statcv.formula.by_fold.expressions import Learner, learns, parsed
+from statcv.formula.by_fold.learning import transforms
+from statcv.formula.by_fold.training_sets import TrainingSets
 from statcv.formula.language.parse import Formula
 from statcv.formula.language.permitted import values_of
-from statcv.formula.language.scope import evaluating, namespace
+from statcv.formula.language.scope import (
+    KeepMissing,
+    PatsyFactor,
+    evaluating,
+    namespace,
+)
 
 Matrix = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -164,11 +172,6 @@ class PreparedTerms:
     Attributes
     ----------
     formula : Formula
-    columns : mapping of str to pandas.Series
-    n : int
-        The number of records.
-    functions : mapping
-        What the formula may call.
     learner : Learner
         What is learnt on all records.
     found : dict
@@ -178,9 +181,6 @@ class PreparedTerms:
     """
 
     formula: Formula
-    columns: Mapping[str, pd.Series[Any]]
-    n: int
-    functions: Mapping[str, Any]
     learner: Learner
     found: Mapping[str, Columns]
     layout: Any
@@ -211,29 +211,19 @@ class PreparedTerms:
             for code, own in found.items()
         }
         layout = _layout(formula, columns, index, functions, values)
-        return cls(formula, columns, len(index), functions, learner, found, layout)
+        return cls(formula, learner, found, layout)
 
-    @property
-    def learning(self) -> tuple[str, ...]:
-        """The expressions that learn."""
-        return tuple(self.found)
-
-    def whole(self, order: list[int]) -> Learnt | None:
-        """Return the terms as learnt on all records; None as :meth:`learn` does."""
-        return self._made(self.learner, order)
-
-    def learn(self, sets: TrainingSets, order: list[int]) -> Learnt | None:
+    def learn(self, sets: TrainingSets | None, order: list[int]) -> Learnt | None:
         """Learn the terms in each training set; None if they are not learnt together.
 
         Parameters
         ----------
-        sets : TrainingSets
+        sets : TrainingSets or None
+            None for the set of all records.
         order : list of int
             Patsy's number of each column of the matrix.
         """
-        return self._made(self.learner.again(sets), order)
-
-    def _made(self, learner: Learner, order: list[int]) -> Learnt | None:
+        learner = self.learner if sets is None else self.learner.again(sets)
         try:
             every = self._columns(learner)
         except NotKnownError:
@@ -296,10 +286,6 @@ def _layout(
     values: Mapping[str, Matrix],
 ) -> Any:
     """Return patsy's description of the matrix, for given values of what learns."""
-    import patsy
-
-    from statcv.formula.language.patsy_patches import KeepMissing, PatsyFactor
-
     environment = patsy.EvalEnvironment([functions])
     frame, made = None, {}
     for code in dict.fromkeys(code for term in formula.terms for code in term):

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import patsy
+
 from statcv.formula.language.limits import MAX_INTERACTIONS, check_count
 from statcv.formula.language.quoting import column_of, quoted
 
@@ -173,7 +175,5 @@ def _taken_out(*parts: Expansion) -> bool | None:
 
 
 def _error(message: str, node: Any) -> Exception:
-    import patsy
-
     error: Exception = patsy.PatsyError(message, node)
     return error

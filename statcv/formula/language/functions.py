@@ -151,15 +151,17 @@ class Bs(patsy.splines.BS):  # type: ignore[misc]
         upper_bound: float | None = None,
     ) -> NDArray[np.float64]:
         """Return the basis at ``x``, with the knots that were learnt."""
-        from scipy.interpolate import BSpline
-
-        knots, degree = self._all_knots, self._degree
         x = np.atleast_1d(np.asarray(x, dtype=float).squeeze())
-        basis = BSpline(knots, np.eye(len(knots) - degree - 1), degree)(
-            np.where(np.isnan(x), knots[0], x), extrapolate=True
-        )
-        basis[np.isnan(x)] = np.nan
-        return np.asarray(basis if include_intercept else basis[:, 1:])
+        basis = b_splines(x, self._all_knots, self._degree)
+        return basis if include_intercept else basis[:, 1:]
+
+
+def b_splines(x: Floats, knots: Floats, degree: int) -> Floats:
+    """Return all B-splines of some knots at ``x``, NaN where that is missing."""
+    from scipy.interpolate import BSpline
+
+    basis = BSpline(knots, np.eye(len(knots) - degree - 1), degree)
+    return np.asarray(basis(x, extrapolate=True))
 
 
 bs = patsy.state.stateful_transform(Bs)

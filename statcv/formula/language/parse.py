@@ -19,6 +19,9 @@ from itertools import chain, product
 from types import ModuleType
 from typing import Any
 
+import patsy
+import patsy.parse_formula
+
 from statcv.errors import FormulaError
 from statcv.formula.language.expansion import DOT, Expansion, Term, expand, mentioned
 from statcv.formula.language.limits import (
@@ -28,9 +31,9 @@ from statcv.formula.language.limits import (
     check_length,
 )
 from statcv.formula.language.quoting import quoted, without_signs_of_r
+from statcv.formula.language.reader import resolve
 from statcv.formula.language.scope import Factor, column_factor
 from statcv.formula.outcomes.survival import surv_arguments
-from statcv.formula.reader import resolve
 from statcv.tables import Printed, Said
 from statcv.words import plural
 
@@ -242,16 +245,13 @@ def is_strata(name: str) -> bool:
 @lru_cache(maxsize=128)
 def sides(text: str) -> tuple[Any, Any]:
     """Return patsy's parse trees of the two sides of ``~``."""
-    import patsy
-    from patsy.parse_formula import parse_formula
-
     if text.endswith("~"):
         raise FormulaError(
             f"the formula {text!r} has nothing on the right of '~'; "
             "'y ~ 1' is the model without predictors."
         )
     try:
-        tree = parse_formula(mark_dots(text))
+        tree = patsy.parse_formula.parse_formula(mark_dots(text))
     except (patsy.PatsyError, RecursionError) as error:
         raise _unreadable(error) from None
     if len(tree.args) != 2:
@@ -264,8 +264,6 @@ def sides(text: str) -> tuple[Any, Any]:
 
 def expanded(tree: Any, dot: Sequence[str] | None = None) -> Expansion:
     """Return the terms of a side, or raise an error that marks the position."""
-    import patsy
-
     try:
         return expand(tree, dot)
     except (patsy.PatsyError, RecursionError) as error:

@@ -9,22 +9,29 @@ numeric columns is computed here, without patsy.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import ast
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import patsy
 from numpy.typing import NDArray
 
+from statcv.formula.by_fold.expressions import parsed
 from statcv.formula.by_fold.learning import transforms
 from statcv.formula.by_fold.learnt import Learnt, PreparedTerms
 from statcv.formula.by_fold.training_sets import TrainingSets
-from statcv.formula.by_row import by_row
 from statcv.formula.frame import is_number
 from statcv.formula.language.parse import Formula
 from statcv.formula.language.permitted import check_rowwise, values_of
-from statcv.formula.language.scope import evaluating, namespace
+from statcv.formula.language.scope import (
+    KeepMissing,
+    PatsyFactor,
+    evaluating,
+    namespace,
+)
 from statcv.formula.numeric_columns import NumericColumns, multiplied
 
 Matrix = NDArray[np.float64]
@@ -88,10 +95,6 @@ class Terms:
     @cached_property
     def whole(self) -> Any:
         """Patsy's description of the design, with what is learnt on the whole frame."""
-        import patsy
-
-        from statcv.formula.language.patsy_patches import KeepMissing, PatsyFactor
-
         environment = patsy.EvalEnvironment([namespace(self.formula.functions)])
         factors = self.formula.factors
         terms = [
@@ -115,7 +118,7 @@ class Terms:
         if self.is_plain:
             return ()
         if self._prepared is not None:
-            return self._columns_in(self._prepared.learning)
+            return self._columns_in(self._prepared.found)
         infos = self.whole.factor_infos.items()
         return self._columns_in(f.code for f, one in infos if one.state["transforms"])
 
@@ -172,8 +175,6 @@ class Terms:
 
     def learn_frame(self, training: pd.DataFrame) -> Any:
         """Return what the terms learn on a frame, which has the prepared columns."""
-        import patsy
-
         infos = {}
         for factor, info in self.whole.factor_infos.items():
             state: dict[str, Any] = {}
@@ -203,7 +204,7 @@ class Terms:
             return multiplied(self.formula, self.columns, len(self.index))
         n = len(self.index)
         ready = self._prepared
-        learnt = None if ready is None else ready.whole(self._order)
+        learnt = None if ready is None else ready.learn(None, self._order)
         if learnt is None:
             return self.matrix(self.frame)
         return learnt.matrix(0, np.arange(n))
@@ -215,10 +216,6 @@ class Terms:
         """
         if self.is_plain:
             return multiplied(self.formula, frame, len(frame))
-        import patsy
-
-        from statcv.formula.language.patsy_patches import KeepMissing
-
         info, keep = learnt or self.whole, KeepMissing()
         with evaluating("the formula"):
             built = patsy.build_design_matrices([info], frame, keep)[0]
@@ -303,8 +300,6 @@ class Terms:
 
         ``levels`` has m codes for each of these factors; shape (m, rows, p).
         """
-        import patsy
-
         info = learnt or self.whole
         m, infos = len(next(iter(levels.values()))), {}
         for factor, one in info.factor_infos.items():
@@ -339,3 +334,68 @@ class Terms:
             if factor.code in doubtful:
                 evaluate = partial(factor.eval, info.state)
                 check_rowwise(evaluate, self.frame, described.columns, factor.what)
+
+
+# ---- whether an expression computes each row from that row alone ----
+
+
+_ELEMENTWISE = (
+    *(ast.Expression, ast.Name, ast.Constant, ast.Load, ast.BinOp, ast.UnaryOp),
+    *(ast.Compare, ast.operator, ast.unaryop, ast.cmpop),
+)
+
+
+def by_row(
+    python: str, functions: Mapping[str, Any], transforms: Collection[Any]
+) -> bool:
+    """Return whether an expression is known to compute each row from that row alone.
+
+    Its parts are columns, operators, functions of NumPy and functions that learn.
+
+    Parameters
+    ----------
+    python : str
+        Code of the expression.
+    functions : mapping
+        What it may call.
+    transforms : collection
+        The classes of the functions that learn.
+    """
+    return _by_row(parsed(python), functions, transforms)
+
+
+def _by_row(
+    node: ast.AST, functions: Mapping[str, Any], transforms: Collection[Any]
+) -> bool:
+    if isinstance(node, ast.Call):
+        known, arguments = False, [*node.args, *(one.value for one in node.keywords)]
+        if isinstance(node.func, ast.Name):
+            found = functions.get(node.func.id)
+            transform = getattr(found, "__patsy_stateful_transform__", None)
+            known = transform in transforms or node.func.id in ("I", "Q", "C", "strata")
+            known = known or isinstance(found, np.ufunc)
+        elif isinstance(node.func, ast.Attribute):
+            module = node.func.value
+            known = (
+                isinstance(module, ast.Name)
+                and functions.get(module.id) is np
+                and isinstance(getattr(np, node.func.attr, None), np.ufunc)
+            )
+        return known and all(
+            _is_literal(one) or _by_row(one, functions, transforms) for one in arguments
+        )
+    if isinstance(node, ast.Name) and node.id in functions:
+        return True  # a contrast, such as Sum
+    if not isinstance(node, _ELEMENTWISE):
+        return False
+    return all(
+        _by_row(one, functions, transforms) for one in ast.iter_child_nodes(node)
+    )
+
+
+def _is_literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except ValueError:
+        return False
+    return True

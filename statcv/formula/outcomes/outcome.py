@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import patsy
 from numpy.typing import NDArray
 
 from statcv.errors import (
     ArgumentError,
+    ColumnError,
     DataError,
+    FormulaError,
     OutcomeError,
     StatcvWarning,
     suggestion,
     warn,
 )
-from statcv.formula.language.overflow import refuse_overflow
+from statcv.formula.frame import is_number, plain_column, shown_label
+from statcv.formula.language.overflow import refuse_infinite, refuse_overflow
+from statcv.formula.language.parse import Formula
+from statcv.formula.language.permitted import check_rowwise, values_of
+from statcv.formula.language.quoting import quoted
+from statcv.formula.language.scope import PatsyFactor, namespace
+from statcv.formula.outcomes.survival import read_horizons, read_times, structured
 from statcv.numeric.survival import events_of, median_follow_up, times_of
 from statcv.tables import Printed, Said
 from statcv.words import plural
@@ -208,23 +217,16 @@ def make_outcome(
     if array.dtype.kind == "f" and np.isinf(array).any():
         count = int(np.isinf(array).sum())
         raise DataError(f"the outcome {name!r} has {count} infinite values.")
-    distinct = _distinct(array)
-    if (
-        array.dtype.kind == "b"
-        or set(distinct.tolist()) <= {0, 1}
-        or classes
-        or ordered
-    ):
+    distinct = np.unique(array)
+    told = classes or ordered or set(distinct.tolist()) <= {0, 1}
+    if told or len(distinct) == 2:
         levels = [_label(value, array.dtype) for value in distinct]
-        made = _classes(np.searchsorted(distinct, array), levels, name, positive)
+        notes = () if told else (f"{name} has two values and was taken as two classes",)
+        codes = np.searchsorted(distinct, array)
+        made = _classes(codes, levels, name, positive, notes)
         return replace(made, ordered=ordered and made.kind == "multiclass")
     if len(distinct) == 1:
         raise OutcomeError(f"the outcome {name!r} is constant: always {distinct[0]:g}.")
-    if len(distinct) == 2:
-        levels = [_label(value, array.dtype) for value in distinct]
-        note = f"{name} has two values and was taken as two classes"
-        codes = np.searchsorted(distinct, array)
-        return _classes(codes, levels, name, positive, (note,))
     if positive is not None:
         raise OutcomeError(
             f"positive={positive!r} needs an outcome of two classes, but {name!r} has "
@@ -247,16 +249,6 @@ def make_outcome(
     numbers = array.astype(float)
     refuse_overflow(numbers, f"the outcome {name!r}")
     return Outcome(name, "continuous", numbers, notes=notes)
-
-
-def _distinct(values: NDArray[Any]) -> NDArray[Any]:
-    """Return the distinct values in rising order; a few integers are counted."""
-    if values.dtype.kind == "i":
-        low, high = int(values.min()), int(values.max())
-        if high - low < FEW:
-            found = np.flatnonzero(np.bincount((values - low).astype(np.intp)))
-            return (found + low).astype(values.dtype)
-    return np.unique(values)
 
 
 def _label(value: Any, dtype: np.dtype[Any]) -> Any:
@@ -308,3 +300,186 @@ def _same(level: Any, wanted: Any) -> bool:
     if not pd.api.types.is_scalar(wanted) or pd.isna(wanted):
         return False
     return bool(level == wanted) or str(level) == str(wanted)
+
+
+# ---- the left-hand side of a formula, evaluated on the kept rows ----
+
+
+def read_outcome(
+    formula: Formula,
+    given: Mapping[str, pd.Series[Any]],
+    index: pd.Index[Any],
+    positive: object,
+    horizon: object = None,
+    distribution: str = "",
+    ordered: bool = False,
+) -> Outcome:
+    """Evaluate the left-hand side of a formula on the kept rows, and code it.
+
+    Parameters
+    ----------
+    formula : Formula
+        Parsed formula.
+    given : mapping of str to pandas.Series
+        Columns of the kept rows.
+    index : pandas.Index
+        Labels of the kept rows.
+    positive : optional
+        Level that counts as positive.
+    horizon : float or sequence of float, optional
+        Times by which the risk of an event is predicted.
+    distribution : str
+        Distribution of the outcome, if it is a count.
+    ordered : bool
+        Whether the model needs ordered classes.
+
+    Raises
+    ------
+    FormulaError
+        If the expression learns from the rows, or has several columns.
+    DataError
+        If a value is not a number.
+    """
+    times = structured(next(iter(given.values()))) if len(given) == 1 else None
+    if times is not None:
+        given = dict(zip(("time", "event"), map(pd.Series, times), strict=True))
+    columns = {
+        name: one
+        if isinstance(one.dtype, pd.CategoricalDtype)  # with levels that it lacks
+        else plain_column(one, name)
+        for name, one in given.items()
+    }
+    frame = pd.DataFrame(columns).set_axis(index)
+    if formula.survival or times is not None:
+        if positive is not None:
+            raise OutcomeError(
+                f"positive={positive!r} needs an outcome of two classes, but "
+                f"{formula.outcome!r} is a time to an event."
+            )
+        if times is not None:
+            time, *status = frame["time"], frame["event"]
+        else:
+            time, *status = (_values(formula, c, frame)[0] for c in formula.survival)
+        y = read_times(time, status[0] if status else None, formula.outcome)
+        horizons = read_horizons(horizon, y, formula.outcome)
+        return Outcome(formula.outcome, "survival", y, horizons=horizons)
+    if horizon is not None:
+        raise ArgumentError(
+            f"horizon={horizon!r} is for times to an event, Surv(time, status) ~ …, "
+            f"and {formula.outcome!r} is not one."
+        )
+    values, classes = _values(formula, formula.outcome, frame, ordered)
+    if distribution:
+        counts = read_counts(values, formula.outcome, positive)
+        return Outcome(formula.outcome, "continuous", counts, (), (), (), distribution)
+    return make_outcome(values, formula.outcome, positive, classes, ordered)
+
+
+def _values(
+    formula: Formula, code: str, frame: pd.DataFrame, ordered: bool = False
+) -> tuple[pd.Series[Any], bool]:
+    """Return the values of an expression, and whether they are marked as classes."""
+    column = formula.factors[code].column
+    if column is not None:
+        return frame[column], False
+    value = _evaluate(formula, code, frame)
+    outcome = values_of(value)
+    if getattr(outcome, "ndim", 1) > 1:
+        raise FormulaError(
+            f"the outcome {code!r} has {outcome.shape[1]} columns; an outcome has one."
+        )
+    series = pd.Series(outcome, index=frame.index)
+    series, what = plain_column(series, code), "a number"
+    if getattr(value, "levels", None) is not None:  # C(y, levels=[…])
+        known = series.where(series.isin(value.levels))
+        levels = pd.Categorical(known, categories=value.levels, ordered=ordered)
+        series, what = pd.Series(levels, index=frame.index), "one of the levels"
+    absent = int(series.isna().sum())
+    if absent:
+        raise DataError(f"the outcome {code!r} is not {what} in {absent} rows.")
+    return series, hasattr(value, "contrast")
+
+
+def _evaluate(formula: Formula, code: str, frame: pd.DataFrame) -> Any:
+    described = formula.factors[code]
+    factor = PatsyFactor(described, "outcome")
+    state: dict[str, Any] = {}
+    environment = patsy.EvalEnvironment([namespace(formula.functions)])
+    if factor.memorize_passes_needed(state, environment):
+        raise FormulaError(
+            f"{factor.what} learns from all rows, held-out ones too; transform it row "
+            "by row, or beforehand."
+        )
+
+    evaluate = partial(factor.eval, state)
+    check_rowwise(evaluate, frame, described.columns, factor.what)
+    return evaluate(frame)
+
+
+# ---- counts and their exposures ----
+
+
+def read_counts(
+    values: pd.Series[Any], name: str, positive: object = None
+) -> NDArray[np.float64]:
+    """Check the values of an outcome that is a count, and return them.
+
+    Raises
+    ------
+    OutcomeError
+        If they are not numbers, or negative, or all 0, or if a class is named.
+    DataError
+        If they are infinite, or too large.
+    """
+    if positive is not None:
+        raise OutcomeError(f"positive={positive!r} needs two classes, not counts.")
+    if not is_number(values.dtype):
+        raise OutcomeError(
+            f"the outcome {name!r} is not a number; a regression of counts needs one."
+        )
+    numbers = values.to_numpy().astype(float)
+    refuse_infinite({name: values})
+    refuse_overflow(numbers, f"the outcome {name!r}")
+    if below := int((numbers < 0).sum()):
+        raise OutcomeError(
+            f"the outcome {name!r} is negative in {plural(below, 'row')}, such as "
+            f"{numbers.min():g}; counts are 0 or more."
+        )
+    if not numbers.any():
+        raise OutcomeError(
+            f"the outcome {name!r} is 0 in all rows: without an event there is no rate."
+        )
+    parts = int((numbers != np.round(numbers)).sum())
+    if parts:
+        warn(
+            f"the outcome {name!r} is not an integer in {plural(parts, 'row')}; if it "
+            "is a rate, take the count as the outcome and give its exposure=.",
+            StatcvWarning,
+        )
+    return numbers
+
+
+def with_exposure(formula: object, column: str, frame: pd.DataFrame) -> str:
+    """Return a formula with the logarithm of a column of exposures as an offset.
+
+    Raises
+    ------
+    ColumnError, DataError
+        If there is no such column, or an exposure is not a number above 0.
+    """
+    if column not in frame.columns:
+        raise ColumnError(
+            f"exposure={column!r} is not a column of the data."
+            + suggestion(column, frame.columns)
+        )
+    values = plain_column(frame[column], column)
+    if not is_number(values.dtype):
+        raise DataError(f"the exposure {column!r} is not a number.")
+    none = (values <= 0).to_numpy()
+    if none.any():
+        raise DataError(
+            f"the exposure {column!r} is 0 or less in {plural(int(none.sum()), 'row')} "
+            f"(first: {shown_label(frame.index[none][0])}), where nothing can be "
+            "counted; leave these rows out."
+        )
+    return f"{formula} + offset(log({quoted(column)}))"

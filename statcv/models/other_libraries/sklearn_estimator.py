@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from statcv.errors import ModelError, PrecisionWarning, warn
 from statcv.metrics.classification.classwise import without_noise
@@ -19,31 +19,21 @@ from statcv.models.base import (
     without_column,
 )
 from statcv.models.linear_fits import LinearFits
-from statcv.models.other_libraries.sklearn_linear import (
-    last_step,
-    likelihood_of,
-    linear_of,
-)
 from statcv.models.other_libraries.sklearn_traits import (
     NEAR,
     accepts_missing,
     converges,
     is_compiled,
     is_same_with_any_threads,
-    set_parameter,
+    last_step,
+    likelihood_of,
+    linear_of,
     text_of,
-    twin,
     weight_name_of,
 )
 from statcv.models.other_libraries.thread_warnings import passed_on
-from statcv.models.times import (
-    ProportionalHazards,
-    event_times,
-    fits_hazards,
-    fits_times,
-    log_hazards,
-    predicted_times,
-)
+from statcv.models.times import ProportionalHazards
+from statcv.numeric.survival import events_of, times_of
 from statcv.tables import Printed
 from statcv.words import plural
 
@@ -165,7 +155,7 @@ class Sklearn:
         keywords = {}
         if training.weights is not None:
             keywords[weight_name_of(estimator)] = training.weights
-        fit = functools.partial(estimator.fit, **keywords)
+        fit = partial(estimator.fit, **keywords)
         with config_context(skip_parameter_validation=self._was_fitted):
             converged = converges(fit, X, self._outcome(training))
         self._was_fitted = True
@@ -185,10 +175,8 @@ class Sklearn:
         """Return a copy that is not fitted and whose random states are set."""
         from sklearn.base import clone
 
-        copied: Any = twin if self._is_its_parameters else clone
-        made = copied(self.estimator)
-        for name in self._unset:
-            set_parameter(made, name, seed)
+        made = clone(self.estimator)
+        made.set_params(**dict.fromkeys(self._unset, seed))
         inner = made.get_params(deep=True) if self._inner_splits else {}
         for name in self._inner_splits:
             shuffles = getattr(inner[name], "shuffle", True)
@@ -196,49 +184,20 @@ class Sklearn:
         return made
 
     @cached_property
-    def _parameters(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.estimator.get_params(deep=True)
-        return found
-
-    @cached_property
     def _unset(self) -> list[str]:
         """Names of the random states that are None."""
-        named = self._named("random_state")
-        return [name for name, value in named.items() if value is None]
+        return [n for n, value in self._named("random_state").items() if value is None]
 
     @cached_property
     def _inner_splits(self) -> list[str]:
         """Names of the inner splitters whose random state is None."""
-        named = self._named("cv")
-        return [
-            name
-            for name, value in named.items()
-            if getattr(value, "random_state", 0) is None
-        ]
+        named = self._named("cv").items()
+        return [n for n, value in named if getattr(value, "random_state", 0) is None]
 
     def _named(self, last: str) -> dict[str, Any]:
         """Return the parameters of that name, of all parts."""
-        every = self._parameters.items()
+        every = self.estimator.get_params(deep=True).items()
         return {name: value for name, value in every if name.split("__")[-1] == last}
-
-    @cached_property
-    def _is_its_parameters(self) -> bool:
-        """Whether every part consists of its parameters, and is cloned in no other way.
-
-        A copy of its parameters is a clone, made without reading signatures again.
-        """
-        from sklearn.base import BaseEstimator
-
-        parts = {"": self.estimator}
-        for name, value in self._parameters.items():
-            if hasattr(value, "get_params") and not isinstance(value, type):
-                parts[f"{name}__"] = value
-        usual = BaseEstimator.__sklearn_clone__
-        return all(
-            getattr(type(part), "__sklearn_clone__", None) is usual
-            and all(prefix + name in self._parameters for name in vars(part))
-            for prefix, part in parts.items()
-        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -359,4 +318,113 @@ class SklearnFit(Printed):
         return np.asarray(given[:, None] == np.array(codes), dtype=float)
 
 
-# ---- estimators that are the same for any number of threads ----
+# ---- estimators in the manner of scikit-survival ----
+
+EVENT_TIME = np.dtype([("event", bool), ("time", float)])  # as scikit-survival reads it
+
+
+def innermost_of(estimator: Any) -> Any:
+    """Return the estimator that predicts inside pipelines and searches."""
+    while True:
+        if hasattr(estimator, "steps"):
+            estimator = estimator.steps[-1][1]
+        elif type(estimator).__module__.startswith("sklearn.model_selection."):
+            estimator = estimator.estimator
+        else:
+            return estimator
+
+
+def fits_times(estimator: Any) -> bool:
+    """Return whether an estimator learns from an array of (event, time).
+
+    So do the estimators of scikit-survival, and those with its
+    ``predict_survival_function``, also at the end of a pipeline.
+    """
+    inner = innermost_of(estimator)
+    own = any(kind.__module__.startswith("sksurv.") for kind in type(inner).__mro__)
+    return own or hasattr(inner, "predict_survival_function")
+
+
+def fits_hazards(estimator: Any) -> bool:
+    """Return whether an estimator is XGBoost's of proportional hazards."""
+    inner = innermost_of(estimator)
+    boosted = type(inner).__module__ == "xgboost.sklearn"
+    return boosted and inner.get_params()["objective"] == "survival:cox"
+
+
+def log_hazards(estimator: Any, X: Matrix) -> Matrix:
+    """Return the logarithms of relative hazards by XGBoost's estimator, (m,)."""
+    return predicted_times(estimator, X, (), output_margin=True)[:, 0]
+
+
+def event_times(y: Matrix) -> NDArray[Any]:
+    """Return signed times as an array of (event, time)."""
+    made = np.empty(len(y), dtype=EVENT_TIME)
+    made["event"], made["time"] = events_of(y), times_of(y)
+    return made
+
+
+def predicted_times(
+    estimator: Any, X: Matrix, horizons: tuple[float, ...], **more: Any
+) -> Matrix:
+    """Return the score of an estimator and its risks, shape (m, 1 + horizons).
+
+    Parameters
+    ----------
+    estimator : object
+        A fitted estimator, pipeline or search.
+    X : numpy.ndarray, shape (m, p)
+    horizons : tuple of float
+    **more
+        Arguments of its ``predict``.
+
+    Raises
+    ------
+    ModelError
+        If it has no survival function, or one that is not between 0 and 1.
+    """
+    # scikit-learn's pipelines pass on no method that scikit-learn does not know
+    while hasattr(estimator, "steps") or hasattr(estimator, "best_estimator_"):
+        if hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_
+            continue
+        *before, (_, last) = estimator.steps
+        for _, step in before:
+            if step not in (None, "passthrough"):
+                X = passed_on(step.transform, X)
+        estimator = last
+    score = np.asarray(passed_on(partial(estimator.predict, **more), X), dtype=float)
+    # some of scikit-survival's predict a time, and say so
+    sign = 1.0 if getattr(estimator, "_predict_risk_score", True) else -1.0
+    score = sign * score.reshape(len(X), 1)
+    if not horizons:
+        return score
+    name = type(estimator).__name__
+    if not hasattr(estimator, "predict_survival_function"):
+        raise ModelError(
+            f"{name} predicts ranks and no risk by a time: leave horizon= out to "
+            "measure how it ranks, by harrell_c and uno_c, or use a model that has a "
+            "predict_survival_function."
+        )
+    curves = passed_on(estimator.predict_survival_function, X)
+    risks = np.array([_risks_of(curve, horizons, name) for curve in curves])
+    odd = (risks < 0) | (risks > 1)
+    if odd.any():
+        raise ModelError(
+            f"the predict_survival_function of {name} returned "
+            f"{1 - risks[odd][0]:g}, which is not a probability."
+        )
+    return np.hstack([score, risks])
+
+
+def _risks_of(curve: Any, horizons: tuple[float, ...], name: str) -> Matrix:
+    """Return 1 minus a survival function, which keeps its last value, at horizons."""
+    if hasattr(curve, "x") and hasattr(curve, "y"):  # a step function, 1 at first
+        steps = getattr(curve, "a", 1.0) * np.asarray(curve.y) + getattr(curve, "b", 0)
+        return 1 - np.append(1.0, steps)[np.searchsorted(curve.x, horizons, "right")]
+    if not callable(curve):
+        raise ModelError(
+            f"the predict_survival_function of {name} must return one function of time "
+            "for each record, as those of scikit-survival do."
+        )
+    return np.array([1 - float(curve(time)) for time in horizons])

@@ -1,25 +1,46 @@
-"""What estimators of scikit-learn and their steps can do."""
+"""What estimators of scikit-learn and their steps can do, and their linear predictors.
+
+A linear predictor is given in the columns of the design, before any step of a pipeline.
+"""
 
 from __future__ import annotations
 
-import copy
+import inspect
+import math
 import re
+import warnings
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import ModelError
-from statcv.models.base import Matrix
+from statcv.models.base import Matrix, TrainingSet
+from statcv.models.likelihood import Bernoulli, Gaussian, Likelihood
+from statcv.models.linear_fits import LinearFits
 from statcv.models.other_libraries.boosted_fit import has_plain_trees, without_functions
-from statcv.models.other_libraries.sklearn_linear import last_step
 from statcv.models.other_libraries.thread_warnings import collected, show
 
 # classes of scikit-learn from which estimators that predict by neighbours derive
 NEAR = {"KNeighborsMixin", "RadiusNeighborsMixin"}
 
-
 # modules of scikit-learn whose estimators start no threads of OpenMP
 WITHOUT_THREADS = ("sklearn.impute._base", "sklearn.preprocessing.")
+
+SCALERS = {"StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler"}
+
+
+def steps_of(estimator: Any) -> list[Any]:
+    """Return the steps of a pipeline, also of one inside it, or the estimator."""
+    if not hasattr(estimator, "steps"):
+        return [estimator]
+    return [one for _, step in estimator.steps for one in steps_of(step)]
+
+
+def last_step(estimator: Any) -> Any:
+    """Return the estimator that predicts: of a pipeline, its last step."""
+    return steps_of(estimator)[-1]
 
 
 def text_of(estimator: Any) -> str:
@@ -33,38 +54,6 @@ def text_of(estimator: Any) -> str:
         ]
         return f"{type(estimator).__name__}({', '.join(chosen)})"
     return re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(repr(estimator).split()))
-
-
-def twin(value: Any) -> Any:
-    """Copy an estimator by its parameters, those of its parts too."""
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if type(value) in (list, tuple):
-        return type(value)(map(twin, value))
-    if not hasattr(value, "get_params") or isinstance(value, type):
-        return copy.deepcopy(value)
-    made = object.__new__(type(value))
-    vars(made).update({name: twin(own) for name, own in vars(value).items()})
-    return made
-
-
-def set_parameter(estimator: Any, name: str, value: Any) -> None:
-    """Set a parameter; that of a pipeline's step without reading those of all steps."""
-    step, _, rest = name.partition("__")
-    inside = dict(getattr(estimator, "steps", ())).get(step) if rest else None
-    if inside is not None:
-        set_parameter(inside, rest, value)
-    elif not rest and _sets_attributes(type(estimator)):
-        setattr(estimator, name, value)
-    else:
-        estimator.set_params(**{name: value})
-
-
-def _sets_attributes(kind: type[Any]) -> bool:
-    """Return whether a class's ``set_params`` sets attributes, as scikit-learn's do."""
-    from sklearn.base import BaseEstimator
-
-    return getattr(kind, "set_params", None) is BaseEstimator.set_params
 
 
 def converges(fit: Any, X: Matrix, y: NDArray[Any]) -> bool:
@@ -103,7 +92,7 @@ def accepts_missing(estimator: Any) -> bool:
     """
     if hasattr(estimator, "cv") and hasattr(estimator, "estimator"):
         return accepts_missing(estimator.estimator)
-    for step in _steps(estimator):
+    for step in steps_of(estimator):
         if not (isinstance(step, str) or step is None or _allows_nan(step)):
             return False
         if type(step).__module__.startswith("sklearn.impute."):
@@ -132,19 +121,10 @@ def is_same_with_any_threads(estimator: Any) -> bool:
     have no such threads. It does not hold for XGBoost's linear booster, nor is it known
     of other libraries.
     """
-    last = last_step(estimator)
+    *before, last = steps_of(estimator)
     return _is_of_trees(last) and all(
-        type(one).__module__.startswith(WITHOUT_THREADS)
-        for one in _steps(estimator)
-        if one is not last
+        type(one).__module__.startswith(WITHOUT_THREADS) for one in before
     )
-
-
-def _steps(estimator: Any) -> list[Any]:
-    """Return the steps of a pipeline, also of one inside it, or the estimator."""
-    if not hasattr(estimator, "steps"):
-        return [estimator]
-    return [one for _, step in estimator.steps for one in _steps(step)]
 
 
 def _is_of_trees(estimator: Any) -> bool:
@@ -164,3 +144,173 @@ def is_compiled(estimator: Any) -> bool:
     if type(estimator).__module__ != "xgboost.sklearn":
         return False
     return estimator.n_jobs in (None, 1) and without_functions(estimator.get_params())
+
+
+# ---- linear predictors ----
+
+
+def likelihood_of(estimator: Any) -> Likelihood | None:
+    """Return the likelihood that an estimator maximises, apart from a ridge.
+
+    It is known for ``LogisticRegression``, ``LinearRegression`` and ``Ridge``, by
+    themselves or after steps that scale or impute columns.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> likelihood_of(LogisticRegression())
+    Bernoulli(firth=False)
+    """
+    last = last_step(estimator)
+    if not _from_sklearn(last) or not all(map(_is_affine, steps_of(estimator)[:-1])):
+        return None
+    kind = type(last).__name__
+    if kind == "LogisticRegression":
+        usual = getattr(last, "multi_class", "auto") in ("auto", "deprecated")
+        other = last.solver == "liblinear" or last.dual  # it shrinks the intercept
+        return Bernoulli() if usual and not other and _has_ridge(last) else None
+    if kind == "LinearRegression":
+        return None if last.positive else Gaussian()
+    if kind == "Ridge":
+        return Gaussian() if np.ndim(last.alpha) == 0 and not last.positive else None
+    return None
+
+
+def linear_of(estimator: Any, training: TrainingSet) -> LinearFits | None:
+    """Return the linear predictor of a fitted estimator.
+
+    A penalty on the coefficients of scaled columns is a penalty on those of the
+    original columns, with another strength. What scaling and imputing steps learnt is
+    taken as given.
+
+    Parameters
+    ----------
+    estimator : scikit-learn estimator or pipeline
+        The fitted estimator.
+    training : TrainingSet
+        The data to which it was fitted.
+
+    Returns
+    -------
+    LinearFits or None
+        None if the estimator has no known likelihood.
+    """
+    if likelihood_of(estimator) is None:
+        return None
+    last, p = last_step(estimator), training.X.shape[1]
+    p -= training.intercept is not None
+    offset, scale, filled = _affine(estimator, p)
+    if len(offset) != p:
+        return None
+    coef = np.asarray(last.coef_, dtype=float).reshape(-1, p)
+    if training.kind == "multiclass" and len(coef) != training.n_classes:
+        return None
+    intercept = np.broadcast_to(np.ravel(last.intercept_), len(coef))
+    shift = coef @ offset
+    if not last.fit_intercept and np.abs(shift).max(initial=0.0) > 0:
+        return None
+    one = len(coef) == 1
+    beta = (coef * scale).T
+    with np.errstate(divide="ignore"):
+        # β = γ × scale, so that αγ² = (α / scale²) β²; infinite for a scale of 0
+        penalty = _ridge(last) / scale**2
+    constant = intercept + shift
+    place, penalty_there, missing = training.intercept, 0.0, filled
+    if not last.fit_intercept:
+        # an intercept that is not fitted is 0, as under an infinite penalty
+        constant, penalty_there = np.zeros(len(coef)), math.inf
+    if place is not None:
+        beta = np.insert(beta, place, constant, axis=0)
+        penalty = np.insert(penalty, place, penalty_there)
+        missing = None if filled is None else np.insert(filled, place, 1.0)
+    added = place is None and last.fit_intercept
+    weights = _class_weights(last, training)
+    is_balanced = isinstance(getattr(last, "class_weight", None), str)
+    return LinearFits(
+        coefficients=beta[None, :, 0] if one else beta[None],
+        penalty=penalty[None],
+        constant=None if not added else (constant if one else constant[None]),
+        filled=None if missing is None else missing[None],
+        class_weights=None if weights is None else weights[None],
+        balanced=np.array([True]) if is_balanced else None,
+    )
+
+
+def _from_sklearn(estimator: Any) -> bool:
+    return type(estimator).__module__.startswith("sklearn.")
+
+
+def _is_affine(step: Any) -> bool:
+    """Return whether a step shifts and scales columns, or fills in missing values."""
+    if step is None or isinstance(step, str):
+        return step in (None, "passthrough")
+    if not _from_sklearn(step):
+        return False
+    kind = type(step).__name__
+    if kind == "SimpleImputer":
+        plain = isinstance(step.missing_values, float) and np.isnan(step.missing_values)
+        return plain and not step.add_indicator
+    return kind in SCALERS and not getattr(step, "clip", False)
+
+
+def _has_ridge(model: Any) -> bool:
+    """Return whether a logistic regression has a ridge, or no penalty."""
+    penalty = getattr(model, "penalty", "deprecated")
+    if penalty not in ("l2", "deprecated", "none", None, "elasticnet"):
+        return False
+    shrinks = penalty in ("elasticnet", "deprecated")
+    return not (shrinks and getattr(model, "l1_ratio", None))
+
+
+def _ridge(model: Any) -> float:
+    """Return the strength of the ridge on the coefficients of an estimator."""
+    if type(model).__name__ == "Ridge":
+        return float(model.alpha)
+    if type(model).__name__ == "LinearRegression":
+        return 0.0
+    none = getattr(model, "penalty", "l2") in (None, "none")
+    return 0.0 if none else 1.0 / float(model.C)
+
+
+def _affine(estimator: Any, columns: int) -> tuple[Matrix, Matrix, Matrix | None]:
+    """Return shift and scale of each column, and what replaces a missing value."""
+    before = steps_of(estimator)[:-1]
+    steps = [step for step in before if step not in (None, "passthrough")]
+    # an affine map is known by what it makes of 0 and 1; NaN shows the value filled in
+    rows = np.array([[0.0], [1.0], [np.nan]]).repeat(columns, axis=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an imputer may drop a column
+        for step in steps:
+            rows = np.asarray(step.transform(rows), dtype=float)
+    offset, scale = rows[0], rows[1] - rows[0]
+    if np.isnan(rows[2]).all():
+        return offset, scale, None
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # a column that is scaled to nothing may have any value
+        filled = np.where(scale != 0, (rows[2] - offset) / scale, 0.0)
+    return offset, scale, filled
+
+
+def _class_weights(model: Any, training: TrainingSet) -> Matrix | None:
+    """Return the factor of each class in the likelihood, shape (classes,)."""
+    wanted = getattr(model, "class_weight", None)
+    if wanted is None:
+        return None
+    codes = range(training.n_classes)
+    if isinstance(wanted, Mapping):
+        return np.array([float(wanted.get(code, 1.0)) for code in codes])
+    return balanced_weights(training)
+
+
+def balanced_weights(training: TrainingSet) -> Matrix:
+    """Return the factor of each class with ``class_weight="balanced"``, (classes,).
+
+    Since version 1.6 or so scikit-learn counts a record by its weight.
+    """
+    from sklearn.utils.class_weight import compute_class_weight
+
+    counted = "sample_weight" in inspect.signature(compute_class_weight).parameters
+    weights = training.weights if counted else None
+    totals = np.bincount(training.y, weights, training.n_classes)
+    # the same total weight for every class, and a mean weight of 1 over all records
+    return np.asarray(totals.sum() / (training.n_classes * totals))

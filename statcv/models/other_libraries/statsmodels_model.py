@@ -1,16 +1,20 @@
-"""Any statsmodels model class or formula function."""
+"""Any statsmodels model class or formula function, and fitted results as models."""
 
 from __future__ import annotations
 
-import functools
+import inspect
+import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from statcv.errors import ArgumentTypeError, ModelError
+from statcv.formula import quoted
 from statcv.models.base import (
     Capabilities,
     Matrix,
@@ -74,7 +78,7 @@ class Statsmodels:
     def __init__(
         self, model: Any, *, fit: Mapping[str, Any] | None = None, **keywords: Any
     ) -> None:
-        while isinstance(model, functools.partial):
+        while isinstance(model, partial):
             keywords = {**model.keywords, **keywords}
             model = model.func
         self.family: Any = getattr(model, "__self__", model)
@@ -111,14 +115,9 @@ class Statsmodels:
     @property
     def _built_in(self) -> Logit | Linear | ProportionalOdds | None:
         """The built-in model that maximises the same likelihood, if there is one."""
-        if set(self.fit_keywords) - {"disp"}:
-            return None
-        likelihood = self._likelihood()
-        if isinstance(likelihood, Bernoulli):
-            return Logit()
-        if isinstance(likelihood, CumulativeLogit):
-            return ProportionalOdds()
-        return Linear() if isinstance(likelihood, Gaussian) else None
+        found = None if set(self.fit_keywords) - {"disp"} else self._likelihood()
+        same = {Bernoulli: Logit, CumulativeLogit: ProportionalOdds, Gaussian: Linear}
+        return same[type(found)]() if type(found) in same else None
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit all folds together by the built-in model of the same likelihood.
@@ -202,7 +201,11 @@ class Statsmodels:
             return built_in.fit(training)
         keywords = dict(self.keywords)
         if training.weights is not None:
-            keywords[self._weight_name()] = training.weights
+            if (name := self.family.__name__) not in WEIGHT_NAMES:
+                raise ModelError(
+                    f"statsmodels {name} takes no weights; WLS and GLM do."
+                )
+            keywords[WEIGHT_NAMES[name]] = training.weights
         inner = without_offsets(training, 0.0) if training.offsets else training
         if training.offsets:
             keywords["offset"] = inner.offset
@@ -220,7 +223,7 @@ class Statsmodels:
             else None
         )
         place = training.intercept if self.ordered else None
-        predict = functools.partial(_predict, result, training, place)
+        predict = partial(_predict, result, training, place)
         return PlainFit(
             predict,
             coefficients,
@@ -254,8 +257,6 @@ class Statsmodels:
 
     def _fit_keywords(self, model: Any) -> dict[str, Any]:
         """Not every ``fit`` knows ``disp``."""
-        import inspect
-
         known = inspect.signature(model.fit).parameters
         # the default of ordered models, Nelder and Mead's method, stops too early
         usual = {"method": "bfgs", "maxiter": 500} if self.ordered else {}
@@ -264,12 +265,6 @@ class Statsmodels:
             for name, value in self.fit_keywords.items()
             if name != "disp" or name in known
         }
-
-    def _weight_name(self) -> str:
-        name = self.family.__name__
-        if name not in WEIGHT_NAMES:
-            raise ModelError(f"statsmodels {name} takes no weights; WLS and GLM do.")
-        return WEIGHT_NAMES[name]
 
 
 def _in_words(name: str, value: Any) -> str:
@@ -309,11 +304,8 @@ def _predict(
         rows = without_offsets(replace(training, X=X), 0.0)
         return np.asarray(result.predict(rows.X, offset=rows.offset), dtype=float)
     predicted = np.asarray(result.predict(without_column(X, omitted)), dtype=float)
-    return (
-        predicted[:, 1]
-        if training.kind == "binary" and predicted.ndim == 2
-        else predicted
-    )
+    one = training.kind == "binary" and predicted.ndim == 2
+    return predicted[:, 1] if one else predicted
 
 
 def _converged(result: Any) -> bool:
@@ -321,3 +313,164 @@ def _converged(result: Any) -> bool:
         return bool(result.converged)
     returned = getattr(result, "mle_retvals", None) or {}
     return bool(returned.get("converged", True))
+
+
+# ---- fitted results as models ----
+
+
+# the distribution of counts, by the name of a family or of a class
+COUNTS = {"Poisson": "poisson", "NegativeBinomial": "negative binomial"}
+
+# the share of the range of fitted values by which a refit of a result may differ
+SAME = 1e-3
+NO_INTERCEPT = re.compile(r"[~+]\s*0\b|-\s*1\b")
+DISTRIBUTIONS = {"norm": "probit", "logistic": "logit"}  # names in ordered models
+
+
+def unwrap_result(fitted: Any) -> tuple[str, Any, Statsmodels, Any]:
+    """Return (formula, frame, model, weights) of a fitted result.
+
+    Its offset, or exposure, is a column of the frame and a term of the formula.
+
+    Raises
+    ------
+    ModelError
+        If it used arguments that cannot be subset to folds, or was fitted in a way that
+        the result does not keep.
+    """
+    model, beside = fitted.model, dict[str, Any]()
+    again, weights = unwrap_model(fitted, beside)
+    formula = getattr(model, "formula", None)
+    frame = getattr(model.data, "frame", None)
+    if formula is None or frame is None:
+        formula, frame = _of_arrays(model)
+    text = str(formula)
+    for name, values in beside.items():
+        # rows without a missing value; the others are left out in any case
+        column = pd.Series(values, model.data.row_labels).reindex(frame.index)
+        close = partial(np.allclose, column, rtol=1e-12, atol=0.0, equal_nan=True)
+        same = [str(c) for c in frame.select_dtypes("number") if close(frame[c])]
+        place = same[0] if same else name + "_" * (name in frame)
+        frame = frame if same else frame.assign(**{place: column})
+        inner = quoted(place) if name == "offset" else f"log({quoted(place)})"
+        text += f" + offset({inner})"
+    if type(model).__name__ == "MNLogit":  # MNLogit takes numbers as classes
+        left, right = text.split("~", 1)
+        text = f"C({left.strip()}) ~ {right.strip()}"
+    if again.ordered and NO_INTERCEPT.search(text):
+        text += " + 1"  # cut points take its place
+    return text, frame, again, weights
+
+
+def _of_arrays(model: Any) -> tuple[str, pd.DataFrame]:
+    """Return formula and frame of the arrays of a model."""
+    names = model.exog_names[: model.exog.shape[1]]
+    frame = pd.DataFrame(np.asarray(model.exog), model.data.row_labels, names)
+    constant = model.data.const_idx
+    terms = [quoted(name) for j, name in enumerate(names) if j != constant]
+    left, start = str(model.endog_names), "0" if constant is None else "1"
+    formula = f"{quoted(left)} ~ {' + '.join([start, *terms])}"
+    return formula, frame.assign(**{left: np.asarray(model.endog)})
+
+
+def is_result(model: Any) -> bool:
+    """Return whether an object is a fitted result of statsmodels."""
+    module = type(getattr(model, "model", None)).__module__
+    return module.startswith("statsmodels.") and hasattr(model, "params")
+
+
+def unwrap_model(
+    fitted: Any, beside: dict[str, Any] | None = None
+) -> tuple[Statsmodels, Any]:
+    """Return (model, weights) of a fitted result; put what is an offset in ``beside``.
+
+    Raises
+    ------
+    ModelError
+        If it used arguments that cannot be subset to folds, or was fitted in a way that
+        the result does not keep.
+    """
+    model = fitted.model
+    Statsmodels(type(model))  # refuses kinds of models that are not supported
+    keywords = {
+        name: value
+        for name, value in model._get_init_kwds().items()
+        if value is not None and name not in ("missing_idx", "formula", "model_spec")
+    }
+    if type(model).__name__ == "OrderedModel":
+        keywords["distr"] = DISTRIBUTIONS.get(model.distr.name, model.distr)
+    elif np.ndim(model.data.orig_endog) == 2 and model.data.orig_endog.shape[1] > 1:
+        raise ModelError(
+            "statsmodels coded the outcome of this result in two columns and takes the "
+            "first level for success; code the outcome 0/1, or give cv() the formula."
+        )
+    if hasattr(model, "M"):  # RLM keeps its norm in another attribute
+        keywords["M"] = model.M
+    weights = _pop_weights(keywords, model)
+    if beside is not None:
+        beside |= {n: keywords.pop(n) for n in ("offset", "exposure") if n in keywords}
+    fit = {"q": fitted.q} if type(model).__name__ == "QuantReg" else {}
+    again = Statsmodels(type(model), fit=fit, **keywords)
+    _check_same(again, fitted, weights, beside or {})
+    if beside:
+        kind = type(keywords.get("family", model)).__name__
+        again.distribution = COUNTS.get(kind, "")
+    return again, weights
+
+
+def _check_same(
+    again: Statsmodels, fitted: Any, weights: Any, beside: dict[str, Any]
+) -> None:
+    """Refuse a result that a refit on its own rows does not reproduce.
+
+    Penalties, constraints and choices of the fit (a robust scale, say) are not kept
+    in the result, and would be lost in the folds.
+    """
+    model = fitted.model
+    X, names = np.asarray(model.exog), tuple(model.exog_names)
+    names = names[: X.shape[1]]
+    if again.ordered:  # cut points are its intercepts
+        X, names = np.column_stack([np.ones(len(X)), X]), ("Intercept", *names)
+    logs = [v if n == "offset" else np.log(v) for n, v in beside.items()]
+    size, names = X.shape[1], (*names, *beside)
+    training = TrainingSet(
+        X=np.column_stack([X, *logs]),
+        offsets=tuple(range(size, len(names))),
+        y=np.asarray(model.endog),
+        kind="multiclass" if again.ordered else "continuous",
+        n_classes=model.k_levels if again.ordered else 0,
+        names=names,
+        intercept=0 if again.ordered else None,
+        weights=None if weights is None else weights.to_numpy(),
+        seed=0,
+    )
+    try:
+        before = np.asarray(fitted.predict(), dtype=float)
+        after = again.fit(training).predict(training.X)
+        # iterations of another start end at other last digits
+        same = bool(np.abs(after - before).max() <= SAME * np.ptp(before) + 1e-8)
+    except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
+        raise ModelError(
+            f"the fitted {again.label} cannot be fitted again: {error}"
+        ) from error
+    if not same:
+        raise ModelError(
+            f"fitting {again.label} again does not give this result: it was fitted "
+            "with a penalty, a constraint or a choice that it does not keep. Give "
+            "cv() formula, data, and model=Statsmodels(…, fit={…})."
+        )
+
+
+def _pop_weights(keywords: dict[str, Any], model: Any) -> Any:
+    """Take row weights out of the keywords; None where all are one."""
+    keywords.pop("n_trials", None)
+    found = None
+    for name in ("weights", "freq_weights", "var_weights"):
+        values = keywords.pop(name, None)
+        if values is not None and not (np.asarray(values) == 1).all():
+            if found is not None:
+                raise ModelError("a fit with two kinds of weights cannot be repeated.")
+            found = np.asarray(values, dtype=float)
+    if found is None:
+        return None
+    return pd.Series(found, index=model.data.row_labels)

@@ -1,6 +1,5 @@
 """Terms that are chosen in every training set, and those chosen in all of them."""
 
-from statcv.models.selection.request import selecting
 from statcv.models.selection.rules import (
     Backward,
     Both,
@@ -8,9 +7,10 @@ from statcv.models.selection.rules import (
     Screen,
     Selection,
     chooses_terms,
+    selecting,
     selection_in,
 )
-from statcv.models.selection.terms import Term, terms_of
+from statcv.models.selection.training import Term, terms_of
 
 __all__ = [
     "Backward",

@@ -11,7 +11,7 @@ import numpy as np
 
 from statcv.arguments import is_number, is_whole, one_of
 from statcv.errors import ArgumentError, ModelError
-from statcv.formula import Learnt, is_strata
+from statcv.formula import Design, Learnt, dependent_columns, in_words, is_strata
 from statcv.models.base import (
     Capabilities,
     Model,
@@ -21,19 +21,27 @@ from statcv.models.base import (
 )
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.cox import CoxFits
-from statcv.models.batched.fits import FittedFolds, FoldFits
+from statcv.models.batched.fits import FittedFolds, FoldFits, only_fit
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.own_matrices import predicted_by
 from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.batched.risk_sets import count_strata
-from statcv.models.cox import alone, fitted_hazards, without_coefficients
+from statcv.models.cox import Cox, alone, fitted_hazards, without_coefficients
 from statcv.models.families import width_of
+from statcv.models.linear import Linear
 from statcv.models.logit import Logit
-from statcv.models.offsets import fixed, zeroed
-from statcv.models.selection.hazards import baselines
+from statcv.models.offsets import WHOLE, fixed, zeroed
 from statcv.models.selection.search import fitted_sets
-from statcv.models.selection.terms import Term, forced_by
-from statcv.models.selection.training import Sets, mean_by, predicted
+from statcv.models.selection.training import (
+    Sets,
+    Term,
+    baselines,
+    forced_by,
+    mean_by,
+    predicted,
+    terms_of,
+)
+from statcv.numeric.gram import column_units
 from statcv.tables import Constructed
 
 CRITERIA = {"aic": "AIC", "bic": "BIC", "p": "Wald test"}
@@ -112,17 +120,13 @@ class Selection(Constructed):
 
     def fit(self, training: TrainingSet) -> PlainFit:
         """Choose terms on the training set, and fit it with them."""
-        made = self.fit_folds(training, Folds.leaving_out([[]]))
+        made = self.fit_folds(training, WHOLE)
         assert made is not None
         if training.kind == "survival":
             return alone(made, training)
         found = np.nan_to_num(np.asarray(made.coefficients)[0])
-        return PlainFit(
-            partial(predicted, self.model, training.kind, found),
-            dict(zip(made.names, found.tolist(), strict=True)),
-            bool(made.converged[0]),
-            bool(made.separated[0]),
-        )
+        predict = partial(predicted, self.model, training.kind, found)
+        return replace(only_fit(made, predict, found.tolist()), linear=None)
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Choose and fit in the training sets of all folds together."""
@@ -282,3 +286,105 @@ def chooses_terms(model: Any) -> bool:
     while hasattr(model, "model"):
         model = model.model
     return isinstance(model, Logit) and model.selects
+
+
+# ---- the selection that cv(select=) asks for ----
+
+
+RULES = {"backward": Backward, "forward": Forward, "both": Both}
+
+
+def selecting(select: Any, learner: Model, design: Design) -> Selection:
+    """Return the model that chooses among the terms of a design.
+
+    Parameters
+    ----------
+    select : str or Selection
+    learner : Model
+        The regression whose terms are chosen.
+    design : Design
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such selection, or nothing to choose.
+    ModelError
+        If the model does not maximise a likelihood without a penalty, has no intercept,
+        or terms are linearly dependent.
+    """
+    if not isinstance(select, Selection):
+        if not isinstance(select, str) or select not in RULES:
+            one_of(select, tuple(RULES), "select")
+        select = RULES[select]()
+    _check_model(learner)
+    if design.intercept is None:
+        raise ModelError(
+            "select= ends at the model without predictors, which is an intercept; "
+            f"{design.formula.text!r} has none."
+        )
+    terms = terms_of(design)
+    made: Selection = replace(select, model=learner, terms=terms)
+    if not terms or made.forced == (1 << len(terms)) - 1:
+        raise ArgumentError("select= has nothing to choose: all terms are in keep=.")
+    made.check(design.outcome.kind)
+    if made.screen is not None:
+        _check_screen(made, design)
+    elif (dependent := dependent_columns(design)) and not _within(design, terms):
+        raise ModelError(
+            f"select= cannot choose between collinear terms: {in_words(dependent)}. "
+            "Omit one of them."
+        )
+    return made
+
+
+def _check_model(learner: Model) -> None:
+    """Refuse models without a likelihood that sets of terms can be compared by."""
+    offers = "it can be tuned instead: tune={'C': [0.1, 1, 10]}"
+    if isinstance(learner, Logit) and not (learner.penalised or learner.has_firth):
+        return
+    if isinstance(learner, Linear) or (
+        isinstance(learner, Cox) and not learner.penalised
+    ):
+        return
+    if isinstance(learner, Logit) and learner.has_firth:
+        offers = "Firth's penalty differs between sets of terms; Logit() has none"
+    elif isinstance(learner, Logit) and learner.selects:
+        offers = "it chooses columns itself, and res.selection shows them"
+    elif not isinstance(learner, (Logit, Cox)):
+        offers = (
+            "what it chooses itself is chosen inside every training set without "
+            "select=, as by a lasso in a pipeline or early stopping of trees"
+        )
+    raise ModelError(
+        "select= compares models by their likelihood, so that it is for Logit(), "
+        f"Linear() and Cox() without a penalty, not for {learner.label}; {offers}."
+    )
+
+
+def _within(design: Design, terms: tuple[Term, ...]) -> bool:
+    """Return whether columns depend on others of their own term alone."""
+    X = design.matrix / column_units(design.matrix)
+    others = [X[:, [design.names.index("Intercept"), *one.columns]] for one in terms]
+    own = sum(int(np.linalg.matrix_rank(one)) - 1 for one in others)
+    return int(np.linalg.matrix_rank(X)) == own + 1
+
+
+def _check_screen(made: Selection, design: Design) -> None:
+    terms = made.terms
+    free = [term for i, term in enumerate(terms) if not made.forced >> i & 1]
+    wide = [term.name for term in free if len(term.columns) > 1]
+    if wide:
+        raise ModelError(
+            f"screen= ranks terms of one column; {wide[0]!r} has several: name it in "
+            "keep=."
+        )
+    if any(len(term.factors) > 1 for term in terms) or design.terms.stateful:
+        raise ModelError(
+            "screen= is for formulas without interactions and terms that learn from "
+            "the data, such as splines."
+        )
+    assert made.screen is not None
+    if made.screen >= len(free):
+        raise ArgumentError(
+            f"screen={made.screen} keeps all {len(free)} columns; give fewer."
+        )

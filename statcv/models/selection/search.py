@@ -16,10 +16,15 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.fits import FoldFits
-from statcv.models.selection.bounds import ROUNDING, Pairs, least_criteria
-from statcv.models.selection.hazards import partial_newton
-from statcv.models.selection.training import Numbers, Sets
-from statcv.models.selection.wald import eliminated
+from statcv.models.selection.training import (
+    Numbers,
+    Sets,
+    droppable,
+    members,
+    partial_information,
+    partial_newton,
+)
+from statcv.numeric.gram import information_of
 from statcv.numeric.logistic import expit
 
 STEPS = 12  # largest number of Newton's steps from a fit to one term more or less
@@ -194,3 +199,164 @@ def _newton(
         live = live[~settled]
         some = rows[live]
     return eta, done
+
+
+# ---- bounds of the criterion without a term, which tell what need not be fitted ----
+
+
+ROUNDING = 1e-5  # more than the error of a deviance, and of its bound
+LOWEST = -1e99  # in place of minus infinity, whose product with 0 is undefined
+
+Pairs = list[tuple[int, int]]  # a training set and a set of terms each
+
+
+def least_criteria(sets: Sets, pairs: Pairs, found: list[int], start: Matrix) -> Matrix:
+    """Return what the criterion of each pair is at least, minus infinity if unknown.
+
+    Without a term the deviance of no fit is below twice the entropy of any means whose
+    residuals are orthogonal to the other columns (Fenchel's duality). Such means are
+    linear in the step from the fit with the term to the optimum of its quadratic.
+
+    Parameters
+    ----------
+    sets : Sets
+    pairs : list of tuple of int
+        Sets of terms by training set, of one term more or less than it has.
+    found : list of int
+        The set of terms of each training set.
+    start : numpy.ndarray, shape (folds, p + 1)
+        The coefficients of its fit.
+    """
+    bounds = np.full(len(pairs), -np.inf)
+    dropped = [found[fold] & ~to for fold, to in pairs]
+    if sets.free > 1 or sets.is_gaussian or sets.is_survival or not any(dropped):
+        return bounds
+    if sets.records.offset is not None:
+        return bounds
+    folds = np.array([fold for fold, _ in pairs])
+    known = np.array(dropped) > 0
+    known &= [fold not in sets.lacking for fold in folds.tolist()]
+    live = np.unique(folds[known])
+    step = max(1, CELLS // sets.records.X.size)
+    for begin in range(0, len(live), step):
+        some = live[begin : begin + step]
+        own = np.flatnonzero(known & np.isin(folds, some))
+        terms = [sets.rule.terms[dropped[i].bit_length() - 1] for i in own.tolist()]
+        lost = [sorted(term.columns) for term in terms]
+        entropy = _entropies(sets, some, found, start, folds[own], lost)
+        sizes = [sets.size(pairs[i][1], pairs[i][0]) for i in own.tolist()]
+        bounds[own] = 2 * entropy + sets.price[folds[own]] * sizes
+    return bounds
+
+
+def _entropies(
+    sets: Sets,
+    folds: Numbers,
+    found: list[int],
+    start: Matrix,
+    of: Numbers,
+    lost: list[list[int]],
+) -> Matrix:
+    """Return the entropy without some columns, each in the fit of a fold.
+
+    It is minus infinity if the fit has not converged, and very low where means are not
+    probabilities.
+    """
+    from scipy.special import entr
+
+    columns = [sets.columns(found[fold]) for fold in folds.tolist()]
+    rows, beta, idle = sets.side_by_side(folds, columns, start)
+    weights, one = sets.weights[folds], np.eye(rows.shape[1])
+    mean = expit(np.matmul(beta[:, None], rows)[:, 0])
+    variance = mean * (1 - mean)
+    hessian = np.matmul(rows * (weights * variance)[:, None], rows.swapaxes(1, 2))
+    hessian += idle[:, :, None] * one
+    residuals = weights * (sets.outcome(folds) - mean)
+    gradient = np.matmul(rows, residuals[:, :, None])[:, :, 0]
+    try:
+        inverse = np.linalg.inv(hessian)
+    except np.linalg.LinAlgError:  # a fit is separated
+        return np.full(len(lost), -np.inf)
+    move = np.matmul(inverse, gradient[:, :, None])[:, :, 0]
+    wrong = np.abs(np.matmul(hessian, inverse) - one).max(axis=(1, 2))
+    wrong += (np.abs(gradient) * (np.abs(beta) + np.abs(move))).sum(axis=1)
+    made, fit = np.empty(len(lost)), np.searchsorted(folds, of)
+    steps, sizes = np.empty((len(lost), rows.shape[1])), np.array([*map(len, lost)])
+    for size in np.unique(sizes).tolist():
+        part = np.flatnonzero(sizes == size)
+        at = [np.searchsorted(columns[fit[i]], lost[i]) for i in part.tolist()]
+        f, place = fit[part][:, None], np.array(at)
+        V = inverse[f[:, :, None], place[:, :, None], place[:, None]]
+        pull = np.linalg.solve(V, beta[f, place][:, :, None])
+        steps[part] = (inverse[f, place] * pull).sum(axis=1)
+    for number in range(len(folds)):
+        mine = slice(*np.searchsorted(fit, (number, number + 1)).tolist())
+        means = mean[number] - variance[number] * (steps[mine] @ rows[number])
+        entropy = np.maximum(entr(means) + entr(1 - means), LOWEST)
+        made[mine] = entropy @ weights[number]
+    return np.where(wrong[fit] < ROUNDING / 4, made, -np.inf)
+
+
+# ---- terms dropped by Wald tests of the model of all terms, as by rms::fastbw ----
+
+
+def eliminated(sets: Sets) -> list[int]:
+    """Drop the least significant term of each set while its p exceeds the level.
+
+    The fits without terms are those of the quadratic that the log-likelihood of the
+    model of all terms is near its optimum (Lawless & Singhal 1978).
+    """
+    found = [*sets.upper]
+    for one in dict.fromkeys(sets.upper):
+        some = np.flatnonzero([other == one for other in sets.upper])
+        for fold, kept in zip(some.tolist(), _without(sets, one, some), strict=True):
+            found[fold] = kept
+    return found
+
+
+def _without(sets: Sets, start: int, some: Numbers) -> list[int]:
+    from scipy.special import chdtrc
+
+    columns, terms = sets.columns(start), sets.rule.terms
+    beta = sets.fit(columns, some).coefficients
+    information = _information(sets, columns, some, beta)
+    pull = np.einsum("mij,mj->mi", information, beta)
+    places = {i: np.searchsorted(columns, terms[i].columns) for i in members(start)}
+    found, live = [start] * len(some), np.arange(len(some))
+    while len(live):
+        inside = np.array([np.isin(columns, sets.columns(found[i])) for i in live])
+        both = inside[:, :, None] & inside[:, None, :]
+        own = np.where(both, information[live], np.eye(len(columns)))
+        covariance = np.linalg.inv(own)
+        at = np.einsum("mij,mj->mi", covariance, np.where(inside, pull[live], 0.0))
+        p = np.full((len(live), len(terms)), np.nan)
+        for i, place in places.items():
+            b, V = at[:, place], covariance[:, place[:, None], place]
+            solved = np.linalg.solve(V, b[:, :, None])[..., 0]
+            p[:, i] = chdtrc(len(place), (b * solved).sum(axis=1))
+        going = []
+        for row, fold in enumerate(live.tolist()):
+            may = np.array(droppable(found[fold], sets.forced, terms), dtype=np.intp)
+            worst = int(may[p[row, may].argmax()]) if len(may) else -1
+            if worst >= 0 and p[row, worst] > sets.rule.level:
+                found[fold] ^= 1 << worst
+                going.append(fold)
+        live = np.array(going, dtype=np.intp)
+    return found
+
+
+def _information(sets: Sets, columns: Numbers, some: Numbers, beta: Matrix) -> Matrix:
+    if sets.is_survival:
+        every = sets.records.X if sets.matrices is None else sets.matrices[some]
+        return partial_information(sets, every[..., columns], beta, some, columns)
+    eta, weights = sets.linear(columns, some, beta)[..., 0], sets.weights[some]
+    if sets.is_gaussian:
+        squares = (weights * (sets.outcome(some) - eta) ** 2).sum(axis=1)
+        weights = weights * ((sets.count[some] - len(columns)) / squares)[:, None]
+    else:
+        small = np.exp(-np.abs(eta))
+        weights = weights * small / (1 + small) ** 2
+    if sets.matrices is None:
+        return information_of(sets.records.X[:, columns], weights)
+    X = sets.matrices[some][:, :, columns]
+    return np.asarray(np.matmul((X * weights[:, :, None]).swapaxes(1, 2), X))

@@ -1,8 +1,12 @@
-"""The training sets in which terms are chosen, and fits of some of their columns."""
+"""The training sets in which terms are chosen, and fits of some of their columns.
+
+A set of terms is an integer whose binary digits say which terms it has, so that equal
+sets of different training sets are equal keys.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,18 +14,118 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.errors import ModelError
-from statcv.formula import Learnt
+from statcv.errors import ArgumentError, ModelError, suggestion
+from statcv.formula import Design, Learnt, is_offset
 from statcv.models.base import Matrix, Model, TrainingSet
-from statcv.models.batched.cox import free_columns
+from statcv.models.batched.cox import free_columns, problems
 from statcv.models.batched.fits import FoldFits
 from statcv.models.batched.folds import Folds
+from statcv.models.batched.partial_likelihood import PartialLikelihoods
+from statcv.models.batched.risk_sets import count_strata
 from statcv.models.families import width_of
 from statcv.models.likelihood import Gaussian
 from statcv.models.linear import Linear
 from statcv.models.logit import mean_of
-from statcv.models.selection.hazards import martingale_residuals, partial_deviance
-from statcv.models.selection.terms import addable, droppable, members
+
+# ---- the terms of a formula ----
+
+
+@dataclass(frozen=True)
+class Term:
+    """A term of a formula: a covariate, a factor, a spline, or an interaction.
+
+    Attributes
+    ----------
+    name : str
+    columns : tuple of int
+        Its columns of the matrix.
+    factors : frozenset of str
+        The variables whose product it is.
+    """
+
+    name: str
+    columns: tuple[int, ...]
+    factors: frozenset[str]
+
+    def contains(self, other: Term) -> bool:
+        """Return whether the other term is a main effect below this interaction."""
+        return other.factors < self.factors
+
+
+def terms_of(design: Design) -> tuple[Term, ...]:
+    """Return the terms of a design besides intercept and offsets, in their order."""
+    places: dict[tuple[str, ...], list[int]] = {}
+    for j in range(len(design.names)):
+        places.setdefault(design.terms.term_of(j), []).append(j)
+    return tuple(
+        Term(":".join(codes), tuple(places[codes]), frozenset(codes))
+        for codes in design.formula.terms
+        if codes and not is_offset(codes[0])
+    )
+
+
+def forced_by(keep: Iterable[str], terms: tuple[Term, ...]) -> int:
+    """Return the set of terms that are kept by name, with those that they contain.
+
+    Raises
+    ------
+    ArgumentError
+        If a name is not that of a term.
+    """
+    made, named = 0, {frozenset(_parts(term.name)): term for term in terms}
+    for name in keep:
+        found = named.get(frozenset(_parts(name)))
+        if found is None:
+            known = [term.name for term in terms]
+            raise ArgumentError(
+                f"keep= names {name!r}, which is not a term of the formula; its terms "
+                f"are {', '.join(known[:8])}{', …' * (len(known) > 8)}."
+                + suggestion(name, known)
+            )
+        for place, term in enumerate(terms):
+            if term == found or found.contains(term):
+                made |= 1 << place
+    return made
+
+
+def _parts(name: str) -> list[str]:
+    return "".join(name.split()).split(":")
+
+
+def members(chosen: int) -> Iterator[int]:
+    """Yield the places of the terms of a set.
+
+    >>> list(members(0b1010))
+    [1, 3]
+    """
+    while chosen:
+        low = chosen & -chosen
+        yield low.bit_length() - 1
+        chosen ^= low
+
+
+def droppable(chosen: int, forced: int, terms: tuple[Term, ...]) -> list[int]:
+    """Return the terms that may leave a set: no other one of it contains them."""
+    inside = [terms[place] for place in members(chosen)]
+    return [
+        place
+        for place in members(chosen & ~forced)
+        if not any(other.contains(terms[place]) for other in inside)
+    ]
+
+
+def addable(chosen: int, upper: int, terms: tuple[Term, ...]) -> list[int]:
+    """Return the terms that may enter a set: it has all main effects below them."""
+    outside = [terms[place] for place in members(upper & ~chosen)]
+    return [
+        place
+        for place in members(upper & ~chosen)
+        if not any(terms[place].contains(other) for other in outside)
+    ]
+
+
+# ---- the training sets ----
+
 
 if TYPE_CHECKING:
     from statcv.models.selection.rules import Selection
@@ -286,3 +390,117 @@ def predicted(model: Model, kind: str, beta: Matrix, X: Matrix) -> Matrix:
     if kind == "multiclass":  # the first class is the reference
         eta = np.column_stack([np.zeros(len(X)), eta])
     return mean_by(model, kind)(eta if kind == "multiclass" else eta[:, 0])
+
+
+# ---- partial likelihoods ----
+
+
+STEPS = 8  # largest number of Newton's steps from a fit to one term more or less
+
+
+def partial_likelihoods(
+    sets: Sets, some: Numbers, X: Matrix
+) -> Iterator[tuple[Numbers, PartialLikelihoods]]:
+    """Yield training sets of one outcome, as places in ``some``, and their likelihoods.
+
+    Parameters
+    ----------
+    sets : Sets
+    some : numpy.ndarray of int, shape (m,)
+        Some of the training sets.
+    X : numpy.ndarray, shape (n, q), or (m, n, q)
+        The covariates of all records, or as each training set has them.
+    """
+    model: Any = sets.rule.model
+    none = np.zeros((len(some), X.shape[-1]))
+    given = X, sets.records, sets.folds, some, none, model.ties == "efron"
+    for places, problem, _ in problems(*given):
+        yield places, problem
+
+
+def partial_deviance(sets: Sets, eta: Matrix, some: Numbers) -> Matrix:
+    """Return minus twice the log partial likelihoods, by predictors (m, n, 1)."""
+    made = np.empty(len(some))
+    for own, problem in partial_likelihoods(sets, some, eta):
+        one = np.ones((len(own), 1))
+        made[own] = 2 * problem.loss(problem.linear(one), one)
+    return made
+
+
+def partial_newton(
+    sets: Sets,
+    rows: Matrix,
+    beta: Matrix,
+    folds: Numbers,
+    idle: NDArray[np.bool_],
+    settled: float,
+) -> tuple[Matrix, NDArray[np.bool_]]:
+    """Move coefficients in place until a step gains less than ``settled``.
+
+    Returns
+    -------
+    deviance : numpy.ndarray, shape (m,)
+    done : numpy.ndarray of bool, shape (m,)
+        Which have settled where hazards do not differ by orders of magnitude.
+    """
+    deviance, done = np.full(len(rows), np.nan), np.zeros(len(rows), dtype=bool)
+    for own, every in partial_likelihoods(sets, folds, rows.swapaxes(1, 2)):
+        live, problem = own, replace(every, ridge=idle[own].astype(float))
+        for _ in range(STEPS):
+            eta = problem.linear(beta[live])
+            gradient = problem.gradient(eta, beta[live])
+            try:
+                move = np.linalg.solve(problem.hessian(eta), gradient[:, :, None])
+            except np.linalg.LinAlgError:  # hazards are monotone
+                break
+            beta[live] += move[:, :, 0]
+            near = (move[:, :, 0] * gradient).sum(axis=1) < settled
+            done[live[near]] = True
+            live, problem = live[~near], problem.part(~near)
+            if not len(live):
+                break
+        eta = every.linear(beta[own])
+        done[own] &= ~every.extreme(eta)
+        deviance[own] = 2 * every.loss(eta, beta[own])
+    return deviance, done
+
+
+def partial_information(
+    sets: Sets, X: Matrix, beta: Matrix, some: Numbers, columns: Numbers
+) -> Matrix:
+    """Return the information on columns; that on those without a coefficient is 1."""
+    made = np.empty((len(some), X.shape[-1], X.shape[-1]))
+    centred = X - X.mean(axis=-2, keepdims=True)
+    for own, problem in partial_likelihoods(sets, some, centred):
+        made[own] = problem.hessian(problem.linear(beta[own]))
+    none = np.flatnonzero(~np.isin(columns, free_columns(sets.records)))
+    made[:, none, none] = 1.0
+    return made
+
+
+def martingale_residuals(sets: Sets) -> Matrix:
+    """Return those of the model without covariates, (folds, n).
+
+    Their products with a covariate sum to its score, as residuals of a mean do.
+    """
+    every, n = np.arange(len(sets)), len(sets.records.X)
+    made = np.empty((len(sets), n))
+    for own, problem in partial_likelihoods(sets, every, np.zeros((n, 1))):
+        weights, at = problem.weights, problem.sets
+        residual = -problem.expected(problem.jumps(np.zeros_like(weights)))
+        residual[:, at.dead] += weights[:, at.dead]
+        made[own[:, None], at.order] = residual / np.where(weights > 0, weights, 1.0)
+    return made
+
+
+def baselines(sets: Sets, beta: Matrix) -> tuple[Matrix, Matrix]:
+    """Return the constants and baselines of `CoxFits`, of coefficients (folds, p)."""
+    every, centre = np.arange(len(sets)), sets.records.centre
+    eta = sets.linear(np.arange(beta.shape[1]), every, beta)
+    constant = -eta.mean(axis=1)[:, 0] if centre is None else -beta @ centre
+    horizons = sets.records.horizons
+    baseline = np.empty((len(sets), count_strata(sets.records.names), len(horizons)))
+    for own, problem in partial_likelihoods(sets, every, eta):
+        known = problem.linear(np.ones((len(own), 1))) + constant[own, None, None]
+        baseline[own] = problem.log_baseline(known, horizons)
+    return constant, baseline

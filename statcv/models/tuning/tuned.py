@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 from statcv.errors import FitError, StatcvError
 from statcv.metrics import Metric
 from statcv.models import Fit, Logit, Model, TrainingSet
-from statcv.models.base import Capabilities, Matrix
+from statcv.models.base import Capabilities, Matrix, WrappedFit
 from statcv.models.batched.fits import FittedFolds, fit_all_folds, with_new_levels
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.new_levels import Numbers
 from statcv.models.elastic_net import elastic_path
 from statcv.models.linear_fits import LinearFits, joined_fits
-from statcv.models.other_libraries.wrapped_fit import WrappedFit
 from statcv.models.tuning.grid import (
     Candidate,
     chosen_table,

@@ -12,7 +12,7 @@ from statcv.errors import ArgumentError, ModelError, NotTunedError
 from statcv.models import Backward, Forward, Linear, Logit, Screen, TrainingSet, XGBoost
 from statcv.models.batched import Folds
 from statcv.models.selection import Term
-from statcv.models.selection.bounds import least_criteria
+from statcv.models.selection.search import least_criteria
 from statcv.models.selection.training import Sets
 
 pytestmark = pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")

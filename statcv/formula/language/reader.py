@@ -5,13 +5,20 @@ from __future__ import annotations
 import ast
 import builtins
 import keyword
+import re
 from collections.abc import Collection, Iterable, Mapping
+from fnmatch import fnmatchcase
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 from statcv.arguments import function_answer
 from statcv.errors import ColumnError, FormulaError, suggestion
-from statcv.formula.language.limits import MAX_EXPRESSIONS, check_cost, check_count
+from statcv.formula.language.limits import (
+    MAX_EXPRESSIONS,
+    MAX_TEXT,
+    check_cost,
+    check_count,
+)
 from statcv.formula.language.log_ratios import LEARNING_ARGUMENT
 from statcv.formula.language.permitted import (
     METHODS,
@@ -22,8 +29,7 @@ from statcv.formula.language.permitted import (
     in_module,
     why_refused,
 )
-from statcv.formula.language.python_terms import not_known, parsed_term, too_long
-from statcv.formula.language.quoting import column_of
+from statcv.formula.language.quoting import column_of, quoted
 from statcv.formula.language.scope import (
     ALIAS,
     LEARNING,
@@ -32,7 +38,140 @@ from statcv.formula.language.scope import (
     of_r,
     transforms,
 )
-from statcv.formula.selection import SELECTOR, labels_of_parts, outside_a_call, spread
+
+# ---- a term read as Python ----
+
+
+def parsed_term(code: str) -> ast.Expression:
+    """Return the tree of a term, or say what keeps it from being read."""
+    try:
+        return ast.parse(code, mode="eval")
+    except (RecursionError, MemoryError, ValueError):  # nested, or a huge constant
+        raise too_long(code) from None
+    except SyntaxError as error:
+        called, bracket, _ = code.partition("(")
+        answer = function_answer(called.strip()) if bracket else None
+        if answer:  # as.factor(x): `as` is a keyword of Python
+            raise not_known(called.strip(), code, answer) from None
+        words = re.findall(r"(?<![.\w'\"])[a-z]+\b", code)
+        word = next(filter(keyword.iskeyword, words), None)
+        if word and "%" not in code:
+            raise FormulaError(
+                f"cannot read the term {code!r}: {word!r} is a word of Python; a "
+                f"column of that name is written in backticks, `{word}`."
+            ) from None
+        if "%" in code:
+            raise FormulaError(
+                f"cannot read the term {code!r}: there is no %in% or other operator "
+                "in % signs here; nested terms are written a:b, and membership is "
+                "np.isin(x, [1, 2])."
+            ) from None
+        raise FormulaError(
+            f"cannot read the term {code!r}: {error.msg}\n"
+            f"    {code}\n    {' ' * ((error.offset or 1) - 1)}^"
+        ) from None
+
+
+def too_long(code: str) -> FormulaError:
+    """Return the error for a term that is nested too deeply."""
+    return FormulaError(f"cannot read a term of {len(code):,} characters.")
+
+
+def not_known(function: str, code: str, answer: str) -> FormulaError:
+    """Return the error for a function of R, with the alternative."""
+    return FormulaError(f"there is no {function}() in formulas ({code!r}): {answer}.")
+
+
+# ---- calls that take many columns, such as columns("bmi_*") ----
+
+
+SELECTOR = "columns"
+
+
+def _calls(node: ast.AST, function: str) -> TypeGuard[ast.Call]:
+    """Return whether a node is a call of a function by its name."""
+    return isinstance(node, ast.Call) and getattr(node.func, "id", None) == function
+
+
+def spread(
+    arguments: Iterable[ast.expr], columns: Collection[str], code: str
+) -> list[ast.expr]:
+    """Replace each ``columns(…)`` by the columns that match.
+
+    Parameters
+    ----------
+    arguments : iterable of ast.expr
+        Arguments of a call.
+    columns : collection of str
+        Columns of the data.
+    code : str
+        Code of the term, for messages.
+
+    Raises
+    ------
+    ColumnError
+        If no column matches a pattern.
+    FormulaError
+        If an argument is not a pattern.
+    """
+    found: list[ast.expr] = []
+    for argument in arguments:
+        if _calls(argument, SELECTOR):
+            for name in _matching(argument, columns, code):
+                found.append(ast.parse(quoted(name), mode="eval").body)
+        else:
+            found.append(argument)
+    return found
+
+
+def labels_of_parts(
+    tree: ast.Expression, function: str, columns: Collection[str], code: str
+) -> tuple[str, ...]:
+    """Return one label per part for an expression with one call of a parts function.
+
+    ``scale(clr(a, b))`` has the labels ``scale(clr(a))`` and ``scale(clr(b))``. The
+    tree is modified.
+    """
+    calls = [node for node in ast.walk(tree) if _calls(node, function)]
+    if len(calls) != 1:
+        return ()
+    (call,) = calls
+    parts = spread(call.args, columns, code)
+    call.keywords = []
+    labels = []
+    for part in parts:
+        call.args = [part]
+        labels.append(ast.unparse(tree))
+    return tuple(labels)
+
+
+def _matching(call: ast.Call, columns: Collection[str], code: str) -> list[str]:
+    patterns = [
+        argument.value
+        for argument in call.args
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+    ]
+    if not patterns or call.keywords or len(patterns) < len(call.args):
+        raise FormulaError(
+            f"columns() takes patterns in quotes, in {code!r}: "
+            'columns("lactobacillus_*", "gardnerella_1").'
+        )
+    names: dict[str, None] = {}
+    for pattern in patterns:
+        if len(pattern) > MAX_TEXT:
+            raise FormulaError(f"columns() has a pattern above {MAX_TEXT} characters.")
+        matched = [name for name in columns if fnmatchcase(name, pattern)]
+        if not matched:
+            raise ColumnError(
+                f"no column of the data matches {pattern!r}."
+                + suggestion(pattern, columns)
+            )
+        names |= dict.fromkeys(matched)
+    return list(names)
+
+
+# ---- the names of a term ----
+
 
 _READ = (
     *(ast.Expression, ast.Name, ast.Constant, ast.Load, ast.Call, ast.keyword),
@@ -137,7 +276,9 @@ class _Reader(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         shown = ast.unparse(node.func)
-        self._answer(shown)
+        answer = function_answer(shown)
+        if answer and not callable(self.scope.get(shown)):
+            raise not_known(shown, self.code, answer)
         if isinstance(node.func, ast.Name):
             self._call_by_name(node, node.func)
         elif isinstance(node.func, ast.Attribute):
@@ -147,7 +288,8 @@ class _Reader(ast.NodeTransformer):
                 f"the term {self.code!r} calls {shown!r}, which is not a name; give "
                 "the function a name in your script and call that."
             )
-        arguments = self._spread(node.args)
+        arguments = spread(node.args, self.columns, self.code)
+        self.renamed |= arguments != node.args
         node.args = [self.visit(argument) for argument in arguments]
         node.keywords = [self.visit(argument) for argument in node.keywords]
         return node
@@ -155,7 +297,10 @@ class _Reader(ast.NodeTransformer):
     def _call_by_name(self, node: ast.Call, function: ast.Name) -> None:
         name = function.id
         if name == SELECTOR:
-            raise outside_a_call(self.code)
+            raise FormulaError(
+                f"columns() in {self.code!r} stands for the arguments of a function, "
+                'as in clr(columns("lactobacillus_*")); it is not a term by itself.'
+            )
         if name == "Q":
             self._column(_literal(node.args, self.code))
         found = transforms().get(name)
@@ -190,7 +335,12 @@ class _Reader(ast.NodeTransformer):
         while isinstance(root.value, ast.Attribute):
             root = root.value
             names.insert(0, root.attr)
-        self._refuse_hidden(names)
+        for name in names:
+            if name.startswith("_"):
+                raise FormulaError(
+                    f"the term {self.code!r} uses .{name}: attributes that begin with "
+                    "an underscore are not for formulas."
+                )
         if not (
             isinstance(root.value, ast.Name) and self._of_module(root.value.id, root)
         ):
@@ -209,20 +359,6 @@ class _Reader(ast.NodeTransformer):
         node.value = self.visit(inner)
         check_attribute(accessor, node.attr, self.code, call)
 
-    def _refuse_hidden(self, names: Iterable[str]) -> None:
-        for name in names:
-            if name.startswith("_"):
-                raise FormulaError(
-                    f"the term {self.code!r} uses .{name}: attributes that begin with "
-                    "an underscore are not for formulas."
-                )
-
-    def _answer(self, shown: str) -> None:
-        """Raise an error for a function of R that says what to use instead."""
-        answer = function_answer(shown)
-        if answer and not callable(self.scope.get(shown)):
-            raise not_known(shown, self.code, answer)
-
     def visit_Name(self, node: ast.Name) -> ast.AST:
         if node.id in self.columns or not self._lent(node.id):
             self._column(node.id)
@@ -234,12 +370,6 @@ class _Reader(ast.NodeTransformer):
             return node
         self.renamed = True
         return ast.Name(ALIAS + node.id, ast.Load())
-
-    def _spread(self, arguments: list[ast.expr]) -> list[ast.expr]:
-        """Replace patterns by the columns that match them."""
-        found = spread(arguments, self.columns, self.code)
-        self.renamed |= found != arguments
-        return found
 
     def _called(self, name: str) -> Any:
         value = self.scope.get(name)
