@@ -167,8 +167,9 @@ class Scores(Printed):
         Whether the thresholds stand for decisions of the model's ``predict``.
     sensitivity : Sensitivity or None
         How the predictions change with the training records, if that is known.
-    uncensored : numpy.ndarray, shape (m, 1 + horizons), or None
-        Probabilities of not being censored, if they come from the training sets.
+    of_training : numpy.ndarray, shape (m,) or (m, 1 + horizons), or None
+        What metrics take of the training set of each prediction: the dispersion of
+        counts, or the probabilities of not being censored if they come from there.
     n_jobs : int or None
         The number of threads, as `cv` takes it.
 
@@ -195,7 +196,7 @@ class Scores(Printed):
     threshold: Floats | None = None
     decided: bool = False
     sensitivity: Sensitivity | None = None
-    uncensored: Floats | None = None
+    of_training: Floats | None = None
     n_jobs: int | None = None
 
     @classmethod

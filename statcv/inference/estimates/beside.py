@@ -1,4 +1,4 @@
-"""What a metric takes besides each prediction: a baseline, or a censoring weight."""
+"""What a metric takes besides each prediction: baseline, censoring, dispersion."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.engine import Held
 from statcv.folds import FoldPlan
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
+from statcv.models import theta_of
 from statcv.models.batched import Folds
 from statcv.numeric.survival import RiskSets
 
@@ -21,9 +23,21 @@ def beside(
     scores: Scores, metric: Metric, where: NDArray[np.intp] | slice = slice(None)
 ) -> Floats | None:
     """Return what a metric takes besides some of the predictions; None if nothing."""
-    if metric.uses_censoring and scores.uncensored is not None:
-        return metric.column_of(scores.uncensored)[where]
+    if metric.takes:
+        known = scores.of_training
+        return None if known is None else metric.column_of(known)[where]
     return scores.baseline[scores.split[where]] if metric.uses_baseline else None
+
+
+def dispersion_in_training(plan: FoldPlan, held: Held) -> Floats:
+    """Return the dispersion of counts by the fits that predict each held-out record.
+
+    It is NaN if these do not say, for imputed covariates whose columns differ.
+    """
+    if held.learnt is None:
+        return np.full(len(plan.tests.owners), np.nan)
+    spread = 1 / np.asarray(held.learnt)[:, held.names.index(theta_of(held.names))]
+    return np.asarray(plan.fits.mean_by_split(spread)[plan.tests.owners])
 
 
 def uncensored_in_training(

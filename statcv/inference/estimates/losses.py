@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.inference.clusters import mean_by
+from statcv.inference.estimates.beside import beside
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 
@@ -17,9 +18,9 @@ def casewise(scores: Scores, metric: Metric) -> Floats:
     assert metric.casewise is not None
     y, cuts = scores.outcome, scores.threshold_for(metric)
     read = metric.readable(scores.predicted, scores.probabilities, cuts)
-    if cuts is None:
-        return metric.casewise(y, read)
-    return metric.casewise(y, read, threshold=cuts)
+    given = {"threshold": cuts, f"{metric.beside}": beside(scores, metric)}
+    named = {name: one for name, one in given.items() if one is not None}
+    return metric.casewise(y, read, **named)
 
 
 def casewise_by_record(

@@ -228,7 +228,7 @@ def beside_itself(scores: Scores, times: int, **differing: Any) -> Scores:
     metrics that compare pairs within single fits are not those of the copies.
     """
     numbers = np.arange(times)[:, None]
-    names = {"y", "predicted", "n_train", "baseline", "threshold", "uncensored"}
+    names = {"y", "predicted", "n_train", "baseline", "threshold", "of_training"}
     for name in names - {*differing}:
         if getattr(scores, name) is not None:
             differing[name] = np.concatenate([getattr(scores, name)] * times)

@@ -15,7 +15,10 @@ from statcv.engine import Held, Setup, progress_bar, run_quietly
 from statcv.errors import ConvergenceWarning, SchemeError, warn
 from statcv.folds import FoldPlan, choose_splits, count_fits, delete_records
 from statcv.formula import Outcome
-from statcv.inference.estimates.beside import uncensored_in_training
+from statcv.inference.estimates.beside import (
+    dispersion_in_training,
+    uncensored_in_training,
+)
 from statcv.inference.estimates.values import values_by_repeat, values_by_split
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
@@ -245,7 +248,10 @@ def scores_of(
     scores = Scores.of(plan, held, outcome.y, sensitivity)
     if outcome.censoring == "training":
         known = uncensored_in_training(plan, outcome.y, outcome.horizons)[0]
-        scores = replace(scores, uncensored=known)
+        scores = replace(scores, of_training=known)
+    if outcome.estimates_dispersion:
+        known = dispersion_in_training(plan, held)
+        scores = replace(scores, of_training=known)
     if held.chosen is not None and NAME in held.chosen:
         chosen = held.chosen[NAME].to_numpy(dtype=float)
         return replace(scores, threshold=plan.fits.mean_by_split(chosen)[scores.split])

@@ -18,7 +18,7 @@ from statcv.inference.paired.contrasts import ADJUSTED, Contrasts
 from statcv.inference.paired.methods import PairedMethod
 from statcv.inference.paired.records import NULL, check_results, is_result
 from statcv.metrics import Metric
-from statcv.models import resolve_model
+from statcv.models import Mean, resolve_model
 from statcv.results.comparison.likelihood_ratio import LikelihoodRatio, likelihood_ratio
 from statcv.results.comparison.text import short_comparison, summarise_comparison
 from statcv.results.refittable import Refittable
@@ -47,7 +47,10 @@ def null_result(result: Refittable) -> Refittable:
             "predictions come from a model that was fitted to other records; "
             "result.test() tests against no skill."
         )
-    mean = resolve_model("mean", result.design.outcome.kind)
+    outcome = result.design.outcome
+    mean = resolve_model("mean", outcome.kind)
+    if outcome.estimates_dispersion:
+        mean = Mean(dispersed=True)
     held = run(
         result.design, result.plan, mean, seed=result.seed, weights=result.weights
     )
