@@ -167,8 +167,9 @@ class Scores(Printed):
         Whether the thresholds stand for decisions of the model's ``predict``.
     sensitivity : Sensitivity or None
         How the predictions change with the training records, if that is known.
-    uncensored : numpy.ndarray, shape (m, 1 + horizons), or None
-        Probabilities of not being censored, if they come from the training sets.
+    of_training : numpy.ndarray, shape (m,) or (m, 1 + horizons), or None
+        What metrics take of the training set of each prediction: the dispersion of
+        counts, or the probabilities of not being censored if they come from there.
     n_jobs : int or None
         The number of threads, as `cv` takes it.
 
@@ -195,7 +196,7 @@ class Scores(Printed):
     threshold: Floats | None = None
     decided: bool = False
     sensitivity: Sensitivity | None = None
-    uncensored: Floats | None = None
+    of_training: Floats | None = None
     n_jobs: int | None = None
 
     @classmethod
@@ -401,10 +402,11 @@ class Scores(Printed):
     def beside(self, metric: Metric) -> Floats | None:
         """Return what a metric takes besides the predictions; None if nothing.
 
-        It is a baseline, or the probability of not being censored.
+        It is a baseline, the probability of not being censored, or a dispersion.
         """
-        if metric.uses_censoring and self.uncensored is not None:
-            return metric.column_of(self.uncensored)
+        if metric.takes:
+            known = self.of_training
+            return None if known is None else metric.column_of(known)
         return self.baseline[self.split] if metric.uses_baseline else None
 
     def besides(self, metric: Metric) -> dict[str, Floats]:

@@ -1,4 +1,4 @@
-"""Metrics of expected counts: deviance, scores of Poisson's distribution, calibration.
+"""Metrics of expected counts: deviance, scores of a distribution, calibration.
 
 Expected counts include the exposure of each record, if the model has one.
 """
@@ -19,6 +19,9 @@ from statcv.metrics.metric import Metric
 
 MAX_ROUNDS = 50  # steps of Newton's method by which a calibration is fitted
 MAX_STEP = 2.0  # change of linear predictors, in standard deviations, in one of these
+HYPERGEOMETRIC = 0.01  # least dispersion at which that function is exact
+NODES = 40  # points of the integral that stands for it below
+MIN_DISPERSION = 1e-8  # below which the distribution is Poisson's but for rounding
 SETTLED = 1e-12  # change in the last of these, relative to the value
 
 
@@ -62,34 +65,56 @@ def casewise_poisson_deviance(y: ArrayLike, mean: ArrayLike) -> Floats:
         return np.asarray(2 * (xlogy(counts, ratio) - counts + expected))
 
 
-def poisson_log_score(y: ArrayLike, mean: ArrayLike) -> float:
-    """Mean of minus the logarithm of the probability that Poisson's distribution gives.
+def log_score_counts(
+    y: ArrayLike, mean: ArrayLike, dispersion: ArrayLike | None = None
+) -> float:
+    """Mean of minus the logarithm of the probability of the count.
 
-    Parameters, exceptions and missing values are as in `poisson_deviance`.
+    Parameters
+    ----------
+    y, mean : array_like of shape (n,)
+        As in `poisson_deviance`, and so are exceptions and missing values.
+    dispersion : array_like of shape (n,), optional
+        1 / theta of negative binomial distributions, whose variance is the mean plus
+        dispersion times its square. It is 0, so that they are Poisson's, by default.
 
     Examples
     --------
-    >>> round(poisson_log_score([0, 1, 4], [0.5, 1.0, 2.0]), 4)
+    >>> round(log_score_counts([0, 1, 4], [0.5, 1.0, 2.0]), 4)
     1.3018
+    >>> round(log_score_counts([0, 1, 4], [0.5, 1.0, 2.0], [1.0, 1.0, 1.0]), 4)
+    1.5041
     """
-    return _mean(casewise_poisson_log_score(y, mean))
+    return _mean(casewise_log_score(y, mean, dispersion))
 
 
-def casewise_poisson_log_score(y: ArrayLike, mean: ArrayLike) -> Floats:
+def casewise_log_score(
+    y: ArrayLike, mean: ArrayLike, dispersion: ArrayLike | None = None
+) -> Floats:
     """Logarithmic score of each record."""
-    from scipy.special import gammaln, xlogy
+    from scipy.special import betaln, gammaln, xlogy
 
     counts, expected = _read(y, mean)
     with np.errstate(all="ignore"):
-        return np.asarray(expected - xlogy(counts, expected) + gammaln(counts + 1))
+        made = expected - xlogy(counts, expected) + gammaln(counts + 1)
+        if dispersion is not None:
+            d, size = _dispersed(dispersion, made)
+            # a binomial coefficient; the beta function is exact for large sizes
+            own = np.log(size + counts) + betaln(size, counts + 1)
+            own += size * np.log1p(d * expected)
+            own -= xlogy(counts, d * expected / (1 + d * expected))
+            made = np.where(d < MIN_DISPERSION, made, own)
+        return np.asarray(made)
 
 
-def poisson_rps(y: ArrayLike, mean: ArrayLike) -> float:
-    """Mean ranked probability score of Poisson's distribution.
+def rps_counts(
+    y: ArrayLike, mean: ArrayLike, dispersion: ArrayLike | None = None
+) -> float:
+    """Mean ranked probability score of counts.
 
     It is the sum over k of the squared difference between the probability of at most k
     and whether at most k were counted; for a certain prediction the absolute error.
-    Parameters, exceptions and missing values are as in `poisson_deviance`.
+    Parameters, exceptions and missing values are as in `log_score_counts`.
 
     References
     ----------
@@ -97,15 +122,19 @@ def poisson_rps(y: ArrayLike, mean: ArrayLike) -> float:
 
     Examples
     --------
-    >>> round(poisson_rps([0, 1, 4], [0.5, 1.0, 2.0]), 4)
+    >>> round(rps_counts([0, 1, 4], [0.5, 1.0, 2.0]), 4)
     0.5846
+    >>> round(rps_counts([0, 1, 4], [0.5, 1.0, 2.0], [1.0, 1.0, 1.0]), 4)
+    0.6828
     """
-    return _mean(casewise_poisson_rps(y, mean))
+    return _mean(casewise_rps(y, mean, dispersion))
 
 
-def casewise_poisson_rps(y: ArrayLike, mean: ArrayLike) -> Floats:
+def casewise_rps(
+    y: ArrayLike, mean: ArrayLike, dispersion: ArrayLike | None = None
+) -> Floats:
     """Ranked probability score of each record."""
-    from scipy.special import gammaln, ive, pdtr, xlogy
+    from scipy.special import betainc, gammaln, ive, pdtr, xlogy
 
     counts, expected = _read(y, mean)
     with np.errstate(all="ignore"):
@@ -113,7 +142,16 @@ def casewise_poisson_rps(y: ArrayLike, mean: ArrayLike) -> Floats:
         below = 2 * pdtr(counts, expected) - 1
         # half the mean difference of two counts, by Bessel functions
         spread = expected * (ive(0, 2 * expected) + ive(1, 2 * expected))
-        return np.asarray((counts - expected) * below + 2 * expected * density - spread)
+        made = (counts - expected) * below + 2 * expected * density - spread
+        if dispersion is not None:
+            d, size = _dispersed(dispersion, made)
+            none = 1 / (1 + d * expected)  # probability of a count of 0 if size is 1
+            own = counts * (2 * betainc(size, counts + 1, none) - 1)
+            upper = np.where(counts > 0, betainc(size + 1, counts, none), 0.0)
+            own -= expected * (2 * upper - 1)
+            own -= _half_difference(expected * (1 + d * expected), d, size)
+            made = np.where(d < MIN_DISPERSION, made, own)
+        return np.asarray(made)
 
 
 def oe_counts(y: ArrayLike, mean: ArrayLike) -> float:
@@ -220,6 +258,28 @@ def _read(y: ArrayLike, mean: ArrayLike) -> tuple[Floats, Floats]:
     return counts, np.where(expected >= 0, expected, np.nan)
 
 
+def _half_difference(variance: Floats, d: Floats, size: Floats) -> Floats:
+    """Return half the mean absolute difference of two negative binomial counts."""
+    from scipy.special import hyp2f1
+
+    made: Floats = variance * hyp2f1(size + 1, 0.5, 2.0, -4 * d * variance)
+    few = d < HYPERGEOMETRIC  # where its integral is computed, over a half circle
+    v, d, size = variance[few, None], d[few, None], size[few, None]
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    # up to where the integrand is rounding error
+    end = np.arcsin(np.minimum(np.sqrt(np.expm1(36 * d) / (4 * d * v)), 1.0))
+    angle = end * (nodes + 1) / 2
+    away = np.exp(-(size + 1) * np.log1p(4 * d * v * np.sin(angle) ** 2))
+    made[few] = (2 * v * end / np.pi * away * np.cos(angle) ** 2) @ weights
+    return made
+
+
+def _dispersed(dispersion: ArrayLike, like: Floats) -> tuple[Floats, Floats]:
+    """Return dispersions of the shape of some values, and their inverses."""
+    d = np.broadcast_to(np.asarray(dispersion, dtype=float), like.shape)
+    return d, 1 / np.maximum(d, MIN_DISPERSION)
+
+
 def _mean(values: Floats) -> float:
     return float(values.mean()) if values.size else float("nan")
 
@@ -245,8 +305,16 @@ _ALL = (
         casewise_poisson_deviance,
         perfect=0.0,
     ),
-    _loss("log_score", "log score", poisson_log_score, casewise_poisson_log_score),
-    _loss("rps", "ranked probability score", poisson_rps, casewise_poisson_rps),
+    _loss(
+        "log_score",
+        "log score",
+        log_score_counts,
+        casewise_log_score,
+        takes="dispersion",
+    ),
+    _loss(
+        "rps", "ranked probability score", rps_counts, casewise_rps, takes="dispersion"
+    ),
     _calibration(
         "slope_counts",
         "calibration slope",

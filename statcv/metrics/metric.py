@@ -45,10 +45,10 @@ class Metric(Printed):
         with ``threshold`` as above. None for a metric that is not a mean over records.
     uses_baseline : bool
         Whether the metric takes ``baseline``, a prediction made without a model.
-    uses_censoring : bool
-        Whether the metric takes ``uncensored``, for each prediction the probability of
-        not being censored, from the training set, before the time of the record or, if
-        it outlives that, at the horizon.
+    takes : {"", "uncensored", "dispersion"}
+        What the metric takes of the training set besides each prediction:
+        ``uncensored``, the probability of not being censored before the time of the
+        record or, if it outlives that, at the horizon; or the ``dispersion`` of counts.
     takes_threshold : bool
         Whether the metric takes ``threshold`` although it reads probabilities. (All
         metrics that read classes take one.)
@@ -116,7 +116,7 @@ class Metric(Printed):
     reads: str = "numbers"
     casewise: Callable[..., Floats] | None = None
     uses_baseline: bool = False
-    uses_censoring: bool = False
+    takes: str = ""
     takes_threshold: bool = False
     target: float | None = None
     limits: tuple[float, float] | Callable[[int], tuple[float, float]] | None = None
@@ -310,8 +310,8 @@ class Metric(Printed):
         prediction : array_like of shape (n,) or (n, K)
             Scores, probabilities or numbers; or the probabilities of K classes.
         baseline : array_like of shape (n,), optional
-            Predictions made without a model, or what a metric with `uses_censoring`
-            takes. Others ignore them, so that all can be called in the same way.
+            Predictions made without a model, or what the metric `takes` of the
+            training set. Others ignore them, so that all can be called in the same way.
         threshold : float or array_like of shape (n,), optional
             Smallest prediction for which class 1 is predicted; 0.5 by default. A
             metric that does not depend on a threshold ignores it. With a threshold
@@ -330,9 +330,7 @@ class Metric(Printed):
     @property
     def beside(self) -> str | None:
         """The name of what the metric takes besides each prediction, if anything."""
-        if self.uses_censoring:
-            return "uncensored"
-        return "baseline" if self.uses_baseline else None
+        return self.takes or ("baseline" if self.uses_baseline else None)
 
 
 @lru_cache(maxsize=64)

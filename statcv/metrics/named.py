@@ -84,8 +84,8 @@ OF_MEANS = ("poisson_deviance", "slope_counts", "oe_counts")
 
 
 def _metrics_of_counts(outcome: Named) -> Mapping[str, Metric]:
-    """Return the metrics of counts; scores of a distribution for Poisson's alone."""
-    if outcome.distribution == "poisson":
+    """Return the metrics of counts; scores only where the distribution is known."""
+    if outcome.distribution in ("poisson", "negative binomial"):
         return COUNT_METRICS
     return {name: COUNT_METRICS[name] for name in OF_MEANS}
 
@@ -125,7 +125,7 @@ def _read(metric: Metric, outcome: Named, column: int | slice) -> Metric:
         pairs="horizon" if metric.name.startswith("auroc@") else None,
         function=partial(metric.function, **bound),
         weighted=partial(metric.weighted, **bound),
-        uses_censoring=not of_all,
+        takes="" if of_all else "uncensored",
     )
 
 

@@ -12,7 +12,7 @@ from statcv.models.base import (
 )
 from statcv.models.batched.cumulative import cumulative_information
 from statcv.models.batched.partial_likelihood import partial_likelihood
-from statcv.models.counts import NegativeBinomial, Poisson, counted
+from statcv.models.counts import NegativeBinomial, Poisson, counted, theta_of
 from statcv.models.cox import Cox, baseline_beside
 from statcv.models.hand_over.points import Points, Score
 from statcv.models.hand_over.updating import Stacking, Updating, said_update
@@ -92,6 +92,7 @@ __all__ = [
     "predicted_without",
     "resolve_model",
     "said_update",
+    "theta_of",
     "unwrap_result",
     "with_given_weights",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -180,6 +181,11 @@ def _apart(records: TrainingSet) -> tuple[TrainingSet, float]:
 def _name(records: TrainingSet) -> str:
     """Return the name of theta among the coefficients."""
     return "(theta)" if "theta" in records.names else "theta"
+
+
+def theta_of(names: Sequence[str]) -> str:
+    """Return which of the names of coefficients is that of theta."""
+    return "(theta)" if "(theta)" in names else "theta"
 
 
 def _dispersed(records: TrainingSet, block: Block) -> tuple[FoldFits, Matrix]:

@@ -18,7 +18,7 @@ import numpy as np
 from statcv.models.base import Capabilities, Matrix, Model, PlainFit, TrainingSet
 from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
-from statcv.models.counts import Poisson
+from statcv.models.counts import NegativeBinomial, Poisson
 from statcv.models.cox import Cox
 from statcv.models.linear import Linear, fold_means
 from statcv.models.logit import Logit
@@ -42,6 +42,7 @@ class Mean(Constructed):
     """
 
     label: str = "training mean"
+    dispersed: bool = False  # whether the dispersion of counts is estimated too
     capabilities = Capabilities(
         fits_together=True,
         own_matrices=True,
@@ -55,18 +56,20 @@ class Mean(Constructed):
 
     def fit(self, training: TrainingSet) -> PlainFit:
         """Fit the training set."""
-        if training.offsets:  # such as a rate, times the exposure of each record
+        if training.offsets or self.dispersed:
+            # such as a rate, times the exposure of each record
             inner = bare_regression(self, training.kind).fit(bare_records(training))
             return PlainFit(partial(_exposed, inner, training))
         return PlainFit(partial(_constant, _fold_means(training, WHOLE)[0]))
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
-        if records.offsets:
+        if records.offsets or self.dispersed:
             bare, model = bare_records(records), bare_regression(self, records.kind)
             made = model.fit_folds(bare, replace(folds, matrices=None))
+            theta = np.asarray(made.coefficients)[:, -1:] if self.dispersed else None
             bare_fits: FittedFolds = replace(
-                made, coefficients=None, names=(), linear=None
+                made, coefficients=theta, names=("theta",) * self.dispersed, linear=None
             )
             return bare_fits
         return _constants(_fold_means(records, folds))
@@ -107,7 +110,10 @@ class NegMean(Constructed):
 
 def bare_regression(model: Model, kind: str) -> Any:
     """Return the regression that fits an intercept beside the offsets of a model."""
-    if isinstance(innermost(model), Linear):
+    inner = innermost(model)
+    if isinstance(inner, NegativeBinomial) or getattr(inner, "dispersed", False):
+        return NegativeBinomial()
+    if isinstance(inner, Linear):
         return Linear()
     return {"binary": Logit(), "survival": Cox()}.get(kind, Poisson())
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from scipy.stats import nbinom
 
 import statcv as scv
 from statcv.metrics.counts import poisson_deviance
@@ -262,6 +263,7 @@ def test_equations_follow_the_link():
         probit.final.equation()
 
 
+@pytest.mark.filterwarnings("ignore:interval='jackknife' makes")
 @pytest.mark.parametrize("model", MODELS)
 def test_the_default_interval_is_near_that_of_the_jackknife(model):
     data, rng = simulated(150), np.random.default_rng(1)
@@ -363,9 +365,68 @@ def test_ratios_of_groups_are_those_of_their_records():
     np.testing.assert_allclose(found["estimate"], ratio, rtol=1e-12)
 
 
-def test_scores_of_poissons_distribution_are_for_its_models_alone():
-    data = simulated(40)
-    res = scv.cv("y ~ x", data, exposure="days", model="poisson", metrics="rps", seed=1)
-    assert res.estimate().value > 0
+def overdispersed(n, seed=0, theta=1.5):
+    data, rng = simulated(n, seed), np.random.default_rng(seed + 1)
+    mean = data["days"] * 0.02 * np.exp(0.5 * data["x"])
+    return data.assign(y=rng.negative_binomial(theta, theta / (theta + mean)))
+
+
+@pytest.mark.parametrize("scheme", ["loocv", "kfold"])
+def test_negative_binomial_scores_use_the_dispersion_of_each_fold(scheme):
+    data = overdispersed(60)
+    res = scv.cv("y ~ x", data, exposure="days", model="negbin", scheme=scheme, seed=1)
+    made = res.predictions
+    theta = res.held.coefficients["theta"].to_numpy()[made["fold"] - 1]
+    known = nbinom(theta, theta / (theta + made["predicted"]))
+    log_score = -known.logpmf(made["observed"])
+    assert res.estimate("log_score").value == pytest.approx(log_score.mean(), rel=1e-9)
+    below = known.cdf(np.arange(5000)[:, None]) - (
+        np.arange(5000)[:, None] >= made["observed"].to_numpy()
+    )
+    rps = (below**2).sum(axis=0).mean()
+    assert res.estimate("rps").value == pytest.approx(rps, rel=1e-9)
+    interval = res.estimate("log_score").interval
+    assert 0 < interval.lower < interval.upper
+
+
+def test_log_scores_of_both_distributions_compare():
+    data = overdispersed(120)
+    negbin = scv.cv("y ~ x", data, exposure="days", model="negbin", seed=1)
+    poisson = negbin.update(model="poisson")
+    for method in (None, "t", "permutation"):
+        found = scv.compare(
+            poisson=poisson, negbin=negbin, metric="log_score", test=method
+        )
+        change = (
+            negbin.estimate("log_score").value - poisson.estimate("log_score").value
+        )
+        assert found.differences["difference"].iloc[0] == pytest.approx(
+            change, rel=1e-9
+        )
+        assert found.differences["p"].iloc[0] < 0.05
+    assert change < 0
+
+
+def test_without_skill_counts_have_the_dispersion_of_an_intercept_alone():
+    data = overdispersed(60)
+    res = scv.cv("y ~ x", data, exposure="days", model="negbin", k=5, seed=1)
+    alone = scv.cv("y ~ 1", data, exposure="days", model="negbin", k=5, seed=1)
+    table = {row.metric.name: row for row in res.without_predictors}
+    null = scv.compare(full=res, reference="null", metric="log_score")
+    for name in ("log_score", "rps", "poisson_deviance"):
+        assert table[name].found == pytest.approx(alone.estimate(name).value, rel=1e-9)
+    assert null.table.loc["null", "estimate"] == pytest.approx(
+        alone.estimate("log_score").value, rel=1e-9
+    )
+
+
+def test_scores_of_a_distribution_need_one():
+    data = overdispersed(60)
+    made = scv.cv("y ~ x", data, exposure="days", model="negbin", seed=1).predictions
     with pytest.raises(scv.errors.MetricError, match="no metric 'rps'; it has poisson"):
-        scv.cv("y ~ x", data, exposure="days", model="negbin", metrics="rps", seed=1)
+        scv.from_predictions(
+            made,
+            observed="observed",
+            predicted="predicted",
+            metrics=["oe_counts", "rps"],
+        )

@@ -118,7 +118,7 @@ def test_held_out_times_beyond_all_of_training_are_counted():
             metrics=["uno_c"],
         )
     y = signed_times(data["time"], data["status"] == 1)
-    known = res.scores.uncensored[:, 0]
+    known = res.scores.of_training[:, 0]
     # two are censored at 4 and 9; the last, at 20, leaves the value as it is
     np.testing.assert_allclose(known[:2], 16 / 17 * 11 / 12, rtol=1e-12)
     assert (known[2:] == 1).all()

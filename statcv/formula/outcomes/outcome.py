@@ -111,6 +111,11 @@ class Outcome(Printed):
         )
 
     @property
+    def estimates_dispersion(self) -> bool:
+        """Whether a model of these counts estimates their dispersion."""
+        return self.distribution == "negative binomial"
+
+    @property
     def counts(self) -> dict[Any, int]:
         """Number of rows of each class."""
         return {level: int((self.y == k).sum()) for k, level in enumerate(self.levels)}

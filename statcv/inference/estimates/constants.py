@@ -49,6 +49,8 @@ class Constants:
         What is added to the linear predictor of the constants for each record.
     likelihood : Likelihood or None
         What relates constants and linear predictors, with an offset.
+    dispersion : numpy.ndarray, shape (splits + 1,), or None
+        That of counts in each split, and in the fit to all records.
     """
 
     by_split: Floats
@@ -58,6 +60,7 @@ class Constants:
     own: bool = False
     offset: Floats | None = None
     likelihood: Likelihood | None = None
+    dispersion: Floats | None = None
 
     def at_no_skill(self, scores: Scores, shift: float) -> Scores:
         """Return the scores with the same prediction for all records."""
@@ -69,6 +72,7 @@ class Constants:
             self._beside(np.broadcast_to(self.overall + shift, shape), scores),
             baseline=np.full(scores.n_splits, mean),
             threshold=cuts if self.cuts is None else np.full(shape[0], self.cuts[-1]),
+            **self._dispersed(np.full(shape[0], scores.n_splits)),
         )
 
     def under_folds(self, scores: Scores, shift: float) -> Scores:
@@ -79,6 +83,12 @@ class Constants:
         return scores.predicting(
             self._beside((self.by_split + shift)[scores.split], scores),
             threshold=cuts if self.cuts is None else self.cuts[scores.split],
+            **self._dispersed(scores.split),
+        )
+
+    def _dispersed(self, split: NDArray[np.intp]) -> dict[str, Floats]:
+        return (
+            {} if self.dispersion is None else {"of_training": self.dispersion[split]}
         )
 
     def _beside(self, constants: Floats, scores: Scores) -> Floats:
@@ -120,8 +130,8 @@ def constants_of(setup: Setup, held: Held) -> Constants | None:
         return None
     plan, model, y = setup.plan, setup.model, setup.design.y
     kind = setup.design.outcome.kind
-    if setup.design.offsets:
-        return _beside_offsets(setup)
+    if setup.design.offsets or setup.design.outcome.estimates_dispersion:
+        return _of_regression(setup)
     if kind == "survival":
         return _baselines(setup)
     margins = None
@@ -156,20 +166,27 @@ def constants_of(setup: Setup, held: Held) -> Constants | None:
     return Constants(by_split, np.asarray(overall), cuts, own=own)
 
 
-def _beside_offsets(setup: Setup) -> Constants:
+def _of_regression(setup: Setup) -> Constants:
     """Return what every fit predicts without predictors where the offset is 0."""
     plan, records, able = setup.plan, setup.records, setup.model.capabilities
     model, bare = bare_regression(setup.model, records.kind), bare_records(records)
     fitted = model.fit_folds(bare, replace(setup.folds, matrices=None))
     origin = np.zeros((plan.n_fits, bare.X.shape[1]))
     origin[:, bare.intercept] = 1.0
-    by_fit = fitted.at(origin, np.arange(plan.n_fits))
+    by_fit, whole = fitted.at(origin, np.arange(plan.n_fits)), model.fit(bare)
+    dispersion = None
+    if setup.design.outcome.estimates_dispersion:
+        spread = 1 / np.asarray(fitted.coefficients)[:, -1]
+        of_all = 1 / whole.coefficients["theta"]
+        dispersion = np.append(plan.fits.mean_by_split(spread), of_all)
+    offset = bare.X[:, list(bare.offsets)].sum(axis=1)
     return Constants(
         plan.fits.mean_by_split(by_fit),
-        model.fit(bare).predict(origin[:1])[0],
+        whole.predict(origin[:1])[0],
         own=not able.uses_predictors,
-        offset=bare.X[:, list(bare.offsets)].sum(axis=1),
+        offset=offset if bare.offsets else None,
         likelihood=model.capabilities.likelihood,
+        dispersion=dispersion,
     )
 
 

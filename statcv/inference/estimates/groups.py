@@ -42,7 +42,7 @@ def among(scores: Scores, members: NDArray[np.bool_]) -> Scores:
         baseline = np.full(len(used), scores.y[of_group].mean() if len(used) else 0.0)
     left = scores.left
     kept = members[left.row]
-    threshold, uncensored = scores.threshold, scores.uncensored
+    threshold, known = scores.threshold, scores.of_training
     return replace(
         scores,
         split=split,
@@ -59,7 +59,7 @@ def among(scores: Scores, members: NDArray[np.bool_]) -> Scores:
             held=left.held[kept],
         ),
         threshold=None if threshold is None else threshold[where],
-        uncensored=None if uncensored is None else uncensored[where],
+        of_training=None if known is None else known[where],
     )
 
 

@@ -212,13 +212,14 @@ class Rivals:
     def every(self, step: int) -> Rivals:
         """Return some of the predictions: one in each step."""
         scores, some = self.scores, slice(None, None, step)
-        cuts = scores.threshold
+        cuts, known = scores.threshold, scores.of_training
         part = replace(
             scores,
             split=scores.split[some],
             row=scores.row[some],
             predicted=scores.predicted[some],
             threshold=None if cuts is None else cuts[some],
+            of_training=None if known is None else known[some],
         )
         return Rivals(part, self.constants, of=scores)
 
@@ -239,7 +240,7 @@ class Rivals:
         if binary and not scores.probabilities:
             # scores are cut at 0, so that -1 and 1 are perfect
             best = 2 * best - 1
-        return scores.predicting(best, threshold=None)
+        return scores.predicting(best, threshold=None, of_training=None)
 
     @cached_property
     def in_pairs(self) -> list[tuple[Scores, Scores]]:

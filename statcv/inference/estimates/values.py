@@ -21,11 +21,9 @@ from statcv.numeric.threads import RECORD, shared
 def casewise(scores: Scores, metric: Metric) -> Floats:
     """Return the loss of each prediction."""
     assert metric.casewise is not None
-    y, cuts = scores.outcome, scores.threshold_for(metric)
+    cuts = scores.threshold_for(metric)
     read = metric.readable(scores.predicted, scores.probabilities, cuts)
-    if cuts is None:
-        return metric.casewise(y, read)
-    return metric.casewise(y, read, threshold=cuts)
+    return metric.casewise(scores.outcome, read, **scores.besides(metric))
 
 
 def casewise_by_record(
@@ -284,7 +282,7 @@ def beside_itself(scores: Scores, times: int, **differing: Any) -> Scores:
     metrics that compare pairs within single fits are not those of the copies.
     """
     numbers = np.arange(times)[:, None]
-    names = {"y", "predicted", "n_train", "baseline", "threshold", "uncensored"}
+    names = {"y", "predicted", "n_train", "baseline", "threshold", "of_training"}
     for name in names - {*differing}:
         if getattr(scores, name) is not None:
             differing[name] = np.concatenate([getattr(scores, name)] * times)

@@ -352,6 +352,7 @@ class Contrasts(Printed):
             self.clusters(first, second),
             self.n_permutations,
             np.random.default_rng(stream),
+            records.losses(first, second),
         )
 
     def _refitted(self, first: str, second: str, difference: float) -> PairedTest:

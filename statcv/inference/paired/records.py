@@ -15,6 +15,7 @@ from statcv.errors import ComparisonError
 from statcv.folds.audit import BIASED
 from statcv.inference.clusters import joined_clusters, mean_by
 from statcv.inference.estimates.estimate import Estimate
+from statcv.inference.estimates.values import casewise
 from statcv.inference.paired.delong import Side
 from statcv.inference.readable import Readable
 from statcv.inference.scores import Scores
@@ -184,7 +185,7 @@ def averaged(scores: Scores) -> Scores:
     place = np.searchsorted(row, scores.row)
     times = np.bincount(place)
     count, none = len(row), np.empty(0, dtype=np.intp)
-    known = scores.uncensored
+    known = scores.of_training
     nothing = replace(
         scores.left,
         fit=none,
@@ -205,7 +206,7 @@ def averaged(scores: Scores) -> Scores:
         pairwise=False,
         tournament=False,
         threshold=scores.mean_threshold,
-        uncensored=None if known is None else mean_by(scores.row, known)[1],
+        of_training=None if known is None else mean_by(scores.row, known)[1],
         sensitivity=None,
     )
 
@@ -302,17 +303,21 @@ class SharedRecords(Printed):
 
     @cached_property
     def averaged(self) -> dict[str, Scores]:
-        """The mean predictions of the records, with the baseline of the first."""
+        """The mean predictions of the records, with the baseline of the first.
+
+        Censoring is that of the first too, but a dispersion is part of a prediction.
+        """
         found = {name: averaged(scores) for name, scores in self.scores.items()}
         first, made = next(iter(found.values())), {}
+        known = first.of_training if self.metric.takes != "dispersion" else None
         for (name, one), result in zip(
             found.items(), self.results.values(), strict=True
         ):
-            order, known = self.labels.get_indexer(held_out(result)), first.uncensored
+            order = self.labels.get_indexer(held_out(result))
             made[name] = replace(
                 one,
                 baseline=first.baseline[order],
-                uncensored=None if known is None else known[order],
+                of_training=one.of_training if known is None else known[order],
             )
         return made
 
@@ -325,6 +330,18 @@ class SharedRecords(Printed):
             ]
             for name, scores in self.scores.items()
         }
+
+    def losses(self, first: str, second: str) -> tuple[Floats, Floats] | None:
+        """Return the losses of the records by two results, if the metric has such."""
+        if self.metric.casewise is None:
+            return None
+        a, b = (
+            casewise(self.averaged[name], self.metric)[
+                held_out(self.results[name]).get_indexer(self.labels)
+            ]
+            for name in (first, second)
+        )
+        return a, b
 
     def value(self, predictions: Floats) -> float:
         """Return the metric for predictions of all records."""

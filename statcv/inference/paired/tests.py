@@ -379,6 +379,7 @@ def paired_permutation(
     clusters: Clusters,
     times: int,
     rng: np.random.Generator,
+    losses: tuple[Floats, Floats] | None = None,
 ) -> PairedTest:
     """Compare two models by swapping their predictions, cluster by cluster if any.
 
@@ -398,6 +399,8 @@ def paired_permutation(
     times : int
         Number of random swaps if there are too many to enumerate.
     rng : numpy.random.Generator
+    losses : tuple of numpy.ndarray, optional
+        The losses of the records by both models, if the metric is their mean.
 
     Returns
     -------
@@ -406,14 +409,16 @@ def paired_permutation(
         difference under swaps.
     """
     difference = value(b) - value(a)
+    if losses is not None:
+        difference = float(losses[1].mean() - losses[0].mean())
     if not np.isfinite(difference):
         return PairedTest.unavailable(difference, f"{metric.label} has no value")
     if metric.is_auroc:
         # swapping a record's predictions changes the sign of its term
         found = flip_signs(auroc_terms(y, a, b), clusters, times, rng)
-    elif metric.casewise is not None:
+    elif losses is not None:
         # a mean of losses changes by the sum of the records' differences
-        change = metric.casewise(y, b) - metric.casewise(y, a)
+        change = losses[1] - losses[0]
         found = flip_signs(change / len(change), clusters, times, rng)
     else:
         if metric.rank:

@@ -18,6 +18,7 @@ from statcv.formula import Outcome
 from statcv.inference.estimates.values import values_by_repeat, values_by_split
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
+from statcv.models import theta_of
 from statcv.models.batched import Folds
 from statcv.models.thresholds import NAME, deciding
 from statcv.numeric.survival import RiskSets
@@ -249,7 +250,10 @@ def scores_of(
     scores = Scores.of(plan, held, outcome.y, sensitivity)
     if outcome.censoring == "training":
         known = uncensored_in_training(plan, outcome.y, outcome.horizons)[0]
-        scores = replace(scores, uncensored=known)
+        scores = replace(scores, of_training=known)
+    if outcome.estimates_dispersion:
+        known = dispersion_in_training(plan, held)
+        scores = replace(scores, of_training=known)
     if held.chosen is not None and NAME in held.chosen:
         chosen = held.chosen[NAME].to_numpy(dtype=float)
         return replace(scores, threshold=plan.fits.mean_by_split(chosen)[scores.split])
@@ -260,6 +264,17 @@ def scores_of(
     # decisions of several fits are averaged, and cut where the majority is
     shares = replace(held, predicted=held.decided).averaged(plan)
     return replace(scores, threshold=deciding(shares), decided=True)
+
+
+def dispersion_in_training(plan: FoldPlan, held: Held) -> Floats:
+    """Return the dispersion of counts by the fits that predict each held-out record.
+
+    It is NaN if these do not say, for imputed covariates whose columns differ.
+    """
+    if held.learnt is None:
+        return np.full(len(plan.tests.owners), np.nan)
+    spread = 1 / np.asarray(held.learnt)[:, held.names.index(theta_of(held.names))]
+    return np.asarray(plan.fits.mean_by_split(spread)[plan.tests.owners])
 
 
 def uncensored_in_training(

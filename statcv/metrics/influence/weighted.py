@@ -48,7 +48,8 @@ class WeightedMean:
     Attributes
     ----------
     casewise : callable
-        The function of outcomes and predictions, and of a threshold if there is one.
+        The function of outcomes and predictions, and of thresholds or whatever else it
+        takes of each prediction.
     root : bool
         Whether the metric is the square root of the mean.
     """
@@ -57,23 +58,19 @@ class WeightedMean:
     root: bool = False
 
     def __call__(
-        self,
-        y: Outcomes,
-        x: Floats,
-        weights: Floats,
-        threshold: Floats | float | None = None,
+        self, y: Outcomes, x: Floats, weights: Floats, **each: Floats | float
     ) -> Floats:
         """Return the metric, with all sets of records in one call of the function."""
         sets, n = x.shape[:2]
-        named = {} if threshold is None else {"threshold": _tiled(threshold, sets, n)}
+        named = {name: _tiled(given, sets, n) for name, given in each.items()}
         flat = x.reshape(sets * n, *x.shape[2:])
         values = self.casewise(np.tile(y, sets), flat, **named)
         found = mean(values.reshape(sets, n), weights)
         return np.sqrt(found) if self.root else found
 
 
-def _tiled(threshold: Floats | float, sets: int, n: int) -> Floats:
-    each = np.broadcast_to(threshold, (n, *np.shape(threshold)[1:]))
+def _tiled(given: Floats | float, sets: int, n: int) -> Floats:
+    each = np.broadcast_to(given, (n, *np.shape(given)[1:]))
     return np.concatenate([each] * sets)
 
 

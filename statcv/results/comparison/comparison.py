@@ -29,7 +29,7 @@ from statcv.inference.paired.records import (
     same_folds,
 )
 from statcv.metrics import Metric
-from statcv.models import resolve_model
+from statcv.models import Mean, resolve_model
 from statcv.results.comparison.likelihood_ratio import LikelihoodRatio, likelihood_ratio
 from statcv.results.refittable import Refittable
 from statcv.results.summary import Summary
@@ -71,7 +71,10 @@ def null_result(result: Refittable) -> Refittable:
             "predictions come from a model that was fitted to other records; "
             "result.test() tests against no skill."
         )
-    mean = resolve_model("mean", result.design.outcome.kind)
+    outcome = result.design.outcome
+    mean = resolve_model("mean", outcome.kind)
+    if outcome.estimates_dispersion:
+        mean = Mean(dispersed=True)
     held = run(
         result.design, result.plan, mean, seed=result.seed, weights=result.weights
     )

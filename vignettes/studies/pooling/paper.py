@@ -1,8 +1,10 @@
-"""Intervals pooled over imputed data sets, and the truth on complete new patients."""
+"""Imputation before a cross-validation, and inside it, against the truth."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -20,9 +22,11 @@ from studies.running import Directory, simulate
 SAMPLES = 300
 IMPUTATIONS = 10
 SIZES = (100, 300)
+INSIDE = 300, 100  # data sets of each population, and their records
+DRAWS = 5  # imputations of each training set
 NEW = 20_000  # records of the truth
 MEASURED = ("auroc", "brier")
-BETA = np.array([-0.8, 0.9, -0.6, 0.5])
+BETA = {"signal": [-0.8, 0.9, -0.6, 0.5], "noise": [-0.8, 0.0, 0.0, 0.0]}
 NAMES = ["x1", "x2", "x3"]
 CORRELATION = 0.4
 LACKING = {"x1": (-1.65, 0.7, 0.5), "x2": (-1.65, 0.7, -0.5)}
@@ -78,18 +82,126 @@ def coverage(
         n_jobs=n_jobs,
         progress=progress,
     )
+    return _summary(table, ["n", "metric", "data"], ["fraction_missing"])
+
+
+def inside(
+    count: int,
+    *,
+    directory: Directory = None,
+    seed: int = 1,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Compare imputation inside every training set with the usual order.
+
+    The records are those of :func:`coverage`, with and without an effect of the
+    covariates on the outcome, and so are the values that they lack. They are
+    cross-validated by rebalanced leave-one-out, whose training sets have nearly all
+    records: once with ``impute=Mice(5)``, and once after five imputations with the
+    outcome, pooled. The truth is the performance of the final model in 20,000 new
+    records: for imputation inside they lack values too, and are imputed without their
+    outcome; for the usual order they are complete.
+
+    Parameters
+    ----------
+    count : int
+        Number of data sets of each population, of 100 records.
+    directory, seed, n_jobs, progress
+        As for :func:`coverage`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each population, metric and order, as for :func:`coverage`.
+
+    References
+    ----------
+    Wahl et al. (2016), BMC Medical Research Methodology 16:144.
+
+    Examples
+    --------
+    >>> stored("inside")["order"].unique().tolist()
+    ['before', 'inside']
+    """
+    table = simulate(
+        "inside",
+        _sample_inside,
+        count,
+        directory=directory,
+        seed=seed,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    return _summary(table, ["population", "metric", "order"])
+
+
+def _summary(
+    table: pd.DataFrame, by: list[str], more: Sequence[str] = ()
+) -> pd.DataFrame:
     rows = []
-    for (n, metric, data), own in table.groupby(["n", "metric", "data"]):
+    for key, own in table.groupby(by):
         error = own["estimate"] - own["truth"]
-        inside = own["truth"].between(own["lower"], own["upper"])
+        covered = own["truth"].between(own["lower"], own["upper"])
         width = own["upper"] - own["lower"]
-        row = {"n": n, "metric": metric, "data": data, "samples": len(own)}
+        row = dict(zip(by, key, strict=True)) | {"samples": len(own)}
         row["truth"] = own["truth"].mean()
-        for name, values in (("bias", error), ("coverage", inside), ("width", width)):
+        for name, values in (("bias", error), ("coverage", covered), ("width", width)):
             row[name] = values.mean()
             row[f"{name}_se"] = values.std() / np.sqrt(len(own))
-        rows.append(row | {"fraction_missing": own["fraction_missing"].mean()})
+        rows.append(row | {name: own[name].mean() for name in more})
     return pd.DataFrame(rows)
+
+
+def _sample_inside(seed: int, number: int) -> pd.DataFrame:
+    made = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StatcvWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for population in BETA:
+            rng = np.random.default_rng([seed, number, population == "noise"])
+            made.append(_both_orders(rng, population, INSIDE[1]))
+    return pd.concat(made)
+
+
+def _both_orders(rng: np.random.Generator, population: str, n: int) -> pd.DataFrame:
+    new, full = _records(rng, NEW, population), _records(rng, n, population)
+    lacking, new_lacking = _lacking(rng, full), _lacking(rng, new)
+    call = partial(
+        scv.cv,
+        "y ~ .",
+        metrics=list(MEASURED),
+        scheme="rloocv",
+        repeats=1,
+        seed=_number(rng),
+    )
+    imputed = [_imputed(lacking, _number(rng)) for _ in range(DRAWS)]
+    before = [call(data=data) for data in imputed]
+    within = call(data=lacking, impute=scv.models.Mice(DRAWS))
+    rows, y = [], new["y"].to_numpy()
+    for order, shown, fitted, at in (
+        ("before", scv.pool(before), before, new),
+        ("inside", within, [within], new_lacking),
+    ):
+        predicted = [one.predict(at).to_numpy() for one in fitted]
+        for metric in MEASURED:
+            found = shown.estimate(metric)
+            rows.append(
+                {
+                    "population": population,
+                    "metric": metric,
+                    "order": order,
+                    "truth": np.mean([METRICS[metric](y, p) for p in predicted]),
+                    "estimate": found.value,
+                    "lower": found.lower,
+                    "upper": found.upper,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _number(rng: np.random.Generator) -> int:
+    return int(rng.integers(2**31))
 
 
 def _sample(seed: int, number: int) -> pd.DataFrame:
@@ -104,10 +216,7 @@ def _sample(seed: int, number: int) -> pd.DataFrame:
 def _measured(rng: np.random.Generator, n: int) -> pd.DataFrame:
     """Return estimate, interval and truth of each metric, from three kinds of data."""
     new, full = _records(rng, NEW), _records(rng, n)
-    lacking = full.copy()
-    for name, (constant, third, outcome) in LACKING.items():
-        odds = constant + third * full["x3"] + outcome * full["y"]
-        lacking[name] = full[name].where(rng.random(n) > 1 / (1 + np.exp(-odds)))
+    lacking = _lacking(rng, full)
     imputed = [_imputed(lacking, k) for k in rng.integers(2**31, size=IMPUTATIONS)]
     single = [_cross_validated(data) for data in (full, lacking)]
     each = [_cross_validated(data) for data in imputed]
@@ -148,14 +257,29 @@ def _imputed(lacking: pd.DataFrame, seed: int) -> pd.DataFrame:
     return pd.DataFrame(filler.fit_transform(lacking), columns=lacking.columns)
 
 
-def _records(rng: np.random.Generator, n: int) -> pd.DataFrame:
+def _lacking(rng: np.random.Generator, full: pd.DataFrame) -> pd.DataFrame:
+    lacking = full.copy()
+    for name, (constant, third, outcome) in LACKING.items():
+        odds = constant + third * full["x3"] + outcome * full["y"]
+        kept = rng.random(len(full)) > 1 / (1 + np.exp(-odds))
+        lacking[name] = full[name].where(kept)
+    return lacking
+
+
+def _records(
+    rng: np.random.Generator, n: int, population: str = "signal"
+) -> pd.DataFrame:
     shared = np.sqrt(CORRELATION) * rng.normal(size=(n, 1))
     X = shared + np.sqrt(1 - CORRELATION) * rng.normal(size=(n, len(NAMES)))
-    risk = 1 / (1 + np.exp(-BETA[0] - X @ BETA[1:]))
+    constant, *slopes = BETA[population]
+    risk = 1 / (1 + np.exp(-constant - X @ np.array(slopes)))
     return pd.DataFrame(X, columns=NAMES).assign(y=rng.binomial(1, risk))
 
 
-PAPER = Paper("pooling", {"coverage": Table(SAMPLES, coverage)})
+PAPER = Paper(
+    "pooling",
+    {"coverage": Table(SAMPLES, coverage), "inside": Table(INSIDE[0], inside)},
+)
 
 
 def stored(name: str, folder: Folder = None) -> pd.DataFrame:
@@ -164,7 +288,7 @@ def stored(name: str, folder: Folder = None) -> pd.DataFrame:
     Parameters
     ----------
     name : str
-        ``"coverage"``.
+        ``"coverage"`` or ``"inside"``.
     folder : str or path, optional
         Folder of your own tables.
 
