@@ -104,7 +104,7 @@ class Drop1:
             Number of decimals; unless given, as many as the intervals warrant.
         """
         compared, table = self.comparison, self.table
-        notes = summarise_comparison(compared.contrasts, "none", "", notes=True).notes
+        notes = summarise_comparison(compared, notes=True).notes
         heads = {"estimate": "estimate", "difference": "difference", "p": "p"}
         if self._tests:
             heads |= {"df": "df", "lr": "LR", "lr_p": "p (LR)"}

@@ -10,7 +10,7 @@ import pandas as pd
 
 from statcv.arguments import check_level, described
 from statcv.errors import ArgumentError, UndefinedMetricWarning, warn
-from statcv.inference import Estimate, RandomEffects, Scores, joined_groups
+from statcv.inference import Estimate, Scores, joined_groups
 from statcv.inference.estimates.groups import among, group_estimates, groups_of
 from statcv.inference.paired.contrasts import ADJUSTED, adjusted
 from statcv.inference.paired.groups import Group, compare_pair, group_differences
@@ -22,6 +22,7 @@ from statcv.words import plural, shared_digits, with_interval
 # shown by group in a summary
 CALIBRATION = ("calibration_slope", "oe_ratio", "slope_counts", "oe_counts")
 MOST_ROWS = 14  # largest number of rows of groups in a summary
+SHOWN_OF_DIFFERENCES = ("metric", "first", "second", "difference", "p")
 
 
 def group_table(
@@ -89,23 +90,6 @@ def in_groups(
         (label, part.n_held_out, group_estimates(part, metrics, level))
         for label, part in zip(labels, parts, strict=True)
     ]
-
-
-def heterogeneity(
-    result: Refittable, metric: Metric, by: Any, level: float
-) -> RandomEffects:
-    """Combine a metric's estimates in groups of records by random effects.
-
-    Parameters
-    ----------
-    result : CVResult
-    metric, by, level
-        The arguments of :meth:`~statcv.results.result.CVResult.heterogeneity`.
-    """
-    groups = groups_of(result, by)
-    table = group_table(result.scores, (metric,), groups, level)
-    values, ses = table["estimate"].to_numpy(), table["se"].to_numpy()
-    return joined_groups(values, ses, metric, level)
 
 
 def summary_by_group(
@@ -187,14 +171,7 @@ def group_contrasts(
     return Table(
         table,
         f"Differences between groups by {name}: the second minus the first",
-        {
-            "metric": "metric",
-            "first": "first",
-            "second": "second",
-            "difference": "difference",
-            "p": "p",
-            "p_holm": "p (Holm)",
-        },
+        {name: name for name in SHOWN_OF_DIFFERENCES} | {"p_holm": "p (Holm)"},
         limits={"difference": ("lower", "upper")},
         level=level,
         p=("p", "p_holm"),

@@ -34,15 +34,14 @@ from statcv.inference import (
 from statcv.inference.tests.htest import check_alternative
 from statcv.inference.tests.null_bias import make_null_bias
 from statcv.inference.tests.permutation import (
-    Permuted,
     exchange,
     few_permutations,
     few_permutations_caveat,
+    warn_of_undefined,
 )
 from statcv.metrics import Metric
 from statcv.results.refits import (
     Running,
-    Wanted,
     duration,
     named_estimate,
     seconds_once,
@@ -56,10 +55,15 @@ Floats = NDArray[np.float64]
 MOST = 10_000_000  # permutations
 
 
+Wanted = tuple[Metric, str]  # a metric, and the way in which folds are combined
+
+
 def permuted(
     result: Refittable, wanted: Sequence[Wanted], times: int, running: Running
 ) -> list[Floats]:
     """Return metrics of the same fits under permuted outcomes, reusing known values.
+
+    Further permutations with the same seed are added to those already made.
 
     Parameters
     ----------
@@ -71,19 +75,37 @@ def permuted(
     running : Running
         Their seed, the number of processes and the progress bar.
     """
-
-    def make(short: Sequence[Wanted], first: int) -> Permuted:
-        return permuted_values(
+    kept, seed = result.refits.permutations, running.seed
+    short = [one for one in wanted if _known(result, [one], times, seed) < times]
+    if short:
+        first = _known(result, short, times, seed)
+        made = permuted_values(
             result.refits.setup_for(short[0][0]),
             short,
             times,
-            seed=running.seed,
+            seed=seed,
             first=first,
             threshold=result.threshold,
             **running.processes,
         )
+        for each, values in zip(short, made.values, strict=True):
+            before, why = kept.get((*each, seed), (np.empty(0), ""))
+            joined = np.concatenate([before[:first], values])
+            kept[(*each, seed)] = joined, why or made.why
+    found = []
+    for metric, how in wanted:
+        values, why = kept[metric, how, seed]
+        found.append(values[:times])
+        if not metric.is_of_random_order:
+            warn_of_undefined(values[:times], metric, how, why)
+    return found
 
-    return result.refits.permutations.values(wanted, times, running.seed, make)
+
+def _known(result: Refittable, wanted: Sequence[Wanted], times: int, seed: int) -> int:
+    """Return the number of permutations for which all these values are known."""
+    kept = result.refits.permutations
+    none: tuple[Floats, str] = np.empty(0), ""
+    return min(times, *(len(kept.get((*one, seed), none)[0]) for one in wanted))
 
 
 def null_distribution(
@@ -110,25 +132,6 @@ def null_distribution(
 # ---- the bias where there is no skill ----
 
 
-def null_bias(
-    result: Refittable,
-    metric: Metric,
-    how: str | None,
-    n_permutations: int,
-    running: Running,
-) -> NullBias:
-    """Return the mean under permuted outcomes minus the value of no skill.
-
-    Parameters
-    ----------
-    result : CVResult
-    metric, how, n_permutations, running
-        The arguments of :meth:`~statcv.results.result.CVResult.null_bias`.
-    """
-    wanted = _with_no_skill(result, metric, how)
-    return _null_biases(result, [wanted], n_permutations, running)[0]
-
-
 def biases_shown(result: Refittable, n_permutations: int) -> list[NullBias]:
     """Return the biases that a summary shows, all from the same refits.
 
@@ -148,19 +151,26 @@ def biases_shown(result: Refittable, n_permutations: int) -> list[NullBias]:
             f"this result has {', '.join(result.metric_names)}."
         )
     ways = [(ranks[0], None), *[(metric, "pooled") for metric in ranks]]
-    wanted = dict.fromkeys(_with_no_skill(result, *way) for way in ways)
-    return _null_biases(result, list(wanted), n_permutations, Running(result.seed))
+    return null_biases(result, ways, n_permutations, Running(result.seed))
 
 
-def _null_biases(
-    result: Refittable, wanted: Sequence[Wanted], times: int, running: Running
+def null_biases(
+    result: Refittable,
+    ways: Sequence[tuple[Metric, str | None]],
+    times: int,
+    running: Running,
 ) -> list[NullBias]:
-    """Return the biases of metrics that are all read from the same fits."""
+    """Return the means under permuted outcomes minus the values of no skill.
+
+    All metrics are read from the same fits; a way of combining folds that is None is
+    the default.
+    """
+    wanted = list(dict.fromkeys(_with_no_skill(result, *way) for way in ways))
     check_times(result, times)
     orders = {metric: metric.of_random_order() for metric, _ in wanted}
     drawn = [(order, how) for m, how in wanted if (order := orders[m]) is not None]
     every = [*wanted, *drawn]
-    known = result.refits.permutations.available(every, times, running.seed)
+    known = _known(result, every, times, running.seed)
     warn_of_permutations(result, times - known)
     found = permuted(result, every, times, running)
     values = dict(zip(every, found, strict=True))
@@ -256,8 +266,7 @@ def test_of_skill(
         check_times(result, n_permutations)
         found = make_estimate(result.scores, metric, how, level)
         wanted = [(metric, permutable_how(result, metric, how))]
-        kept = result.refits.permutations
-        known = kept.available(wanted, n_permutations, running.seed)
+        known = _known(result, wanted, n_permutations, running.seed)
         try:
             warn_of_permutations(result, n_permutations - known)
             values = permuted(result, wanted, n_permutations, running)[0]

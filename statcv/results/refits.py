@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -24,7 +23,6 @@ from statcv.inference import (
 from statcv.inference.intervals.request import IntervalRequest
 from statcv.inference.refits.jackknife import MOST_FITS, Jackknife, Kept, keep_jackknife
 from statcv.inference.refits.nested_cv import FEW_REPEATS, REPEATS, nested_fits
-from statcv.inference.tests.permutation import Permuted, warn_of_undefined
 from statcv.metrics import Metric
 from statcv.models import Fit
 from statcv.models.thresholds import Thresholded, threshold_in, threshold_used
@@ -37,7 +35,9 @@ if TYPE_CHECKING:
 
 
 Floats = NDArray[np.float64]
-Wanted = tuple[Metric, str]  # a metric, and the way in which folds are combined
+# metrics under permuted outcomes, and why some have no value, by metric, way of
+# combining folds and seed
+KeptPermutations = dict[tuple[Metric, str, int], tuple[Floats, str]]
 
 
 @dataclass(frozen=True)
@@ -128,56 +128,7 @@ class Refits(Printed):
     @cached_property
     def permutations(self) -> KeptPermutations:
         """The metrics under permuted outcomes computed so far."""
-        return KeptPermutations()
-
-
-class KeptPermutations:
-    """Metrics under permuted outcomes, by metric, way of combining folds, and seed.
-
-    Further permutations with the same seed are added to those already made.
-    """
-
-    def __init__(self) -> None:
-        self._kept: dict[tuple[Metric, str, int], tuple[Floats, str]] = {}
-
-    def available(self, wanted: Sequence[Wanted], times: int, seed: int) -> int:
-        """Return the number of permutations for which all these values are known."""
-        kept = [self._kept.get((*each, seed)) for each in wanted]
-        return min(times, *(0 if one is None else len(one[0]) for one in kept))
-
-    def values(
-        self,
-        wanted: Sequence[Wanted],
-        times: int,
-        seed: int,
-        make: Callable[[Sequence[Wanted], int], Permuted],
-    ) -> list[Floats]:
-        """Return the values of metrics that are all read from the same fits.
-
-        Parameters
-        ----------
-        wanted : sequence of (Metric, str)
-            The metrics, each with the way in which folds are combined.
-        times, seed : int
-            Number of permutations, and their seed.
-        make : callable
-            Function that computes the values of some of ``wanted``, starting at a given
-            permutation.
-        """
-        short = [one for one in wanted if self.available([one], times, seed) < times]
-        if short:
-            first = self.available(short, times, seed)
-            made = make(short, first)
-            for each, values in zip(short, made.values, strict=True):
-                before, why = self._kept.get((*each, seed), (np.empty(0), ""))
-                joined = np.concatenate([before[:first], values])
-                self._kept[(*each, seed)] = joined, why or made.why
-        found = [self._kept[(*each, seed)][0][:times] for each in wanted]
-        for (metric, how), values in zip(wanted, found, strict=True):
-            if not metric.is_of_random_order:
-                why = self._kept[metric, how, seed][1]
-                warn_of_undefined(values, metric, how, why)
-        return found
+        return {}
 
 
 # ---- what they cost ----

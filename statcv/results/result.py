@@ -40,7 +40,7 @@ from statcv.inference import (
     resolve_how,
 )
 from statcv.inference.estimates.constants import constants_of
-from statcv.inference.estimates.groups import groups_of
+from statcv.inference.estimates.groups import groups_of, joined_groups
 from statcv.inference.estimates.monte_carlo import MonteCarlo, monte_carlo
 from statcv.inference.estimates.no_skill import (
     NoSkill,
@@ -712,7 +712,10 @@ class CVResult(Exports):
         >>> found.n, round(found.estimate, 2)
         (5, 0.73)
         """
-        return groups.heterogeneity(self, self._metric(metric), by, level)
+        chosen = self._metric(metric)
+        table = groups.group_table(self.scores, [chosen], groups_of(self, by), level)
+        values, ses = table["estimate"].to_numpy(), table["se"].to_numpy()
+        return joined_groups(values, ses, chosen, level)
 
     def monte_carlo(
         self, metric: str | Metric | None = None, how: str | None = None
@@ -981,8 +984,8 @@ class CVResult(Exports):
         """
         check_types(CVResult.null_bias, locals())
         running = self._running(seed, n_jobs, progress)
-        chosen = self._metric(metric)
-        return permutations.null_bias(self, chosen, how, n_permutations, running)
+        wanted = [(self._metric(metric), how)]
+        return permutations.null_biases(self, wanted, n_permutations, running)[0]
 
     @cached_property
     def without_predictors(self) -> tuple[NoSkill, ...]:

@@ -122,25 +122,21 @@ class Summary(Written):
         """
         check_types(Summary.to_latex, locals())
         if caption is not None:
-            shown, below = self._shown_table(table), self.notes if notes else ()
-            return PaperTable(shown, caption, label, below).to_latex()
+            wanted = next(iter(self.shown)) if table is None else table
+            names = [name for name in self.shown if name.startswith(wanted)]
+            if len(names) != 1:
+                raise ArgumentError(
+                    f"table={table!r} is the beginning of {len(names)} names; the "
+                    f"tables are {', '.join(map(repr, self.shown))}."
+                )
+            below = self.notes if notes else ()
+            return PaperTable(self.shown[names[0]], caption, label, below).to_latex()
         for name, given in (("label", label), ("table", table)):
             if given is not None:
                 raise ArgumentError(
                     f"{name}={given!r} is for a single table; give its caption, too."
                 )
         return self._text("latex")
-
-    def _shown_table(self, beginning: str | None) -> pd.DataFrame:
-        """Return the table whose name has this beginning; the first one for None."""
-        wanted = next(iter(self.shown)) if beginning is None else beginning
-        names = [name for name in self.shown if name.startswith(wanted)]
-        if len(names) != 1:
-            raise ArgumentError(
-                f"table={beginning!r} is the beginning of {len(names)} names; the "
-                f"tables are {', '.join(map(repr, self.shown))}."
-            )
-        return self.shown[names[0]]
 
     def _write(self, to: Writer) -> None:
         to.title(self.title)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from statcv.arguments import check_level
 from statcv.errors import CoefficientError, StatcvWarning, warn
 from statcv.formula import as_frame
-from statcv.metrics.areas.placements import ratio, symmetric_limits, tail
+from statcv.inference.paired.tests import PairedTest
 from statcv.models import cumulative_information
 from statcv.models.batched import free_columns, partial_likelihood, strata_shares
 from statcv.models.likelihood import (
@@ -49,14 +49,14 @@ def tidy(result: Refittable, level: float) -> pd.DataFrame:
             f"{plural(len(values), 'standard error')} of tidy() have no value: {why}.",
             StatcvWarning,
         )
-    pairs = list(zip(values.tolist(), ses.tolist(), strict=True))
-    statistics = [ratio(value, se) for value, se in pairs]
-    limits = [symmetric_limits(value, se, level, df=df) for value, se in pairs]
-    tests = [(one, tail(one, df, "two-sided")) for one in statistics]
     table = pd.DataFrame({"term": estimates.index, "estimate": values})
     table["std.error"] = ses
-    table[["statistic", "p.value"]] = tests
-    table[["conf.low", "conf.high"]] = limits
+    pairs = zip(values.tolist(), ses.tolist(), strict=True)
+    tests = [PairedTest.of(value, se, level, df) for value, se in pairs]
+    table["statistic"] = [one.statistic for one in tests]
+    table["p.value"] = [one.p_value for one in tests]
+    table["conf.low"] = [one.lower for one in tests]
+    table["conf.high"] = [one.upper for one in tests]
     over = result.held.coefficients
     if over is not None:
         over = over.reindex(columns=list(estimates.index))

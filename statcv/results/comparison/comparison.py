@@ -78,12 +78,10 @@ def null_result(result: Refittable) -> Refittable:
     held = run(
         result.design, result.plan, mean, seed=result.seed, weights=result.weights
     )
-    call = result.call.with_mean_model()
-    changed: dict[str, Any] = {"threshold": None, "warnings": ()}
-    made: Any = result
-    return cast(
-        "Refittable", replace(made, learner=mean, held=held, call=call, **changed)
-    )
+    call, made = result.call.with_mean_model(), cast("Any", result)
+    changed = {"threshold": None, "warnings": ()}
+    found: Refittable = replace(made, learner=mean, held=held, call=call, **changed)
+    return found
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -241,14 +239,8 @@ class Comparison(Exports):
         ['Estimates', 'Differences']
         """
         check_types(Comparison.summary, locals())
-        return summarise_comparison(
-            self.contrasts,
-            self.adjust,
-            self.left_out,
-            digits,
-            notes=notes,
-            further=[one.sentence for one in self.likelihood_ratios],
-        )
+        further = [one.sentence for one in self.likelihood_ratios]
+        return summarise_comparison(self, digits, notes=notes, further=further)
 
     def _paper_table(self, **options: Any) -> PaperTable:
         from statcv.report import comparison_table
@@ -293,7 +285,7 @@ class Comparison(Exports):
         return write_report(comparison_report(self, style), path)
 
     def __repr__(self) -> str:
-        return short_comparison(self.contrasts, self.adjust)
+        return short_comparison(self)
 
     def _repr_html_(self) -> str:
         return self.summary()._repr_html_()
@@ -410,9 +402,7 @@ ROOM = 20  # number of lines that the notes may take
 
 
 def summarise_comparison(
-    compared: Contrasts,
-    adjust: str,
-    left_out: str,
+    compared: Comparison,
     digits: int | None = None,
     *,
     notes: bool = False,
@@ -422,12 +412,7 @@ def summarise_comparison(
 
     Parameters
     ----------
-    compared : Contrasts
-        The estimates and their paired differences.
-    adjust : {"holm", "bh", "none"}
-        The adjusted p-values that are shown.
-    left_out : str
-        Description of the rows of the data that no result uses; empty if all are used.
+    compared : Comparison
     digits : int, optional
         Number of decimals of estimates and differences.
     notes : bool
@@ -436,22 +421,22 @@ def summarise_comparison(
         Further notes, which may.
     """
     check_digits(digits)
-    outcome = compared.records.first.design.outcome
-    records = f"{len(compared.records.labels)}, the same in every result"
-    if left_out:
-        records += f"; {left_out}"
-    estimates, differences = shown_tables(compared, adjust, digits)
-    found = [*_notes(compared, adjust), *((USEFUL, text) for text in further)]
+    outcome = compared.contrasts.records.first.design.outcome
+    records = f"{len(compared.contrasts.records.labels)}, the same in every result"
+    if compared.left_out:
+        records += f"; {compared.left_out}"
+    estimates, differences = shown_tables(compared, digits)
+    found = [*_notes(compared), *((USEFUL, text) for text in further)]
     told, more = shown_notes(found, notes, ROOM)
     return Summary(
         title=_title(compared),
-        headline=_headline(compared, adjust, digits),
+        headline=_headline(compared, digits),
         facts=(
             ("outcome", f"{outcome.name}: {outcome.describe()}"),
             ("records", records),
-            *in_words(compared.results),
+            *in_words(compared.contrasts.results),
         ),
-        methods=_methods(compared, left_out),
+        methods=_methods(compared),
         tables={"Estimates": compared.table, "Differences": compared.differences},
         shown={"Estimates": estimates, "Differences": differences},
         notes=told,
@@ -459,28 +444,29 @@ def summarise_comparison(
     )
 
 
-def short_comparison(compared: Contrasts, adjust: str) -> str:
+def short_comparison(compared: Comparison) -> str:
     """Return three lines: the difference, the estimates, and the records."""
-    estimates = shown_tables(compared, adjust)[0].iloc[:, 0]
+    estimates = shown_tables(compared)[0].iloc[:, 0]
     label = compared.metric.label
     heading = f"{label} with {percent(compared.level)} CI: "
     bare = [f"{name} {cell.partition(' (')[0]}" for name, cell in estimates.items()]
     each = [f"{name} {cell}" for name, cell in estimates.items()]
     caveats = [*dict.fromkeys(filter(None, compared.differences["caveat"]))]
-    last = [_records(compared, ""), f"{len(compared.records.labels):,} records"]
+    n = len(compared.contrasts.records.labels)
+    last = [_records(compared, ""), f"{n:,} records"]
     if caveats:
         said = ["; ".join(caveats), caveats[0].partition("; ")[0]]
         last = [f"Caveat: {text}" for text in said]
         last.append("Caveats apply; summary() states them")
     lines = (
-        [_headline(compared, adjust, None), _headline(compared, adjust, None, False)],
+        [_headline(compared, None), _headline(compared, None, False)],
         [heading + ", ".join(each), f"{label}: {', '.join(bare)}"],
         last,
     )
     return "\n".join(map(first_that_fits, lines))
 
 
-def _title(compared: Contrasts) -> str:
+def _title(compared: Comparison) -> str:
     """Return the title, which names schemes if nothing else differs."""
     by_schemes = (SCHEMES_DIFFER, DRAWS_DIFFER)
     caveats = compared.differences["caveat"]
@@ -489,16 +475,15 @@ def _title(compared: Contrasts) -> str:
     return f"{what} {compared.metric.label} ({_test(compared)})"
 
 
-def _test(compared: Contrasts) -> str:
-    return compared.method.title + (", clustered" if compared.clustered else "")
+def _test(compared: Comparison) -> str:
+    clustered = ", clustered" if compared.contrasts.clustered else ""
+    return f"{compared.method.title}{clustered}"
 
 
-def _headline(
-    compared: Contrasts, adjust: str, given: int | None, names: bool = True
-) -> str:
+def _headline(compared: Comparison, given: int | None, names: bool = True) -> str:
     """Return the difference, or that of several with the smallest p-value."""
     label, pairs = compared.metric.label, compared.differences
-    name, heading, _ = ADJUSTED[adjust]
+    name, heading, _ = ADJUSTED[compared.adjust]
     p = pairs[name if len(pairs) > 1 else "p"]
     at = 0 if p.isna().all() else int(np.nanargmin(p))
     pair = f"{pairs['second'].iloc[at]} − {pairs['first'].iloc[at]}"
@@ -506,7 +491,7 @@ def _headline(
     said = "" if np.isnan(least) else p_in_words(least, ".2f" if least > 0.1 else ".2g")
     if len(pairs) > 1:
         text = f"{len(pairs)} differences in {label}"
-        way = f", {heading.partition(' ')[2][1:-1]}" * (adjust != "none")
+        way = f", {heading.partition(' ')[2][1:-1]}" * (compared.adjust != "none")
         return f"{text}; smallest {said} ({pair}{way})" if said else text
     digits, differences = _rounded(compared, given)
     low, high = column([*pairs["lower"], *pairs["upper"]], [], digits)
@@ -515,27 +500,28 @@ def _headline(
     return text + f", {said}" * bool(said) + f" ({pair})" * names
 
 
-def _methods(compared: Contrasts, left_out: str) -> str:
+def _methods(compared: Comparison) -> str:
     """Return the records and folds, and by what the results differ."""
-    results = [*compared.results.values()]
-    said = [_records(compared, left_out)]
-    if len({one.learner.label for one in results}) == 1:
-        said.append(f"Model: {results[0].learner.label}")
-    if len({one.plan.sentence for one in results}) == 1:
-        said.append(scheme_in_words(results[0]))
-    each = "; ".join(f"{name}: {text}" for name, text in in_words(compared.results))
+    results, first = compared.contrasts.results, compared.contrasts.records.first
+    said = [_records(compared, compared.left_out)]
+    if len({one.learner.label for one in results.values()}) == 1:
+        said.append(f"Model: {first.learner.label}")
+    if len({one.plan.sentence for one in results.values()}) == 1:
+        said.append(scheme_in_words(first))
+    each = "; ".join(f"{name}: {text}" for name, text in in_words(results))
     return " ".join(f"{text}." for text in (*said, each) if text)
 
 
-def _records(compared: Contrasts, left_out: str) -> str:
+def _records(compared: Comparison, left_out: str) -> str:
     """Count the records, and those of each class."""
-    few = events_in_words(compared.records.first)[0]
-    text = f"{len(compared.records.labels):,} records, the same in every result{few}"
+    records = compared.contrasts.records
+    few = events_in_words(records.first)[0]
+    text = f"{len(records.labels):,} records, the same in every result{few}"
     return f"{text}; {left_out}" if left_out else text
 
 
 def shown_tables(
-    compared: Contrasts, adjust: str, given: int | None = None
+    compared: Comparison, given: int | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return both tables, rounded so that each difference is that of shown estimates.
 
@@ -557,14 +543,14 @@ def shown_tables(
     columns = {heading: _with_ranges(differences, pairs, digits)}
     columns["p"] = [p_value(value) for value in pairs["p"]]
     shown = pd.DataFrame(columns)
-    if len(pairs) > 1 and adjust != "none":
-        name, heading, _ = ADJUSTED[adjust]
+    if len(pairs) > 1 and compared.adjust != "none":
+        name, heading, _ = ADJUSTED[compared.adjust]
         shown[heading] = [p_value(value) for value in pairs[name]]
     shown.index = pd.Index(pairs["second"] + " − " + pairs["first"])
     return estimates, shown
 
 
-def _rounded(compared: Contrasts, given: int | None) -> tuple[int, list[str]]:
+def _rounded(compared: Comparison, given: int | None) -> tuple[int, list[str]]:
     """Return the number of digits, and the differences rounded to them."""
     pairs = compared.differences
     ses = ((pairs["upper"] - pairs["lower"]) / 4).fillna(pairs["se"]).to_numpy()
@@ -579,7 +565,7 @@ def _rounded(compared: Contrasts, given: int | None) -> tuple[int, list[str]]:
     return least, subtracted(compared, least)
 
 
-def subtracted(compared: Contrasts, digits: int) -> list[str]:
+def subtracted(compared: Comparison, digits: int) -> list[str]:
     """Return the differences of the estimates rounded to ``digits`` digits."""
     pairs = compared.differences
     rounded = {
@@ -590,33 +576,35 @@ def subtracted(compared: Contrasts, digits: int) -> list[str]:
     return column([rounded[b] - rounded[a] for a, b in both], [], digits)
 
 
-def _notes(compared: Contrasts, adjust: str) -> list[Note]:
+def _notes(compared: Comparison) -> list[Note]:
     pairs = compared.differences
     caveats = dict.fromkeys(filter(None, pairs["caveat"]))
     notes = [(BIASED, f"Caveat: {text}.") for text in caveats]
-    if 0 < len(compared.fixed) < len(compared.results) - 1:
+    fixed = compared.contrasts.fixed
+    if 0 < len(fixed) < len(compared.contrasts.results) - 1:
         text = (
             "One test serves all pairs. How the fits vary with the records is unknown "
-            f"for {', '.join(compared.fixed)}, so that it takes all fits as given; "
+            f"for {', '.join(fixed)}, so that it takes all fits as given; "
             "the others, compared by themselves, are tested by the infinitesimal "
             "jackknife, with another p."
         )
         notes.append((USEFUL, text))
-    if len(pairs) > 1 and adjust == "none":
+    if len(pairs) > 1 and compared.adjust == "none":
         text = f"The {len(pairs)} p-values are not adjusted for their number."
         notes.append((USEFUL, text))
     label = compared.metric.label
-    if not any(one.scores.external for one in compared.results.values()):
+    if not any(one.scores.external for one in compared.contrasts.results.values()):
         label += f" ({COMBINED.get(compared.how, compared.how)})"
     said = [f"The {label} is compared; test: {_test(compared)}."]
-    if compared.clustered:
+    if compared.contrasts.clustered:
         said.append(
             "Records in one cluster (equal values of the stratifier) are treated as "
             "dependent."
         )
     if compared.method.name == "permutation":
+        swaps = compared.contrasts.n_permutations
         said.append(
-            f"p is based on {compared.n_permutations} random swaps, or on all swaps if "
+            f"p is based on {swaps} random swaps, or on all swaps if "
             "these are few; it is never zero (Phipson & Smyth 2010)."
         )
     said.append(sentence(compared.method.assumes))
@@ -626,11 +614,12 @@ def _notes(compared: Contrasts, adjust: str) -> list[Note]:
     return notes + [(METHOD, text) for text in said]
 
 
-def _measured(compared: Contrasts) -> str | None:
+def _measured(compared: Comparison) -> str | None:
     """Report the error rate of the test in simulations with common folds."""
-    first, *others = compared.results.values()
+    results = compared.contrasts.results
+    first, *others = results.values()
     known = first.design.outcome.kind in ("binary", "survival")
-    if against_null(compared.results, compared.reference) or not known:
+    if against_null(results, compared.reference) or not known:
         return None
     if not all(same_folds(first, other) for other in others):
         return None

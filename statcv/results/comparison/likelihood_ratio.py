@@ -75,10 +75,12 @@ def likelihood_ratio(
     """
     from scipy.special import chdtrc
 
-    both = first, second
-    if not all(map(_has_likelihood, both)):
+    both, own = (first, second), _likelihood(first)
+    known = own in (Bernoulli(), Gaussian()) or isinstance(own, Hazards)
+    known &= first.scores.n_classes <= 2
+    if not (known or own == CumulativeLogit()) or own != _likelihood(second):
         return None
-    if _likelihood(first) != _likelihood(second):
+    if any(map(why_no_likelihood, both)):
         return None
     if not np.array_equal(first.design.y, second.design.y):
         return None
@@ -102,14 +104,6 @@ def likelihood_ratio(
 
 def _likelihood(result: Refittable) -> Any:
     return result.learner.capabilities.likelihood
-
-
-def _has_likelihood(result: Refittable) -> bool:
-    """Return whether the test is known for the model, and its fit to all rows."""
-    own = _likelihood(result)
-    known = own in (Bernoulli(), Gaussian()) or isinstance(own, Hazards)
-    known &= result.scores.n_classes <= 2
-    return (known or own == CumulativeLogit()) and not why_no_likelihood(result)
 
 
 def why_no_likelihood(result: Refittable) -> str:

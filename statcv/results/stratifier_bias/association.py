@@ -251,16 +251,26 @@ def importances(fold: FoldFit) -> dict[str, Shares]:
     while isinstance(fit, WrappedFit):
         fit = fit.fit
     terms, training = fold.setup.design.terms, fold.training
-    found: dict[str, Floats] = {}
+    columns = [j for j in range(len(training.names)) if j != training.intercept]
+    found: dict[str, list[float]] = {}
     booster = _booster(fit)
     if booster is not None:
+        names = booster.feature_names or [f"f{j}" for j in range(len(columns))]
         for kind in ("total_gain", "gain"):
-            found[kind] = _of_booster(booster, kind, training)
+            scores = booster.get_score(importance_type=kind)
+            found[kind] = [float(scores.get(name, 0.0)) for name in names]
     elif isinstance(fit, SklearnFit):
-        own = np.ravel(getattr(fit.estimator, "feature_importances_", []))
-        if len(own) == training.without_intercept.shape[1]:
-            found["feature_importances"] = _with_intercept(own, training)
-    shares = {kind: _by_column(terms, value) for kind, value in found.items()}
+        own = np.ravel(getattr(fit.estimator, "feature_importances_", [])).tolist()
+        if len(own) == len(columns):
+            found["feature_importances"] = own
+    shares = {}
+    for kind, values in found.items():
+        total = dict.fromkeys(terms.columns, 0.0)
+        for j, one in zip(columns, values, strict=True):
+            used = terms.columns_of(j)
+            for name in used:
+                total[name] += one / len(used)
+        shares[kind] = _normalised(total)
     linear = _linear(terms, training, fit.coefficients)
     if linear is not None:
         shares["linear"] = _normalised(linear)
@@ -287,30 +297,6 @@ def _booster(fit: Any) -> Any:
         if hasattr(estimator, "get_booster") and trees:
             return estimator.get_booster()
     return None
-
-
-def _of_booster(booster: Any, kind: str, training: TrainingSet) -> Floats:
-    columns = training.without_intercept.shape[1]
-    names = booster.feature_names or [f"f{j}" for j in range(columns)]
-    scores = booster.get_score(importance_type=kind)
-    own = np.array([float(scores.get(name, 0.0)) for name in names])
-    return _with_intercept(own, training)
-
-
-def _with_intercept(own: Floats, training: TrainingSet) -> Floats:
-    if training.intercept is None:
-        return np.asarray(own, dtype=float)
-    return np.insert(np.asarray(own, dtype=float), training.intercept, 0.0)
-
-
-def _by_column(terms: Terms, value: Floats) -> Shares:
-    """Divide importances of the matrix's columns among the columns of the data."""
-    total = dict.fromkeys(terms.columns, 0.0)
-    for j, one in enumerate(value.tolist()):
-        used = terms.columns_of(j)
-        for name in used:
-            total[name] += one / len(used)
-    return _normalised(total)
 
 
 def _normalised(total: Shares) -> Shares:

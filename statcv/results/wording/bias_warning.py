@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterable
 from contextvars import Context
 from dataclasses import replace
 from typing import Any
@@ -31,21 +32,39 @@ MAX_TRAINED = 10_000  # largest sum of training records that are fitted once mor
 MOST_IN_PAIRS = 500  # largest number of records of which all pairs are examined
 POINTS = 2000  # number of points that represent the two normal distributions
 
+# what a model without predictors predicts; what of the folds reveals what is held out
+OF_KIND = {
+    "binary": ("training mean", "training means", "labels"),
+    "multiclass": (
+        "training class proportions",
+        "training class proportions",
+        "labels",
+    ),
+    "continuous": ("training mean", "training means", "values"),
+    "survival": ("Kaplan-Meier risk of the training set", "baseline hazards", "times"),
+}
+
 
 def warn_of_bias(result: CVResult) -> None:
     """Warn of metrics that are biased for a model without predictors."""
     _warn_of_neighbours(result)
-    _warn_of_twins(result)
+    outcome = result.design.outcome
+    if outcome.levels:
+        for found in opposite_twins(result.plan, result.design.matrix, outcome.y):
+            warn(f"distributional bias: {found.sentence}", DistributionalBiasWarning)
     _warn_of_other_fits(result)
     if _warn_of_ranges(result) or not result.suspect:
         return
     rows = result.without_predictors
     if not any(row.material and _is_asked(result, row) for row in rows):
         return
-    stated = [row for row in rows if row.told]
+    able = result.learner.capabilities.refits and is_permutable(result.plan)
+    call = " The bias of the model itself is another: result.null_bias() estimates it."
+    without, known, held_out = OF_KIND[outcome.kind]
     warn(
-        f"distributional bias: {_without(result)} would score {_said(stated)}. "
-        f"{_cause(result)}{balancing(result)}.{_of_model(result)}",
+        f"distributional bias: a model that predicts the {without} would score "
+        f"{_said(rows)}. The {known} of these folds reveal the held-out {held_out}"
+        f"{balancing(result)}.{call * able}",
         DistributionalBiasWarning,
     )
 
@@ -83,10 +102,10 @@ def _warn_of_ranges(result: CVResult) -> bool:
         ]
         size = f", by comparison with narrower bins: {listed(said)}"
     else:
-        told = [row for row in result.without_predictors if row.told]
         size = "; stratifier_bias() measures by how much"
-        if told:
-            size = f": {_without(result)} would score {_said(told)}{size}"
+        if told := _said(result.without_predictors):
+            without = OF_KIND[result.design.outcome.kind][0]
+            size = f": a model that predicts the {without} would score {told}{size}"
     sure = "are" if measured else "are probably"
     cure = "reduces" if strata.finer_per_fold < ALIKE else "removes nearly all of"
     warn(
@@ -142,35 +161,10 @@ def _is_asked(result: CVResult, row: NoSkill) -> bool:
     return result.call.metrics is not None or not row.metric.pools_splits
 
 
-def _without(result: CVResult) -> str:
-    """Name the model without predictors, as it is scored."""
-    kind = result.design.outcome.kind
-    if kind == "survival":
-        return "a model that predicts the Kaplan-Meier risk of the training set"
-    of = "class proportions" if kind == "multiclass" else "mean"
-    return f"a model that predicts the training {of}"
-
-
-def _of_model(result: CVResult) -> str:
-    """Name the call that estimates the bias of the model with its predictors."""
-    if not (result.learner.capabilities.refits and is_permutable(result.plan)):
-        return ""
-    return " The bias of the model itself is another: result.null_bias() estimates it."
-
-
-def _said(rows: list[NoSkill]) -> str:
-    return joined([row.sentence for row in rows])
-
-
-def _cause(result: CVResult) -> str:
-    """State what reveals the held-out outcomes."""
-    kind = result.design.outcome.kind
-    if kind == "continuous":
-        return "The training means of these folds reveal the held-out values"
-    if kind == "survival":
-        return "The baseline hazards of these folds reveal the held-out times"
-    of = "means" if kind == "binary" else "class proportions"
-    return f"The training {of} of these folds reveal the held-out labels"
+def _said(rows: Iterable[NoSkill]) -> str:
+    """Return the metrics that are worth telling, with their values without skill."""
+    told = [row.sentence for row in rows if row.told]
+    return joined(told) if told else ""
 
 
 def _warn_of_neighbours(result: CVResult) -> None:
@@ -222,13 +216,13 @@ def _warn_of_other_fits(result: CVResult) -> None:
     penalty = math.inf if len(X.T) < n / 4 else 1.0
     area = pooled_null_auroc(X, int(y.sum()), C=penalty, scheme="rloocv")
     rows = [replace(row, found=row.value + _shift(row, y, area)) for row in rows]
-    stated = [row for row in rows if row.told]
-    if stated:
+    if said := _said(rows):
+        first = next(row.metric.name for row in rows if row.told)
         warn(
             "distributional bias: a logistic regression on noise in place of these "
-            f"predictors would score {_said(stated)}, because pooled ranks compare "
+            f"predictors would score {said}, because pooled ranks compare "
             "predictions of different fits, each of which was trained on the other "
-            f"record's outcome. result.null_bias({stated[0].metric.name!r}) measures "
+            f"record's outcome. result.null_bias({first!r}) measures "
             "this for the model itself.",
             DistributionalBiasWarning,
         )
@@ -249,15 +243,6 @@ def _shift(row: NoSkill, y: Labels, area: float) -> float:
     apart = math.sqrt(2) * float(ndtri(area))
     tied = row.metric.of_random_order() or row.metric
     return row.metric(ones, scores + apart * ones) - tied(ones, scores)
-
-
-def _warn_of_twins(result: CVResult) -> None:
-    """Warn of records that differ from a training record in the outcome alone."""
-    outcome = result.design.outcome
-    if not outcome.levels:
-        return
-    for found in opposite_twins(result.plan, result.design.matrix, outcome.y):
-        warn(f"distributional bias: {found.sentence}", DistributionalBiasWarning)
 
 
 def warn_of_longer_times(result: CVResult) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -57,7 +57,7 @@ OF_FINDINGS = {
 }
 
 Note = tuple[int, str]  # the weight of a note, and its text
-Notes = Iterator[str]  # the texts of notes; none if there is nothing to say
+Notes = Iterator[Note]
 
 
 def shown_notes(
@@ -111,79 +111,70 @@ def notes_of(
         Biases without skill that were estimated.
     """
     headline = result.estimate(level=level)
-    said = {
-        BIASED: [
-            *_biased(result),
-            *_reversed(result, headline),
-            *(bias.sentence for bias in biases),
-        ],
-        UNSOUND: [*_failed(result)],
-        LIMITED: [
-            *result.design.outcome.notes,
-            *poorly_covered(result, table, headline),
-            *few_events(result),
-            *_overlapping(result),
-            *new_levels(result),
-            *uneven_ridge(result),
-            *_saturated(result),
-        ],
-        USEFUL: [
-            *_of_scores(result),
-            *_between_strata(result),
-            *_chosen(result),
-            *_drawn_once(result),
-            *beyond_knots(result),
-        ],
-        METHOD: [
-            *measured(result, headline),
-            *others_measured(result, table, headline),
-            *bootstrap_parts(result, headline),
-            *null_model(result),
-            *_no_other_intervals(table, headline),
-            *_decided(result),
-            *_training_mean(result, biases),
-            *_lacking(result),
-            *_imputed(result),
-        ],
-    }
+    binary = result.design.outcome.kind == "binary"
+    return [
+        *_of_headline(result, headline),
+        *_weighed(BIASED, (bias.sentence for bias in biases)),
+        *_weighed(LIMITED, result.design.outcome.notes),
+        *_of_coverage(result, table, headline),
+        *_weighed(LIMITED, few_events(result)),
+        *_weighed(METHOD, null_model(result)),
+        *_weighed(
+            METHOD,
+            (
+                f"No interval of {metric}{words[4:]}."
+                for metric, words in table["interval"].items()
+                if words.startswith("none") and metric != headline.metric
+            ),
+        ),
+        *_of_predictions(result),
+        *_of_fits(result, biases),
+        *_monte_carlo_error(result, headline, size),
+        *_weighed(
+            USEFUL if result.plan.n <= FEW_RECORDS else METHOD,
+            even_classes(result, table),
+        ),
+        *(
+            (OF_FINDINGS.get(found.check, LIMITED), found.sentence)
+            for found in result.audit.findings
+            if found.concern and not (binary and found.check in SAID_ABOVE)
+        ),
+    ]
+
+
+def _weighed(weight: int, texts: Iterable[str]) -> Notes:
+    return ((weight, text) for text in texts)
+
+
+# ---- the estimates and their intervals ----
+
+
+def _of_headline(result: Readable, headline: Estimate) -> Notes:
+    """Say if the headline is biased or ranks in reverse, and name its interval."""
+    row, outcome = result.without_predictors[0], result.design.outcome
+    if row.material:
+        way = "downwards" if (row.perfect - row.value) * row.bias < 0 else "upwards"
+        yield (
+            BIASED,
+            f"Biased {way}: in these folds a model without any predictor has "
+            f"{row.metric.label} {row.found:.3f}, where no skill is "
+            f"{row.value:.3f}{balancing(result)}.",
+        )
+    elif headline.metric == "auroc" and headline.upper < 0.5:
+        other = f" positive={outcome.levels[0]!r} takes the other."
+        yield (
+            BIASED,
+            "The whole interval of the auROC lies below 0.5: the predictions rank the "
+            f"classes in reverse. Is {outcome.positive!r} the class that they are for?"
+            f"{other * (not result.validated)}",
+        )
     name = stated(headline.label, headline.how)
     if headline.method == "none":
-        notes = [(UNSOUND, f"{name} has no interval: {headline.assumes}.")]
+        yield UNSOUND, f"{name} has no interval: {headline.assumes}."
     else:
         narrow = "too narrow" in headline.assumes
         text = f"Interval of {name}: {headline.method}; {headline.assumes}."
-        notes = [(LIMITED if narrow else METHOD, text)]
-    notes += [(weight, text) for weight, texts in said.items() for text in texts]
-    notes += _monte_carlo_error(result, headline, size)
-    weight = USEFUL if result.plan.n <= FEW_RECORDS else METHOD
-    notes += [(weight, said) for said in even_classes(result, table)]
-    return notes + _audited(result)
-
-
-def _imputed(result: Readable) -> Notes:
-    """Say how held-out records were imputed, and what an interval takes as given."""
-    if isinstance(result.learner, Imputed):
-        yield (
-            "Training records are imputed with their outcome, and held-out ones "
-            "without, by models of the training set. Metrics are those in practice, "
-            "where patients lack values as these records do; intervals take the "
-            "imputations as given, as they take the fits."
-        )
-
-
-# ---- estimates that are biased, or fits that failed ----
-
-
-def _biased(result: Readable) -> Notes:
-    """Say by how much the headline is biased without predictors, if that is much."""
-    row = result.without_predictors[0]
-    if row.material:
-        way = "downwards" if (row.perfect - row.value) * row.bias < 0 else "upwards"
-        label = row.metric.label
-        yield (
-            f"Biased {way}: in these folds a model without any predictor has {label} "
-            f"{row.found:.3f}, where no skill is {row.value:.3f}{balancing(result)}."
-        )
+        yield LIMITED if narrow else METHOD, text
 
 
 def balancing(result: Readable) -> str:
@@ -207,176 +198,42 @@ def balancing(result: Readable) -> str:
     return f"; {remedy} balances every training set"
 
 
-def _audited(result: Readable) -> list[Note]:
-    """Return what the audit of the folds finds of concern."""
-    binary = result.design.outcome.kind == "binary"
-    return [
-        (OF_FINDINGS.get(found.check, LIMITED), found.sentence)
-        for found in result.audit.findings
-        if found.concern and not (binary and found.check in SAID_ABOVE)
-    ]
+def _of_coverage(result: Readable, table: pd.DataFrame, headline: Estimate) -> Notes:
+    """State the measured coverage of the intervals, and the parts of .632+."""
+    if headline.level == 0.95:
+        asked = [
+            (str(metric), str(row["how"]), result.estimate(str(metric)).interval.name)
+            for metric, row in table.iterrows()
+            if not np.isnan(row["lower"])
+        ]
+        if low := low_coverages(result.plan, asked, result.learner):
+            shares = joined([f"{100 * share:.0f}%" for share in low.values()])
+            are = "Intervals" if len(low) > 1 else "The interval"
+            yield (
+                LIMITED,
+                f"{are} of {joined(list(low))} may be too narrow: in simulations of "
+                "such size, 95% intervals contained the true value in as few as "
+                f"{shares} of data sets.",
+            )
+        others = [one for one in asked if one[0] != headline.metric]
+        yield from _weighed(METHOD, measured(result, headline))
+        if said := measured_coverages(result.plan, others, result.learner):
+            yield METHOD, sentence(said)
+    if is_bootstrap(result.plan):
+        made = result.estimate(headline.metric, ".632+")
+        if isinstance(made, BootstrapEstimate):
+            parts = made.parts
+            yield (
+                METHOD,
+                f"{made.label} is {parts.apparent:.3f} on the training rows, "
+                f"{parts.out_of_bag:.3f} on the out-of-bag rows, and would be "
+                f"{parts.no_information:.3f} if predictions and outcome were "
+                f"unrelated: relative overfitting {parts.overfitting:.2f}, .632+ value "
+                f"{parts.plus:.3f}.",
+            )
 
 
-def _failed(result: Readable) -> Notes:
-    """Count the fits that separate the classes, or did not converge."""
-    held, fits = result.held, result.plan.n_fits
-    if held.separated.any():
-        what = "separate the classes (fitted probabilities of 0 or 1)"
-        if result.design.outcome.kind == "survival":
-            what = "order the events perfectly, so that a coefficient is infinite"
-        yield f"{int(held.separated.sum())} of {fits} fits {what}."
-    if not held.converged.all():
-        yield f"{int((~held.converged).sum())} of {fits} fits did not converge."
-
-
-def _lacking(result: Readable) -> Notes:
-    """Name the coefficients that some training sets do not determine."""
-    table = result.held.coefficients
-    if table is not None and table.isna().any(axis=None):
-        lacking = table.isna().sum()
-        counts = ", ".join(f"{term} in {n}" for term, n in lacking.items() if n)
-        yield (
-            "Coefficients of terms that occur in no training row are omitted "
-            f"({counts} of {result.plan.n_fits} fits)."
-        )
-
-
-# ---- what the estimates say ----
-
-
-def _overlapping(result: Readable) -> Notes:
-    """Say that pooled ranks compare fits, where several fits predict a record."""
-    scores = result.scores
-    if (scores.overlapping and not scores.apart) and any(
-        metric.rank and scores.headline(metric) == "pooled"
-        for metric in result.chosen_metrics
-    ):
-        yield (
-            "In pooled metrics, the prediction for a record is the mean over all fits "
-            "that held it out. Different fits are then compared, so that pooled rank "
-            "metrics are biased downwards if there is no skill."
-        )
-
-
-def _of_scores(result: Readable) -> Notes:
-    """Say that metrics of probabilities are omitted, if predictions are scores."""
-    read = {metric.reads for metric in result.chosen_metrics}
-    several = len(result.chosen_metrics) > 1
-    if several and not result.scores.probabilities and "probabilities" not in read:
-        yield (
-            "Predictions are scores and not probabilities, so that metrics of "
-            "probabilities are omitted."
-        )
-
-
-def _between_strata(result: Readable) -> Notes:
-    """Say that concordance does not know the baseline hazards of strata."""
-    formula, strata = result.design.formula, result.design.strata
-    if strata:
-        by = formula.factors[strata].columns[0]
-        yield (
-            "Concordance also compares records of different strata, by linear "
-            "predictors that do not have their baseline hazards; "
-            f"metrics(by={by!r}) does not."
-        )
-
-
-def _decided(result: Readable) -> Notes:
-    """Say that the model itself predicts the classes."""
-    if result.scores.decided:
-        other = result.held.decided_otherwise
-        yield (
-            "Classes are those of the model's predict, which differ from a threshold "
-            f"of one half for {int(other.sum())} of {len(other)} predictions; "
-            "threshold= sets one."
-        )
-
-
-def _chosen(result: Readable) -> Notes:
-    if result.held.chosen is not None:
-        yield f"Chosen inside the training sets: {choices(result.held.chosen)}."
-
-
-def _drawn_once(result: Readable) -> Notes:
-    """Say that records were dropped or repeated at random, once."""
-    drawn = {"subsample": "dropped", "upsample": "repeated"}
-    plan, kind = result.plan, result.design.outcome.kind
-    if plan.rebalance in drawn and kind != "continuous" and plan.repeats == 1:
-        yield (
-            f"The {drawn[plan.rebalance]} records were drawn once; repeats=20 "
-            "averages over draws and shows how much they change the estimate."
-        )
-
-
-def _training_mean(result: Readable, biases: Sequence[NullBias]) -> Notes:
-    """State the auROC of the training mean, which a single fit does not have."""
-    if result.scores.apart or np.isnan(result.mean_model_auroc):
-        return
-    mean, area = "mean alone, without any predictor, has", "auROC"
-    if result.design.outcome.kind != "binary":
-        mean = "shares alone, without any predictor, have"
-        area = "Hand–Till auROC"
-    said = (
-        f"Under these folds the training {mean} pooled {area} "
-        f"{result.mean_model_auroc:.3f} (0.5 is no skill)."
-    )
-    able = result.learner.capabilities.refits and is_permutable(result.plan)
-    if able and not biases and any(metric.rank for metric in result.chosen_metrics):
-        said += " summary(null_bias=200) estimates the bias for this model itself."
-    yield said
-
-
-def _reversed(result: Readable, headline: Estimate) -> Notes:
-    """Ask about the positive class if the ranking is clearly reversed."""
-    outcome = result.design.outcome
-    below = headline.metric == "auroc" and headline.upper < 0.5
-    if below and not result.without_predictors[0].material:
-        other = f" positive={outcome.levels[0]!r} takes the other."
-        yield (
-            "The whole interval of the auROC lies below 0.5: the predictions rank the "
-            f"classes in reverse. Is {outcome.positive!r} the class that they are for?"
-            f"{other * (not result.validated)}"
-        )
-
-
-def _saturated(result: Readable) -> Notes:
-    """Count the predictions that are 0 or 1 in double precision."""
-    scores = result.scores
-    if not scores.probabilities or not result.design.outcome.levels:
-        return
-    p, least = scores.predicted, np.finfo(float).eps
-    own = scores.outcome.astype(np.intp)
-    of_own = np.abs(1 - own - p) if p.ndim == 1 else p[np.arange(len(p)), own]
-    ends = int(((p <= least) | (p >= 1 - least)).reshape(len(p), -1).any(axis=1).sum())
-    wrong = int((of_own <= least).sum())
-    if ends:
-        yield (
-            f"{ends} of {len(p)} predictions are 0 or 1, and tie in ranks"
-            + (f"; {wrong} of them are wrong, with a log-loss of 36." if wrong else ".")
-        )
-
-
-def _no_other_intervals(table: pd.DataFrame, headline: Estimate) -> Notes:
-    """Say why other metrics have no interval."""
-    for metric, words in table["interval"].items():
-        if words.startswith("none") and metric != headline.metric:
-            yield f"No interval of {metric}{words[4:]}."
-
-
-def poorly_covered(result: Readable, table: pd.DataFrame, headline: Estimate) -> Notes:
-    """Name the metrics whose intervals were found too narrow in simulations."""
-    low = low_coverages(result.plan, _asked(result, table), result.learner)
-    if low and headline.level == 0.95:
-        shares = joined([f"{100 * share:.0f}%" for share in low.values()])
-        are = "Intervals" if len(low) > 1 else "The interval"
-        yield (
-            f"{are} of {joined(list(low))} may be too narrow: in simulations of such "
-            "size, 95% intervals contained the true value in as few as "
-            f"{shares} of data sets."
-        )
-
-
-def measured(result: Readable, headline: Estimate) -> Notes:
+def measured(result: Readable, headline: Estimate) -> Iterator[str]:
     """State the measured coverage of such intervals, if it is known."""
     known = result.design.outcome.kind in ("binary", "survival")
     # an interval by pairs is exact, and not the one that was measured
@@ -389,26 +246,113 @@ def measured(result: Readable, headline: Estimate) -> Notes:
         yield sentence(said)
 
 
-def others_measured(result: Readable, table: pd.DataFrame, headline: Estimate) -> Notes:
-    """State the measured coverage of the other metrics' intervals, if it is known."""
-    if headline.level == 0.95:
-        asked = [one for one in _asked(result, table) if one[0] != headline.metric]
-        if said := measured_coverages(result.plan, asked, result.learner):
-            yield sentence(said)
+# ---- the predictions and the fits ----
 
 
-def _asked(result: Readable, table: pd.DataFrame) -> list[tuple[str, str, str]]:
-    """Return each metric that has an interval, how it is stated, and the interval."""
-    return [
-        (str(metric), str(row["how"]), result.estimate(str(metric)).interval.name)
-        for metric, row in table.iterrows()
-        if not np.isnan(row["lower"])
-    ]
+def _of_predictions(result: Readable) -> Notes:
+    """Say what the predictions are, and what rank metrics compare."""
+    scores, design, metrics = result.scores, result.design, result.chosen_metrics
+    if (scores.overlapping and not scores.apart) and any(
+        metric.rank and scores.headline(metric) == "pooled" for metric in metrics
+    ):
+        yield (
+            LIMITED,
+            "In pooled metrics, the prediction for a record is the mean over all fits "
+            "that held it out. Different fits are then compared, so that pooled rank "
+            "metrics are biased downwards if there is no skill.",
+        )
+    yield from _weighed(LIMITED, new_levels(result))
+    yield from _weighed(LIMITED, uneven_ridge(result))
+    if scores.probabilities and design.outcome.levels:
+        p, least = scores.predicted, np.finfo(float).eps
+        own = scores.outcome.astype(np.intp)
+        of_own = np.abs(1 - own - p) if p.ndim == 1 else p[np.arange(len(p)), own]
+        ends = ((p <= least) | (p >= 1 - least)).reshape(len(p), -1).any(axis=1).sum()
+        wrong = int((of_own <= least).sum())
+        if ends:
+            text = f"{int(ends)} of {len(p)} predictions are 0 or 1, and tie in ranks"
+            log_loss = f"; {wrong} of them are wrong, with a log-loss of 36"
+            yield LIMITED, f"{text}{log_loss * bool(wrong)}."
+    read = {metric.reads for metric in metrics}
+    if len(metrics) > 1 and not scores.probabilities and "probabilities" not in read:
+        yield (
+            USEFUL,
+            "Predictions are scores and not probabilities, so that metrics of "
+            "probabilities are omitted.",
+        )
+    if design.strata:
+        by = design.formula.factors[design.strata].columns[0]
+        yield (
+            USEFUL,
+            "Concordance also compares records of different strata, by linear "
+            "predictors that do not have their baseline hazards; "
+            f"metrics(by={by!r}) does not.",
+        )
+    if scores.decided:
+        other = result.held.decided_otherwise
+        yield (
+            METHOD,
+            "Classes are those of the model's predict, which differ from a threshold "
+            f"of one half for {int(other.sum())} of {len(other)} predictions; "
+            "threshold= sets one.",
+        )
+
+
+def _of_fits(result: Readable, biases: Sequence[NullBias]) -> Notes:
+    """Say what was chosen or drawn for the fits, and which of them failed."""
+    held, plan, kind = result.held, result.plan, result.design.outcome.kind
+    if held.separated.any():
+        what = "separate the classes (fitted probabilities of 0 or 1)"
+        if kind == "survival":
+            what = "order the events perfectly, so that a coefficient is infinite"
+        yield UNSOUND, f"{int(held.separated.sum())} of {plan.n_fits} fits {what}."
+    if not held.converged.all():
+        failed = int((~held.converged).sum())
+        yield UNSOUND, f"{failed} of {plan.n_fits} fits did not converge."
+    if held.chosen is not None:
+        yield USEFUL, f"Chosen inside the training sets: {choices(held.chosen)}."
+    drawn = {"subsample": "dropped", "upsample": "repeated"}
+    if plan.rebalance in drawn and kind != "continuous" and plan.repeats == 1:
+        yield (
+            USEFUL,
+            f"The {drawn[plan.rebalance]} records were drawn once; repeats=20 "
+            "averages over draws and shows how much they change the estimate.",
+        )
+    yield from _weighed(USEFUL, beyond_knots(result))
+    if not result.scores.apart and not np.isnan(result.mean_model_auroc):
+        mean, area = "mean alone, without any predictor, has", "auROC"
+        if kind != "binary":
+            mean = "shares alone, without any predictor, have"
+            area = "Hand–Till auROC"
+        said = (
+            f"Under these folds the training {mean} pooled {area} "
+            f"{result.mean_model_auroc:.3f} (0.5 is no skill)."
+        )
+        able = result.learner.capabilities.refits and is_permutable(plan)
+        if able and not biases and any(metric.rank for metric in result.chosen_metrics):
+            said += " summary(null_bias=200) estimates the bias for this model itself."
+        yield METHOD, said
+    if held.coefficients is not None and held.coefficients.isna().any(axis=None):
+        lacking = held.coefficients.isna().sum()
+        counts = ", ".join(f"{term} in {n}" for term, n in lacking.items() if n)
+        yield (
+            METHOD,
+            "Coefficients of terms that occur in no training row are omitted "
+            f"({counts} of {plan.n_fits} fits).",
+        )
+    if isinstance(result.learner, Imputed):
+        yield (
+            METHOD,
+            "Training records are imputed with their outcome, and held-out ones "
+            "without, by models of the training set. Metrics are those in practice, "
+            "where patients lack values as these records do; intervals take the "
+            "imputations as given, as they take the fits.",
+        )
 
 
 def _monte_carlo_error(
     result: Readable, headline: Estimate, size: float | None
-) -> Iterator[Note]:
+) -> Notes:
     """State the Monte Carlo error of the headline.
 
     It is small below ``size``, or below a tenth of the standard error unless given.
@@ -435,19 +379,3 @@ def _monte_carlo_error(
         text += f", which is less than {what}" if small else brings
     asked = METHOD if small else USEFUL
     yield UNSOUND if size is not None else asked, f"{text}."
-
-
-def bootstrap_parts(result: Readable, headline: Estimate) -> Notes:
-    """State the parts of the .632+ estimate of the headline metric."""
-    if not is_bootstrap(result.plan):
-        return
-    joined = result.estimate(headline.metric, ".632+")
-    if isinstance(joined, BootstrapEstimate):
-        parts = joined.parts
-        yield (
-            f"{joined.label} is {parts.apparent:.3f} on the training rows, "
-            f"{parts.out_of_bag:.3f} on the out-of-bag rows, and would be "
-            f"{parts.no_information:.3f} if predictions and outcome were unrelated: "
-            f"relative overfitting {parts.overfitting:.2f}, .632+ value "
-            f"{parts.plus:.3f}."
-        )

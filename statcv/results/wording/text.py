@@ -78,16 +78,13 @@ def summarise(
         heading = f"By {by.columns[1]}; mean and prediction interval by random effects"
         tables[heading], shown[heading] = by, texts
     found = notes_of(result, tables["Metrics"], level, size, biases)
-    if notes and (over := _over_folds(result, tables["Metrics"], digits)) is not None:
-        over.index = shown["Metrics"].index
-        shown["Metrics over folds"] = over
-    final = None
-    if result.held.coefficients is not None and result.held.coefficients.shape[1]:
-        tables["Coefficients"], final, caption = _coefficients(result)
-        if len(tables["Coefficients"]):
-            shown[caption] = _shown_coefficients(
-                tables["Coefficients"], digits, coefficients, _fits(result)
-            )
+    if notes and (spread := _over_folds(result, tables["Metrics"], digits)) is not None:
+        shown["Metrics over folds"] = spread.set_index(shown["Metrics"].index)
+    over, final = result.held.coefficients, False
+    if over is not None and over.shape[1]:
+        table, text, caption = _coefficients(result, over, digits, coefficients)
+        tables["Coefficients"], shown[caption] = table, text
+        final = "final" in table
     headline = result.estimate(level=level)
     limits = headline.value, headline.lower, headline.upper
     what = result.learner.label if result.validated else result.design.formula.text
@@ -96,7 +93,7 @@ def summarise(
         title=f"{'External ' if external else 'Cross-'}validation of {what}",
         headline=f"{headline.label} {with_limits(*limits, level, digits)}",
         facts=_facts(result),
-        methods=_selection(result) + methods_in_words(result, final=final is not None),
+        methods=_selection(result) + methods_in_words(result, final=final),
         tables=tables,
         shown=shown,
     )
@@ -142,10 +139,13 @@ def _over_folds(
 # ---- coefficients ----
 
 
-def _coefficients(result: Refittable) -> tuple[pd.DataFrame, Any, str]:
-    """Return the coefficients, the final model's among them, and the caption."""
-    over = result.held.coefficients
-    assert over is not None
+def _coefficients(
+    result: Refittable, over: pd.DataFrame, digits: int | None, wanted: str
+) -> tuple[pd.DataFrame, pd.DataFrame, str]:
+    """Return the coefficients, the first of them as text, and the caption.
+
+    Those of the final model are among them if it is fitted at little cost.
+    """
     table = over.agg(["mean", "std", "min", "max"]).T.rename(columns={"std": "sd"})
     final, why = _final(result)
     if final is not None:
@@ -156,7 +156,21 @@ def _coefficients(result: Refittable) -> tuple[pd.DataFrame, Any, str]:
             f", the first {len(first)} of {len(table)} "
             "(all are in summary().tables['Coefficients'])"
         )
-    return table, final, f"{caption} in the folds; {why}" if why else caption
+    caption += f" in the folds; {why}" * bool(why)
+    # an sd over folds is not a standard error, and may be 0
+    sds = np.maximum(first["sd"], MOST_PRECISE * first["mean"].abs()).tolist()
+    shown = pd.DataFrame(
+        {name: column(first[name].tolist(), sds, digits) for name in first},
+        index=first.index,
+    )
+    if wanted == "folds":
+        return table, shown.drop(columns="final", errors="ignore"), caption
+    columns = {"final model": shown["final"]} if "final" in shown else {}
+    plan, scores = result.plan, result.scores
+    one = plan.n_fits == plan.n_splits and not (scores.apart or scores.overlapping)
+    fits = plural(plan.n_fits, "fold" if one else "fit")
+    columns[f"range over {fits}"] = shown["min"] + " to " + shown["max"]
+    return table, pd.DataFrame(columns), caption
 
 
 def _final(result: Refittable) -> tuple[pd.Series[float] | None, str]:
@@ -180,31 +194,6 @@ def _final(result: Refittable) -> tuple[pd.Series[float] | None, str]:
     if not fit.converged:
         return None, f"the fit to all {n} records did not converge"
     return found, ""
-
-
-def _shown_coefficients(
-    table: pd.DataFrame, digits: int | None, wanted: str, fits: str
-) -> pd.DataFrame:
-    """Return the first coefficients as text."""
-    first = first_of(table)
-    # an sd over folds is not a standard error, and may be 0
-    sds = np.maximum(first["sd"], MOST_PRECISE * first["mean"].abs()).tolist()
-    shown = pd.DataFrame(
-        {name: column(first[name].tolist(), sds, digits) for name in first},
-        index=first.index,
-    )
-    if wanted == "folds":
-        return shown.drop(columns="final", errors="ignore")
-    columns = {"final model": shown["final"]} if "final" in shown else {}
-    columns[f"range over {fits}"] = shown["min"] + " to " + shown["max"]
-    return pd.DataFrame(columns)
-
-
-def _fits(result: Readable) -> str:
-    """Count the fits, calling them folds if each fold has exactly one fit."""
-    plan, scores = result.plan, result.scores
-    one = plan.n_fits == plan.n_splits and not (scores.apart or scores.overlapping)
-    return plural(plan.n_fits, "fold" if one else "fit")
 
 
 # ---- facts ----
