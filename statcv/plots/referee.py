@@ -20,8 +20,7 @@ from statcv.plots.decision import plot_decision
 from statcv.plots.drawn import ComparedResults, Drawn, how_averaged, named_results
 from statcv.plots.fit import fitting, say
 from statcv.plots.forest import plot_forest
-from statcv.plots.predictions import draw_classes
-from statcv.plots.risk import plot_risk
+from statcv.plots.predictions import draw_classes, plot_risk
 from statcv.plots.survival import draw_areas, plot_survival
 
 if TYPE_CHECKING:
