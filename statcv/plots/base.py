@@ -58,6 +58,14 @@ def new_axes(ax: Axes | None) -> Axes:
     return fitting(made).ax
 
 
+def check_drawn(given: object, attribute: str, verb: str) -> None:
+    """Check that a plot is given what a verb of a result returns."""
+    if not hasattr(given, attribute):
+        raise ArgumentTypeError(
+            f"plot_{verb}() draws what result.{verb}() returns, not {described(given)}."
+        )
+
+
 def axes_of_rows(ax: Axes | None, rows: int, inches: float, width: float = 5.0) -> Axes:
     """Return ``ax``, or the Axes of a new figure with the height for its rows."""
     if ax is not None:

@@ -11,17 +11,8 @@ from statcv.arguments import check_types, one_of
 from statcv.folds import FoldPlan, Response
 from statcv.folds.audit import training_means
 from statcv.inference import Readable
-from statcv.plots import splits
-from statcv.plots.base import (
-    COLOURS,
-    draw_legend,
-    draw_level,
-    ink,
-    new_axes,
-    short_scheme,
-)
+from statcv.plots import base, splits
 from statcv.plots.fit import say
-from statcv.plots.splits import class_colours, class_handles, require_response
 from statcv.words import plural
 
 if TYPE_CHECKING:
@@ -75,7 +66,7 @@ def plot_composition(
     one_of(what, WHATS, "what")
     plan, response = splits.require_response(plan, "a plot of composition")
     shown = splits.shown_splits(plan, response, repeat)
-    ax = new_axes(ax)
+    ax = base.new_axes(ax)
     sizes = _sizes(shown, what)
     room = shown.name_axis(ax, sizes)
     if response.by_class:
@@ -112,9 +103,9 @@ def _draw_shares(ax: Axes, shown: splits.Shown, response: Response, what: str) -
         ax.bar(places, share, width, below, color=colour)
         below = below + share
     for share in np.cumsum(response.counts / response.counts.sum())[:-1]:
-        ax.axhline(share, color=ink(), linewidth=1.2, linestyle=":")
+        ax.axhline(share, color=base.ink(), linewidth=1.2, linestyle=":")
     ax.set(ylim=(0, 1), ylabel=f"share of each class{_pooled(shown, what)}")
-    draw_legend(
+    base.draw_legend(
         ax, None, splits.class_handles(response), "dotted: shares in all records"
     )
 
@@ -126,8 +117,8 @@ def _draw_means(ax: Axes, shown: splits.Shown, response: Response, what: str) ->
     apart = response.values - middle
     mean = mean_of(shown, apart, what)
     spread = np.sqrt(np.maximum(mean_of(shown, apart**2, what) - mean**2, 0))
-    draw_level(ax, middle, linewidth=1)
-    look: dict[str, Any] = {"color": COLOURS[0], "ecolor": COLOURS[5]}
+    base.draw_level(ax, middle, linewidth=1)
+    look: dict[str, Any] = {"color": base.COLOURS[0], "ecolor": base.COLOURS[5]}
     look["markersize"] = 5 if len(places) <= MOST_GAPS else 2.5
     error = spread if spread.any() else None
     ax.errorbar(places, middle + mean, yerr=error, fmt="o", **look)
@@ -180,8 +171,8 @@ def plot_bias(plan: FoldPlan | Readable, ax: Axes | None = None) -> Axes:
     >>> scv.plots.plot_bias(plan).get_title().splitlines()[1]
     'r = −1.00 over held-out records'
     """
-    plan, response = require_response(plan, "a plot of balance")
-    ax, title = new_axes(ax), f"Fold balance, {short_scheme(plan)}"
+    plan, response = splits.require_response(plan, "a plot of balance")
+    ax, title = base.new_axes(ax), f"Fold balance, {base.short_scheme(plan)}"
     if not plan.n_train.any():
         ax.set_title(title)
         return say(ax, "there are no training sets")
@@ -191,10 +182,10 @@ def plot_bias(plan: FoldPlan | Readable, ax: Axes | None = None) -> Axes:
         above = "share in the training set minus overall share"
     else:
         values = response.values.astype(float)
-        colour = class_colours(1)[0]
+        colour = splits.class_colours(1)[0]
         correlations = [_draw(ax, plan, values, 0.0, colour)]
         middle = float(values.mean())
-        draw_level(ax, middle, zorder=0)
+        base.draw_level(ax, middle, zorder=0)
         what = f"mean {response.name}"
         if response.kind == "binary":
             what = "share of positives"
@@ -209,12 +200,12 @@ def plot_bias(plan: FoldPlan | Readable, ax: Axes | None = None) -> Axes:
 def _draw_classes(ax: Axes, plan: FoldPlan, response: Response) -> list[float]:
     """Draw the shares of each class in the colour of the class."""
     correlations = []
-    for code, colour in enumerate(class_colours(response.classes)):
+    for code, colour in enumerate(splits.class_colours(response.classes)):
         member = (response.codes == code).astype(float)
         correlations.append(_draw(ax, plan, member, float(member.mean()), colour))
-    draw_level(ax, 0, zorder=0)
+    base.draw_level(ax, 0, zorder=0)
     _set_limits(ax, 0.0, plan.n)
-    draw_legend(ax, None, class_handles(response))
+    base.draw_legend(ax, None, splits.class_handles(response))
     return correlations
 
 
