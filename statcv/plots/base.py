@@ -112,15 +112,9 @@ def _lay_out_if_plain(ax: Axes) -> None:
         figure.set_layout_engine(SettledLayout())
 
 
-def next_colour(ax: Axes) -> str:
-    """Return the next colour after those of the curves already drawn."""
-    drawn = sum(line.get_gid() == CURVE for line in ax.lines)
-    return COLOURS[drawn % len(COLOURS)]
-
-
-def has_curves(ax: Axes) -> bool:
-    """Return whether there are curves on these Axes."""
-    return any(line.get_gid() == CURVE for line in ax.lines)
+def count_curves(ax: Axes) -> int:
+    """Return how many curves there are on these Axes, each in the legend once."""
+    return sum(line.get_gid() == CURVE for line in ax.lines)
 
 
 def draw_curve(
@@ -130,7 +124,7 @@ def draw_curve(
 
     Its colour is the next one unless given.
     """
-    colour = colour or next_colour(ax)
+    colour = colour or COLOURS[count_curves(ax) % len(COLOURS)]
     (line,) = ax.plot(x, y, color=colour, **{"linewidth": thick(), **style})
     line.set_gid(CURVE)
     if label:
@@ -183,16 +177,6 @@ def draw_level(ax: Axes, y: float, **style: Any) -> None:
 def draw_diagonal(ax: Axes, ends: Sequence[float] = (0, 1)) -> None:
     """Draw the dotted line on which both axes have equal values."""
     ax.plot(ends, ends, color=GREY, linewidth=0.8, linestyle=":")
-
-
-def require_binary(result: Readable, picture: str) -> None:
-    """Check that the outcome of a result has two classes."""
-    kind = result.design.outcome.kind.replace("survival", "a time to an event")
-    if kind != "binary":
-        raise OutcomeError(
-            f"{picture} needs an outcome of two classes, but "
-            f"{result.design.outcome.name!r} is {kind}."
-        )
 
 
 def horizon_of(result: Readable, picture: str, at: float | None) -> float | None:

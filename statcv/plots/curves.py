@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from statcv.arguments import check_level, check_types, one_of
 from statcv.errors import ArgumentError
 from statcv.inference import Readable, Scores
-from statcv.inference.estimates.pairs import ConcordantPairs
+from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
 from statcv.metrics import (
     CurveBand,
     paired_roc,
@@ -31,7 +31,6 @@ from statcv.plots.drawn import (
     how_drawn,
     named_results,
     of_column,
-    placed_pairs,
     records_of,
 )
 
@@ -191,7 +190,9 @@ def _add_roc(
     records = records_of(result, "a ROC curve", rank=True, timed=True, at=at)
     risks = records.risks
     method = band_method(band)
-    pairs = None if risks else placed_pairs(result.scores)
+    # records without a score of their own, unless there are too many pairs to list
+    in_pairs = result.scores.overlapping and not result.scores.tournament
+    pairs = concordant_pairs(result.scores) if in_pairs and not risks else None
     why = ""
     if risks is not None:
         why = "is not known for censored times"
@@ -202,7 +203,7 @@ def _add_roc(
     if method == "simultaneous" and why:
         raise ArgumentError(f"a simultaneous band {why}; use band='pointwise'.")
     ax = new_axes(ax)
-    if not base.has_curves(ax):
+    if not base.count_curves(ax):
         base.draw_diagonal(ax)
     by_time = f" at {risks.horizon:g}" if risks else ""
     metric = f"auroc@{risks.horizon:g}" if risks else "auroc"
@@ -326,7 +327,7 @@ def _add_pr(
     """Add the precision-recall curve of a result."""
     records = records_of(result, "a precision-recall curve", rank=True)
     ax, by_steps = new_axes(ax), method == "average_precision"
-    if not base.has_curves(ax):
+    if not base.count_curves(ax):
         base.draw_level(ax, float(np.mean(records.y)))
 
     def points(y: Floats, score: Floats) -> Line:

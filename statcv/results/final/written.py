@@ -36,8 +36,8 @@ from statcv.results.final.expressions import (
     Levels,
     Number,
     Spline,
-    columns_in,
     evaluate,
+    parts_of,
 )
 from statcv.results.final.handed_over import HandedOver
 from statcv.results.final.languages import as_python
@@ -239,7 +239,7 @@ def _check_levels(
     own = frame[of.name] if isinstance(of, Column) else evaluate(of, frame)
     counts = pd.Series(own).value_counts().loc[lambda count: count > 0]
     odd = [as_python(one) for one in counts.index if one not in levels]
-    names = {repr(one.name) for one in columns_in(of)}
+    names = {repr(one.name) for one in parts_of(of) if isinstance(one, Column)}
     column, has = f"column {joined(sorted(names))}", listed(sorted(map(repr, levels)))
     if odd and not others:
         raise DataError(
