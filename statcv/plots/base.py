@@ -14,8 +14,7 @@ from statcv.errors import ArgumentError, ArgumentTypeError, OutcomeError
 from statcv.folds import FoldPlan
 from statcv.inference import Readable, Scores
 from statcv.metrics import CurveBand
-from statcv.plots.fit import draw_legend, fitting
-from statcv.plots.legend import CURVE, REASON
+from statcv.plots.fit import CURVE, REASON, draw_legend, fitting
 from statcv.words import limits_digits, percent, with_interval
 
 if TYPE_CHECKING:

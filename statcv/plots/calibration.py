@@ -18,8 +18,7 @@ from statcv.metrics.probabilities.recalibration import (
 )
 from statcv.plots import base
 from statcv.plots.drawn import Drawn, DrawnRecords, named_results, records_of
-from statcv.plots.fit import fitting
-from statcv.plots.legend import REASON
+from statcv.plots.fit import REASON, fitting
 from statcv.words import percent, plural, with_interval
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from statcv.errors import OutcomeError
 from statcv.inference import Readable
 from statcv.plots import base
 from statcv.plots.drawn import Drawn, how_averaged, one_result, records_of
-from statcv.plots.fit import draw_legend, fitting
+from statcv.plots.fit import draw_legend, name_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,9 +85,8 @@ def draw_classes(ax: Axes, result: Readable, values: base.Floats, codes: Any) ->
         spread = code + JITTER * (rng.random(len(own)) - 0.5)
         _draw_points(ax, own, spread, base.COLOURS[code % len(base.COLOURS)])
         ax.boxplot([own], positions=[code], **look)
-    ax.set_yticks(range(len(names)), names)
+    name_rows(ax, names, ())
     ax.set_ylim(len(names) - 0.5, -0.5)
-    fitting(ax).names = tuple(names)
 
 
 def _draw_points(ax: Axes, x: base.Floats, y: base.Floats, colour: str) -> None:

@@ -12,7 +12,7 @@ from statcv.errors import ArgumentError
 from statcv.metrics import net_benefit
 from statcv.metrics.survival.curves import RisksBy
 from statcv.plots import base
-from statcv.plots.legend import CURVE
+from statcv.plots.fit import CURVE
 from statcv.words import percent
 
 if TYPE_CHECKING:
