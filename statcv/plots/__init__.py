@@ -6,7 +6,6 @@ from statcv.plots.calibration import (
     plot_clustered_calibration,
     plot_corrected_calibration,
 )
-from statcv.plots.composition import plot_bias, plot_composition
 from statcv.plots.curves import plot_pr, plot_roc
 from statcv.plots.decision import plot_decision
 from statcv.plots.difference import plot_difference
@@ -18,6 +17,7 @@ from statcv.plots.permutation import plot_permutation
 from statcv.plots.predictions import plot_predicted, plot_risk
 from statcv.plots.referee import plot_referee
 from statcv.plots.selection import plot_selection
+from statcv.plots.splits import plot_bias, plot_composition
 from statcv.plots.stability import plot_stability
 from statcv.plots.stratifiers import plot_stratifier_bias
 from statcv.plots.survival import plot_survival

@@ -32,7 +32,7 @@ GREY = "#7f7f7f"
 EXTERNAL = "external validation"
 
 
-def new_axes(ax: Axes | None) -> Axes:
+def new_axes(ax: Axes | None, width: float = 5.0, height: float | None = None) -> Axes:
     """Return ``ax``, or the Axes of a new figure.
 
     Raises
@@ -52,9 +52,9 @@ def new_axes(ax: Axes | None) -> Axes:
         return fitting(ax).ax
     import matplotlib.pyplot as plt
 
-    width = figure_width()
-    made = plt.subplots(figsize=(width, 0.92 * width), layout="constrained")[1]
-    return fitting(made).ax
+    wide = figure_width(width)
+    size = (wide, 0.92 * wide if height is None else height)
+    return fitting(plt.subplots(figsize=size, layout="constrained")[1]).ax
 
 
 def check_drawn(given: object, attribute: str, verb: str) -> None:
@@ -67,15 +67,10 @@ def check_drawn(given: object, attribute: str, verb: str) -> None:
 
 def axes_of_rows(ax: Axes | None, rows: int, inches: float, width: float = 5.0) -> Axes:
     """Return ``ax``, or the Axes of a new figure with the height for its rows."""
-    if ax is not None:
-        return new_axes(ax)
-    import matplotlib.pyplot as plt
-
-    size = (figure_width(width), min(1.3 + inches * rows, 40))
-    return new_axes(plt.subplots(figsize=size, layout="constrained")[1])
+    return new_axes(ax, width, min(1.3 + inches * rows, 40))
 
 
-def figure_width(most: float = 5.0) -> float:
+def figure_width(most: float) -> float:
     """Return the width of a new figure, which a style for print makes narrower."""
     import matplotlib as mpl
 
