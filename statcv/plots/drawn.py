@@ -241,8 +241,6 @@ class DrawnRecords:
 
     Attributes
     ----------
-    row : numpy.ndarray of int, shape (n,)
-        Positions of the records in the data.
     y : numpy.ndarray, shape (n,)
         Coded outcome, or signed times.
     predicted : numpy.ndarray, shape (n,)
@@ -255,7 +253,6 @@ class DrawnRecords:
         The risks of an event by a horizon, if the outcome is a time to an event.
     """
 
-    row: NDArray[np.intp]
     y: NDArray[Any]
     predicted: Floats
     clusters: NDArray[np.intp] | None
@@ -317,7 +314,7 @@ def records_of(
     row, predicted = averaged(scores, rank)
     clusters = None if scores.clusters is None else scores.clusters[row]
     y = np.asarray(scores.y[row], dtype=np.int64)
-    return DrawnRecords(row, y, predicted, clusters, how_averaged(scores))
+    return DrawnRecords(y, predicted, clusters, how_averaged(scores))
 
 
 def timed_records(result: Readable, horizon: float | None = None) -> DrawnRecords:
@@ -338,7 +335,7 @@ def timed_records(result: Readable, horizon: float | None = None) -> DrawnRecord
     y = scores.y[row]
     every = None if len(row) == len(outcome.y) else outcome.y
     risks = RisksBy(y, predicted, horizon or 0.0, every, clusters, result.seed)
-    return DrawnRecords(row, y, predicted, clusters, how_averaged(scores), risks)
+    return DrawnRecords(y, predicted, clusters, how_averaged(scores), risks)
 
 
 def of_column(scores: Scores, column: int) -> Scores:

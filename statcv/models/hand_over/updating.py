@@ -251,17 +251,15 @@ class Updates:
         for against, used in simpler[self.training.kind == "survival" :]:
             df = full - used
             gain = max(0.0, self._loss(self.made(against)) - best)
-            if df == 0:  # the same model
-                found.append(RefitTest(against, 0.0, 0, 1.0))
-            elif self.training.kind != "continuous":
+            statistic, p = 0.0, 1.0
+            if df and self.training.kind != "continuous":
                 statistic = 2 * gain
                 p = float(chi2.sf(statistic, df))
-                found.append(RefitTest(against, statistic, df, p))
-            else:
+            elif df:  # otherwise it is the same model
                 rest = len(X) - full
                 statistic = gain / df / (best / rest) if rest * best > 0 else np.nan
                 p = float(f.sf(statistic, df, rest))
-                found.append(RefitTest(against, statistic, df, p))
+            found.append(RefitTest(against, statistic, df, p))
         return found
 
     def fit_of(
