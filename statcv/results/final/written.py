@@ -108,10 +108,6 @@ class WrittenModel(HandedOver):
         check_one_predictor(self.written, "update()")
         return self.written, partial(with_coefficients, self.written)
 
-    def _validated(self) -> tuple[str, Any]:
-        known = self.written
-        return known.outcome, known.levels[1] if known.kind == "binary" else None
-
     def _seen(self) -> Mapping[str, Sequence[float]]:
         return self.seen
 
