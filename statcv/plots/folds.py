@@ -228,7 +228,7 @@ def plot_folds(
     place = None if sites is None else _coded(sites, plan, "sites")
     rows = in_order(shown, response, None if place is None else place[0])
     colours, scale = record_colours(plan.n, response)
-    dark = DARK  # of records that are not trained on
+    dark = DARK  # records that are not trained on
     if response and not (response.by_class and response.classes <= len(COLOURS)):
         dark = COLOURS[1]  # distinct from a scale of dark blue to yellow
     image = fold_image(shown, rows, colours, rgb(dark))
