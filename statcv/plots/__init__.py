@@ -1,13 +1,11 @@
 """Plots of results and fold plans; each takes ``ax=None`` and returns the Axes."""
 
 from statcv.plots.base import style
-from statcv.plots.bias import plot_bias
 from statcv.plots.calibration import (
     plot_calibration,
     plot_clustered_calibration,
     plot_corrected_calibration,
 )
-from statcv.plots.composition import plot_composition
 from statcv.plots.curves import plot_pr, plot_roc
 from statcv.plots.decision import plot_decision
 from statcv.plots.difference import plot_difference
@@ -16,10 +14,10 @@ from statcv.plots.forest import plot_forest, plot_groups
 from statcv.plots.learning_curve import plot_learning_curve
 from statcv.plots.nomogram import plot_nomogram
 from statcv.plots.permutation import plot_permutation
-from statcv.plots.predictions import plot_predicted
+from statcv.plots.predictions import plot_predicted, plot_risk
 from statcv.plots.referee import plot_referee
-from statcv.plots.risk import plot_risk
 from statcv.plots.selection import plot_selection
+from statcv.plots.splits import plot_bias, plot_composition
 from statcv.plots.stability import plot_stability
 from statcv.plots.stratifiers import plot_stratifier_bias
 from statcv.plots.survival import plot_survival

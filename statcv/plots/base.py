@@ -14,8 +14,7 @@ from statcv.errors import ArgumentError, ArgumentTypeError, OutcomeError
 from statcv.folds import FoldPlan
 from statcv.inference import Readable, Scores
 from statcv.metrics import CurveBand
-from statcv.plots.fit import draw_legend, fitting
-from statcv.plots.legend import CURVE, REASON
+from statcv.plots.fit import CURVE, REASON, draw_legend, fitting
 from statcv.words import limits_digits, percent, with_interval
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ GREY = "#7f7f7f"
 EXTERNAL = "external validation"
 
 
-def new_axes(ax: Axes | None) -> Axes:
+def new_axes(ax: Axes | None, width: float = 5.0, height: float | None = None) -> Axes:
     """Return ``ax``, or the Axes of a new figure.
 
     Raises
@@ -53,22 +52,25 @@ def new_axes(ax: Axes | None) -> Axes:
         return fitting(ax).ax
     import matplotlib.pyplot as plt
 
-    width = figure_width()
-    made = plt.subplots(figsize=(width, 0.92 * width), layout="constrained")[1]
-    return fitting(made).ax
+    wide = figure_width(width)
+    size = (wide, 0.92 * wide if height is None else height)
+    return fitting(plt.subplots(figsize=size, layout="constrained")[1]).ax
+
+
+def check_drawn(given: object, attribute: str, verb: str) -> None:
+    """Check that a plot is given what a verb of a result returns."""
+    if not hasattr(given, attribute):
+        raise ArgumentTypeError(
+            f"plot_{verb}() draws what result.{verb}() returns, not {described(given)}."
+        )
 
 
 def axes_of_rows(ax: Axes | None, rows: int, inches: float, width: float = 5.0) -> Axes:
     """Return ``ax``, or the Axes of a new figure with the height for its rows."""
-    if ax is not None:
-        return new_axes(ax)
-    import matplotlib.pyplot as plt
-
-    size = (figure_width(width), min(1.3 + inches * rows, 40))
-    return new_axes(plt.subplots(figsize=size, layout="constrained")[1])
+    return new_axes(ax, width, min(1.3 + inches * rows, 40))
 
 
-def figure_width(most: float = 5.0) -> float:
+def figure_width(most: float) -> float:
     """Return the width of a new figure, which a style for print makes narrower."""
     import matplotlib as mpl
 
@@ -104,15 +106,9 @@ def _lay_out_if_plain(ax: Axes) -> None:
         figure.set_layout_engine(SettledLayout())
 
 
-def next_colour(ax: Axes) -> str:
-    """Return the next colour after those of the curves already drawn."""
-    drawn = sum(line.get_gid() == CURVE for line in ax.lines)
-    return COLOURS[drawn % len(COLOURS)]
-
-
-def has_curves(ax: Axes) -> bool:
-    """Return whether there are curves on these Axes."""
-    return any(line.get_gid() == CURVE for line in ax.lines)
+def count_curves(ax: Axes) -> int:
+    """Return how many curves there are on these Axes, each in the legend once."""
+    return sum(line.get_gid() == CURVE for line in ax.lines)
 
 
 def draw_curve(
@@ -122,7 +118,7 @@ def draw_curve(
 
     Its colour is the next one unless given.
     """
-    colour = colour or next_colour(ax)
+    colour = colour or COLOURS[count_curves(ax) % len(COLOURS)]
     (line,) = ax.plot(x, y, color=colour, **{"linewidth": thick(), **style})
     line.set_gid(CURVE)
     if label:
@@ -175,16 +171,6 @@ def draw_level(ax: Axes, y: float, **style: Any) -> None:
 def draw_diagonal(ax: Axes, ends: Sequence[float] = (0, 1)) -> None:
     """Draw the dotted line on which both axes have equal values."""
     ax.plot(ends, ends, color=GREY, linewidth=0.8, linestyle=":")
-
-
-def require_binary(result: Readable, picture: str) -> None:
-    """Check that the outcome of a result has two classes."""
-    kind = result.design.outcome.kind.replace("survival", "a time to an event")
-    if kind != "binary":
-        raise OutcomeError(
-            f"{picture} needs an outcome of two classes, but "
-            f"{result.design.outcome.name!r} is {kind}."
-        )
 
 
 def horizon_of(result: Readable, picture: str, at: float | None) -> float | None:

@@ -7,29 +7,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.arguments import check_types, described
-from statcv.errors import ArgumentError, ArgumentTypeError
+from statcv.arguments import check_types
+from statcv.errors import ArgumentError
 from statcv.inference import Readable, make_estimate, metric_of
 from statcv.metrics import METRICS, calibration, calibration_curve, calibration_groups
 from statcv.metrics.probabilities.recalibration import logit_of, recalibration
 from statcv.numeric.logistic import expit
-from statcv.plots.base import (
-    COLOURS,
-    GREY,
-    draw_band,
-    draw_curve,
-    draw_diagonal,
-    draw_legend,
-    ink,
-    new_axes,
-    pointwise,
-    shade,
-    titled,
-    written,
-)
+from statcv.plots import base
 from statcv.plots.drawn import Drawn, DrawnRecords, named_results, records_of
-from statcv.plots.fit import fitting
-from statcv.plots.legend import REASON
+from statcv.plots.fit import REASON, fitting
 from statcv.words import percent, plural, with_interval
 
 if TYPE_CHECKING:
@@ -115,15 +101,15 @@ def plot_calibration(
     if timed and (recalibrated or smooth == "spline"):
         given = "recalibrated=True" if recalibrated else "smooth='spline'"
         raise ArgumentError(f"{given} is for two classes; omit it for times.")
-    ax = new_axes(ax)
-    draw_diagonal(ax)
+    ax = base.new_axes(ax)
+    base.draw_diagonal(ax)
     first, *others = named.values()
     lines: list[str] = []
     for number, (name, records) in enumerate(read.items()):
         told = _numbers(records, named[name], level)
         short = ", ".join(one.partition(" (")[0] for one in told[:3])
         label = f"{name}: {short}" if others else ""
-        colour = COLOURS[number % len(COLOURS)] if others else COLOURS[2]
+        colour = base.COLOURS[number % len(base.COLOURS)] if others else base.COLOURS[2]
         kind = smooth or "spline"
         why = _draw_curve(ax, records, level, kind, colour, label)
         if why and others:
@@ -147,10 +133,10 @@ def plot_calibration(
         xlim=(-0.02, 1.02),
         xlabel="held-out " * (not others_only) + predicted,
         ylabel=share.format(outcome),
-        title=titled(f"Calibration{by_time}", *(one.how for one in read.values())),
+        title=base.titled(f"Calibration{by_time}", *(one.how for one in read.values())),
     )
     ax.set_yticks(np.linspace(0, 1, 6))
-    draw_legend(ax)
+    base.draw_legend(ax)
     return ax
 
 
@@ -193,18 +179,16 @@ def plot_corrected_calibration(
     >>> scv.plots.plot_corrected_calibration(curve).get_title()
     'Calibration, corrected for optimism'
     """
-    if not hasattr(curve, "predicted") or not hasattr(curve, "corrected"):
-        raise ArgumentTypeError(
-            "plot_corrected_calibration() draws what "
-            f"result.corrected_calibration() returns, not {described(curve)}."
-        )
-    ax = new_axes(ax)
-    draw_diagonal(ax)
-    at, colour = curve.predicted, COLOURS[2]
-    ax.plot(at, curve.apparent, color=ink(), linewidth=1, ls="--", label="apparent")
-    draw_curve(ax, at, curve.corrected, f"corrected, {curve.method}", colour)
-    shade(ax, at, curve.lower, curve.upper, colour, pointwise(curve.level))
-    ax.vlines(curve.predictions, -0.05, -0.02, color=ink(), linewidth=0.4)
+    base.check_drawn(curve, "corrected", "corrected_calibration")
+    ax = base.new_axes(ax)
+    base.draw_diagonal(ax)
+    at, colour = curve.predicted, base.COLOURS[2]
+    ax.plot(
+        at, curve.apparent, color=base.ink(), linewidth=1, ls="--", label="apparent"
+    )
+    base.draw_curve(ax, at, curve.corrected, f"corrected, {curve.method}", colour)
+    base.shade(ax, at, curve.lower, curve.upper, colour, base.pointwise(curve.level))
+    ax.vlines(curve.predictions, -0.05, -0.02, color=base.ink(), linewidth=0.4)
     ax.set(
         xlim=(-0.02, 1.02),
         ylim=(-0.06, 1.02),
@@ -212,7 +196,7 @@ def plot_corrected_calibration(
         ylabel="observed share",
         title="Calibration, corrected for optimism",
     )
-    draw_legend(ax)
+    base.draw_legend(ax)
     return ax
 
 
@@ -227,7 +211,8 @@ def _draw_recalibrated(
     curve = calibration_curve(records.y, p, smooth=smooth)
     if np.isnan(curve.observed).all():
         return
-    label = f"recalibrated: logit {written(fit.intercept, 2)} + {fit.slope:.2f} × logit"
+    start = base.written(fit.intercept, 2)
+    label = f"recalibrated: logit {start} + {fit.slope:.2f} × logit"
     ax.plot(curve.predicted, curve.observed, "--", color=colour, lw=1.2, label=label)
 
 
@@ -244,8 +229,10 @@ def _draw_curve(
         found = records.risks.calibration(level)
         if np.isnan(found.estimate).all():
             return "no smooth curve: too few records with a known status"
-        draw_curve(ax, found.at, found.estimate, label or "local regression", colour)
-        draw_band(ax, found, colour)
+        base.draw_curve(
+            ax, found.at, found.estimate, label or "local regression", colour
+        )
+        base.draw_band(ax, found, colour)
         return ""
     curve = calibration_curve(
         records.y,
@@ -256,9 +243,9 @@ def _draw_curve(
     )
     if np.isnan(curve.observed).all():
         return curve.reason
-    at, band = curve.predicted, pointwise(level)
-    draw_curve(ax, at, curve.observed, label or curve.method, colour)
-    shade(ax, at, curve.lower, curve.upper, colour, band)
+    at, band = curve.predicted, base.pointwise(level)
+    base.draw_curve(ax, at, curve.observed, label or curve.method, colour)
+    base.shade(ax, at, curve.lower, curve.upper, colour, band)
     return ""
 
 
@@ -286,7 +273,7 @@ def _draw_groups(
         found.observed,
         yerr=np.clip([below, above], 0, None),
         fmt="o",
-        color=ink(),
+        color=base.ink(),
         markersize=4,
         elinewidth=0.8,
         label=f"{plural(len(found.count), 'group')} of {each}",
@@ -296,7 +283,7 @@ def _draw_groups(
 def _draw_histograms(ax: Axes, records: DrawnRecords, result: Readable) -> None:
     """Draw the predictions of each class below the curve, as shares of the class."""
     edges = np.linspace(0, 1, BARS + 1)
-    ax.axhline(LINE, color=ink(), linewidth=0.5)
+    ax.axhline(LINE, color=base.ink(), linewidth=0.5)
     outcome, risks = result.design.outcome, records.risks
     if risks is not None:
         by_time = f"by {risks.horizon:g}"
@@ -317,7 +304,7 @@ def _draw_histograms(ax: Axes, records: DrawnRecords, result: Readable) -> None:
             1 / BARS,
             LINE,
             align="edge",
-            color=COLOURS[code],
+            color=base.COLOURS[code],
             label=names[code],
         )
 
@@ -337,11 +324,11 @@ def _numbers(records: DrawnRecords, result: Readable, level: float) -> list[str]
         metric = metric_of(result, f"{name}{by_time}") if risks else METRICS[name]
         one = make_estimate(result.scores, metric, "pooled", level)
         value, ends = one.value, (one.lower, one.upper)
-        said = f"{label} –" if np.isnan(value) else f"{label} {written(value, 2)}"
+        said = f"{label} –" if np.isnan(value) else f"{label} {base.written(value, 2)}"
         if np.isnan([value, *ends]).any():
             missing = True
         else:
-            said = with_interval(said, *(written(end, 2) for end in ends))
+            said = with_interval(said, *(base.written(end, 2) for end in ends))
         lines.append(said)
     if missing and risks is not None:
         lines.append(risks.shortage)
@@ -389,24 +376,20 @@ def plot_clustered_calibration(
     >>> scv.plots.plot_clustered_calibration(curve).get_title()
     'Calibration by site'
     """
-    if not hasattr(curve, "prediction_lower") or not hasattr(curve, "curves"):
-        raise ArgumentTypeError(
-            "plot_clustered_calibration() draws what "
-            f"result.clustered_calibration() returns, not {described(curve)}."
-        )
-    ax = new_axes(ax)
-    draw_diagonal(ax)
-    at, colour, share = curve.predicted, COLOURS[2], percent(curve.level)
-    ax.plot(at, curve.curves.T, color=GREY, linewidth=0.6)
+    base.check_drawn(curve, "prediction_lower", "clustered_calibration")
+    ax = base.new_axes(ax)
+    base.draw_diagonal(ax)
+    at, colour, share = curve.predicted, base.COLOURS[2], percent(curve.level)
+    ax.plot(at, curve.curves.T, color=base.GREY, linewidth=0.6)
     size = plural(len(curve.groups), "group")
-    ax.plot([], [], color=GREY, linewidth=0.6, label=f"{size} of {curve.by}")
+    ax.plot([], [], color=base.GREY, linewidth=0.6, label=f"{size} of {curve.by}")
     if np.isfinite(curve.prediction_lower).all():
         look: dict[str, Any] = {"color": colour, "linewidth": 1, "linestyle": "--"}
         ax.plot(at, curve.prediction_lower, **look)
         label = f"{share} limits of a new group"
         ax.plot(at, curve.prediction_upper, **look, label=label)
-    shade(ax, at, curve.lower, curve.upper, colour, f"mean with its {share} band")
-    draw_curve(ax, at, curve.observed, "", colour)
+    base.shade(ax, at, curve.lower, curve.upper, colour, f"mean with its {share} band")
+    base.draw_curve(ax, at, curve.observed, "", colour)
     ax.set(
         xlim=(-0.02, 1.02),
         ylim=(-0.02, 1.02),
@@ -414,5 +397,5 @@ def plot_clustered_calibration(
         ylabel=f"share with {curve.outcome}",
         title=f"Calibration by {curve.by}",
     )
-    draw_legend(ax)
+    base.draw_legend(ax)
     return ax

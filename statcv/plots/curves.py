@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from statcv.arguments import check_level, check_types, one_of
 from statcv.errors import ArgumentError
 from statcv.inference import Readable, Scores
-from statcv.inference.estimates.pairs import ConcordantPairs
+from statcv.inference.estimates.pairs import concordant_pairs
 from statcv.metrics import (
     CurveBand,
     paired_roc,
@@ -31,7 +31,6 @@ from statcv.plots.drawn import (
     how_drawn,
     named_results,
     of_column,
-    placed_pairs,
     records_of,
 )
 
@@ -67,32 +66,31 @@ def band_method(band: Band) -> Literal["pointwise", "simultaneous"] | None:
     return band
 
 
-def draw_lines(ax: Axes, lines: list[Line], legend: str, **style: Any) -> None:
-    """Draw lines, which are thinner if there are many; the first is in the legend."""
+def lines_of(
+    scores: Scores, points: Callable[[Floats, Floats], Line], whole: bool
+) -> list[Line]:
+    """Return the curve of the mean predictions, or that of each repeat."""
+    if whole:
+        rows, predicted = averaged(scores, rank=True)
+        return [points(scores.y[rows].astype(float), predicted)]
+    parts = [scores.by_record(where, rank=True) for where in scores.by_repeat]
+    return [points(scores.y[rows], scores.to_rank(each)) for rows, each in parts]
+
+
+def draw_lines(
+    ax: Axes, lines: list[Line], shaded: CurveBand | None, legend: str, **style: Any
+) -> None:
+    """Draw one line with its band, or several, of which the first is in the legend.
+
+    They are thinner if there are many.
+    """
     style |= {"linewidth": base.thick() / (1 if len(lines) == 1 else 2)}
     style |= {"alpha": max(0.15, 1 / np.sqrt(len(lines)))}
     colour = draw_curve(ax, *lines[0], legend, **style)
     for points in lines[1:]:
         ax.plot(*points, color=colour, **style)
-
-
-def draw_kind(
-    scores: Scores,
-    ax: Axes,
-    points: Callable[[Floats, Floats], Line],
-    shaded: CurveBand | None,
-    legend: str,
-    **style: Any,
-) -> None:
-    """Draw the curve of the mean predictions with its band, or that of each repeat."""
     if shaded is not None:
-        rows, predicted = averaged(scores, rank=True)
-        line = points(scores.y[rows].astype(float), predicted)
-        draw_band(ax, shaded, draw_curve(ax, *line, legend, **style))
-        return
-    parts = [scores.by_record(where, rank=True) for where in scores.by_repeat]
-    lines = [points(scores.y[rows], scores.to_rank(each)) for rows, each in parts]
-    draw_lines(ax, lines, legend, **style)
+        draw_band(ax, shaded, colour)
 
 
 def _finish(ax: Axes, title: str, across: str, above: str, corner: Any) -> None:
@@ -191,7 +189,9 @@ def _add_roc(
     records = records_of(result, "a ROC curve", rank=True, timed=True, at=at)
     risks = records.risks
     method = band_method(band)
-    pairs = None if risks else placed_pairs(result.scores)
+    # records without a score of their own, unless there are too many pairs to list
+    in_pairs = result.scores.overlapping and not result.scores.tournament
+    pairs = concordant_pairs(result.scores) if in_pairs and not risks else None
     why = ""
     if risks is not None:
         why = "is not known for censored times"
@@ -202,34 +202,42 @@ def _add_roc(
     if method == "simultaneous" and why:
         raise ArgumentError(f"a simultaneous band {why}; use band='pointwise'.")
     ax = new_axes(ax)
-    if not base.has_curves(ax):
+    if not base.count_curves(ax):
         base.draw_diagonal(ax)
     by_time = f" at {risks.horizon:g}" if risks else ""
     metric = f"auroc@{risks.horizon:g}" if risks else "auroc"
     legend, how = (curve_label(result, metric, name, level), how_drawn(result, method))
     drawn: dict[str, Any] = {"level": level, "clusters": records.clusters}
     drawn["seed"] = result.seed
+    shaded: CurveBand | None = None
+    whole = method is not None
     if pairs is not None:
-        _draw_pairs(ax, pairs, legend, None if method is None else drawn)
+        every, number = (pairs.first, pairs.second, pairs.won), pairs.repeat
+        some = [number == one for one in np.unique(number)]
+        some = [np.ones(len(number), dtype=bool)] if whole else some
+        each = [paired_roc(*(side[one] for side in every)) for one in some]
+        lines = [(curve.fpr, curve.tpr) for curve in each]
+        shaded = paired_roc_band(*every, **drawn) if whole else None
         repeats = len(result.scores.by_repeat)
-        how = "by repeat" if method is None else f"over {repeats} repeats"
+        how = f"over {repeats} repeats" if whole else "by repeat"
         how = f"compared in pairs {how if repeats > 1 else ''}".strip()
     elif risks is not None:
-        shaded = risks.roc_band(level) if method else None
         outcome = result.design.outcome
         scores = of_column(result.scores, 1 + outcome.horizons.index(risks.horizon))
-        every = replace(risks, censoring=outcome.y)
+        of_all = replace(risks, censoring=outcome.y)
 
         def points(y: Floats, x: Floats) -> Line:
-            return replace(every, y=y, predicted=x).roc()
+            return replace(of_all, y=y, predicted=x).roc()
 
-        draw_kind(scores, ax, points, shaded, legend)
+        lines = lines_of(scores, points, whole)
+        shaded = risks.roc_band(level) if whole else None
     else:
         if method == "simultaneous":
             drawn |= {"clusters": None, "seed": None}
-        given = records.y, records.predicted
-        shaded = method and roc_band(*given, method=method, **drawn)
-        draw_kind(result.scores, ax, _roc_points, shaded or None, legend)
+        lines = lines_of(result.scores, _roc_points, whole)
+        if method is not None:
+            shaded = roc_band(records.y, records.predicted, method=method, **drawn)
+    draw_lines(ax, lines, shaded, legend)
     title = curve_title(ax, f"ROC{by_time}", how)
     _finish(ax, title, "1 − specificity", "sensitivity", "lower right")
     ax.set(ylim=(-0.02, 1.02), aspect="equal")
@@ -239,21 +247,6 @@ def _add_roc(
 def _roc_points(y: Floats, score: Floats) -> Line:
     curve = roc_curve(y, score)
     return curve.fpr, curve.tpr
-
-
-def _draw_pairs(
-    ax: Axes, pairs: ConcordantPairs, legend: str, drawn: dict[str, Any] | None
-) -> None:
-    """Draw the curve of pairs, one per repeat, or one of all repeats with its band."""
-    every = pairs.first, pairs.second, pairs.won
-    if drawn is not None:
-        whole = paired_roc(*every)
-        shaded = paired_roc_band(*every, **drawn)
-        draw_band(ax, shaded, draw_curve(ax, whole.fpr, whole.tpr, legend))
-        return
-    repeats = [pairs.repeat == number for number in np.unique(pairs.repeat)]
-    lines = [paired_roc(*(side[one] for side in every)) for one in repeats]
-    draw_lines(ax, [(curve.fpr, curve.tpr) for curve in lines], legend)
 
 
 # ---- precision and recall ----
@@ -309,37 +302,27 @@ def plot_pr(
             "no simultaneous band is known for a precision-recall curve; use "
             "band='pointwise'."
         )
-    for name, result in named_results(results, "plot_pr", label, by).items():
-        ax = _add_pr(result, ax, name, shading, level, method)
-    assert ax is not None  # there is at least one result
-    return ax
-
-
-def _add_pr(
-    result: Readable,
-    ax: Axes | None,
-    name: str,
-    shading: str | None,
-    level: float,
-    method: str,
-) -> Axes:
-    """Add the precision-recall curve of a result."""
-    records = records_of(result, "a precision-recall curve", rank=True)
-    ax, by_steps = new_axes(ax), method == "average_precision"
-    if not base.has_curves(ax):
-        base.draw_level(ax, float(np.mean(records.y)))
+    by_steps = method == "average_precision"
+    style = {"drawstyle": "steps-pre"} if by_steps else {}
+    drawn: dict[str, Any] = {"level": level}
 
     def points(y: Floats, score: Floats) -> Line:
         curve = pr_curve(y, score)
         return curve.steps if by_steps else (curve.recall, curve.precision)
 
-    given, clusters = (records.y, records.predicted), records.clusters
-    shaded = None
-    if shading is not None:
-        shaded = pr_band(*given, level=level, clusters=clusters, seed=result.seed)
-    legend = curve_label(result, AREAS[method], name, level)
-    style = {"drawstyle": "steps-pre"} if by_steps else {}
-    draw_kind(result.scores, ax, points, shaded, legend, **style)
-    title = curve_title(ax, "Precision and recall", how_drawn(result, shading))
-    _finish(ax, title, "recall (sensitivity)", "precision", "lower left")
+    for name, result in named_results(results, "plot_pr", label, by).items():
+        records = records_of(result, "a precision-recall curve", rank=True)
+        ax = new_axes(ax)
+        if not base.count_curves(ax):
+            base.draw_level(ax, float(np.mean(records.y)))
+        shaded = None
+        if shading is not None:
+            drawn["clusters"], drawn["seed"] = records.clusters, result.seed
+            shaded = pr_band(records.y, records.predicted, **drawn)
+        legend = curve_label(result, AREAS[method], name, level)
+        lines = lines_of(result.scores, points, shading is not None)
+        draw_lines(ax, lines, shaded, legend, **style)
+        title = curve_title(ax, "Precision and recall", how_drawn(result, shading))
+        _finish(ax, title, "recall (sensitivity)", "precision", "lower left")
+    assert ax is not None  # there is at least one result
     return ax

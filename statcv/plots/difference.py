@@ -17,7 +17,7 @@ from statcv.inference.paired.records import is_result, name_results
 from statcv.metrics import Metric, roc_difference
 from statcv.plots import base
 from statcv.plots.drawn import ComparedResults, how_averaged
-from statcv.plots.legend import CURVE
+from statcv.plots.fit import CURVE
 from statcv.words import p_in_words, percent
 
 if TYPE_CHECKING:

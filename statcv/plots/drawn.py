@@ -15,6 +15,7 @@ from statcv.errors import (
     ArgumentError,
     ArgumentTypeError,
     MetricError,
+    OutcomeError,
     UndefinedMetricWarning,
     warn,
 )
@@ -28,11 +29,10 @@ from statcv.inference import (
     metric_of,
 )
 from statcv.inference.estimates.groups import groups_of
-from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
 from statcv.inference.paired.contrasts import Contrasts
 from statcv.inference.paired.records import is_result, name_results
 from statcv.metrics.survival.curves import RisksBy
-from statcv.plots.base import EXTERNAL, horizon_of, require_binary, with_ends
+from statcv.plots.base import EXTERNAL, horizon_of, with_ends
 from statcv.words import joined, plural
 
 
@@ -241,8 +241,6 @@ class DrawnRecords:
 
     Attributes
     ----------
-    row : numpy.ndarray of int, shape (n,)
-        Positions of the records in the data.
     y : numpy.ndarray, shape (n,)
         Coded outcome, or signed times.
     predicted : numpy.ndarray, shape (n,)
@@ -255,7 +253,6 @@ class DrawnRecords:
         The risks of an event by a horizon, if the outcome is a time to an event.
     """
 
-    row: NDArray[np.intp]
     y: NDArray[Any]
     predicted: Floats
     clusters: NDArray[np.intp] | None
@@ -300,7 +297,12 @@ def records_of(
     horizon = horizon_of(result, picture, at) if timed else None
     if horizon is not None:
         return timed_records(result, horizon)
-    require_binary(result, picture)
+    kind = result.design.outcome.kind.replace("survival", "a time to an event")
+    if kind != "binary":
+        raise OutcomeError(
+            f"{picture} needs an outcome of two classes, but "
+            f"{result.design.outcome.name!r} is {kind}."
+        )
     scores = result.scores
     if probabilities and not scores.probabilities:
         raise MetricError(
@@ -312,7 +314,7 @@ def records_of(
     row, predicted = averaged(scores, rank)
     clusters = None if scores.clusters is None else scores.clusters[row]
     y = np.asarray(scores.y[row], dtype=np.int64)
-    return DrawnRecords(row, y, predicted, clusters, how_averaged(scores))
+    return DrawnRecords(y, predicted, clusters, how_averaged(scores))
 
 
 def timed_records(result: Readable, horizon: float | None = None) -> DrawnRecords:
@@ -333,22 +335,12 @@ def timed_records(result: Readable, horizon: float | None = None) -> DrawnRecord
     y = scores.y[row]
     every = None if len(row) == len(outcome.y) else outcome.y
     risks = RisksBy(y, predicted, horizon or 0.0, every, clusters, result.seed)
-    return DrawnRecords(row, y, predicted, clusters, how_averaged(scores), risks)
+    return DrawnRecords(y, predicted, clusters, how_averaged(scores), risks)
 
 
 def of_column(scores: Scores, column: int) -> Scores:
     """Return one of the predictions of each record: 0 is the linear predictor."""
     return scores.predicting(scores.predicted[:, column])
-
-
-def placed_pairs(scores: Scores) -> ConcordantPairs | None:
-    """Return the pairs whose placement values give the ROC curve.
-
-    The value is None if each record has a score of its own, or if there are too many
-    pairs to list.
-    """
-    each_in_many = scores.overlapping and not scores.tournament
-    return concordant_pairs(scores) if each_in_many else None
 
 
 def averaged(scores: Scores, rank: bool) -> tuple[NDArray[np.intp], Floats]:

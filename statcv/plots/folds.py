@@ -101,13 +101,6 @@ def record_colours(
     return mpl.colormaps["cividis"](scale(response.values))[:, :3], scale
 
 
-def dropped_colour(response: Response | None) -> str:
-    """Return the colour of records excluded from training, unlike the others."""
-    if response is None or (response.by_class and response.classes <= len(COLOURS)):
-        return DARK
-    return COLOURS[1]  # distinct from a scale of dark blue to yellow
-
-
 def rgb(name: str) -> Floats:
     """Return a colour by its name."""
     from matplotlib.colors import to_rgb
@@ -148,15 +141,12 @@ def fold_image(shown: Shown, rows: Rows, colours: Floats, dropped: Floats) -> Fl
     dark = np.broadcast_to(dropped, colours.shape)
     lay(plan.tests.chosen(shown.splits), by_split, colours, once)
     lay(absent_records(shown), by_fit, dark, 1 / shown.fits_each)
-    copies = _distinct(plan.copied.chosen(shown.fits), plan.n)
+    lists = plan.copied.chosen(shown.fits)
+    cells = np.unique(lists.owners * plan.n + lists.values)  # each record once
+    sizes = np.bincount(cells // plan.n, minlength=len(lists))
+    copies = Ragged.split(cells % plan.n, sizes)
     lay(copies, by_fit, 1 - AGAIN * (1 - colours), 1 / shown.fits_each)
     return np.clip(image, 0, 1)
-
-
-def _distinct(lists: Ragged, n: int) -> Ragged:
-    """List each record once."""
-    cells = np.unique(lists.owners * n + lists.values)
-    return Ragged.split(cells % n, np.bincount(cells // n, minlength=len(lists)))
 
 
 def strata_bands(codes: NDArray[Any], lines: int) -> Floats:
@@ -238,7 +228,9 @@ def plot_folds(
     place = None if sites is None else _coded(sites, plan, "sites")
     rows = in_order(shown, response, None if place is None else place[0])
     colours, scale = record_colours(plan.n, response)
-    dark = dropped_colour(response)
+    dark = DARK  # records that are not trained on
+    if response and not (response.by_class and response.classes <= len(COLOURS)):
+        dark = COLOURS[1]  # distinct from a scale of dark blue to yellow
     image = fold_image(shown, rows, colours, rgb(dark))
     ax = new_axes(ax)
     lines, columns = image.shape[:2]
@@ -250,7 +242,11 @@ def plot_folds(
         ends = (left, left + 0.04 * columns, lines - 0.5, -0.5)
         ax.imshow(bands, aspect="auto", extent=ends, interpolation="nearest")
     ax.set(xlim=(left, columns - 0.5), ylim=(lines - 0.5, -0.5))
-    _separate_cells(ax, lines, columns)
+    # white between cells, if these are few
+    if columns <= MOST_GRID:
+        ax.vlines(np.arange(columns + 1) - 0.5, -0.5, lines - 0.5, "white", lw=1)
+    if lines <= MOST_GRID:
+        ax.hlines(np.arange(1, lines) - 0.5, -0.5, columns - 0.5, "white", lw=1)
     shown.name_axis(ax)
     _name_records(ax, plan, rows, lines)
     if place is not None:
@@ -316,14 +312,6 @@ def _mark_divided(
     (marks,) = ax.plot(x[drawn], y[drawn], "x", color=ink(), ms=size, label=label)
     marks.set_gid("divided")
     return marks
-
-
-def _separate_cells(ax: Axes, lines: int, columns: int) -> None:
-    """Draw white lines between columns and between lines, if there are few."""
-    if columns <= MOST_GRID:
-        ax.vlines(np.arange(columns + 1) - 0.5, -0.5, lines - 0.5, "white", lw=1)
-    if lines <= MOST_GRID:
-        ax.hlines(np.arange(1, lines) - 0.5, -0.5, columns - 0.5, "white", lw=1)
 
 
 def _name_records(ax: Axes, plan: FoldPlan, rows: Rows, lines: int) -> None:

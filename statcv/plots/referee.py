@@ -20,8 +20,7 @@ from statcv.plots.decision import plot_decision
 from statcv.plots.drawn import ComparedResults, Drawn, how_averaged, named_results
 from statcv.plots.fit import fitting, say
 from statcv.plots.forest import plot_forest
-from statcv.plots.predictions import draw_classes
-from statcv.plots.risk import plot_risk
+from statcv.plots.predictions import draw_classes, plot_risk
 from statcv.plots.survival import draw_areas, plot_survival
 
 if TYPE_CHECKING:
@@ -159,9 +158,8 @@ def _of_two_classes(named: dict[str, Readable], level: float) -> list[Draw]:
     if not all(one.scores.probabilities for one in named.values()):
         why = "these need probabilities, and the predictions are scores"
         return [roc, partial(plot_pr, named), partial(_say_why, why), risk]
-    several: dict[str, Any] = {"level": level}
-    decision = partial(plot_decision, named, **several)
-    return [roc, partial(plot_calibration, named, **several), decision, risk]
+    decision = partial(plot_decision, named, level=level)
+    return [roc, partial(plot_calibration, named, level=level), decision, risk]
 
 
 def _say_why(why: str, ax: Axes) -> None:
@@ -172,14 +170,12 @@ def _say_why(why: str, ax: Axes) -> None:
 
 def _of_numbers(named: dict[str, Readable], level: float) -> list[Draw]:
     (result,) = named.values()
-    means: Draw = partial(predictions.draw_group_means, level=level)
-    four: list[Draw] = [
-        predictions.plot_predicted,
-        means,
-        predictions.draw_errors,
-        predictions.draw_error_distribution,
+    return [
+        partial(predictions.plot_predicted, result),
+        partial(predictions.draw_group_means, result, level=level),
+        partial(predictions.draw_errors, result),
+        partial(predictions.draw_error_distribution, result),
     ]
-    return [partial(draw, result) for draw in four]
 
 
 def _of_several_classes(named: dict[str, Readable], level: float) -> list[Draw]:

@@ -7,20 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from statcv.arguments import described, one_of
-from statcv.errors import ArgumentError, ArgumentTypeError
+from statcv.arguments import one_of
+from statcv.errors import ArgumentError
 from statcv.metrics import net_benefit
 from statcv.metrics.survival.curves import RisksBy
-from statcv.plots.base import (
-    COLOURS,
-    GREY,
-    draw_curve,
-    draw_diagonal,
-    draw_legend,
-    ink,
-    new_axes,
-)
-from statcv.plots.legend import CURVE
+from statcv.plots import base
+from statcv.plots.fit import CURVE
 from statcv.words import percent
 
 if TYPE_CHECKING:
@@ -80,11 +72,7 @@ def plot_stability(
     >>> ax.get_title()
     'Calibration instability, 20 bootstrap models'
     """
-    if not hasattr(stability, "curves"):
-        raise ArgumentTypeError(
-            "plot_stability() draws what result.stability() returns, not "
-            f"{described(stability)}."
-        )
+    base.check_drawn(stability, "curves", "stability")
     one_of(kind, LABELS, "kind")
     if kind == "classification" and stability.threshold is None:
         raise ArgumentError(
@@ -93,24 +81,26 @@ def plot_stability(
         )
     curves = kind in ("calibration", "decision")
     found = stability.curves(kind) if curves else stability.table
-    ax = new_axes(ax)
+    ax = base.new_axes(ax)
     (_draw_curves if curves else _draw_records)(ax, stability, kind, found)
     across, along = LABELS[kind]
     title = f"{kind.capitalize()} instability, {stability.described}"
     ax.set(xlabel=across, ylabel=along, title=title)
-    draw_legend(ax)
+    base.draw_legend(ax)
     return ax
 
 
 def _draw_curves(ax: Axes, stability: Any, kind: str, found: pd.DataFrame) -> None:
     """Draw the curve of each model faintly, and that of the final model."""
     at, models = found["at"].to_numpy(), found.filter(like="model ").to_numpy()
-    faint: dict[str, Any] = {"color": GREY, "linewidth": 0.5, "alpha": 0.3}
+    faint: dict[str, Any] = {"color": base.GREY, "linewidth": 0.5, "alpha": 0.3}
     first = ax.plot(at, models[:, :MOST_CURVES], **faint)[0]
     first.set(label="other models", gid=CURVE)
-    draw_curve(ax, at, found["final"], "final model, apparent", COLOURS[1], zorder=3)
+    base.draw_curve(
+        ax, at, found["final"], "final model, apparent", base.COLOURS[1], zorder=3
+    )
     if kind == "calibration":
-        draw_diagonal(ax)
+        base.draw_diagonal(ax)
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         return
     y, top = stability.result.design.y, found["final"].max()
@@ -119,8 +109,8 @@ def _draw_curves(ax: Axes, stability: Any, kind: str, found: pd.DataFrame) -> No
         if stability.at is None
         else RisksBy(y, stability.final, stability.at).treat_all(at)
     )
-    ax.plot(at, everyone, "--", color=ink(), lw=1, label="treat all")
-    ax.axhline(0, color=GREY, linewidth=1.2, label="treat none")
+    ax.plot(at, everyone, "--", color=base.ink(), lw=1, label="treat all")
+    ax.axhline(0, color=base.GREY, linewidth=1.2, label="treat none")
     ax.set_ylim(-0.25 * top, 1.15 * top)
 
 
@@ -129,14 +119,14 @@ def _draw_records(ax: Axes, stability: Any, kind: str, found: pd.DataFrame) -> N
     places = np.linspace(0, len(found) - 1, min(len(found), MOST_RECORDS)).astype(int)
     table = found.sort_values("predicted", kind="stable").iloc[places]
     final = table["predicted"].to_numpy()
-    look: dict[str, Any] = {"color": COLOURS[0], "alpha": 0.6}
+    look: dict[str, Any] = {"color": base.COLOURS[0], "alpha": 0.6}
     if kind == "prediction":
-        draw_diagonal(ax, (final[0], final[-1]))
+        base.draw_diagonal(ax, (final[0], final[-1]))
         label = f"{percent(stability.level)} of models"
         ax.vlines(final, table["lower"], table["upper"], label=label, lw=0.8, **look)
-        ax.plot(final, final, ".", color=COLOURS[1], ms=3, label="final model")
+        ax.plot(final, final, ".", color=base.COLOURS[1], ms=3, label="final model")
         return
     ax.plot(final, table["changed"], "o", ms=3, **look)
     cut = float(stability.threshold)
-    ax.axvline(cut, ls="--", color=ink(), label=f"threshold {cut:g}")
+    ax.axvline(cut, ls="--", color=base.ink(), label=f"threshold {cut:g}")
     ax.set_ylim(-0.02, max(0.52, 1.05 * float(table["changed"].max())))

@@ -152,22 +152,18 @@ def _joined(result: Biases, against: str) -> tuple[pd.DataFrame, str]:
         drawn = "predicted" if predicted else "mutual_information"
         label = LABELS[drawn] + (f" of {result.metric}" if predicted else "")
         heights = pd.DataFrame({"y": ranking[drawn], "lower": np.nan, "upper": np.nan})
-        return _ranked(columns.join(heights), against), label
-    if measured["ratio"].isna().all():
+    elif measured["ratio"].isna().all():
         raise ArgumentError(
             f"the unbiased {result.metric} is not above 0, so there is no ratio."
         )
-    heights = measured.set_index("candidate")[["ratio", "ratio_lower", "ratio_upper"]]
-    heights.columns = pd.Index(["y", "lower", "upper"])
-    found = heights.join(columns)
-    return _ranked(found, against), f"{result.metric}: stratified over unbiased"
-
-
-def _ranked(table: pd.DataFrame, against: str) -> pd.DataFrame:
-    """Return the candidates with a value, the largest by a column first."""
+    else:
+        ratios = measured.set_index("candidate")
+        heights = ratios[["ratio", "ratio_lower", "ratio_upper"]]
+        heights.columns = pd.Index(["y", "lower", "upper"])
+        label = f"{result.metric}: stratified over unbiased"
+    table = heights[heights["y"].notna()].join(columns)
     rising = against == "rank"
-    known = table[table["y"].notna()]
-    return known.sort_values(against, ascending=rising, kind="stable")
+    return table.sort_values(against, ascending=rising, kind="stable"), label
 
 
 def _correlations(x: NDArray[np.float64], y: NDArray[np.float64]) -> str:

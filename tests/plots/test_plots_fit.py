@@ -14,7 +14,7 @@ from matplotlib.text import Text
 
 import statcv as scv
 from statcv.errors import ArgumentError
-from statcv.plots.legend import overlapping
+from statcv.plots.wrapping import overlapping
 
 mpl.use("Agg")
 WIDTHS = (2.5, 3.5, 5.0)

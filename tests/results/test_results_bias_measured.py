@@ -14,7 +14,7 @@ import statcv as scv
 from statcv import errors
 from statcv.datasets import Inexact, simulate_ehr
 from statcv.models import XGBoost
-from statcv.plots.legend import overlapping
+from statcv.plots.wrapping import overlapping
 from statcv.results.stratifier_bias import verdict
 
 TREES = XGBoost(max_depth=3, n_estimators=30, learning_rate=0.6)

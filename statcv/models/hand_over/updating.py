@@ -251,17 +251,15 @@ class Updates:
         for against, used in simpler[self.training.kind == "survival" :]:
             df = full - used
             gain = max(0.0, self._loss(self.made(against)) - best)
-            if df == 0:  # the same model
-                found.append(RefitTest(against, 0.0, 0, 1.0))
-            elif self.training.kind != "continuous":
+            statistic, p = 0.0, 1.0
+            if df and self.training.kind != "continuous":
                 statistic = 2 * gain
                 p = float(chi2.sf(statistic, df))
-                found.append(RefitTest(against, statistic, df, p))
-            else:
+            elif df:  # otherwise it is the same model
                 rest = len(X) - full
                 statistic = gain / df / (best / rest) if rest * best > 0 else np.nan
                 p = float(f.sf(statistic, df, rest))
-                found.append(RefitTest(against, statistic, df, p))
+            found.append(RefitTest(against, statistic, df, p))
         return found
 
     def fit_of(
@@ -328,14 +326,10 @@ class Updates:
     @cached_property
     def _refit(self) -> PlainFit:
         """The fit by maximum likelihood, with old coefficients of constant columns."""
-        some, X = self.varying, self.training.X
-        names = tuple(np.array(self.training.names, dtype=object)[some])
-        place = names.index(self.training.names[self.training.intercept or 0])
-        own = replace(self.training, X=X[:, some], names=names, centre=None)
-        own = replace(own, intercept=place)
-        made = self.old.copy()
-        made[some], separated = fitted_values(own)
-        made[self.training.intercept] -= X[0, ~some] @ self.old[~some]
+        some, made = self.varying, self.old.copy()
+        made[some], separated = fitted_to(self.training, some)
+        constant = self.training.X[0, ~some] @ self.old[~some]
+        made[self.training.intercept] -= constant
         return self.fit_of("refit", made, separated)
 
     @cached_property
@@ -395,6 +389,14 @@ class Updates:
         information = hessian - np.diag(ridge)
         df = np.trace(np.linalg.lstsq(hessian, information, rcond=None)[0])
         return made, float(df)
+
+
+def fitted_to(training: TrainingSet, some: NDArray[np.bool_]) -> tuple[Matrix, bool]:
+    """Return the fit by maximum likelihood to some columns, the intercept included."""
+    names = tuple(np.array(training.names, dtype=object)[some])
+    place = int(some[: training.intercept].sum())
+    own = replace(training, X=training.X[:, some], names=names, intercept=place)
+    return fitted_values(replace(own, centre=None))
 
 
 class RefitTest(NamedTuple):
@@ -460,11 +462,7 @@ class Stacking:
         free = solved.x > 1e-6
         free[place] = True
         beta = np.where(free, solved.x, 0.0)
-        names = tuple(np.array(training.names, dtype=object)[free])
-        own = replace(
-            training, X=X[:, free], names=names, intercept=int(free[:place].sum())
-        )
-        polished, separated = fitted_values(own)
-        if (np.delete(polished, own.intercept or 0) >= 0).all():
+        polished, separated = fitted_to(training, free)
+        if (np.delete(polished, int(free[:place].sum())) >= 0).all():
             beta[free] = polished
         return fit_with(training, beta, separated, None)

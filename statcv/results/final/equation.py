@@ -20,7 +20,7 @@ from statcv.models.likelihood import Generalized
 from statcv.models.selection import Selection
 from statcv.numeric.logistic import expit, softmax
 from statcv.numeric.survival import events_of
-from statcv.results.final import languages, prose
+from statcv.results.final import languages
 from statcv.results.final.columns import Factors, column_factors
 from statcv.results.final.expressions import (
     Call,
@@ -203,8 +203,8 @@ class Equation:
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
 
-    __str__ = __repr__ = prose.to_text
-    to_latex, to_markdown = prose.to_latex, prose.to_markdown
+    __str__ = __repr__ = languages.to_text
+    to_latex, to_markdown = languages.to_latex, languages.to_markdown
     to_python, to_r = languages.to_python, languages.to_r
     to_sql, to_excel = languages.to_sql, languages.to_excel
 

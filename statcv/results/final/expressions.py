@@ -108,15 +108,10 @@ class Spline:
     coefficients: tuple[float, ...]
     jumps: tuple[tuple[float, int, float], ...] = ()
 
-    @property
-    def knots(self) -> tuple[float, ...]:
-        """The knots, in rising order."""
-        return tuple(dict.fromkeys(knot for knot, _, _ in self.jumps))
-
     def in_steps(self) -> Expression:
         """Return it as operations: Horner's rule, and a choice at each knot."""
         made = _polynomial(self.of, self.origin, self.coefficients)
-        for knot in self.knots:
+        for knot in dict.fromkeys(knot for knot, _, _ in self.jumps):
             own = {power: d for at, power, d in self.jumps if at == knot}
             change = [own.get(power, 0.0) for power in range(max(own) + 1)]
             beyond = _polynomial(self.of, knot, change)
@@ -236,11 +231,6 @@ def parts_of(expression: Expression) -> Iterator[Expression]:
         inside = (expression.of,)
     for one in inside:
         yield from parts_of(one)
-
-
-def columns_in(expression: Expression) -> Iterator[Column]:
-    """Yield the columns of an expression, each as often as it occurs."""
-    return (one for one in parts_of(expression) if isinstance(one, Column))
 
 
 def _column(frame: pd.DataFrame, name: str, kind: str) -> Any:

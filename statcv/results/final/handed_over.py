@@ -86,7 +86,10 @@ class HandedOver:
 
     def _validated(self) -> tuple[str, Any]:
         """Return the outcome, and its positive class if it has two."""
-        raise NotImplementedError
+        if self._design is not None:
+            return self._design.outcome.name, self._design.outcome.positive
+        known = self.equation()
+        return known.outcome, known.levels[1] if known.kind == "binary" else None
 
     def _horizons(self) -> list[float] | None:
         """Return the horizons of its risks; None if it does not predict times."""

@@ -320,9 +320,6 @@ class FullModel(HandedOver):
 
         return replace(equation, parts=(parts,)), written
 
-    def _validated(self) -> tuple[str, Any]:
-        return self._design.outcome.name, self._design.outcome.positive
-
     def _seen(self) -> Mapping[str, Sequence[float]]:
         return values_seen(self._design.terms.frame)
 

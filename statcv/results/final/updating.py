@@ -106,15 +106,8 @@ class UpdatedModel(WrittenModel):
                     f"validate() without data cross-validates the updating itself, and "
                     f"has no argument {name}=; cv() has."
                 )
-        known = self._records
-        return cv(
-            known.formula,
-            known.frame,
-            model=self._procedure,
-            positive=known.positive,
-            horizon=known.horizons or None,
-            **{"scheme": "kfold", **options},
-        )
+        known, given = self._records, {"scheme": "kfold", **options}
+        return cv(data=known.frame, model=self._procedure, **known.call, **given)
 
     def __str__(self) -> str:
         blocks = [textwrap.fill(self.label, WIDTH)]
@@ -129,10 +122,8 @@ class Records:
     """Complete records with columns that a procedure fits, the intercept apart."""
 
     frame: pd.DataFrame
-    formula: str
-    positive: Any
     training: TrainingSet
-    horizons: list[float] | None = None
+    call: Mapping[str, Any]  # the arguments of cv() for them
 
     @classmethod
     def of(
@@ -194,7 +185,7 @@ class Records:
             seed=0,
             horizons=design.outcome.horizons,
         )
-        return cls(frame, formula, positive, training, times)
+        return cls(frame, training, {"formula": formula, **asked})
 
     @property
     def described(self) -> str:
@@ -202,7 +193,7 @@ class Records:
         y = self.training.y
         if self.training.kind == "survival":
             return f"{plural(len(y), 'record')}, {plural(int((y > 0).sum()), 'event')}"
-        if self.positive is None:
+        if self.call["positive"] is None:
             return plural(len(y), "record")
         return f"{plural(len(y), 'record')}, {int(y.sum())} with the outcome"
 
@@ -260,7 +251,7 @@ def update_model(
     if known.kind == "survival":
         mean = training.X.mean(axis=0)[None]
         start = hazards_at_zero(fit.predict(mean)[0].tolist())
-        at, share = records.horizons or [], None
+        at, share = records.training.horizons, None
         made = with_coefficients(known, values)
         made = replace(made, baseline=tuple(zip(at, start, strict=True)))
     else:

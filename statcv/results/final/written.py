@@ -36,11 +36,11 @@ from statcv.results.final.expressions import (
     Levels,
     Number,
     Spline,
-    columns_in,
     evaluate,
+    parts_of,
 )
 from statcv.results.final.handed_over import HandedOver
-from statcv.results.final.languages import plain
+from statcv.results.final.languages import as_python
 from statcv.tables import WIDTH, Table, Values
 from statcv.words import joined, listed, plural
 
@@ -107,10 +107,6 @@ class WrittenModel(HandedOver):
     def _terms(self) -> tuple[Equation, Callable[[Sequence[float]], Equation]]:
         check_one_predictor(self.written, "update()")
         return self.written, partial(with_coefficients, self.written)
-
-    def _validated(self) -> tuple[str, Any]:
-        known = self.written
-        return known.outcome, known.levels[1] if known.kind == "binary" else None
 
     def _seen(self) -> Mapping[str, Sequence[float]]:
         return self.seen
@@ -228,7 +224,7 @@ def _check_type(column: Column, text: bool, values: pd.Series[Any]) -> None:
         needs = "a level, which is text" if text else "a number"
         raise DataError(
             f"column {column.name!r} is {has} in these data (such as "
-            f"{plain(odd[0])!r}), and the equation needs {needs}."
+            f"{as_python(odd[0])!r}), and the equation needs {needs}."
         )
 
 
@@ -238,8 +234,8 @@ def _check_levels(
     """Check the levels of data, of which there may be others than those named."""
     own = frame[of.name] if isinstance(of, Column) else evaluate(of, frame)
     counts = pd.Series(own).value_counts().loc[lambda count: count > 0]
-    odd = [plain(one) for one in counts.index if one not in levels]
-    names = {repr(one.name) for one in columns_in(of)}
+    odd = [as_python(one) for one in counts.index if one not in levels]
+    names = {repr(one.name) for one in parts_of(of) if isinstance(one, Column)}
     column, has = f"column {joined(sorted(names))}", listed(sorted(map(repr, levels)))
     if odd and not others:
         raise DataError(
@@ -270,7 +266,9 @@ def as_plain(one: Any) -> Any:
     if is_dataclass(one):
         values = {each.name: as_plain(getattr(one, each.name)) for each in fields(one)}
         return {"is": type(one).__name__.lower(), **values}
-    return [as_plain(each) for each in one] if isinstance(one, tuple) else plain(one)
+    if isinstance(one, tuple):
+        return [as_plain(each) for each in one]
+    return as_python(one)
 
 
 def from_plain(given: Any) -> Any:
