@@ -5,8 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from statcv.metrics.inputs import Floats, per_record, same_length, vector
-from statcv.metrics.records import in_one_group, sums_by_group
+from statcv.metrics.inputs import (
+    Floats,
+    in_one_group,
+    per_record,
+    same_length,
+    sums_by_group,
+    vector,
+)
 
 _SAME = 1e-14  # relative distance from a mean that is due to rounding
 

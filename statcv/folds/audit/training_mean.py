@@ -22,7 +22,7 @@ from statcv.folds.audit.training_sets import (
 from statcv.folds.plan import FoldPlan
 from statcv.folds.response import Response
 from statcv.metrics import auroc_by_weight
-from statcv.metrics.discrimination.precision_recall import PrMethod, auprc_of_counts
+from statcv.metrics.discrimination.ranking import PrMethod, auprc_of_counts
 
 BIASED = 0.05  # distance of the mean model's auROC from 0.5 that is not reported
 GIVES_AWAY = -0.9  # correlation at which a training mean gives the held-out value away

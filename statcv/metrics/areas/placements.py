@@ -33,10 +33,10 @@ from statcv.metrics.inputs import (
     Ints,
     binary_outcome,
     binary_scores,
+    clusters_of,
     one_of,
     score_rows,
 )
-from statcv.metrics.records import clusters_of
 from statcv.tables import Printed
 
 

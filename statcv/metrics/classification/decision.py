@@ -21,16 +21,14 @@ from statcv.metrics.inputs import (
     Bools,
     Floats,
     Ints,
-    real_array,
-    real_number,
-    same_length,
-    vector,
-)
-from statcv.metrics.records import (
     binary_probabilities,
     clusters_of,
     improper,
+    real_array,
+    real_number,
+    same_length,
     sum_of_squares,
+    vector,
 )
 from statcv.tables import Printed
 from statcv.words import plural

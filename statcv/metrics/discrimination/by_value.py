@@ -22,11 +22,13 @@ from statcv.metrics.inputs import (
     Floats,
     Ints,
     binary_outcome,
+    is_rising,
+    of_each_group,
     real_array,
     real_number,
     same_length,
+    sums_between,
 )
-from statcv.metrics.records import is_rising, of_each_group, sums_between
 
 _BITS = 64  # bits of the integers by which numbers are sorted
 _EXACT = 52  # bits of the fraction of a double

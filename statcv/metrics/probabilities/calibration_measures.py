@@ -13,7 +13,21 @@ from numpy.typing import ArrayLike
 from statcv.arguments import check_level
 from statcv.errors import MetricError
 from statcv.metrics.areas.placements import normal_quantile
-from statcv.metrics.inputs import Bools, Floats, Ints, one_of
+from statcv.metrics.inputs import (
+    Bools,
+    Floats,
+    Ints,
+    binary_probabilities,
+    clusters_of,
+    improper,
+    improper_groups,
+    in_one_group,
+    of_each_group,
+    one_of,
+    share_of_sums,
+    sum_of_squares,
+    sums_by_group,
+)
 from statcv.metrics.probabilities.recalibration import (
     LogisticFit,
     columns_of,
@@ -24,17 +38,6 @@ from statcv.metrics.probabilities.recalibration import (
     recalibration,
     sandwich,
     slope_fit,
-)
-from statcv.metrics.records import (
-    binary_probabilities,
-    clusters_of,
-    improper,
-    improper_groups,
-    in_one_group,
-    of_each_group,
-    share_of_sums,
-    sum_of_squares,
-    sums_by_group,
 )
 from statcv.tables import Printed
 

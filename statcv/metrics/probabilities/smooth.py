@@ -11,7 +11,16 @@ from numpy.typing import ArrayLike
 from statcv.arguments import check_level, is_whole
 from statcv.errors import MetricError
 from statcv.metrics.areas.placements import normal_quantile
-from statcv.metrics.inputs import Bools, Floats, Ints, one_of, vector
+from statcv.metrics.inputs import (
+    Bools,
+    Floats,
+    Ints,
+    binary_probabilities,
+    clusters_of,
+    improper,
+    one_of,
+    vector,
+)
 from statcv.metrics.probabilities.recalibration import (
     COLLINEAR,
     fit_logistic,
@@ -21,7 +30,6 @@ from statcv.metrics.probabilities.recalibration import (
     separated,
     undefined,
 )
-from statcv.metrics.records import binary_probabilities, clusters_of, improper
 from statcv.tables import Printed
 from statcv.words import plural
 

@@ -16,18 +16,20 @@ import pandas as pd
 
 from statcv.metrics.areas.placements import normal_quantile, symmetric_limits
 from statcv.metrics.discrimination.by_value import RankedRecords
-from statcv.metrics.discrimination.curves import UNMOVED, CurveBand, sensitivity_at
-from statcv.metrics.influence.weighted import ALIKE
-from statcv.metrics.inputs import Floats, Ints
-from statcv.metrics.probabilities.brier_terms import CalibrationGroups, wilson
-from statcv.metrics.records import (
-    clusters_of,
+from statcv.metrics.discrimination.curves import (
+    UNMOVED,
+    CurveBand,
     drawn_times,
-    quantile_groups,
-    sum_of_squares,
+    sensitivity_at,
 )
-from statcv.metrics.survival.horizon import Area, AtHorizon
-from statcv.metrics.survival.known import Known
+from statcv.metrics.influence.weighted import ALIKE
+from statcv.metrics.inputs import Floats, Ints, clusters_of, sum_of_squares
+from statcv.metrics.probabilities.brier_terms import (
+    CalibrationGroups,
+    quantile_groups,
+    wilson,
+)
+from statcv.metrics.survival.horizon import Area, AtHorizon, Known
 from statcv.metrics.survival.smooth import Loess
 from statcv.numeric.survival import RiskSets, events_of, kaplan_meier
 

@@ -11,11 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from statcv.metrics.inputs import Bools, Floats, Ints
+from statcv.metrics.inputs import Bools, Floats, Ints, sums_by_group
 from statcv.metrics.probabilities.smooth import SPANS
-from statcv.metrics.records import sums_by_group
-from statcv.metrics.survival.horizon import Cut, Gradient
-from statcv.metrics.survival.known import Known
+from statcv.metrics.survival.horizon import Cut, Gradient, Known
 
 _LEAST = 10  # records; a loess of fewer interpolates their status
 _POINTS = 51  # points between which the curve is interpolated
