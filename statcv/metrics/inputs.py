@@ -1,4 +1,4 @@
-"""Checks of the arrays and options that metrics accept, and sums of records by group."""
+"""Checks of the arrays and options that metrics accept, and sums by group."""
 
 from __future__ import annotations
 
@@ -75,6 +75,12 @@ def per_record(values: ArrayLike, n: int, name: str) -> Floats:
     return array
 
 
+def mean_of(values: Floats) -> float:
+    """Return the mean, infinite if it is too large, and NaN without values."""
+    with np.errstate(over="ignore"):
+        return float(values.mean()) if values.size else float("nan")
+
+
 def same_length(n_y: int, n_other: int, name: str) -> None:
     """Check that another array has as many records as y."""
     if n_y != n_other:
@@ -118,11 +124,18 @@ def _is_binary(codes: NDArray[Any]) -> bool:
     return bool(codes.min() >= 0 and codes.max() <= 1)
 
 
-def binary_scores(y: ArrayLike, score: ArrayLike) -> tuple[Bools, Floats]:
+def binary_scores(
+    y: ArrayLike, score: ArrayLike, name: str = "score"
+) -> tuple[Bools, Floats]:
     """Return a binary outcome and one score per record."""
-    positive, values = binary_outcome(y), vector(score, "score")
-    same_length(positive.size, values.size, "score")
+    positive, values = binary_outcome(y), vector(score, name)
+    same_length(positive.size, values.size, name)
     return positive, values
+
+
+def binary_probabilities(y: ArrayLike, p: ArrayLike) -> tuple[Bools, Floats]:
+    """Return a binary outcome, and the probability of 1 for each record."""
+    return binary_scores(y, p, "p")
 
 
 def score_rows(scores: ArrayLike, n: int) -> Floats:
@@ -166,13 +179,6 @@ def class_codes(y: ArrayLike, n_classes: int) -> Ints:
     return values.astype(np.intp)
 
 
-def binary_probabilities(y: ArrayLike, p: ArrayLike) -> tuple[Bools, Floats]:
-    """Return a binary outcome, and the probability of 1 for each record."""
-    positive, values = binary_outcome(y), vector(p, "p")
-    same_length(positive.size, values.size, "p")
-    return positive, values
-
-
 def improper(p: Floats) -> str:
     """Return why values cannot be used as probabilities; empty if they can."""
     if not p.size:
@@ -183,10 +189,10 @@ def improper(p: Floats) -> str:
 
 def improper_groups(p: Floats, group: Ints, groups: int) -> Bools:
     """Return which groups have a value that cannot be used as a probability."""
-    return np.asarray(sums_by_group(group, ~((p >= 0) & (p <= 1)), groups) > 0)
+    return np.asarray(np.bincount(group, ~((p >= 0) & (p <= 1)), groups) > 0)
 
 
-def share_of_sums(part: Floats, whole: Floats, odd: Bools) -> Floats:
+def share_of_sums(part: Floats | Ints, whole: Floats | Ints, odd: Bools) -> Floats:
     """Return ratios; NaN where the whole is 0, and for odd groups."""
     found: Floats = np.full(len(whole), np.nan)
     with np.errstate(over="ignore"):  # infinite where next to nothing is expected
@@ -228,23 +234,18 @@ def sum_of_squares(values: Floats, codes: Ints) -> Floats:
 # ---- sums by group ----
 
 
-LONG = 2**12  # records of a group, on average
-
-
 def is_rising(values: Floats | Ints) -> bool:
     """Return whether no number is less than the one before it."""
     return bool((values[1:] >= values[:-1]).all())
 
 
-def of_each_group(
-    of: Callable[[int, Ints | slice], float], group: Ints, groups: int
-) -> Floats:
+def of_each_group(of: Callable[[Ints], float], group: Ints, groups: int) -> Floats:
     """Return what a function makes of the records of each group; NaN without records.
 
     Parameters
     ----------
     of : callable
-        Function of the number of a group, and of the positions of its records.
+        Function of the positions of the records of a group.
     group : numpy.ndarray of int, shape (n,)
         Group of each record, from 0.
     groups : int
@@ -253,19 +254,18 @@ def of_each_group(
     Examples
     --------
     >>> values = np.array([1.0, 5.0, 3.0])
-    >>> of_each_group(lambda _, some: values[some].sum(), np.array([0, 2, 0]), 3)
+    >>> of_each_group(lambda some: values[some].sum(), np.array([0, 2, 0]), 3)
     array([ 4., nan,  5.])
     """
-    order = None if is_rising(group) else np.argsort(group, kind="stable")
-    bounds = _bounds(group if order is None else group[order], groups).tolist()
+    order = np.argsort(group, kind="stable")
+    parts = np.split(order, np.searchsorted(group[order], np.arange(1, groups)))
     found = np.full(groups, np.nan)
 
     def put(number: int) -> None:
-        some = slice(bounds[number], bounds[number + 1])
-        found[number] = of(number, some if order is None else order[some])
+        if len(parts[number]):
+            found[number] = of(parts[number])
 
-    filled = [number for number in range(groups) if bounds[number] < bounds[number + 1]]
-    shared(put, filled, RECORD * len(group) / max(groups, 1))
+    shared(put, range(groups), RECORD * len(group) / max(groups, 1))
     return found
 
 
@@ -274,22 +274,6 @@ def in_one_group(
 ) -> float:
     """Return what a function of many groups makes of all records as one group."""
     return float(by_group(y, x, np.zeros(np.size(y), dtype=np.intp), 1, **named)[0])
-
-
-def sums_by_group(group: Ints, values: Bools | Floats, groups: int) -> Floats:
-    """Return the sum of the values of each group, shape (groups,).
-
-    Groups of many records that follow one another are summed as they are, which takes
-    a tenth of the time.
-
-    Examples
-    --------
-    >>> sums_by_group(np.array([0, 2, 0]), np.array([1.0, 5.0, 3.0]), 3)
-    array([4., 0., 5.])
-    """
-    if len(group) < LONG * groups or not is_rising(group):
-        return np.asarray(np.bincount(group, values, groups), dtype=float)
-    return sums_between(values, _bounds(group, groups))
 
 
 def sums_between(values: Bools | Floats, bounds: Ints) -> Floats:
@@ -305,8 +289,3 @@ def sums_between(values: Bools | Floats, bounds: Ints) -> Floats:
         first = bounds[:-1][filled]
         sums[filled] = np.add.reduceat(values[: bounds[-1]], first, dtype=float)
     return sums
-
-
-def _bounds(group: Ints, groups: int) -> Ints:
-    """Return where each group begins, and the end of the last, if they are rising."""
-    return np.searchsorted(group, np.arange(groups + 1))

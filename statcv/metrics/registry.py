@@ -72,9 +72,7 @@ from statcv.metrics.numeric import (
 from statcv.metrics.probabilities.brier_terms import brier_skill, brier_skill_by_group
 from statcv.metrics.probabilities.calibration_measures import (
     calibration_intercept,
-    calibration_intercept_by_group,
     calibration_slope,
-    calibration_slope_by_group,
     discrimination_slope,
     discrimination_slope_by_group,
     oe_ratio,
@@ -198,20 +196,9 @@ _ALL = (
         by_group=discrimination_slope_by_group,
     ),
     _of_risks(
-        calibration_slope,
-        "calibration slope",
-        target=1.0,
-        limits=_REAL,
-        pairs="slope",
-        by_group=calibration_slope_by_group,
+        calibration_slope, "calibration slope", target=1.0, limits=_REAL, pairs="slope"
     ),
-    _of_risks(
-        calibration_intercept,
-        "calibration intercept",
-        target=0.0,
-        limits=_REAL,
-        by_group=calibration_intercept_by_group,
-    ),
+    _of_risks(calibration_intercept, "calibration intercept", target=0.0, limits=_REAL),
     _of_risks(oe_ratio, "O:E", **_RATIO, by_group=oe_ratio_by_group),
     _of_risks(ici, "ICI", **_DISTANCE),
     _of_risks(e50, "E50", **_DISTANCE),

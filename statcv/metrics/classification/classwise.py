@@ -24,6 +24,7 @@ from statcv.metrics.inputs import (
     Ints,
     binary_outcome,
     class_codes,
+    mean_of,
     one_of,
     real_array,
     same_length,
@@ -154,7 +155,7 @@ def accuracy(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
     >>> accuracy([0, 2], [[0.5, 0.3, 0.2], [0.1, 0.6, 0.3]])
     0.5
     """
-    return _mean(casewise_accuracy(y, p, threshold))
+    return mean_of(casewise_accuracy(y, p, threshold))
 
 
 def casewise_accuracy(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> Floats:
@@ -222,7 +223,7 @@ def brier(y: ArrayLike, p: ArrayLike) -> float:
     >>> brier([0, 1], [[0.5, 0.5], [0.0, 1.0]])
     0.25
     """
-    return _mean(casewise_brier(y, p))
+    return mean_of(casewise_brier(y, p))
 
 
 def casewise_brier(y: ArrayLike, p: ArrayLike) -> Floats:
@@ -289,7 +290,7 @@ def log_loss(y: ArrayLike, p: ArrayLike) -> float:
     >>> round(log_loss([0, 1], [0.5, 0.5]), 4)
     0.6931
     """
-    return _mean(casewise_log_loss(y, p))
+    return mean_of(casewise_log_loss(y, p))
 
 
 def casewise_log_loss(y: ArrayLike, p: ArrayLike) -> Floats:
@@ -336,10 +337,6 @@ def proper_probabilities(p: NDArray[Any]) -> NDArray[Any]:
     off_one = np.abs(np.where(proper[:, None], p, np.nan).sum(axis=1) - 1)
     proper &= off_one <= _ROW_SUM_TOLERANCE
     return p if proper.all() else np.where(proper[:, None], p, np.nan)
-
-
-def _mean(values: Floats) -> float:
-    return float(values.mean()) if values.size else float("nan")
 
 
 # ---- the confusion matrix ----

@@ -143,7 +143,8 @@ class CountsByValue:
 
     def _interpolated(self, begin: int, end: int) -> float:
         """Return the area under the lines that join precisions at 0, 1, 2, … hits."""
-        true, false = self.falling(begin, end)
+        sides = self.ones[begin:end], self.zeros[begin:end]
+        true, false = (by_falling_value(counts) for counts in sides)
         if not true[-1]:
             return float("nan")
         count = np.arange(true[-1])
@@ -151,14 +152,6 @@ class CountsByValue:
         left = precision_on_the_way(true, false, into, count)
         right = precision_on_the_way(true, false, into, count + 1)
         return float((left + right).sum() / 2 / true[-1])
-
-    def falling(self, begin: int = 0, end: int | None = None) -> tuple[Floats, Floats]:
-        """Return true and false positives by falling threshold, from 0."""
-        true, false = (
-            np.append(0.0, np.cumsum(counts[begin:end][::-1], dtype=float))
-            for counts in (self.ones, self.zeros)
-        )
-        return true, false
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,6 +207,12 @@ class RankedRecords:
         ones = self.sums(positive)
         return CountsByValue(ones, self.sizes - ones, self.bounds)
 
+    def falling(
+        self, ones: Floats | Bools, zeros: Floats | Bools
+    ) -> tuple[Floats, Floats]:
+        """Return cumulative weights of two classes by falling value, each from 0."""
+        return by_falling_value(self.sums(ones)), by_falling_value(self.sums(zeros))
+
     def repeated(self, by_value: Floats) -> Floats:
         """Return what belongs to the value of each record, in rising order."""
         if len(self.begins) == len(self.order):
@@ -225,6 +224,11 @@ class RankedRecords:
         found = np.empty(len(self.order))
         found[self.order] = self.repeated(by_value)
         return found
+
+
+def by_falling_value(counts: Floats) -> Floats:
+    """Return cumulative counts from 0, of the largest value first."""
+    return np.append(0.0, np.cumsum(counts[::-1], dtype=float))
 
 
 def areas_of_scores(
@@ -267,7 +271,7 @@ def areas_of_groups(
     """Return the area of each group; NaN where a score is."""
     if len(group) > _LARGE * groups:  # each of them stays in the cache
 
-        def alone(_: int, some: Ints | slice) -> float:
+        def alone(some: Ints) -> float:
             ranked = RankedRecords.of(score[some], tie_tol=tie_tol)
             return float(area(ranked.classes(positive[some]))[0])
 

@@ -194,7 +194,7 @@ def sweep(
     ranked = RankedRecords.of(score, tie_tol=tie_tol)
     distinct = round_significant(score[ranked.order][ranked.begins], tie_tol)
     thresholds = np.append(np.inf, distinct[::-1])
-    return thresholds, *ranked.classes(positive).falling()
+    return thresholds, *ranked.falling(positive, ~positive)
 
 
 def _share(count: Floats, total: float) -> Floats:
@@ -505,11 +505,12 @@ def _bootstrap(
     unit = clusters_of(clusters, positive.size)
     _, true, false = sweep(positive, score, tie_tol)
     estimate = height(true, false, at)
-    falling = Falling.of(positive, score, tie_tol)
-    samples = drawn_times(positive, falling.order, unit, draws, resolve_seed(seed))
+    ranked = RankedRecords.of(score, tie_tol=tie_tol)
+    order = np.argsort(-round_significant(score, tie_tol), kind="stable")
+    samples = drawn_times(positive, order, unit, draws, resolve_seed(seed))
 
     def of_sample(times: Floats) -> Floats:
-        return height(*falling.counts(times), at)
+        return height(*ranked.falling(times * positive, times * ~positive), at)
 
     reason = shortage(positive, score[None, :], unit)
     return band_of_samples(at, estimate, level, samples, of_sample, reason)
@@ -669,11 +670,13 @@ def roc_difference(
     own = clusters_of(clusters, positive.size)
     reason = shortage(positive, np.stack([first, second]), own)
     order = np.lexsort((positive, second, first))
-    one, other = (Falling.of(positive, x, tie_tol) for x in (first, second))
+    ranked = [RankedRecords.of(x, tie_tol=tie_tol) for x in (first, second)]
     samples = drawn_times(positive, order, own, draws, resolve_seed(seed))
 
     def of_sample(times: Floats) -> Floats:
-        return _difference(one.counts(times), other.counts(times), where)
+        sides = times * positive, times * ~positive
+        one, other = (by_score.falling(*sides) for by_score in ranked)
+        return _difference(one, other, where)
 
     return band_of_samples(where, estimate, level, samples, of_sample, reason, _SAME)
 
@@ -712,39 +715,6 @@ def shares_at(at: ArrayLike) -> Floats:
     if not ((where >= 0) & (where <= 1)).all():
         raise MetricError("at must hold numbers from 0 to 1.")
     return where
-
-
-@dataclass(frozen=True, eq=False)
-class Falling:
-    """Records in descending order of their scores, and the end of each tie."""
-
-    order: Ints
-    ends: Ints
-    ones: Bools
-
-    @classmethod
-    def of(cls, positive: Bools, score: Floats, tie_tol: float) -> Falling:
-        """Sort the records in descending order of their scores."""
-        values = -round_significant(score, tie_tol)
-        order = np.argsort(values, kind="stable")
-        values = values[order]
-        ends = np.append(np.flatnonzero(values[1:] != values[:-1]), values.size - 1)
-        return cls(order, ends, positive[order])
-
-    def counts(self, times: Floats) -> tuple[Floats, Floats]:
-        """Return cumulative true and false positives, from 0, of a bootstrap sample.
-
-        Parameters
-        ----------
-        times : ndarray of shape (n,)
-            Number of times that each record is drawn.
-        """
-        drawn = times[self.order]
-        true, false = (
-            np.concatenate([[0.0], np.cumsum(drawn * of_class)[self.ends]])
-            for of_class in (self.ones, ~self.ones)
-        )
-        return true, false
 
 
 def drawn_times(

@@ -20,7 +20,6 @@ from statcv.metrics.inputs import (
     in_one_group,
     per_record,
     share_of_sums,
-    sums_by_group,
 )
 from statcv.tables import Printed
 from statcv.words import plural
@@ -247,8 +246,8 @@ def brier_skill_by_group(
     """
     positive, read = binary_probabilities(y, p)
     own, reference = np.asarray(group), per_record(baseline, read.size, "baseline")
-    remaining = sums_by_group(own, (read - positive) ** 2, groups)
-    removable = sums_by_group(own, (reference - positive) ** 2, groups)
+    remaining = np.bincount(own, (read - positive) ** 2, groups)
+    removable = np.bincount(own, (reference - positive) ** 2, groups)
     odd = improper_groups(read, own, groups) | improper_groups(reference, own, groups)
     return 1 - share_of_sums(remaining, removable, odd)
 

@@ -91,14 +91,10 @@ class RisksBy:
 
     def _falling(self, known: Known) -> list[tuple[Floats, Floats]]:
         """Return the weights of cases and controls from each risk on, for each set."""
-        each = []
-        for own in known.own:
-            true, false = (
-                np.append(0.0, np.cumsum(self._ranked.sums(own * some)[::-1]))
-                for some in (known.case, known.control)
-            )
-            each.append((true, false))
-        return each
+        sides = known.case, known.control
+        return [
+            self._ranked.falling(*(own * some for some in sides)) for own in known.own
+        ]
 
     def roc(self) -> tuple[Floats, Floats]:
         """Return false and true positive rates, whose area is the AUC at the horizon.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from statcv.metrics.inputs import Bools, Floats, Ints, sums_by_group
+from statcv.metrics.inputs import Bools, Floats, Ints
 from statcv.metrics.probabilities.smooth import SPANS
 from statcv.metrics.survival.horizon import Cut, Gradient, Known
 
@@ -198,9 +198,8 @@ class Loess:
     def to_points(self, by_record: Floats) -> Floats:
         """Return derivatives by the curve, from those by its values at records."""
         (below, above, share), size = self._between, len(self.at)
-        return sums_by_group(below, by_record * (1 - share), size) + sums_by_group(
-            above, by_record * share, size
-        )
+        from_below = np.bincount(below, by_record * (1 - share), size)
+        return np.asarray(from_below + np.bincount(above, by_record * share, size))
 
 
 def _solved(

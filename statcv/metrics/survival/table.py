@@ -1,4 +1,4 @@
-"""The metrics of times to an event by name, for any horizons, and their concordances."""
+"""The metrics of times to an event by name, for any horizons, and concordances."""
 
 from __future__ import annotations
 
@@ -244,6 +244,11 @@ def _at(k: int, uncensored: Floats | None = None, **named: Any) -> dict[str, Any
 
 
 # ---- concordance ----
+
+# Two records are compared if one has its event while the other is still at risk, also
+# if the other is censored at that time. The pair is concordant if the first has the
+# higher prediction; a tie counts one half. Two events at the same time are not
+# compared.
 
 
 def harrell_c(y: ArrayLike, prediction: ArrayLike) -> float:
