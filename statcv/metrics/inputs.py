@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from statcv import arguments
 from statcv.errors import MetricError
-from statcv.numeric.threads import RECORD, shared
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -104,8 +103,6 @@ def group_numbers(group: ArrayLike, n: int, groups: int) -> Ints:
 
 def binary_outcome(y: ArrayLike) -> Bools:
     """Return an outcome of 0 and 1 as booleans, True for positive records."""
-    if type(y) is np.ndarray and y.ndim == 1 and _is_binary(y):
-        return np.asarray(y, dtype=bool)
     values = vector(y, "y")
     positive: Bools = values == 1
     if np.count_nonzero(positive) + np.count_nonzero(values == 0) < values.size:
@@ -115,13 +112,6 @@ def binary_outcome(y: ArrayLike) -> Bools:
             f"such as {odd[0]:g}; code the positive class as 1."
         )
     return positive
-
-
-def _is_binary(codes: NDArray[Any]) -> bool:
-    """Return whether codes are integers, all of them 0 or 1."""
-    if codes.dtype.kind not in "biu" or not codes.size:
-        return False
-    return bool(codes.min() >= 0 and codes.max() <= 1)
 
 
 def binary_scores(
@@ -234,58 +224,8 @@ def sum_of_squares(values: Floats, codes: Ints) -> Floats:
 # ---- sums by group ----
 
 
-def is_rising(values: Floats | Ints) -> bool:
-    """Return whether no number is less than the one before it."""
-    return bool((values[1:] >= values[:-1]).all())
-
-
-def of_each_group(of: Callable[[Ints], float], group: Ints, groups: int) -> Floats:
-    """Return what a function makes of the records of each group; NaN without records.
-
-    Parameters
-    ----------
-    of : callable
-        Function of the positions of the records of a group.
-    group : numpy.ndarray of int, shape (n,)
-        Group of each record, from 0.
-    groups : int
-        Number of groups.
-
-    Examples
-    --------
-    >>> values = np.array([1.0, 5.0, 3.0])
-    >>> of_each_group(lambda some: values[some].sum(), np.array([0, 2, 0]), 3)
-    array([ 4., nan,  5.])
-    """
-    order = np.argsort(group, kind="stable")
-    parts = np.split(order, np.searchsorted(group[order], np.arange(1, groups)))
-    found = np.full(groups, np.nan)
-
-    def put(number: int) -> None:
-        if len(parts[number]):
-            found[number] = of(parts[number])
-
-    shared(put, range(groups), RECORD * len(group) / max(groups, 1))
-    return found
-
-
 def in_one_group(
     by_group: Callable[..., Floats], y: ArrayLike, x: ArrayLike, **named: Any
 ) -> float:
     """Return what a function of many groups makes of all records as one group."""
     return float(by_group(y, x, np.zeros(np.size(y), dtype=np.intp), 1, **named)[0])
-
-
-def sums_between(values: Bools | Floats, bounds: Ints) -> Floats:
-    """Return the sum of the values from each bound to the next, 0 of none.
-
-    Examples
-    --------
-    >>> sums_between(np.array([1.0, 2.0, 5.0]), np.array([0, 2, 2, 3]))
-    array([3., 0., 5.])
-    """
-    sums, filled = np.zeros(len(bounds) - 1), bounds[1:] > bounds[:-1]
-    if filled.any():
-        first = bounds[:-1][filled]
-        sums[filled] = np.add.reduceat(values[: bounds[-1]], first, dtype=float)
-    return sums

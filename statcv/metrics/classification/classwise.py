@@ -443,6 +443,21 @@ class MetricOfTables:
         return np.asarray(values[of.ravel()])
 
 
+def tables_of(
+    group: Ints,
+    observed: Ints,
+    chosen: Ints,
+    size: tuple[int, int],
+    weights: Floats | None = None,
+) -> Floats:
+    """Sum weights by observed and chosen class in each of some groups of classes."""
+    groups, classes = size
+    cells = (group * classes + observed) * classes + chosen
+    own = None if weights is None else np.broadcast_to(weights, cells.shape).ravel()
+    counts = np.bincount(cells.ravel(), own, groups * classes**2)
+    return counts.reshape(groups, classes, classes).astype(float)
+
+
 def _tables(
     y: ArrayLike, p: ArrayLike, group: Ints, groups: int, threshold: ArrayLike
 ) -> Floats:
@@ -454,9 +469,8 @@ def _tables(
     classes = 2 if p.ndim == 1 else p.shape[1]
     chosen = predicted_class(p, threshold)
     known = ~np.isnan(chosen)
-    cells = (group * classes + codes)[known] * classes + chosen[known].astype(np.intp)
-    counts = np.bincount(cells, minlength=groups * classes**2).astype(np.float64)
-    tables = counts.reshape(groups, classes, classes)
+    sides = codes[known], chosen[known].astype(np.intp)
+    tables = tables_of(group[known], *sides, (groups, classes))
     tables[group[~known]] = np.nan
     return np.asarray(tables)
 

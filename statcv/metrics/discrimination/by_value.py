@@ -22,13 +22,11 @@ from statcv.metrics.inputs import (
     Floats,
     Ints,
     binary_outcome,
-    is_rising,
-    of_each_group,
     real_array,
     real_number,
     same_length,
-    sums_between,
 )
+from statcv.numeric.threads import RECORD, shared
 
 _BITS = 64  # bits of the integers by which numbers are sorted
 _EXACT = 52  # bits of the fraction of a double
@@ -66,7 +64,7 @@ def in_rising_order(values: Floats) -> tuple[Ints, Floats]:
         place &= np.uint64(2**bits - 1)
         order = place.astype(np.intp)
     rising = values[order]
-    if not is_rising(rising):
+    if not (rising[1:] >= rising[:-1]).all():
         again = np.argsort(rising, kind="stable")
         order, rising = order[again], rising[again]
     return order, rising
@@ -231,6 +229,21 @@ def by_falling_value(counts: Floats) -> Floats:
     return np.append(0.0, np.cumsum(counts[::-1], dtype=float))
 
 
+def sums_between(values: Bools | Floats, bounds: Ints) -> Floats:
+    """Return the sum of the values from each bound to the next, 0 of none.
+
+    Examples
+    --------
+    >>> sums_between(np.array([1.0, 2.0, 5.0]), np.array([0, 2, 2, 3]))
+    array([3., 0., 5.])
+    """
+    sums, filled = np.zeros(len(bounds) - 1), bounds[1:] > bounds[:-1]
+    if filled.any():
+        first = bounds[:-1][filled]
+        sums[filled] = np.add.reduceat(values[: bounds[-1]], first, dtype=float)
+    return sums
+
+
 def areas_of_scores(
     y: ArrayLike,
     score: ArrayLike,
@@ -272,10 +285,14 @@ def areas_of_groups(
     if len(group) > _LARGE * groups:  # each of them stays in the cache
 
         def alone(some: Ints) -> float:
+            if not len(some):
+                return float("nan")
             ranked = RankedRecords.of(score[some], tie_tol=tie_tol)
             return float(area(ranked.classes(positive[some]))[0])
 
-        areas = of_each_group(alone, group, groups)
+        order = np.argsort(group, kind="stable")
+        parts = np.split(order, np.searchsorted(group[order], np.arange(1, groups)))
+        areas = np.array(shared(alone, parts, RECORD * len(group) / groups))
     else:
         ranked = RankedRecords.of(score, group, groups, tie_tol)
         areas = area(ranked.classes(positive))
