@@ -17,7 +17,7 @@ from statcv.folds import FoldPlan
 from statcv.folds.audit import training_means
 from statcv.inference.clusters import clusters_of, count_split, mean_by
 from statcv.metrics import METRICS, Metric, ranked_higher
-from statcv.metrics.survival.known import compares_in_all
+from statcv.metrics.survival.horizon import compares_in_all
 from statcv.sensitivity import Sensitivity
 from statcv.tables import Printed
 

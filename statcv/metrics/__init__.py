@@ -14,16 +14,14 @@ from statcv.metrics.areas.delong_test import (
 from statcv.metrics.areas.placements import DeLong, delong, delong_covariance
 from statcv.metrics.classification.classwise import (
     accuracy,
+    balanced_accuracy,
+    ber,
     brier,
     casewise_accuracy,
     casewise_brier,
     casewise_log_loss,
-    log_loss,
-)
-from statcv.metrics.classification.confusion import (
-    balanced_accuracy,
-    ber,
     f1,
+    log_loss,
     matthews,
     npv,
     precision,
@@ -53,8 +51,8 @@ from statcv.metrics.discrimination.paired_roc import (
     paired_roc,
     paired_roc_band,
 )
-from statcv.metrics.discrimination.precision_recall import auprc
 from statcv.metrics.discrimination.ranking import (
+    auprc,
     auroc,
     auroc_by_group,
     auroc_by_weight,

@@ -1,7 +1,8 @@
-"""Checks of the arrays and options that metrics accept."""
+"""Checks of the arrays and options that metrics accept, and sums by group."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from numbers import Real
 from typing import Any
@@ -73,6 +74,12 @@ def per_record(values: ArrayLike, n: int, name: str) -> Floats:
     return array
 
 
+def mean_of(values: Floats) -> float:
+    """Return the mean, infinite if it is too large, and NaN without values."""
+    with np.errstate(over="ignore"):
+        return float(values.mean()) if values.size else float("nan")
+
+
 def same_length(n_y: int, n_other: int, name: str) -> None:
     """Check that another array has as many records as y."""
     if n_y != n_other:
@@ -96,8 +103,6 @@ def group_numbers(group: ArrayLike, n: int, groups: int) -> Ints:
 
 def binary_outcome(y: ArrayLike) -> Bools:
     """Return an outcome of 0 and 1 as booleans, True for positive records."""
-    if type(y) is np.ndarray and y.ndim == 1 and _is_binary(y):
-        return np.asarray(y, dtype=bool)
     values = vector(y, "y")
     positive: Bools = values == 1
     if np.count_nonzero(positive) + np.count_nonzero(values == 0) < values.size:
@@ -109,18 +114,18 @@ def binary_outcome(y: ArrayLike) -> Bools:
     return positive
 
 
-def _is_binary(codes: NDArray[Any]) -> bool:
-    """Return whether codes are integers, all of them 0 or 1."""
-    if codes.dtype.kind not in "biu" or not codes.size:
-        return False
-    return bool(codes.min() >= 0 and codes.max() <= 1)
-
-
-def binary_scores(y: ArrayLike, score: ArrayLike) -> tuple[Bools, Floats]:
+def binary_scores(
+    y: ArrayLike, score: ArrayLike, name: str = "score"
+) -> tuple[Bools, Floats]:
     """Return a binary outcome and one score per record."""
-    positive, values = binary_outcome(y), vector(score, "score")
-    same_length(positive.size, values.size, "score")
+    positive, values = binary_outcome(y), vector(score, name)
+    same_length(positive.size, values.size, name)
     return positive, values
+
+
+def binary_probabilities(y: ArrayLike, p: ArrayLike) -> tuple[Bools, Floats]:
+    """Return a binary outcome, and the probability of 1 for each record."""
+    return binary_scores(y, p, "p")
 
 
 def score_rows(scores: ArrayLike, n: int) -> Floats:
@@ -162,3 +167,65 @@ def class_codes(y: ArrayLike, n_classes: int) -> Ints:
             f"p, but has values such as {values[~known][0]:g}."
         )
     return values.astype(np.intp)
+
+
+def improper(p: Floats) -> str:
+    """Return why values cannot be used as probabilities; empty if they can."""
+    if not p.size:
+        return "there are no records"
+    odd = int((~((p >= 0) & (p <= 1))).sum())
+    return f"{odd} of the {p.size} values of p are not probabilities" if odd else ""
+
+
+def improper_groups(p: Floats, group: Ints, groups: int) -> Bools:
+    """Return which groups have a value that cannot be used as a probability."""
+    return np.asarray(np.bincount(group, ~((p >= 0) & (p <= 1)), groups) > 0)
+
+
+def share_of_sums(part: Floats | Ints, whole: Floats | Ints, odd: Bools) -> Floats:
+    """Return ratios; NaN where the whole is 0, and for odd groups."""
+    found: Floats = np.full(len(whole), np.nan)
+    with np.errstate(over="ignore"):  # infinite where next to nothing is expected
+        np.divide(part, whole, out=found, where=(whole > 0) & ~odd)
+    return found
+
+
+def clusters_of(clusters: ArrayLike | None, n: int) -> Ints:
+    """Return the cluster of each record, from 0; by default one per record."""
+    return np.arange(n) if clusters is None else cluster_codes(clusters, n)
+
+
+def sum_of_squares(values: Floats, codes: Ints) -> Floats:
+    """Sum the cross-products of cluster totals over G clusters, times G / (G - 1).
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, k)
+        Values of the records, with columns that sum to zero.
+    codes : ndarray of int, shape (n,)
+        Cluster of each record, from 0.
+
+    Returns
+    -------
+    ndarray of shape (k, k)
+        The covariance matrix of the column sums, with clusters taken as independent.
+        All NaN for a single cluster.
+    """
+    n = int(codes.max(initial=-1)) + 1
+    if n < 2:
+        return np.full((values.shape[1], values.shape[1]), np.nan)
+    sums = values
+    if n < codes.size:
+        sums = np.stack([np.bincount(codes, column, n) for column in values.T], axis=1)
+    total: Floats = sums.T @ sums * (n / (n - 1))
+    return total
+
+
+# ---- sums by group ----
+
+
+def in_one_group(
+    by_group: Callable[..., Floats], y: ArrayLike, x: ArrayLike, **named: Any
+) -> float:
+    """Return what a function of many groups makes of all records as one group."""
+    return float(by_group(y, x, np.zeros(np.size(y), dtype=np.intp), 1, **named)[0])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -166,7 +165,17 @@ class Metric(Printed):
         >>> METRICS["auprc"].of_random_order()([0, 1], [0.2, 0.8])
         0.75
         """
-        return None if self.in_random_order is None else _mean_over_orders(self)
+        if self.in_random_order is None:
+            return None
+        return replace(
+            self,
+            name=f"{self.name}{RANDOM_ORDER}",
+            function=self.in_random_order,
+            in_random_order=None,
+            by_group=None,
+            derive=None,
+            weighted=None,
+        )
 
     def check_outcome(self, kind: str, name: str) -> None:
         """Raise MetricError if the metric does not apply to this kind of outcome."""
@@ -331,17 +340,3 @@ class Metric(Printed):
     def beside(self) -> str | None:
         """The name of what the metric takes besides each prediction, if anything."""
         return self.takes or ("baseline" if self.uses_baseline else None)
-
-
-@lru_cache(maxsize=64)
-def _mean_over_orders(metric: Metric) -> Metric:
-    assert metric.in_random_order is not None
-    return replace(
-        metric,
-        name=f"{metric.name}{RANDOM_ORDER}",
-        function=metric.in_random_order,
-        in_random_order=None,
-        by_group=None,
-        derive=None,
-        weighted=None,
-    )

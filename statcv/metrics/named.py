@@ -18,7 +18,7 @@ from statcv.metrics.classification.classwise import (
 from statcv.metrics.counts import COUNT_METRICS
 from statcv.metrics.custom import get_metric
 from statcv.metrics.influence.table import influence_on_mean
-from statcv.metrics.inputs import Floats
+from statcv.metrics.inputs import Floats, mean_of
 from statcv.metrics.metric import Metric
 from statcv.metrics.registry import METRICS, default_metrics
 from statcv.metrics.survival import integrated_brier_metric, survival_metrics
@@ -258,8 +258,7 @@ def ordered_rps(y: ArrayLike, p: ArrayLike) -> float:
     >>> round(ordered_rps([0, 2], [[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]]), 4)
     0.195
     """
-    values = casewise_ordered_rps(y, p)
-    return float(values.mean()) if values.size else float("nan")
+    return mean_of(casewise_ordered_rps(y, p))
 
 
 def casewise_ordered_rps(y: ArrayLike, p: ArrayLike) -> Floats:
@@ -319,8 +318,9 @@ def ordered_metrics(*levels: str) -> Mapping[str, Metric]:
 def _at(metric: Metric, code: int, level: str) -> Metric:
     """Return a metric of two classes at a cut point."""
     changed: dict[str, Any] = {
-        name: partial(at_cut, getattr(metric, name), code)
+        name: function and partial(at_cut, function, code)
         for name in ("function", "by_group", "derive", "weighted")
+        for function in [getattr(metric, name)]
     }
     return replace(
         metric,

@@ -5,8 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from statcv.metrics.inputs import Floats, per_record, same_length, vector
-from statcv.metrics.records import in_one_group, sums_by_group
+from statcv.metrics.inputs import (
+    Floats,
+    in_one_group,
+    mean_of,
+    per_record,
+    same_length,
+    vector,
+)
 
 _SAME = 1e-14  # relative distance from a mean that is due to rounding
 
@@ -34,7 +40,7 @@ def mse(y: ArrayLike, yhat: ArrayLike) -> float:
     >>> mse([1, 2, 3], [1, 2, 6])
     3.0
     """
-    return _mean(casewise_mse(y, yhat))
+    return mean_of(casewise_mse(y, yhat))
 
 
 def casewise_mse(y: ArrayLike, yhat: ArrayLike) -> Floats:
@@ -112,7 +118,7 @@ def mae(y: ArrayLike, yhat: ArrayLike) -> float:
     >>> mae([1, 2, 3], [1, 2, 6])
     1.0
     """
-    return _mean(casewise_mae(y, yhat))
+    return mean_of(casewise_mae(y, yhat))
 
 
 def casewise_mae(y: ArrayLike, yhat: ArrayLike) -> Floats:
@@ -182,7 +188,7 @@ def r2(y: ArrayLike, yhat: ArrayLike, baseline: ArrayLike | None = None) -> floa
     0.9
     """
     if baseline is None:
-        baseline = _mean(vector(y, "y"))
+        baseline = mean_of(vector(y, "y"))
     return in_one_group(r2_by_group, y, yhat, baseline=baseline)
 
 
@@ -220,16 +226,16 @@ def r2_by_group(
     array([ 1., -1., nan])
     """
     observed, own = vector(y, "y"), np.asarray(group)
-    remaining = sums_by_group(own, _squares(_errors(y, yhat)), groups)
+    remaining = np.bincount(own, _squares(_errors(y, yhat)), groups)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         if baseline is None:
             size = np.bincount(own, None, groups)
-            baseline = (sums_by_group(own, observed, groups) / size)[own]
+            baseline = (np.bincount(own, observed, groups) / size)[own]
         reference = per_record(baseline, observed.size, "baseline")
         off = observed - reference
-        removable = sums_by_group(own, off**2, groups)
+        removable = np.bincount(own, off**2, groups)
         apart = ~(np.abs(off) <= _SAME * np.abs(reference))
-        known = (sums_by_group(own, apart, groups) > 0) & (removable > 0)
+        known = (np.bincount(own, apart, groups) > 0) & (removable > 0)
         known &= ~np.isinf(removable)
         return np.where(known, 1 - remaining / removable, np.nan)
 
@@ -245,8 +251,3 @@ def _squares(errors: Floats) -> Floats:
     with np.errstate(over="ignore"):
         squares: Floats = errors**2
     return squares
-
-
-def _mean(values: Floats) -> float:
-    with np.errstate(over="ignore"):
-        return float(values.mean()) if values.size else float("nan")

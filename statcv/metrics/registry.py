@@ -11,23 +11,21 @@ from numpy.typing import ArrayLike
 from statcv.arguments import check_types, one_of
 from statcv.errors import MetricError
 from statcv.metrics.classification.classwise import (
-    accuracy,
-    brier,
-    casewise_accuracy,
-    casewise_brier,
-    casewise_log_loss,
-    log_loss,
-)
-from statcv.metrics.classification.confusion import (
     MetricOfTables,
+    accuracy,
     accuracy_of,
     balanced_accuracy,
     balanced_accuracy_of,
     ber,
     ber_of,
+    brier,
+    casewise_accuracy,
+    casewise_brier,
+    casewise_log_loss,
     f1,
     f1_macro_of,
     f1_of,
+    log_loss,
     matthews,
     matthews_of,
     npv,
@@ -40,7 +38,7 @@ from statcv.metrics.classification.confusion import (
     specificity_of,
 )
 from statcv.metrics.classification.decision import casewise_net_benefit, net_benefit_at
-from statcv.metrics.discrimination.precision_recall import (
+from statcv.metrics.discrimination.ranking import (
     auprc,
     auprc_by_group,
     auprc_in_random_order,
@@ -48,8 +46,6 @@ from statcv.metrics.discrimination.precision_recall import (
     auprc_interpolated_in_random_order,
     auprc_trapezoid,
     auprc_trapezoid_in_random_order,
-)
-from statcv.metrics.discrimination.ranking import (
     auroc,
     auroc_by_group,
     auroc_hand_till,
@@ -76,9 +72,7 @@ from statcv.metrics.numeric import (
 from statcv.metrics.probabilities.brier_terms import brier_skill, brier_skill_by_group
 from statcv.metrics.probabilities.calibration_measures import (
     calibration_intercept,
-    calibration_intercept_by_group,
     calibration_slope,
-    calibration_slope_by_group,
     discrimination_slope,
     discrimination_slope_by_group,
     oe_ratio,
@@ -202,20 +196,9 @@ _ALL = (
         by_group=discrimination_slope_by_group,
     ),
     _of_risks(
-        calibration_slope,
-        "calibration slope",
-        target=1.0,
-        limits=_REAL,
-        pairs="slope",
-        by_group=calibration_slope_by_group,
+        calibration_slope, "calibration slope", target=1.0, limits=_REAL, pairs="slope"
     ),
-    _of_risks(
-        calibration_intercept,
-        "calibration intercept",
-        target=0.0,
-        limits=_REAL,
-        by_group=calibration_intercept_by_group,
-    ),
+    _of_risks(calibration_intercept, "calibration intercept", target=0.0, limits=_REAL),
     _of_risks(oe_ratio, "O:E", **_RATIO, by_group=oe_ratio_by_group),
     _of_risks(ici, "ICI", **_DISTANCE),
     _of_risks(e50, "E50", **_DISTANCE),

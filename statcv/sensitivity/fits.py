@@ -151,7 +151,9 @@ class Sensitivity:
         if self.fits.class_weights is not None:
             # class weights act on the likelihood as weights of the records do
             given = given * self.fits.class_weights[0][records.y]
-        beta, penalty = self._coefficients(first)[0], self._penalties(first)[0]
+        beta, penalty = self._coefficients(first)[0], self.fits.penalty[first[0]]
+        if self.fits.constant is not None:
+            penalty = np.append(penalty, 0.0)  # the model adds it without a ridge
         rows = self._rows(first, np.arange(n))
         trained = training_times(records, setup.folds, first)[0].astype(float)
         # where the total weight of a class is fixed, one record gains what others lose
@@ -199,13 +201,6 @@ class Sensitivity:
             own = self.fits.constant[numbers][:, None]
             beta = np.concatenate([beta, own], axis=1)
         return np.nan_to_num(beta)
-
-    def _penalties(self, numbers: Numbers) -> Floats:
-        penalty = self.fits.penalty[numbers]
-        if self.fits.constant is not None:
-            # the intercept that the model adds has no ridge
-            penalty = np.column_stack([penalty, np.zeros(len(penalty))])
-        return penalty
 
     # ---- the matrices of the fits ----
 

@@ -27,7 +27,7 @@ MIN_TOTAL = 1e-300  # the least total weight of a class by which sums are divide
 MAX_LEVERAGE = 0.8
 DECIMALS = 9  # decimals to which combinations of the columns of equal rows agree
 MAX_AVERAGED = 32  # fits at most whose weights are averaged
-LEAST_WEIGHT = 1e-9  # of a record of ordered classes, each of which has a probability
+LEAST_WEIGHT = 1e-9  # weight with which every ordered class has a probability
 MAX_CHANGES = 32  # records that a fit lacks or repeats, for which each is looked up
 
 

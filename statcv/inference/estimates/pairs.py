@@ -24,7 +24,7 @@ from statcv.metrics import (
     concordance_by_group,
     ranked_higher,
 )
-from statcv.metrics.survival.known import Known
+from statcv.metrics.survival.horizon import Known
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]

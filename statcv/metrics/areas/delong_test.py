@@ -300,6 +300,8 @@ def delong_contrast(
     >>> delong_contrast(y, [a, b, b]).df
     1
     """
+    from scipy.special import chdtrc
+
     positive = binary_outcome(y)
     values = score_rows(scores, positive.size)
     weights = _contrast(contrast, len(values))
@@ -318,9 +320,9 @@ def delong_contrast(
     if np.isinf(statistic):
         reason = SAME_EVERYWHERE
         warn_degenerate("the areas differ")
-    return DeLongContrast(
-        estimate, covariance, statistic, df, _upper_tail(statistic, df), reason
-    )
+    constant = df == 0 or np.isinf(statistic)
+    p_value = float(statistic == 0 if constant else chdtrc(df, statistic))
+    return DeLongContrast(estimate, covariance, statistic, df, p_value, reason)
 
 
 def _contrast(contrast: ArrayLike | None, m: int) -> Floats:
@@ -372,11 +374,3 @@ def _wald(
     if (np.abs(along[~kept]) > 1e-4).any():
         return math.inf, rank
     return float((along[kept] ** 2 / values[kept]).sum()), rank
-
-
-def _upper_tail(statistic: float, df: int) -> float:
-    from scipy.special import chdtrc
-
-    if df == 0 or np.isinf(statistic):
-        return float(statistic == 0)
-    return float(chdtrc(df, statistic))

@@ -21,16 +21,15 @@ from statcv.metrics.inputs import (
     Bools,
     Floats,
     Ints,
-    real_array,
-    real_number,
-    same_length,
-    vector,
-)
-from statcv.metrics.records import (
     binary_probabilities,
     clusters_of,
     improper,
+    mean_of,
+    real_array,
+    real_number,
+    same_length,
     sum_of_squares,
+    vector,
 )
 from statcv.tables import Printed
 from statcv.words import plural
@@ -230,8 +229,7 @@ def net_benefit_at(
     >>> net_benefit_at([0, 0, 1, 1], [0.1, 0.5, 0.5, 0.9], 0.2)
     0.4375
     """
-    values = casewise_net_benefit(y, p, threshold)
-    return float(values.mean()) if values.size else float("nan")
+    return mean_of(casewise_net_benefit(y, p, threshold))
 
 
 def casewise_net_benefit(

@@ -26,7 +26,7 @@ from statcv.metrics.inputs import (
     real_number,
     same_length,
 )
-from statcv.metrics.records import is_rising, of_each_group, sums_between
+from statcv.numeric.threads import RECORD, shared
 
 _BITS = 64  # bits of the integers by which numbers are sorted
 _EXACT = 52  # bits of the fraction of a double
@@ -64,7 +64,7 @@ def in_rising_order(values: Floats) -> tuple[Ints, Floats]:
         place &= np.uint64(2**bits - 1)
         order = place.astype(np.intp)
     rising = values[order]
-    if not is_rising(rising):
+    if not (rising[1:] >= rising[:-1]).all():
         again = np.argsort(rising, kind="stable")
         order, rising = order[again], rising[again]
     return order, rising
@@ -141,7 +141,8 @@ class CountsByValue:
 
     def _interpolated(self, begin: int, end: int) -> float:
         """Return the area under the lines that join precisions at 0, 1, 2, … hits."""
-        true, false = self.falling(begin, end)
+        sides = self.ones[begin:end], self.zeros[begin:end]
+        true, false = (by_falling_value(counts) for counts in sides)
         if not true[-1]:
             return float("nan")
         count = np.arange(true[-1])
@@ -149,14 +150,6 @@ class CountsByValue:
         left = precision_on_the_way(true, false, into, count)
         right = precision_on_the_way(true, false, into, count + 1)
         return float((left + right).sum() / 2 / true[-1])
-
-    def falling(self, begin: int = 0, end: int | None = None) -> tuple[Floats, Floats]:
-        """Return true and false positives by falling threshold, from 0."""
-        true, false = (
-            np.append(0.0, np.cumsum(counts[begin:end][::-1], dtype=float))
-            for counts in (self.ones, self.zeros)
-        )
-        return true, false
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,6 +205,12 @@ class RankedRecords:
         ones = self.sums(positive)
         return CountsByValue(ones, self.sizes - ones, self.bounds)
 
+    def falling(
+        self, ones: Floats | Bools, zeros: Floats | Bools
+    ) -> tuple[Floats, Floats]:
+        """Return cumulative weights of two classes by falling value, each from 0."""
+        return by_falling_value(self.sums(ones)), by_falling_value(self.sums(zeros))
+
     def repeated(self, by_value: Floats) -> Floats:
         """Return what belongs to the value of each record, in rising order."""
         if len(self.begins) == len(self.order):
@@ -223,6 +222,26 @@ class RankedRecords:
         found = np.empty(len(self.order))
         found[self.order] = self.repeated(by_value)
         return found
+
+
+def by_falling_value(counts: Floats) -> Floats:
+    """Return cumulative counts from 0, of the largest value first."""
+    return np.append(0.0, np.cumsum(counts[::-1], dtype=float))
+
+
+def sums_between(values: Bools | Floats, bounds: Ints) -> Floats:
+    """Return the sum of the values from each bound to the next, 0 of none.
+
+    Examples
+    --------
+    >>> sums_between(np.array([1.0, 2.0, 5.0]), np.array([0, 2, 2, 3]))
+    array([3., 0., 5.])
+    """
+    sums, filled = np.zeros(len(bounds) - 1), bounds[1:] > bounds[:-1]
+    if filled.any():
+        first = bounds[:-1][filled]
+        sums[filled] = np.add.reduceat(values[: bounds[-1]], first, dtype=float)
+    return sums
 
 
 def areas_of_scores(
@@ -265,11 +284,15 @@ def areas_of_groups(
     """Return the area of each group; NaN where a score is."""
     if len(group) > _LARGE * groups:  # each of them stays in the cache
 
-        def alone(_: int, some: Ints | slice) -> float:
+        def alone(some: Ints) -> float:
+            if not len(some):
+                return float("nan")
             ranked = RankedRecords.of(score[some], tie_tol=tie_tol)
             return float(area(ranked.classes(positive[some]))[0])
 
-        areas = of_each_group(alone, group, groups)
+        order = np.argsort(group, kind="stable")
+        parts = np.split(order, np.searchsorted(group[order], np.arange(1, groups)))
+        areas = np.array(shared(alone, parts, RECORD * len(group) / groups))
     else:
         ranked = RankedRecords.of(score, group, groups, tie_tol)
         areas = area(ranked.classes(positive))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -10,18 +10,20 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from statcv.arguments import check_level, resolve_seed
+from statcv.arguments import MAX_RESAMPLES, check_level, check_whole, resolve_seed
 from statcv.errors import MetricError
 from statcv.metrics.areas.placements import shortage
 from statcv.metrics.discrimination.by_value import RankedRecords, precision_on_the_way
 from statcv.metrics.discrimination.rounding import round_significant
-from statcv.metrics.inputs import Bools, Floats, binary_scores, one_of
-from statcv.metrics.records import (
-    Falling,
+from statcv.metrics.inputs import (
+    Bools,
+    Floats,
+    Ints,
+    binary_scores,
+    cluster_codes,
     clusters_of,
-    drawn_times,
-    number_of_draws,
-    shares_at,
+    one_of,
+    vector,
 )
 from statcv.tables import Printed
 
@@ -192,7 +194,7 @@ def sweep(
     ranked = RankedRecords.of(score, tie_tol=tie_tol)
     distinct = round_significant(score[ranked.order][ranked.begins], tie_tol)
     thresholds = np.append(np.inf, distinct[::-1])
-    return thresholds, *ranked.classes(positive).falling()
+    return thresholds, *ranked.falling(positive, ~positive)
 
 
 def _share(count: Floats, total: float) -> Floats:
@@ -503,11 +505,12 @@ def _bootstrap(
     unit = clusters_of(clusters, positive.size)
     _, true, false = sweep(positive, score, tie_tol)
     estimate = height(true, false, at)
-    falling = Falling.of(positive, score, tie_tol)
-    samples = drawn_times(positive, falling.order, unit, draws, resolve_seed(seed))
+    ranked = RankedRecords.of(score, tie_tol=tie_tol)
+    order = np.argsort(-round_significant(score, tie_tol), kind="stable")
+    samples = drawn_times(positive, order, unit, draws, resolve_seed(seed))
 
     def of_sample(times: Floats) -> Floats:
-        return height(*falling.counts(times), at)
+        return height(*ranked.falling(times * positive, times * ~positive), at)
 
     reason = shortage(positive, score[None, :], unit)
     return band_of_samples(at, estimate, level, samples, of_sample, reason)
@@ -667,11 +670,13 @@ def roc_difference(
     own = clusters_of(clusters, positive.size)
     reason = shortage(positive, np.stack([first, second]), own)
     order = np.lexsort((positive, second, first))
-    one, other = (Falling.of(positive, x, tie_tol) for x in (first, second))
+    ranked = [RankedRecords.of(x, tie_tol=tie_tol) for x in (first, second)]
     samples = drawn_times(positive, order, own, draws, resolve_seed(seed))
 
     def of_sample(times: Floats) -> Floats:
-        return _difference(one.counts(times), other.counts(times), where)
+        sides = times * positive, times * ~positive
+        one, other = (by_score.falling(*sides) for by_score in ranked)
+        return _difference(one, other, where)
 
     return band_of_samples(where, estimate, level, samples, of_sample, reason, _SAME)
 
@@ -690,3 +695,47 @@ def _difference(
     first: tuple[Floats, Floats], second: tuple[Floats, Floats], at: Floats
 ) -> Floats:
     return sensitivity_at(*first, at) - sensitivity_at(*second, at)
+
+
+# ---- bootstrap samples of scored records, as counts for curves ----
+
+_N_BOOT = 2000
+
+
+def number_of_draws(n_boot: int | None) -> int:
+    """Return the number of bootstrap samples, 2000 by default."""
+    draws = _N_BOOT if n_boot is None else n_boot
+    check_whole(draws, "n_boot", least=1, most=MAX_RESAMPLES, error=MetricError)
+    return draws
+
+
+def shares_at(at: ArrayLike) -> Floats:
+    """Check the rates at which a band is wanted, and return them."""
+    where = vector(at, "at")
+    if not ((where >= 0) & (where <= 1)).all():
+        raise MetricError("at must hold numbers from 0 to 1.")
+    return where
+
+
+def drawn_times(
+    positive: Bools, order: Ints, unit: Ints, draws: int, seed: int
+) -> Iterator[Floats]:
+    """Yield the number of times that each record is drawn, for each bootstrap sample.
+
+    The sampling units are the records, or the clusters in `unit`. The bootstrap is
+    stratified by the classes that a unit contains. Units are numbered along `order`,
+    so that the draws do not depend on the order of the records.
+    """
+    own = np.empty(order.size, dtype=np.intp)
+    own[order] = cluster_codes(unit[order], order.size)
+    holds = np.bincount(own, positive) > 0, np.bincount(own, ~positive) > 0
+    kinds = (holds[0] & ~holds[1], ~holds[0] & holds[1], holds[0] & holds[1])
+    strata = [np.flatnonzero(kind) for kind in kinds]
+    generator = np.random.default_rng(seed)
+    times = np.zeros(holds[0].size)
+    for _ in range(draws):
+        for members in strata:
+            size = len(members)
+            drawn = generator.integers(size, size=size) if size else members
+            times[members] = np.bincount(drawn, minlength=size)
+        yield times[own]

@@ -17,9 +17,14 @@ from numpy.typing import ArrayLike
 from statcv.arguments import check_level, resolve_seed
 from statcv.errors import MetricError
 from statcv.metrics.areas.placements import shortage
-from statcv.metrics.discrimination.curves import CurveBand, band_of_samples
+from statcv.metrics.discrimination.curves import (
+    CurveBand,
+    band_of_samples,
+    drawn_times,
+    number_of_draws,
+    shares_at,
+)
 from statcv.metrics.inputs import Floats, Ints, cluster_codes, vector
-from statcv.metrics.records import drawn_times, number_of_draws, shares_at
 from statcv.tables import Printed
 
 

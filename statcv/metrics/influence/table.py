@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.metrics.classification.classwise import predicted_class
+from statcv.metrics.classification.classwise import predicted_class, tables_of
 from statcv.metrics.discrimination.by_value import RankedRecords, placement_counts
 from statcv.metrics.discrimination.ranking import concordance_counts
 from statcv.metrics.influence import weighted
@@ -277,8 +277,7 @@ class DerivativeOfTable:
 
     def _rates(self, observed: Any, chosen: Any, classes: int) -> Floats:
         """Return the derivatives of the metric by the count of each cell."""
-        counts = np.bincount(observed * classes + chosen, minlength=classes**2)
-        table = counts.reshape(classes, classes).astype(float)
+        table = tables_of(0 * observed, observed, chosen, (1, classes))[0]
         rates = np.full((classes, classes), np.nan)
         if np.isnan(self.of_table(table)):
             return rates

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.metrics.classification.classwise import tables_of
 from statcv.metrics.inputs import Floats
 
 Outcomes = NDArray[Any]
@@ -196,10 +197,8 @@ class WeightedTable:
             x = x if threshold is None else x - threshold
             chosen = (x >= (1 - ALIKE) * x.max(axis=2, keepdims=True)).argmax(axis=2)
         observed = y.astype(np.intp)
-        cell = (np.arange(sets)[:, None] * classes + observed) * classes + chosen
-        each = np.broadcast_to(weights, cell.shape)
-        table = np.bincount(cell.ravel(), each.ravel(), sets * classes**2)
-        tables = np.asarray(table, dtype=float).reshape(sets, classes, classes)
+        each = np.arange(sets)[:, None]
+        tables = tables_of(each, observed, chosen, (sets, classes), weights)
         return np.array([self.of_table(one) for one in tables])
 
 

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from statcv.arguments import check_level, check_types
+from statcv.arguments import MAX_BINS, check_level, check_types, check_whole
 from statcv.errors import MetricError
 from statcv.metrics.areas.placements import normal_quantile
 from statcv.metrics.discrimination.rounding import round_significant
-from statcv.metrics.inputs import Floats, Ints, per_record
-from statcv.metrics.records import (
+from statcv.metrics.inputs import (
+    Floats,
+    Ints,
     binary_probabilities,
     improper,
     improper_groups,
     in_one_group,
-    quantile_groups,
+    per_record,
     share_of_sums,
-    sums_by_group,
 )
 from statcv.tables import Printed
 from statcv.words import plural
@@ -246,8 +246,8 @@ def brier_skill_by_group(
     """
     positive, read = binary_probabilities(y, p)
     own, reference = np.asarray(group), per_record(baseline, read.size, "baseline")
-    remaining = sums_by_group(own, (read - positive) ** 2, groups)
-    removable = sums_by_group(own, (reference - positive) ** 2, groups)
+    remaining = np.bincount(own, (read - positive) ** 2, groups)
+    removable = np.bincount(own, (reference - positive) ** 2, groups)
     odd = improper_groups(read, own, groups) | improper_groups(reference, own, groups)
     return 1 - share_of_sums(remaining, removable, odd)
 
@@ -456,3 +456,14 @@ def spiegelhalter_test(y: ArrayLike, p: ArrayLike) -> SpiegelhalterTest:
         return SpiegelhalterTest(np.nan, np.nan, fixed)
     statistic = float(excess / np.sqrt(variance))
     return SpiegelhalterTest(statistic, 2 * float(ndtr(-abs(statistic))))
+
+
+def quantile_groups(p: Floats, groups: int) -> Ints:
+    """Return the quantile group of each record, from 0; ties share a group."""
+    check_whole(groups, "groups", least=1, most=MAX_BINS, error=MetricError)
+    if not p.size:
+        return np.empty(0, dtype=np.intp)
+    values = round_significant(p)
+    edges = np.quantile(values, np.arange(1, groups) / groups, method="inverted_cdf")
+    codes: Ints = np.unique(np.searchsorted(edges, values), return_inverse=True)[1]
+    return codes.reshape(-1)

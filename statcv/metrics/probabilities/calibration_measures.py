@@ -13,7 +13,19 @@ from numpy.typing import ArrayLike
 from statcv.arguments import check_level
 from statcv.errors import MetricError
 from statcv.metrics.areas.placements import normal_quantile
-from statcv.metrics.inputs import Bools, Floats, Ints, one_of
+from statcv.metrics.inputs import (
+    Bools,
+    Floats,
+    Ints,
+    binary_probabilities,
+    clusters_of,
+    improper,
+    improper_groups,
+    in_one_group,
+    one_of,
+    share_of_sums,
+    sum_of_squares,
+)
 from statcv.metrics.probabilities.recalibration import (
     LogisticFit,
     columns_of,
@@ -24,17 +36,6 @@ from statcv.metrics.probabilities.recalibration import (
     recalibration,
     sandwich,
     slope_fit,
-)
-from statcv.metrics.records import (
-    binary_probabilities,
-    clusters_of,
-    improper,
-    improper_groups,
-    in_one_group,
-    of_each_group,
-    share_of_sums,
-    sum_of_squares,
-    sums_by_group,
 )
 from statcv.tables import Printed
 
@@ -165,41 +166,9 @@ def oe_ratio_by_group(
     """
     positive, read = binary_probabilities(y, p)
     own = np.asarray(group)
-    observed = sums_by_group(own, positive, groups)
-    expected = sums_by_group(own, read, groups)
+    observed = np.bincount(own, positive, groups)
+    expected = np.bincount(own, read, groups)
     return share_of_sums(observed, expected, improper_groups(read, own, groups))
-
-
-def calibration_slope_by_group(
-    y: ArrayLike, p: ArrayLike, group: ArrayLike, groups: int
-) -> Floats:
-    """Slope of the logistic regression on the logit in each group, as one by one."""
-    return _of_each_group(y, p, group, groups, slope=True)
-
-
-def calibration_intercept_by_group(
-    y: ArrayLike, p: ArrayLike, group: ArrayLike, groups: int
-) -> Floats:
-    """Calibration in the large in each group, as one by one."""
-    return _of_each_group(y, p, group, groups, slope=False)
-
-
-def _of_each_group(
-    y: ArrayLike, p: ArrayLike, group: ArrayLike, groups: int, slope: bool
-) -> Floats:
-    """Return the slope or the intercept of each group that has both classes."""
-    positive, read = binary_probabilities(y, p)
-    own = np.asarray(group)
-    events, size = sums_by_group(own, positive, groups), np.bincount(own, None, groups)
-    both = (events > 0) & (events < size)
-
-    def fitted(number: int, some: Ints | slice) -> float:
-        if not both[number]:
-            return math.nan
-        fit = recalibration(positive[some], read[some], slope=slope)
-        return fit.slope if slope else fit.intercept
-
-    return of_each_group(fitted, own, groups)
 
 
 # ---- the discrimination slope ----
@@ -269,8 +238,8 @@ def discrimination_slope_by_group(
     odd = improper_groups(read, own, groups)
 
     def mean(side: Bools) -> Floats:
-        total = sums_by_group(own, side * read, groups)
-        return share_of_sums(total, sums_by_group(own, side, groups), odd)
+        total = np.bincount(own, side * read, groups)
+        return share_of_sums(total, np.bincount(own, side, groups), odd)
 
     return np.asarray(mean(positive) - mean(~positive))
 

@@ -13,7 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statcv.metrics.influence.derivative import Derivative
-from statcv.metrics.inputs import Bools, Floats, Ints, one_of
+from statcv.metrics.inputs import (
+    Bools,
+    Floats,
+    Ints,
+    binary_probabilities,
+    improper,
+    one_of,
+)
 from statcv.metrics.probabilities.smooth import (
     SPANS,
     Smooth,
@@ -21,7 +28,6 @@ from statcv.metrics.probabilities.smooth import (
     distances,
     loess_weights,
 )
-from statcv.metrics.records import binary_probabilities, improper
 
 _LEAST = 10  # records; a loess of fewer interpolates the outcomes
 _POINTS = 51  # points at which errors of the curve are computed

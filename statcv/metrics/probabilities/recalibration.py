@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from statcv.metrics.inputs import Bools, Floats, Ints
-from statcv.metrics.records import improper, sum_of_squares
+from statcv.metrics.inputs import Bools, Floats, Ints, improper, sum_of_squares
 from statcv.numeric.logistic import expit
 
 SEPARATED = "the classes are separated, so the likelihood has no maximum"

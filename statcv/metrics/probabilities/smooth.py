@@ -11,7 +11,16 @@ from numpy.typing import ArrayLike
 from statcv.arguments import check_level, is_whole
 from statcv.errors import MetricError
 from statcv.metrics.areas.placements import normal_quantile
-from statcv.metrics.inputs import Bools, Floats, Ints, one_of, vector
+from statcv.metrics.inputs import (
+    Bools,
+    Floats,
+    Ints,
+    binary_probabilities,
+    clusters_of,
+    improper,
+    one_of,
+    vector,
+)
 from statcv.metrics.probabilities.recalibration import (
     COLLINEAR,
     fit_logistic,
@@ -21,7 +30,6 @@ from statcv.metrics.probabilities.recalibration import (
     separated,
     undefined,
 )
-from statcv.metrics.records import binary_probabilities, clusters_of, improper
 from statcv.tables import Printed
 from statcv.words import plural
 
@@ -393,12 +401,6 @@ _OUTER = {3: 0.1, 4: 0.05, 5: 0.05}  # Harrell's outer quantile by number of kno
 _FEW = 50  # with fewer records in the smaller class there are three knots
 
 
-def spline_knots(x: Floats, knots: int) -> Floats:
-    """Return knots at the quantiles that Harrell recommends; they may coincide."""
-    outer = _OUTER[knots]
-    return np.quantile(x, np.linspace(outer, 1 - outer, knots))
-
-
 def restricted_cubic(x: Floats, knots: Floats) -> Floats:
     """Return the intercept, x, and the cubic terms that are linear beyond the knots.
 
@@ -462,7 +464,9 @@ def spline_fit(
     x, few = logit_of(p), min(positive.sum(), (~positive).sum()) < _FEW
     wanted = knots or (3 if few else 4)
     for count in range(wanted, 1, -1):  # as many of the requested knots as possible
-        places = spline_knots(x, count) if count > 2 else none
+        places, outer = none, _OUTER.get(count)
+        if outer is not None:
+            places = np.quantile(x, np.linspace(outer, 1 - outer, count))
         method = f"restricted cubic spline, {count} knots"
         fit = no_fit(p.size, count, COLLINEAR)
         if not (np.diff(places) <= 1e-9 * np.ptp(x)).any():

@@ -16,18 +16,20 @@ import pandas as pd
 
 from statcv.metrics.areas.placements import normal_quantile, symmetric_limits
 from statcv.metrics.discrimination.by_value import RankedRecords
-from statcv.metrics.discrimination.curves import UNMOVED, CurveBand, sensitivity_at
-from statcv.metrics.influence.weighted import ALIKE
-from statcv.metrics.inputs import Floats, Ints
-from statcv.metrics.probabilities.brier_terms import CalibrationGroups, wilson
-from statcv.metrics.records import (
-    clusters_of,
+from statcv.metrics.discrimination.curves import (
+    UNMOVED,
+    CurveBand,
     drawn_times,
-    quantile_groups,
-    sum_of_squares,
+    sensitivity_at,
 )
-from statcv.metrics.survival.horizon import Area, AtHorizon
-from statcv.metrics.survival.known import Known
+from statcv.metrics.influence.weighted import ALIKE
+from statcv.metrics.inputs import Floats, Ints, clusters_of, sum_of_squares
+from statcv.metrics.probabilities.brier_terms import (
+    CalibrationGroups,
+    quantile_groups,
+    wilson,
+)
+from statcv.metrics.survival.horizon import Area, AtHorizon, Known
 from statcv.metrics.survival.smooth import Loess
 from statcv.numeric.survival import RiskSets, events_of, kaplan_meier
 
@@ -89,14 +91,10 @@ class RisksBy:
 
     def _falling(self, known: Known) -> list[tuple[Floats, Floats]]:
         """Return the weights of cases and controls from each risk on, for each set."""
-        each = []
-        for own in known.own:
-            true, false = (
-                np.append(0.0, np.cumsum(self._ranked.sums(own * some)[::-1]))
-                for some in (known.case, known.control)
-            )
-            each.append((true, false))
-        return each
+        sides = known.case, known.control
+        return [
+            self._ranked.falling(*(own * some for some in sides)) for own in known.own
+        ]
 
     def roc(self) -> tuple[Floats, Floats]:
         """Return false and true positive rates, whose area is the AUC at the horizon.

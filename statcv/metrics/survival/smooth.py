@@ -13,9 +13,7 @@ import numpy as np
 
 from statcv.metrics.inputs import Bools, Floats, Ints
 from statcv.metrics.probabilities.smooth import SPANS
-from statcv.metrics.records import sums_by_group
-from statcv.metrics.survival.horizon import Cut, Gradient
-from statcv.metrics.survival.known import Known
+from statcv.metrics.survival.horizon import Cut, Gradient, Known
 
 _LEAST = 10  # records; a loess of fewer interpolates their status
 _POINTS = 51  # points between which the curve is interpolated
@@ -200,9 +198,8 @@ class Loess:
     def to_points(self, by_record: Floats) -> Floats:
         """Return derivatives by the curve, from those by its values at records."""
         (below, above, share), size = self._between, len(self.at)
-        return sums_by_group(below, by_record * (1 - share), size) + sums_by_group(
-            above, by_record * share, size
-        )
+        from_below = np.bincount(below, by_record * (1 - share), size)
+        return np.asarray(from_below + np.bincount(above, by_record * share, size))
 
 
 def _solved(
