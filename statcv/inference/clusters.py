@@ -71,22 +71,6 @@ def sums_by_cluster(values: Floats, clusters: NDArray[np.intp]) -> tuple[Floats,
     return sums, len(sums)
 
 
-def count_split(
-    cluster: NDArray[np.intp], repeat: NDArray[np.intp], split: NDArray[np.intp]
-) -> int:
-    """Return the number of clusters that are split across folds of a repeat.
-
-    Parameters
-    ----------
-    cluster, repeat, split : numpy.ndarray of int, shape (m,)
-        The cluster, the repeat and the fold of each prediction.
-    """
-    # after sorting, a cluster stands beside itself if a repeat has it in another fold
-    cells = np.unique(np.stack([cluster, repeat, split]), axis=1)
-    again = (cells[:2, 1:] == cells[:2, :-1]).all(axis=0)
-    return len(np.unique(cells[0, 1:][again]))
-
-
 def se_of_mean(values: Floats, clusters: Codes) -> tuple[float, int]:
     """Return the standard error of a mean, and the number of units that vary.
 

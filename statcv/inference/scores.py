@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from statcv.engine import Held, threads_after_fits
 from statcv.folds import FoldPlan
 from statcv.folds.audit import training_means
-from statcv.inference.clusters import clusters_of, count_split, mean_by
+from statcv.inference.clusters import clusters_of, mean_by
 from statcv.metrics import METRICS, Metric, ranked_higher
 from statcv.metrics.survival.known import compares_in_all
 from statcv.sensitivity import Sensitivity
@@ -53,8 +53,6 @@ class LeftOut(Printed):
         repeat: NDArray[np.intp],
     ) -> LeftOut:
         """Join the (fit, row, predicted) arrays of held-out and of dropped records."""
-        if not len(dropped[0]) and (held[0][1:] >= held[0][:-1]).all():
-            return cls(*held, np.ones(len(held[0]), dtype=bool), repeat)
         # a stable order by fit keeps the held-out records of a fit first
         fit = np.concatenate([held[0], dropped[0]])
         order = np.argsort(fit, kind="stable")
@@ -457,7 +455,10 @@ class Scores(Printed):
         if self.clusters is None:
             return 0
         cluster, repeat = self.clusters[self.row], self.repeat[self.split]
-        return count_split(cluster, repeat, self.split)
+        # after sorting, a cluster is next to itself if a repeat has it in another fold
+        cells = np.unique(np.stack([cluster, repeat, self.split]), axis=1)
+        again = (cells[:2, 1:] == cells[:2, :-1]).all(axis=0)
+        return len(np.unique(cells[0, 1:][again]))
 
     @cached_property
     def by_split(self) -> bool:

@@ -229,17 +229,16 @@ def draw(
             made[0, some] = form.value(*moved, weights) - form.of_model(model)
             made[1, some] = form.value(*given, weights)
         start = some.stop
-    return [
-        Draws(one[0] if metric.rank else _limited(one[0]), one[1], _share(metric))
-        if np.isfinite(one).all()
-        else None
-        for one, (metric, _) in zip(found, asked, strict=True)
-    ]
-
-
-def _share(metric: Metric) -> float:
-    """Return the share of what draws add that is due to the fits; see `Draws`."""
-    return 1.0 if metric.rank else 0.5
+    drawn = list[Draws | None]()
+    for both, (metric, _) in zip(found, asked, strict=True):
+        error, held = both
+        if not np.isfinite(both).all():
+            drawn.append(None)
+        elif metric.rank:
+            drawn.append(Draws(error, held))
+        else:  # a smooth function of the coefficients
+            drawn.append(Draws(_limited(error), held, share=0.5))
+    return drawn
 
 
 def _limited(error: Floats) -> Floats:

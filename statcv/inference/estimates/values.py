@@ -337,7 +337,9 @@ def _values_by_split(scores: Scores, metric: Metric) -> Floats:
         return np.sqrt(values_by_split(scores, metric.root_of))
     if metric.by_group is not None:
         return by_group(scores, metric, scores.split, scores.n_splits)
-    # a part without a class that ranks need, or with too few records, has no value
-    places = map(slice, scores.starts[:-1], scores.starts[1:])
-    parts = [part(scores, metric, where) for where in places]
-    return np.array([one.value(metric) if len(one.y) else np.nan for one in parts])
+    values = np.full(scores.n_splits, np.nan)
+    admitted = scores.all_classes if metric.ranks_classes else sizes > 0
+    for split in np.flatnonzero(admitted):
+        where = slice(scores.starts[split], scores.starts[split + 1])
+        values[split] = part(scores, metric, where).value(metric)
+    return values
