@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.engine import cut
-from statcv.inference.clusters import mean_by
 from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
 from statcv.inference.estimates.values import values_by_split
-from statcv.inference.scores import Scores
+from statcv.inference.scores import Scores, mean_by
 from statcv.metrics import Metric
 from statcv.metrics.influence.weighted import won
 from statcv.sensitivity import Reference

@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.inference.clusters import mean_by
 from statcv.inference.estimates.draws import Draws, draw
 from statcv.inference.estimates.values import lacks_a_class, values_by_repeat
-from statcv.inference.scores import Scores
+from statcv.inference.scores import Scores, mean_by
 from statcv.metrics import Metric
 from statcv.metrics.influence.derivative import Derivative, Placements
 from statcv.sensitivity import Sensitivity

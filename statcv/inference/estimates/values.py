@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.inference.clusters import mean_by
 from statcv.inference.estimates.pairs import paired_values
 from statcv.inference.estimates.slopes import paired_slopes
-from statcv.inference.scores import Scores
+from statcv.inference.scores import Scores, mean_by
 from statcv.metrics import Metric
 from statcv.numeric.threads import RECORD, shared
 
@@ -157,9 +156,8 @@ def know_values(scores: Scores, asked: Sequence[tuple[Metric, str]]) -> None:
     def know(one: tuple[Metric, str]) -> None:
         values_by(scores, *one)
 
-    last = sorted(asked, key=lambda one: one[1] == "paired")  # uses those of the folds
     with scores.in_threads():
-        shared(know, last, RECORD * len(scores.split))
+        shared(know, asked, RECORD * len(scores.split))
 
 
 def values_by(scores: Scores, metric: Metric, how: str) -> Floats:

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from statcv.errors import ComparisonError
 from statcv.folds.audit import BIASED
-from statcv.inference.clusters import joined_clusters, mean_by
 from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.paired.delong import Side
 from statcv.inference.readable import Readable
-from statcv.inference.scores import Scores
+from statcv.inference.scores import Scores, joined_clusters, mean_by
 from statcv.metrics import Metric
 from statcv.metrics.classification.classwise import predicted_as
 from statcv.models import Mean

@@ -14,7 +14,7 @@ from statcv.arguments import RESAMPLE
 from statcv.engine import ResampledFits, Setup, cut, fit_all, run_resampled
 from statcv.errors import ArgumentError
 from statcv.formula import Design
-from statcv.inference.clusters import clusters_of
+from statcv.inference.scores import clusters_of
 from statcv.metrics import Metric, auroc_by_weight
 from statcv.models import Fit
 from statcv.models.thresholds import threshold_in, threshold_used
