@@ -265,8 +265,6 @@ def estimate(
         return _of_nothing(metric, how, level)
     asked = IntervalRequest(scores, metric, how, level, seed)
     values, value = asked.values, asked.value
-    predicted = scores.predicted
-    classes = 2 if predicted.ndim == 1 else predicted.shape[1]
 
     def make() -> Interval:
         name = interval or default_interval(scores, metric, how)
@@ -303,7 +301,7 @@ def estimate(
         n_values=len(values),
         sd=monte_carlo_sd(scores, metric, how, values),
         make=make,
-        bounds=metric.bounds_with(classes),
+        bounds=metric.bounds_with(scores.n_classes),
     )
 
 
