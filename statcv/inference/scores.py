@@ -138,6 +138,16 @@ class LeftOut(Printed):
             repeat=repeat,
         )
 
+    def chosen(self, where: NDArray[Any] | slice) -> LeftOut:
+        """Return some of the predictions, by their positions or a mask."""
+        return replace(
+            self,
+            fit=self.fit[where],
+            row=self.row[where],
+            predicted=self.predicted[where],
+            held=self.held[where],
+        )
+
     @cached_property
     def starts(self) -> NDArray[np.intp]:
         """The position at which each fit's records begin, and one past the last."""
@@ -333,6 +343,18 @@ class Scores(Printed):
         other.__dict__.update(known)
         return other
 
+    def chosen(self, where: NDArray[Any] | slice) -> Scores:
+        """Return some of the predictions, by their positions or a mask."""
+        threshold, known = self.threshold, self.uncensored
+        return replace(
+            self,
+            split=self.split[where],
+            row=self.row[where],
+            predicted=self.predicted[where],
+            threshold=None if threshold is None else threshold[where],
+            uncensored=None if known is None else known[where],
+        )
+
     @property
     def n_splits(self) -> int:
         """The number of folds in all repeats together."""
@@ -395,13 +417,9 @@ class Scores(Printed):
     @cached_property
     def all_classes(self) -> NDArray[np.bool_]:
         """Whether each split holds out records of every class, shape (n_splits,)."""
-        return np.asarray((self.class_counts > 0).all(axis=0))
-
-    @cached_property
-    def class_counts(self) -> NDArray[np.intp]:
-        """The number of records of each class in each split, (classes, n_splits)."""
         codes, y = range(self.n_classes), self.outcome
-        return np.array([self.sums_by_split(y == k) for k in codes], dtype=np.intp)
+        there = [self.sums_by_split(y == code) > 0 for code in codes]
+        return np.asarray(np.all(there, axis=0))
 
     @cached_property
     def all_differ(self) -> bool:
@@ -550,5 +568,5 @@ class Scores(Printed):
 # what depends on splits, rows, repeats and outcome, but not on the predictions
 _LAYOUT = {
     *("starts", "by_repeat", "repeat_number", "overlapping", "outcome"),
-    *("all_classes", "class_counts", "all_differ", "by_split", "apart"),
+    *("all_classes", "all_differ", "by_split", "apart"),
 }

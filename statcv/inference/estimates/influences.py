@@ -340,11 +340,6 @@ class Influences:
         kurtosis = len(moved) * total / float(squares.sum()) ** 2
         return min(self.units.df, 2 * len(moved) / max(kurtosis - 1, TINY))
 
-    @property
-    def excess(self) -> float:
-        """The variance that the fits add; NaN if it is not known."""
-        return float("nan") if self.draws is None else self.draws.excess
-
     def renumbered(self, number: Numbers, unit: Numbers) -> Influences:
         """Return the influences with other numbers for the records.
 

@@ -170,7 +170,8 @@ def is_suspect(rivals: Rivals, metrics: Sequence[Metric]) -> bool:
     step = -(-len(scores.row) // ENOUGH)
     some, share = rivals, MATERIAL
     if step > 1:
-        some, share = rivals.every(step), MATERIAL / 2
+        part = scores.chosen(slice(None, None, step))
+        some, share = Rivals(part, constants), MATERIAL / 2
     with scores.in_threads(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return any(_compared(*one, some).exceeds(share) for one in able)
@@ -196,19 +197,6 @@ class Rivals:
 
     scores: Scores
     constants: Constants | None
-
-    def every(self, step: int) -> Rivals:
-        """Return some of the predictions: one in each step."""
-        scores, some = self.scores, slice(None, None, step)
-        cuts = scores.threshold
-        part = replace(
-            scores,
-            split=scores.split[some],
-            row=scores.row[some],
-            predicted=scores.predicted[some],
-            threshold=None if cuts is None else cuts[some],
-        )
-        return Rivals(part, self.constants)
 
     def release(self) -> None:
         """Release the memory of the predictions, which can be made again."""

@@ -143,14 +143,8 @@ def slope_interval(scores: Scores, level: float) -> Interval:
 def _some_fits(left: LeftOut, start: int, stop: int) -> LeftOut:
     """Return the predictions of the fits from ``start`` to before ``stop``."""
     where = slice(left.starts[start], left.starts[stop])
-    return replace(
-        left,
-        fit=left.fit[where] - start,
-        row=left.row[where],
-        predicted=left.predicted[where],
-        held=left.held[where],
-        repeat=left.repeat[start:stop],
-    )
+    some = left.chosen(where)
+    return replace(some, fit=some.fit - start, repeat=left.repeat[start:stop])
 
 
 def _pairs(left: LeftOut, scores: Scores) -> SlopePairs:
