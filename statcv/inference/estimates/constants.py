@@ -133,7 +133,8 @@ def constants_of(setup: Setup, held: Held) -> Constants | None:
     values = [y] if kind == "continuous" else [y == code for code in levels]
     # the weighted share of each class in every training set, and in all records
     weights = np.ones(plan.n)
-    if setup.weights is not None and not plan.rebalanced:  # which equates the classes
+    # classes always weigh the same in rebalanced training sets
+    if setup.weights is not None and not plan.rebalanced:
         weights = setup.weights
     total = plan.training_means(weights)
     shares = [plan.training_means(weights * one) / total for one in values]
