@@ -422,8 +422,10 @@ def _limits(
     return limits, BEYOND if np.isnan(limits).any() else ""
 
 
-def why_not_resampled(scores: Scores, how: str) -> str:
+def why_not_resampled(scores: Scores, metric: Metric, how: str) -> str:
     """Return why the predictions cannot be resampled; empty if they can be."""
+    if how == "paired" and metric.name != "auroc":
+        return "its pairs are not resampled"
     within = within_folds(scores, how)
     if (within and len(scores.by_repeat) > 1) or (how == "pooled" and scores.apart):
         return "a record is in another fold in each repeat, and resampling keeps folds"
