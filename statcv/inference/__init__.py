@@ -1,6 +1,5 @@
 """Estimates, intervals and tests from held-out predictions."""
 
-from statcv.inference.clusters import sums_by_cluster
 from statcv.inference.estimates.bootstrap_632 import (
     Bootstrap632,
     BootstrapEstimate,
@@ -40,7 +39,7 @@ from statcv.inference.operating_characteristics import (
     measured_size,
 )
 from statcv.inference.readable import Readable, metric_of
-from statcv.inference.scores import LeftOut, Scores
+from statcv.inference.scores import LeftOut, Scores, sums_by_cluster
 from statcv.inference.tests.htest import HTest
 from statcv.inference.tests.no_skill import (
     permutation_test,

@@ -55,28 +55,24 @@ def study(
     duplicates : bool
         Whether a fifth of the records duplicate others and are held out with them.
     """
-    table = _stored()
+    table = _read(FILE)
+    share = 1 - table["missing"]
+    table = table[(table["data_sets"] * share >= LEAST) & (share >= MOST)]
     asked = (table["question"] == question) & (table["metric"] == metric)
     return table[asked & (table["duplicates"] == duplicates)]
 
 
-@cache
 def defaults() -> pd.DataFrame:
     """Return the study of defaults: ``defaults_table`` of ``vignettes/studies``."""
-    import pandas as pd
-
-    with (files("statcv.data") / DEFAULTS).open("rb") as stored:
-        return pd.read_csv(stored)
+    return _read(DEFAULTS)
 
 
 @cache
-def _stored() -> pd.DataFrame:
+def _read(name: str) -> pd.DataFrame:
     import pandas as pd
 
-    with (files("statcv.data") / FILE).open("rb") as stored:
-        table = pd.read_csv(stored)
-    share = 1 - table["missing"]
-    return table[(table["data_sets"] * share >= LEAST) & (share >= MOST)]
+    with (files("statcv.data") / name).open("rb") as stored:
+        return pd.read_csv(stored)
 
 
 def nearest(
@@ -141,16 +137,12 @@ NAMED = {
     "cox": "Cox regression",
     "cox_ridge": "ridge Cox regression",
 }
-# The schemes of that study, by name and whether they are repeated
+# The schemes of that study: without repeats, and with repeats
 OF_DEFAULTS = {
-    ("kfold", False): "stratified_kfold",
-    ("stratified_kfold", False): "stratified_kfold",
-    ("kfold", True): "repeated_kfold",
-    ("stratified_kfold", True): "repeated_kfold",
-    ("rloocv", False): "rloocv",
-    ("rloocv", True): "rloocv",
+    "kfold": SCHEMES["stratified_kfold"],
+    "stratified_kfold": SCHEMES["stratified_kfold"],
+    "rloocv": ("rloocv", "rloocv"),
 }
-# The schemes of the study: without repeats, and with repeats.
 
 
 def measured_coverage(
@@ -270,12 +262,13 @@ def _default_rows(
     models = MODELS.get(name, ())
     if learner is not None and chooses_terms(learner):
         models = ("backward",) if selection_in(learner) else ("lasso",)
+    scheme = OF_DEFAULTS.get(plan.scheme, ("", ""))[int(plan.repeats > 1)]
     # numbers of records within a factor of two are near
     size = np.abs(np.log(table["n"] / plan.n))
     rows: pd.DataFrame = table[
         (table["question"] == question)
         & (table["method"] == "default")
-        & (table["scheme"] == OF_DEFAULTS.get((plan.scheme, plan.repeats > 1)))
+        & (table["scheme"] == scheme)
         & (table["metric"] == re.sub("@.*", "@t", metric))  # at any horizon
         & (table["how"] == how)
         & table["model"].isin(models)

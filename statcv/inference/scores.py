@@ -1,4 +1,4 @@
-"""The held-out predictions of all fits, as arrays for metrics, tests and plots."""
+"""The held-out predictions of all fits as arrays, and the clusters of their records."""
 
 from __future__ import annotations
 
@@ -15,11 +15,85 @@ from numpy.typing import NDArray
 from statcv.engine import Held, threads_after_fits
 from statcv.folds import FoldPlan
 from statcv.folds.audit import training_means
-from statcv.inference.clusters import clusters_of, count_split, mean_by
 from statcv.metrics import METRICS, Metric, ranked_higher
 from statcv.metrics.survival.horizon import compares_in_all
 from statcv.sensitivity import Sensitivity
 from statcv.tables import Printed
+
+
+def mean_by(rows: NDArray[np.intp], values: Floats) -> tuple[NDArray[np.intp], Floats]:
+    """Return the distinct rows in rising order, and the mean value of each."""
+    times = np.bincount(rows)
+    distinct = np.flatnonzero(times)
+    if len(distinct) == len(rows):  # each once
+        means = np.empty((len(times), *values.shape[1:]))
+        means[rows] = values
+        return distinct, means if len(distinct) == len(times) else means[distinct]
+    columns = values.reshape(len(values), -1).T
+    # the mean of each class is taken over the predictions of a record
+    total = np.stack(
+        [np.bincount(rows, column)[distinct] for column in columns], axis=1
+    )
+    means = total / times[distinct][:, None]
+    return distinct, means.reshape(len(distinct), *values.shape[1:])
+
+
+Codes = NDArray[np.intp] | None  # a cluster for each record
+
+
+def clusters_of(plan: FoldPlan) -> NDArray[np.intp] | None:
+    """Return the cluster of each record; None if no cluster has several records.
+
+    A cluster is a value of a stratifier that identifies, for example a person's
+    number. Bins of a continuous variable do not identify.
+    """
+    strata = plan.strata
+    if strata is None or not strata.identifies or len(strata.codes) == 0:
+        return None
+    return strata.codes if np.bincount(strata.codes).max() > 1 else None
+
+
+def joined_clusters(first: Codes, second: Codes) -> Codes:
+    """Return the clusters of records that are linked by either of two results.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> joined_clusters(np.array([0, 0, 1, 2]), np.array([0, 1, 1, 2])).tolist()
+    [0, 0, 0, 1]
+    """
+    if first is None or second is None or np.array_equal(first, second):
+        return second if first is None else first
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    # clusters of both results are nodes, and each record links two of them
+    one = np.unique(first, return_inverse=True)[1]
+    other = np.unique(second, return_inverse=True)[1] + one.max() + 1
+    nodes = int(other.max()) + 1
+    links = coo_array((np.ones(len(one)), (one, other)), shape=(nodes, nodes))
+    label = connected_components(links, directed=False)[1]
+    return np.asarray(label[one], dtype=np.intp)
+
+
+def sums_by_cluster(values: Floats, clusters: NDArray[np.intp]) -> tuple[Floats, int]:
+    """Return the sum of the values in each cluster, and the number of clusters."""
+    place = np.unique(clusters, return_inverse=True)[1]
+    sums = np.asarray(np.bincount(place, values), dtype=float)
+    return sums, len(sums)
+
+
+def se_of_mean(values: Floats, clusters: Codes) -> tuple[float, int]:
+    """Return the standard error of a mean, and the number of units that vary.
+
+    The variance of the mean is G/(G - 1) Σ (Σ (v - v̄))² / n², where the inner sum is
+    over the records of each of G clusters; without clusters this is the usual s²/n.
+    """
+    units = np.arange(len(values)) if clusters is None else clusters
+    sums, count = sums_by_cluster(values - values.mean(), units)
+    if count < 2:
+        return np.nan, count
+    return float(np.sqrt(count / (count - 1) * (sums**2).sum())) / len(values), count
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,8 +127,6 @@ class LeftOut(Printed):
         repeat: NDArray[np.intp],
     ) -> LeftOut:
         """Join the (fit, row, predicted) arrays of held-out and of dropped records."""
-        if not len(dropped[0]) and (held[0][1:] >= held[0][:-1]).all():
-            return cls(*held, np.ones(len(held[0]), dtype=bool), repeat)
         # a stable order by fit keeps the held-out records of a fit first
         fit = np.concatenate([held[0], dropped[0]])
         order = np.argsort(fit, kind="stable")
@@ -64,6 +136,16 @@ class LeftOut(Printed):
             predicted=np.concatenate([held[2], dropped[2]])[order],
             held=np.repeat([True, False], [len(held[0]), len(dropped[0])])[order],
             repeat=repeat,
+        )
+
+    def chosen(self, where: NDArray[Any] | slice) -> LeftOut:
+        """Return some of the predictions, by their positions or a mask."""
+        return replace(
+            self,
+            fit=self.fit[where],
+            row=self.row[where],
+            predicted=self.predicted[where],
+            held=self.held[where],
         )
 
     @cached_property
@@ -262,6 +344,18 @@ class Scores(Printed):
         other.__dict__.update(known)
         return other
 
+    def chosen(self, where: NDArray[Any] | slice) -> Scores:
+        """Return some of the predictions, by their positions or a mask."""
+        threshold, known = self.threshold, self.of_training
+        return replace(
+            self,
+            split=self.split[where],
+            row=self.row[where],
+            predicted=self.predicted[where],
+            threshold=None if threshold is None else threshold[where],
+            of_training=None if known is None else known[where],
+        )
+
     @property
     def n_splits(self) -> int:
         """The number of folds in all repeats together."""
@@ -324,13 +418,9 @@ class Scores(Printed):
     @cached_property
     def all_classes(self) -> NDArray[np.bool_]:
         """Whether each split holds out records of every class, shape (n_splits,)."""
-        return np.asarray((self.class_counts > 0).all(axis=0))
-
-    @cached_property
-    def class_counts(self) -> NDArray[np.intp]:
-        """The number of records of each class in each split, (classes, n_splits)."""
         codes, y = range(self.n_classes), self.outcome
-        return np.array([self.sums_by_split(y == k) for k in codes], dtype=np.intp)
+        there = [self.sums_by_split(y == code) > 0 for code in codes]
+        return np.asarray(np.all(there, axis=0))
 
     @cached_property
     def all_differ(self) -> bool:
@@ -459,7 +549,10 @@ class Scores(Printed):
         if self.clusters is None:
             return 0
         cluster, repeat = self.clusters[self.row], self.repeat[self.split]
-        return count_split(cluster, repeat, self.split)
+        # after sorting, a cluster is next to itself if a repeat has it in another fold
+        cells = np.unique(np.stack([cluster, repeat, self.split]), axis=1)
+        again = (cells[:2, 1:] == cells[:2, :-1]).all(axis=0)
+        return len(np.unique(cells[0, 1:][again]))
 
     @cached_property
     def by_split(self) -> bool:
@@ -477,5 +570,5 @@ class Scores(Printed):
 # what depends on splits, rows, repeats and outcome, but not on the predictions
 _LAYOUT = {
     *("starts", "by_repeat", "repeat_number", "overlapping", "outcome"),
-    *("all_classes", "class_counts", "all_differ", "by_split", "apart"),
+    *("all_classes", "all_differ", "by_split", "apart"),
 }

@@ -148,7 +148,9 @@ def small(tmp_path_factory):
 @pytest.fixture
 def stored(small, monkeypatch):
     """Use the small study in place of the one in the package."""
-    monkeypatch.setattr(measured, "_stored", lambda: small)
+    monkeypatch.setattr(measured, "_read", lambda name: small)
+    monkeypatch.setattr(measured, "LEAST", 0)
+    monkeypatch.setattr(measured, "MOST", 0)
     return small
 
 

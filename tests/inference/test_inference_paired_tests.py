@@ -8,13 +8,13 @@ import statsmodels.api as sm
 from scipy.stats import ttest_1samp
 
 from statcv.errors import ComparisonError
-from statcv.inference.clusters import joined_clusters
 from statcv.inference.paired.methods import METHODS, default_method, paired_method
 from statcv.inference.paired.tests import (
     paired_corrected_t,
     paired_permutation,
     paired_t,
 )
+from statcv.inference.scores import joined_clusters
 from statcv.metrics import METRICS, auprc
 
 RNG = np.random.default_rng

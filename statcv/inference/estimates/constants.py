@@ -134,30 +134,30 @@ def constants_of(setup: Setup, held: Held) -> Constants | None:
         return _of_regression(setup)
     if kind == "survival":
         return _baselines(setup)
-    margins = None
-    if kind == "binary" and not held.probabilities:
-        margins = _margins(setup)
-    if margins is not None:
+    scores = kind == "binary" and not held.probabilities
+    if scores and (margins := _margins(setup)) is not None:
         by_fit, at_all = margins
         shifts = (0.0, 1e-6, -1e-6)
         return Constants(plan.fits.mean_by_split(by_fit), at_all, shifts=shifts)
     levels = range(len(setup.design.outcome.levels))
     values = [y] if kind == "continuous" else [y == code for code in levels]
     # the weighted share of each class in every training set, and in all records
-    if setup.weights is None or plan.rebalanced:  # classes then always weigh the same
-        shares = [plan.training_means(one) for one in values]
-        of_all = [one.mean() for one in values]
-    else:
+    weights = np.ones(plan.n)
+    # classes always weigh the same in rebalanced training sets
+    if setup.weights is not None and not plan.rebalanced:
         weights = setup.weights
-        total = plan.training_means(weights)
-        shares = [plan.training_means(weights * one) / total for one in values]
-        of_all = [np.average(one, weights=weights) for one in values]
+    total = plan.training_means(weights)
+    shares = [plan.training_means(weights * one) / total for one in values]
+    of_all = [np.average(one, weights=weights) for one in values]
     table = np.vstack([np.array(shares).T, of_all])
     predicted = predicted_without(model, table)
     overall = predicted[-1]
     cuts = None
     if isinstance(model, Thresholded):
-        chosen = _rule_on_constants(model, table, predicted)
+        # one record per class, weighted by its share, stands for a training set
+        classes = np.tile([0, 1], (len(table), 1))
+        both = np.column_stack([predicted, predicted])
+        chosen = best_thresholds(RULES[model.rule], classes, both, table)
         cuts = np.append(plan.fits.mean_by_split(chosen[:-1]), chosen[-1])
     by_split = plan.fits.mean_by_split(predicted[:-1])
     own = predicted.ndim == 1 and not model.capabilities.uses_predictors
@@ -201,14 +201,6 @@ def _baselines(setup: Setup) -> Constants:
     overall = Cox().fit(bare).predict(bare.X[:1])[0]
     own = not setup.model.capabilities.uses_predictors
     return Constants(plan.fits.mean_by_split(by_fit), overall, own=own)
-
-
-def _rule_on_constants(model: Thresholded, shares: Floats, predicted: Floats) -> Floats:
-    """Return the threshold that the rule chooses if all predictions are equal."""
-    # one record per class, weighted by its share, stands for a training set
-    y = np.tile([0, 1], (len(shares), 1))
-    pair = np.column_stack([predicted, predicted])
-    return best_thresholds(RULES[model.rule], y, pair, shares)
 
 
 def _margins(setup: Setup) -> tuple[Floats, Floats] | None:

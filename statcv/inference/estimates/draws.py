@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.engine import cut
-from statcv.inference.clusters import mean_by
 from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
 from statcv.inference.estimates.values import values_by_split
-from statcv.inference.scores import Scores
+from statcv.inference.scores import Scores, mean_by
 from statcv.metrics import Metric
 from statcv.metrics.influence.weighted import won
 from statcv.sensitivity import Reference
@@ -229,17 +228,16 @@ def draw(
             made[0, some] = form.value(*moved, weights) - form.of_model(model)
             made[1, some] = form.value(*given, weights)
         start = some.stop
-    return [
-        Draws(one[0] if metric.rank else _limited(one[0]), one[1], _share(metric))
-        if np.isfinite(one).all()
-        else None
-        for one, (metric, _) in zip(found, asked, strict=True)
-    ]
-
-
-def _share(metric: Metric) -> float:
-    """Return the share of what draws add that is due to the fits; see `Draws`."""
-    return 1.0 if metric.rank else 0.5
+    drawn = list[Draws | None]()
+    for both, (metric, _) in zip(found, asked, strict=True):
+        error, held = both
+        if not np.isfinite(both).all():
+            drawn.append(None)
+        elif metric.rank:
+            drawn.append(Draws(error, held))
+        else:  # a smooth function of the coefficients
+            drawn.append(Draws(_limited(error), held, share=0.5))
+    return drawn
 
 
 def _limited(error: Floats) -> Floats:
@@ -320,7 +318,7 @@ class _Part:
     @cached_property
     def row(self) -> Numbers:
         """The records, each once, in the order of the predictions if they have one."""
-        distinct = np.unique(self.of)
+        distinct = np.flatnonzero(np.bincount(self.of))
         return self.of if len(distinct) == len(self.of) else distinct
 
     def gather(self, values: Floats) -> Floats:

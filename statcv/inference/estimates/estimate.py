@@ -265,8 +265,6 @@ def estimate(
         return _of_nothing(metric, how, level)
     asked = IntervalRequest(scores, metric, how, level, seed)
     values, value = asked.values, asked.value
-    predicted = scores.predicted
-    classes = 2 if predicted.ndim == 1 else predicted.shape[1]
 
     def make() -> Interval:
         name = interval or default_interval(scores, metric, how)
@@ -274,8 +272,13 @@ def estimate(
             made = Interval.none("fewer than two different folds have a value")
         elif name is None:
             made = Interval.none(why_no_default(scores, metric, how, values))
-        else:
-            made = _interval(name, asked)
+        elif how == "pooled" and asked.undefined:
+            made = Interval.none(why_undefined(scores, values))
+        elif INTERVALS[name].default_hows:
+            key = ("interval", name, how, repr(level))
+            made = scores.once(metric, key, partial(INTERVALS[name].make, asked))
+        else:  # it may draw at random
+            made = INTERVALS[name].make(asked)
         assumes = made.assumes
         # predictions of a model fitted elsewhere vary with these records alone
         if scores.external and assumes in (RECORDS_ONLY, CLUSTERS_ONLY):
@@ -298,7 +301,7 @@ def estimate(
         n_values=len(values),
         sd=monte_carlo_sd(scores, metric, how, values),
         make=make,
-        bounds=metric.bounds_with(classes),
+        bounds=metric.bounds_with(scores.n_classes),
     )
 
 
@@ -382,14 +385,3 @@ def resolve_how(scores: Scores, metric: Metric, how: str | None) -> str:
             "Hand and Till's), concordance and the calibration slope are."
         )
     return how
-
-
-def _interval(name: str, asked: IntervalRequest) -> Interval:
-    """Compute the interval of that name."""
-    if asked.how == "pooled" and asked.undefined:
-        return Interval.none(why_undefined(asked.scores, asked.values))
-    method = INTERVALS[name]
-    if not method.default_hows:  # it may draw at random
-        return method.make(asked)
-    key = ("interval", name, asked.how, repr(asked.level))
-    return asked.scores.once(asked.metric, key, partial(method.make, asked))

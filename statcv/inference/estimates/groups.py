@@ -40,26 +40,13 @@ def among(scores: Scores, members: NDArray[np.bool_]) -> Scores:
     if scores.external:
         of_group = np.unique(scores.row[where])
         baseline = np.full(len(used), scores.y[of_group].mean() if len(used) else 0.0)
-    left = scores.left
-    kept = members[left.row]
-    threshold, known = scores.threshold, scores.of_training
     return replace(
-        scores,
+        scores.chosen(where),
         split=split,
-        row=scores.row[where],
-        predicted=scores.predicted[where],
         repeat=scores.repeat[used],
         n_train=scores.n_train[used],
         baseline=baseline,
-        left=replace(
-            left,
-            fit=left.fit[kept],
-            row=left.row[kept],
-            predicted=left.predicted[kept],
-            held=left.held[kept],
-        ),
-        threshold=None if threshold is None else threshold[where],
-        of_training=None if known is None else known[where],
+        left=scores.left.chosen(members[scores.left.row]),
     )
 
 

@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.inference.clusters import mean_by
 from statcv.inference.estimates.draws import Draws, draw
 from statcv.inference.estimates.values import lacks_a_class, values_by_repeat
-from statcv.inference.scores import Scores
+from statcv.inference.scores import Scores, mean_by
 from statcv.metrics import Metric
 from statcv.metrics.influence.derivative import Derivative, Placements
 from statcv.sensitivity import Sensitivity
@@ -340,11 +339,6 @@ class Influences:
         # heavy tails leave a variance fewer degrees of freedom
         kurtosis = len(moved) * total / float(squares.sum()) ** 2
         return min(self.units.df, 2 * len(moved) / max(kurtosis - 1, TINY))
-
-    @property
-    def excess(self) -> float:
-        """The variance that the fits add; NaN if it is not known."""
-        return float("nan") if self.draws is None else self.draws.excess
 
     def renumbered(self, number: Numbers, unit: Numbers) -> Influences:
         """Return the influences with other numbers for the records.

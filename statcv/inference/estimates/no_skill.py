@@ -147,7 +147,10 @@ def no_skill(rivals: Rivals, metrics: Sequence[Metric]) -> tuple[NoSkill, ...]:
     """
     with rivals.scores.in_threads(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = tuple(_scored(metric, rivals) for metric in metrics)
+        found = tuple(
+            _compared(metric, rivals.scores.headline(metric), rivals)
+            for metric in metrics
+        )
     rivals.release()
     return found
 
@@ -161,19 +164,17 @@ def is_suspect(rivals: Rivals, metrics: Sequence[Metric]) -> bool:
     constants, scores = rivals.constants, rivals.scores
     if constants is None or constants.same or not len(scores.row):
         return False
-    able = (metric for metric in metrics if not _is_unbiased(metric, scores))
+    # a metric without a value, or with that of a constant in any folds, is unbiased
+    asked = [(one, scores.headline(one)) for one in metrics if one.target is None]
+    able = [one for one in asked if not _ties_all(*one)]
     step = -(-len(scores.row) // ENOUGH)
     some, share = rivals, MATERIAL
     if step > 1:
-        some, share = rivals.every(step), MATERIAL / 2
+        part = scores.chosen(slice(None, None, step))
+        some, share = Rivals(part, constants), MATERIAL / 2
     with scores.in_threads(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return any(_scored(metric, some).exceeds(share) for metric in able)
-
-
-def _is_unbiased(metric: Metric, scores: Scores) -> bool:
-    """Return whether a metric has no value, or that of a constant, in any folds."""
-    return metric.target is not None or _ties_all(metric, scores.headline(metric))
+        return any(_compared(*one, some).exceeds(share) for one in able)
 
 
 def _ties_all(metric: Metric, how: str) -> bool:
@@ -192,36 +193,10 @@ class Rivals:
     constants : Constants or None
         The predictions of that model; None if the predictions come from a model that
         was fitted to other records.
-    of : Scores or None
-        All held-out predictions, if these are some of them.
     """
 
     scores: Scores
     constants: Constants | None
-    of: Scores | None = None
-
-    def headline(self, metric: Metric) -> str:
-        """Return the way in which a metric is stated for all predictions."""
-        return (self.of or self.scores).headline(metric)
-
-    @cached_property
-    def known(self) -> dict[str, tuple[Metric, NoSkill]]:
-        """What was computed, by the name of the metric."""
-        return {}
-
-    def every(self, step: int) -> Rivals:
-        """Return some of the predictions: one in each step."""
-        scores, some = self.scores, slice(None, None, step)
-        cuts, known = scores.threshold, scores.of_training
-        part = replace(
-            scores,
-            split=scores.split[some],
-            row=scores.row[some],
-            predicted=scores.predicted[some],
-            threshold=None if cuts is None else cuts[some],
-            of_training=None if known is None else known[some],
-        )
-        return Rivals(part, self.constants, of=scores)
 
     def release(self) -> None:
         """Release the memory of the predictions, which can be made again."""
@@ -253,15 +228,6 @@ class Rivals:
             )
             for shift in self.constants.shifts
         ]
-
-
-def _scored(metric: Metric, rivals: Rivals) -> NoSkill:
-    """Return what the model without predictors scores, computed once."""
-    of, found = rivals.known.get(metric.name, (None, None))
-    if found is None or of != metric:
-        found = _compared(metric, rivals.headline(metric), rivals)
-        rivals.known[metric.name] = metric, found
-    return found
 
 
 def _compared(metric: Metric, how: str, rivals: Rivals) -> NoSkill:

@@ -65,7 +65,10 @@ def slope_pairs(scores: Scores) -> list[SlopePairs]:
     scores : Scores
         The held-out predictions.
     """
-    left = scores.left if scores.pairwise else _of_folds(scores)
+    left = scores.left
+    if not scores.pairwise:  # as if each fold were one fit
+        held = np.ones(len(scores.row), dtype=bool)
+        left = LeftOut(scores.split, scores.row, scores.predicted, held, scores.repeat)
     repeats = int(left.repeat.max(initial=-1)) + 1
     first = np.searchsorted(left.repeat, np.arange(repeats + 1))
     return [
@@ -137,37 +140,19 @@ def slope_interval(scores: Scores, level: float) -> Interval:
     return symmetric(float(np.mean(slopes)), se, level, method, assumes)
 
 
-def _of_folds(scores: Scores) -> LeftOut:
-    """Return the held-out predictions as if each fold were one fit."""
-    return LeftOut(
-        fit=scores.split,
-        row=scores.row,
-        predicted=scores.predicted,
-        held=np.ones(len(scores.row), dtype=bool),
-        repeat=scores.repeat,
-    )
-
-
 def _some_fits(left: LeftOut, start: int, stop: int) -> LeftOut:
     """Return the predictions of the fits from ``start`` to before ``stop``."""
     where = slice(left.starts[start], left.starts[stop])
-    return replace(
-        left,
-        fit=left.fit[where] - start,
-        row=left.row[where],
-        predicted=left.predicted[where],
-        held=left.held[where],
-        repeat=left.repeat[start:stop],
-    )
+    some = left.chosen(where)
+    return replace(some, fit=some.fit - start, repeat=left.repeat[start:stop])
 
 
 def _pairs(left: LeftOut, scores: Scores) -> SlopePairs:
-    none = np.empty(0, dtype=np.intp)
-    if not scores.probabilities:
-        why = "the predictions are not probabilities"
-        return SlopePairs(none, none, np.empty(0), why)
-    if left.most_pairs > MOST_PAIRS:
+    why = "" if scores.probabilities else "the predictions are not probabilities"
+    if not why and left.most_pairs > MOST_PAIRS:
         why = f"there are more than {MOST_PAIRS:,} pairs"
+    if why:
+        none = np.empty(0, dtype=np.intp)
         return SlopePairs(none, none, np.empty(0), why)
     one, two = left.pairs(scores.y)
     # a pair is the log-odds of its positive record minus that of the other

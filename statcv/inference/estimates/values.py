@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.inference.clusters import mean_by
 from statcv.inference.estimates.pairs import paired_values
 from statcv.inference.estimates.slopes import paired_slopes
-from statcv.inference.scores import Scores
+from statcv.inference.scores import Scores, mean_by
 from statcv.metrics import Metric
 from statcv.numeric.threads import RECORD, shared
 
@@ -155,9 +154,8 @@ def know_values(scores: Scores, asked: Sequence[tuple[Metric, str]]) -> None:
     def know(one: tuple[Metric, str]) -> None:
         values_by(scores, *one)
 
-    last = sorted(asked, key=lambda one: one[1] == "paired")  # uses those of the folds
     with scores.in_threads():
-        shared(know, last, RECORD * len(scores.split))
+        shared(know, asked, RECORD * len(scores.split))
 
 
 def values_by(scores: Scores, metric: Metric, how: str) -> Floats:
@@ -335,7 +333,9 @@ def _values_by_split(scores: Scores, metric: Metric) -> Floats:
         return np.sqrt(values_by_split(scores, metric.root_of))
     if metric.by_group is not None:
         return by_group(scores, metric, scores.split, scores.n_splits)
-    # a part without a class that ranks need, or with too few records, has no value
-    places = map(slice, scores.starts[:-1], scores.starts[1:])
-    parts = [part(scores, metric, where) for where in places]
-    return np.array([one.value(metric) if len(one.y) else np.nan for one in parts])
+    values = np.full(scores.n_splits, np.nan)
+    admitted = scores.all_classes if metric.ranks_classes else sizes > 0
+    for split in np.flatnonzero(admitted):
+        where = slice(scores.starts[split], scores.starts[split + 1])
+        values[split] = part(scores, metric, where).value(metric)
+    return values

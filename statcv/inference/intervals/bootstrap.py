@@ -233,7 +233,9 @@ class DrawnUnits:
             first, unit[held] = held[begin], number
         fold = np.zeros(len(first), dtype=np.intp)
         if within_folds(scores, how):
-            fold = fold_of(scores)[first]
+            of_record = np.zeros(len(scores.y), dtype=np.intp)
+            of_record[scores.row] = scores.split
+            fold = of_record[first]
         # the classes are strata, unless clusters are drawn
         sort = np.zeros(len(first), dtype=np.intp)
         of_classes = not metric.outcomes & {"continuous", "survival"}
@@ -321,13 +323,6 @@ class DrawnUnits:
         """Return the counts of records that belong to counts of units."""
         never = np.zeros((len(times), 1))
         return np.concatenate([times, never], axis=1)[:, self.unit]
-
-
-def fold_of(scores: Scores) -> Numbers:
-    """Return the split that holds out each record, or the last if there are several."""
-    fold = np.zeros(len(scores.y), dtype=np.intp)
-    fold[scores.row] = scores.split
-    return fold
 
 
 # ---- the interval ----
@@ -427,8 +422,10 @@ def _limits(
     return limits, BEYOND if np.isnan(limits).any() else ""
 
 
-def why_not_resampled(scores: Scores, how: str) -> str:
+def why_not_resampled(scores: Scores, metric: Metric, how: str) -> str:
     """Return why the predictions cannot be resampled; empty if they can be."""
+    if how == "paired" and metric.name != "auroc":
+        return "its pairs are not resampled"
     within = within_folds(scores, how)
     if (within and len(scores.by_repeat) > 1) or (how == "pooled" and scores.apart):
         return "a record is in another fold in each repeat, and resampling keeps folds"

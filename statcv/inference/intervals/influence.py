@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.inference.clusters import sums_by_cluster
 from statcv.inference.intervals.interval import (
     CLUSTERS_ONLY,
     NOTHING,
@@ -23,7 +22,7 @@ from statcv.inference.intervals.interval import (
     Interval,
     symmetric,
 )
-from statcv.inference.scores import Scores
+from statcv.inference.scores import Scores, sums_by_cluster
 from statcv.metrics.discrimination.by_value import RankedRecords, placement_counts
 from statcv.metrics.discrimination.rounding import TIE_TOL
 

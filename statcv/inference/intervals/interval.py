@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.inference.clusters import se_of_mean
+from statcv.inference.scores import se_of_mean
 from statcv.metrics import Metric, delong
 from statcv.metrics.areas.placements import symmetric_limits
 from statcv.tables import Printed, Said, column

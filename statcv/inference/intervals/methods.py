@@ -102,14 +102,7 @@ def _mean_over_records(scores: Scores, metric: Metric, how: str) -> bool:
 
 
 def _resampled(scores: Scores, metric: Metric, how: str) -> bool:
-    return not why_no_resampling(scores, metric, how)
-
-
-def why_no_resampling(scores: Scores, metric: Metric, how: str) -> str:
-    """Return why records are not resampled; empty if they are."""
-    if how == "paired" and metric.name != "auroc":
-        return "its pairs are not resampled"
-    return why_not_resampled(scores, how)
+    return not why_not_resampled(scores, metric, how)
 
 
 def _share(scores: Scores, metric: Metric, how: str) -> bool:
@@ -343,7 +336,7 @@ def check_interval(scores: Scores, metric: Metric, how: str, interval: str) -> N
         )
     why = ""
     if interval in ("bootstrap", "bca"):
-        why = why_no_resampling(scores, metric, how)
+        why = why_not_resampled(scores, metric, how)
     raise MetricError(
         f"interval={interval!r} is not available for {about}"
         f"{f', since {why}' if why else ''}; {there}."

@@ -81,8 +81,10 @@ def paired_delong(
     Economic Statistics 29:238 (pairs that share a record).
     """
     sides = (first, second)
-    reason = _why_not(sides) or _undefined(difference)
-    if reason:
+    missing = sum(int(np.isnan(one.scores.left.predicted).sum()) for one in sides)
+    if missing or not np.isfinite(difference):
+        of_nan = f"{missing} of the predictions are NaN"
+        reason = of_nan if missing else "the difference has no value"
         return PairedTest.unavailable(difference, reason)
     listed = None
     if how == "paired":
@@ -102,17 +104,6 @@ def paired_delong(
         reason = SAME_EVERYWHERE
         warn_degenerate(f"the areas differ by {difference:.6g}")
     return PairedTest.of(difference, se, level, most=1.0, reason=reason)
-
-
-def _why_not(sides: Sequence[Side]) -> str:
-    """Say how many predictions are missing; return "" if all are known."""
-    counts = [int(np.isnan(side.scores.left.predicted).sum()) for side in sides]
-    missing = sum(counts)
-    return f"{missing} of the predictions are NaN" if missing else ""
-
-
-def _undefined(difference: float) -> str:
-    return "" if np.isfinite(difference) else "the difference has no value"
 
 
 # ---- placements ----

@@ -191,37 +191,30 @@ def _covariance(first: Group, second: Group, metric: Metric, units: int) -> floa
     both = [group.influences.get(name, "") for group in (first, second)]
     methods = [group.estimates[name].interval.name for group in (first, second)]
     known = [one for one in both if not isinstance(one, str)]
-    if len(known) < 2:
-        return _zero_unless_shared(first, second, metric)
-    of_fits = all(method == VARIED for method in methods)
+    of_fits = len(known) == 2 and all(method == VARIED for method in methods)
     clusters = first.scores.clusters
     if not of_fits and clusters is None:
         return 0.0
     codes = np.arange(len(first.members)) if clusters is None else clusters
+    if len(known) < 2:
+        held = [set(codes[one.scores.row].tolist()) for one in (first, second)]
+        if not held[0] & held[1]:
+            return 0.0
+        return (
+            f"clusters have records in both groups, and the influence of records on "
+            f"{metric.label} is not known"
+        )
     # influences centred in each class or sample, and summed over records of a cluster
-    held = [np.bincount(codes, one.units.centred(one.held)) for one in known]
+    moved = [np.bincount(codes, one.units.centred(one.held)) for one in known]
     # the covariance of sums over units, with the factor I / (I - 1)
     factor = units / max(units - 1, 1)
-    shared = float(held[0] @ held[1])
+    shared = float(moved[0] @ moved[1])
     draws = [one.draws for one in known]
     if of_fits and draws[0] is not None and draws[1] is not None:
         shared += draws[0].shared(draws[1])
     if CORRECTED in methods:
         factor *= max(shared_training(group.scores) for group in (first, second))
     return factor * shared * _rescaled(first, name) * _rescaled(second, name)
-
-
-def _zero_unless_shared(first: Group, second: Group, metric: Metric) -> float | str:
-    clusters = first.scores.clusters
-    if clusters is None:
-        return 0.0
-    own = (clusters[group.scores.row] for group in (first, second))
-    if not set(map(int, next(own))) & set(map(int, next(own))):
-        return 0.0
-    return (
-        f"clusters have records in both groups, and the influence of records on "
-        f"{metric.label} is not known"
-    )
 
 
 def _rescaled(group: Group, name: str) -> float:

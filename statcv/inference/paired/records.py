@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 
 from statcv.errors import ComparisonError
 from statcv.folds.audit import BIASED
-from statcv.inference.clusters import joined_clusters, mean_by
 from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.estimates.values import casewise
 from statcv.inference.paired.delong import Side
 from statcv.inference.readable import Readable
-from statcv.inference.scores import Scores
+from statcv.inference.scores import LeftOut, Scores, joined_clusters, mean_by
 from statcv.metrics import Metric
 from statcv.metrics.classification.classwise import predicted_as
 from statcv.models import Mean
@@ -186,14 +185,8 @@ def averaged(scores: Scores) -> Scores:
     times = np.bincount(place)
     count, none = len(row), np.empty(0, dtype=np.intp)
     known = scores.of_training
-    nothing = replace(
-        scores.left,
-        fit=none,
-        row=none,
-        predicted=scores.left.predicted[:0],
-        held=np.empty(0, dtype=bool),
-        repeat=none,
-    )
+    of_fits = scores.left.predicted[:0]
+    nothing = LeftOut(none, none, of_fits, np.empty(0, dtype=bool), none)
     return replace(
         scores,
         split=np.arange(count),

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.engine import cut
-from statcv.inference.clusters import se_of_mean
 from statcv.inference.estimates.influences import Influences
 from statcv.inference.intervals.interval import corrected_t_interval
 from statcv.inference.refits.jackknife import Jackknife, corrected_se
+from statcv.inference.scores import se_of_mean
 from statcv.metrics import Metric, midrank, round_significant
 from statcv.metrics.areas.placements import ratio, symmetric_limits, tail
 

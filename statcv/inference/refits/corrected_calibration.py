@@ -164,14 +164,13 @@ def corrected_calibration(
             f"more at {missing} of {plural(len(at), 'point')}.",
             UndefinedMetricWarning,
         )
-    optimism = np.full(len(at), np.nan)
+    optimism, limits = np.full(len(at), np.nan), np.full((2, len(at)), np.nan)
     for point in np.flatnonzero(enough):
         optimism[point] = values[point].optimism.mean()
-    limits = np.full((2, len(at)), np.nan)
-    for point in np.flatnonzero(enough & np.isfinite(apparent.observed)):
         value = float(apparent.observed[point] - optimism[point])
-        band = abcloc(value, values[point], level)
-        limits[:, point] = np.clip([band.lower, band.upper], 0, 1)
+        if np.isfinite(value):
+            band = abcloc(value, values[point], level)
+            limits[:, point] = np.clip([band.lower, band.upper], 0, 1)
     return CorrectedCalibration(
         at,
         apparent.observed,

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from statcv.engine import Setup
 from statcv.errors import FitError, OutcomeError, SchemeError
 from statcv.folds import FoldPlan, count_fits, is_sample
-from statcv.inference.clusters import clusters_of
 from statcv.inference.intervals.at_boundary import at_end, interval_at_end
 from statcv.inference.intervals.given_fits import narrow_interval
 from statcv.inference.intervals.interval import Interval, symmetric
@@ -27,7 +26,7 @@ from statcv.inference.refits.refitting import (
     fixed_threshold,
     values_without,
 )
-from statcv.inference.scores import Scores
+from statcv.inference.scores import Scores, clusters_of
 from statcv.metrics import Metric
 from statcv.tables import Printed
 

@@ -158,7 +158,10 @@ def _table(corrected: Sequence[OptimismCorrected]) -> Table:
     )
     if not corrected:
         return Table(table, "No metric was corrected for optimism.")
-    methods = list(dict.fromkeys(_way(one) for one in corrected))
+    methods = dict.fromkeys(
+        one.method if one.method != "none" else f"none for {one.label}: {one.assumes}"
+        for one in corrected
+    )
     return Table(
         table,
         f"Corrected for optimism by {corrected[0].n_boot} bootstrap samples",
@@ -168,13 +171,6 @@ def _table(corrected: Sequence[OptimismCorrected]) -> Table:
         level=corrected[0].level,
         words={one.metric: one.label for one in corrected},
         note=f"Intervals: {', '.join(methods)}.",
-    )
-
-
-def _way(one: OptimismCorrected) -> str:
-    """Return the method of an interval, or why it is not available."""
-    return (
-        one.method if one.method != "none" else f"none for {one.label}: {one.assumes}"
     )
 
 

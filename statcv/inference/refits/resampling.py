@@ -14,7 +14,7 @@ from statcv.arguments import RESAMPLE
 from statcv.engine import ResampledFits, Setup, cut, fit_all, run_resampled
 from statcv.errors import ArgumentError
 from statcv.formula import Design
-from statcv.inference.clusters import clusters_of
+from statcv.inference.scores import clusters_of
 from statcv.metrics import Metric, auroc_by_weight
 from statcv.models import Fit
 from statcv.models.thresholds import threshold_in, threshold_used
@@ -106,10 +106,10 @@ class Resampling:
             The generator of each sample, which next draws its samples.
         """
         seed = self.study.seed
-        streams = [
-            np.random.SeedSequence(seed, spawn_key=(RESAMPLE, b)) for b in numbers
+        generators = [
+            np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(RESAMPLE, b)))
+            for b in numbers
         ]
-        generators = [np.random.default_rng(stream) for stream in streams]
         units = np.arange(len(self.first))
         drawn = [self.draw(units, rng, 1) for rng in generators]
         return np.concatenate(drawn), generators
@@ -311,9 +311,10 @@ class Resampling:
         found = np.full((len(self.study.metrics), len(numbers)), np.nan)
         size = max(1, TOGETHER // (n_boot * len(self.every)))
         for some in cut(len(numbers), size):
-            drawn = [
-                self.draw(self._units(times[b]), generators[b], n_boot) for b in some
-            ]
+            drawn = []
+            for b in some:  # its units, each as often as it was drawn, rising
+                units = np.repeat(np.arange(len(self.first)), times[b, self.first])
+                drawn.append(self.draw(units, generators[b], n_boot))
             shape = len(some), n_boot, times.shape[1]
             # samples of a sample are judged on that sample, which stands for the data
             source = np.broadcast_to(times[some.start : some.stop, None], shape)
@@ -327,10 +328,6 @@ class Resampling:
                     optimism = ResampledValues(one.own[own], one.whole[own]).optimism
                     found[place, b] = optimism.mean() if len(optimism) else np.nan
         return found
-
-    def _units(self, times: Counts) -> Rows:
-        """Return the units of a sample, each as often as it was drawn, rising."""
-        return np.repeat(np.arange(len(self.first)), times[self.first])
 
 
 def _of_rows(threshold: ArrayLike | None, n: int) -> Floats:
