@@ -249,7 +249,7 @@ class SitesResult:
         ranked = "auroc" in self.source.metrics
         return ranked and self.source.sums.order_se("per_fold") > MAX_PRECISE_ORDER_SE
 
-    def metrics(self, level: float = 0.95) -> Table:
+    def metrics(self, level: float = 0.95) -> pd.DataFrame:
         """Return all metrics with their intervals, one row each."""
         sums, rows = self.source.sums, []
         for name in self.source.metrics:

@@ -9,7 +9,7 @@ from statcv.results.summary import Summary
 from statcv.sites.disclosure import UNGUARDED, disclosure_sheet
 from statcv.sites.plan import SitesPlan
 from statcv.sites.pooled import PooledSums, QueriedSums
-from statcv.tables import column, row_digits, shown_frame
+from statcv.tables import Table, column, row_digits, shown_frame
 from statcv.words import plural
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def _folds_in_words(plan: SitesPlan) -> str:
 def summary_of(result: SitesResult, level: float) -> Summary:
     """Return model, folds, sites and metrics as text and tables."""
     metrics = result.metrics(level)
+    assert isinstance(metrics, Table)
     by_site, headline = result.by_site(level=level), result.estimate(level=level)
     sites = by_site.drop(columns="se")
     for name in ("estimate", "lower", "upper", "without"):
