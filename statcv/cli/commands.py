@@ -1,4 +1,4 @@
-"""The commands of `statcv` but those for sites, with a function for each of them."""
+"""The commands of `statcv` that cross-validate, with a function for each of them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from statcv.cli import files
-from statcv.cli.folds import PLAN, run_folds
-from statcv.cli.main import WIDTH
-from statcv.datasets import available_data
+from statcv.cli import WIDTH, files
+from statcv.cli.folds import PLAN
 from statcv.errors import ArgumentError, MetricError, suggestion
 from statcv.folds import SCHEMES
-from statcv.formula import why_text
 from statcv.models import MODELS
 from statcv.report import check_path
 from statcv.results.comparison.comparison import make_comparison
@@ -55,7 +52,6 @@ def _cv(options: argparse.Namespace) -> None:
 
 
 def _report(options: argparse.Namespace) -> None:
-
     check_path(options.out)
     check_style(options.style, options.by)
     data = _data_of(options, [*(options.stratify or []), options.by])
@@ -166,43 +162,6 @@ def _changes(options: Any, data: pd.DataFrame) -> dict[str, dict[str, Any]]:
     return changes
 
 
-# ---- statcv data ----
-
-
-def _data(options: argparse.Namespace) -> None:
-
-    name, listed = options.name, available_data().set_index("name", drop=False)
-    if name is None:
-        if options.fetch or options.out:
-            raise ArgumentError("--fetch and --out need the name of a data set.")
-        print("\n".join(_about(row) for _, row in listed.iterrows()))
-        return
-    download = name in listed.index and listed.loc[name, "how"] == "download"
-    if options.fetch and not download:
-        raise ArgumentError(f"{name!r} needs no download; leave --fetch out.")
-    if download and not (options.fetch or listed.loc[name, "here"]):
-        raise ArgumentError(f"{name!r} is not here yet: add --fetch to download it.")
-    table = files.read_data(name, files.layout_of(options))
-    if options.out:
-        print(f"Written: {files.write_table(options.out, table)}")
-        return
-    print(f"{name}: {len(table)} rows, {table.shape[1]} columns\n")
-    columns = {"type": table.dtypes.astype(str), "missing": table.isna().sum()}
-    print(table.iloc[:0].T.assign(**columns).to_string())
-    for name in table:
-        if why := why_text(table[name], str(name)):
-            print(f"\n{textwrap.fill(why.strip(), WIDTH)}")
-
-
-def _about(row: pd.Series[Any]) -> str:
-    """Return the entry of a data set in the list."""
-    name, how = row["name"], row["how"]
-    if not row["here"]:
-        how = f"not here yet: statcv data {name} --fetch"
-    size = f"{row['rows']} rows, {row['columns']} columns, outcome {row['outcome']}"
-    return "\n          ".join([f"{name:<9} {size}", row["source"], how])
-
-
 def _tell(written: Sequence[Path], folder: Path | None) -> None:
     """Print which files were written."""
     if folder is not None:
@@ -211,11 +170,4 @@ def _tell(written: Sequence[Path], folder: Path | None) -> None:
         print(f"\nWritten to {folder}:\n{textwrap.indent(wrapped, '  ')}")
 
 
-COMMANDS = {
-    "cv": _cv,
-    "report": _report,
-    "evaluate": _evaluate,
-    "compare": _compare,
-    "folds": run_folds,
-    "data": _data,
-}
+COMMANDS = {"cv": _cv, "report": _report, "evaluate": _evaluate, "compare": _compare}

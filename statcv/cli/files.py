@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -23,12 +23,12 @@ from statcv.errors import (
 from statcv.folds import Stratifier, by_quantile
 from statcv.folds.strata import as_number
 from statcv.formula import parse_formula
-from statcv.plots import plot_roc
-from statcv.results.comparison.comparison import Comparison
-from statcv.results.result import CVResult
-from statcv.results.summary import Summary
-from statcv.results.writing.export import PaperTable
-from statcv.verbs.table import table
+
+if TYPE_CHECKING:
+    from statcv.results.comparison.comparison import Comparison
+    from statcv.results.result import CVResult
+    from statcv.results.summary import Summary
+    from statcv.results.writing.export import PaperTable
 
 LAYOUT = ("missing", "sep", "decimal", "encoding")
 
@@ -135,6 +135,9 @@ def write_result(
     result: CVResult, folder: Path, level: float, summary: Summary | None = None
 ) -> list[Path]:
     """Write a result's tables and pictures, and its summary; return the files."""
+    from statcv.plots import plot_roc
+    from statcv.verbs.table import table
+
     tables = {"metrics": result.metrics(level), "predictions": result.predictions}
     if not result.scores.external:
         tables["folds"] = result.folds
@@ -156,6 +159,8 @@ def write_result(
 
 def write_comparison(comparison: Comparison, folder: Path) -> list[Path]:
     """Write a comparison, and each of its results in a subfolder."""
+    from statcv.verbs.table import table
+
     estimates = comparison.table.rename_axis("result").reset_index()
     written = [
         write_text(folder / "comparison.txt", comparison.summary()),

@@ -35,7 +35,7 @@ PLAN = ["scheme", "k", "p", "pairs", "repeats", "rebalance", "positive", "horizo
 PLAN += ["na_action", "seed"]
 
 
-def run_folds(options: argparse.Namespace) -> None:
+def _run(options: argparse.Namespace) -> None:
     """Print a fold plan with its audit, or its folds as SQL."""
     call = {name: getattr(options, name) for name in PLAN}
     call["stratify"] = stratify = _stratifier(options)
@@ -142,3 +142,6 @@ def _sql(stratify: Any, options: argparse.Namespace, k: int) -> str:
         bins = sql_bins(column, stratify.agreed.array, options.sql, folds)
         expressions.append(f"{bins} AS {name}")
     return ",\n".join(expressions)
+
+
+COMMANDS = {"folds": _run}

@@ -16,10 +16,9 @@ from contextlib import contextmanager
 from importlib import import_module
 from io import TextIOWrapper
 
+from statcv.cli import WIDTH
 from statcv.cli.parser import make_parser
 from statcv.errors import StatcvError, StatcvWarning, reason
-
-WIDTH = 79
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -64,7 +63,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> None:
     """Import what the command that is asked for needs, and run it."""
-    module = "sites" if options.command.startswith("sites ") else "commands"
+    first = options.command.split()[0]
+    module = first if first in ("data", "folds", "sites") else "commands"
     commands = import_module(f"statcv.cli.{module}").COMMANDS
     commands[options.command](options)
 
