@@ -1,19 +1,34 @@
-"""Data sets by their names, and files by their paths."""
+"""Data sets and files that commands read, and tables and pictures that they write."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from statcv.errors import ArgumentError, DataError, StatcvError, suggestion
+import numpy as np
+import pandas as pd
+
+from statcv import datasets
+from statcv.errors import (
+    ArgumentError,
+    DataError,
+    MissingPackageError,
+    StatcvError,
+    suggestion,
+)
+from statcv.folds import Stratifier, by_quantile
+from statcv.folds.strata import as_number
+from statcv.formula import parse_formula
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from statcv.folds import Stratifier
-    from statcv.sites import SitesPlan
+    from statcv.results.comparison.comparison import Comparison
+    from statcv.results.result import CVResult
+    from statcv.results.summary import Summary
+    from statcv.results.writing.export import PaperTable
 
 LAYOUT = ("missing", "sep", "decimal", "encoding")
 
@@ -36,8 +51,6 @@ def read_data(
     formula : str, optional
         Formula whose columns are read as it needs them, even if they identify.
     """
-    from statcv import datasets
-
     how = datasets.available_data().set_index("name")["how"]
     if name in how.index:
         if layout:
@@ -68,10 +81,6 @@ def layout_of(options: Any) -> dict[str, Any]:
 
 def _used(formula: str, names: list[str], identifying: set[str]) -> set[str]:
     """Return the columns that a formula uses; none if it cannot be parsed."""
-    import numpy as np
-
-    from statcv.formula import parse_formula
-
     if formula in names:
         return {formula}
     try:
@@ -79,36 +88,6 @@ def _used(formula: str, names: list[str], identifying: set[str]) -> set[str]:
     except StatcvError:  # the error is raised again when the formula is used
         return set()
     return {*parsed.outcome_columns, *parsed.columns}
-
-
-def read_site_data(
-    plan: SitesPlan, name: str, layout: Mapping[str, Any]
-) -> pd.DataFrame:
-    """Return the records of a site; identifiers and agreed levels of text are text."""
-    from statcv.sites.agreement import columns_of
-
-    used = columns_of(plan.formula)
-    text = [] if plan.stratify["by"] == "quantile" else plan.stratify.get("columns", [])
-    text = [column for column in text if column not in used]
-    text += [n for n, levels in plan.levels.items() if isinstance(levels[0], str)]
-    return read_data(name, layout, text)
-
-
-def read_plan(path: Path) -> SitesPlan:
-    """Return the plan in a file.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no file.
-    """
-    from statcv.sites import SitesPlan
-    from statcv.sites.transports import read
-
-    text = read(path)
-    if text is None:
-        raise ArgumentError(f"there is no file {path}.")
-    return SitesPlan.from_json(text)
 
 
 def refuse(options: Any, names: Iterable[str], why: str) -> None:
@@ -135,8 +114,102 @@ def one_or_more(names: list[str] | None) -> str | list[str] | None:
 
 def quantile_bins(options: Any, column: str) -> Stratifier:
     """Return bins of a column between ``--thresholds``, if they are given."""
-    from statcv.folds import by_quantile
-    from statcv.folds.strata import as_number
-
     agreed = options.thresholds and [as_number(text) for text in options.thresholds]
     return by_quantile(column, options.per_fold or 1, agreed)
+
+
+# ---- writing ----
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, or raise an error that says why this fails."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ArgumentError(
+            f"cannot make the folder {folder}: {error.strerror or error}"
+        ) from error
+
+
+def write_result(
+    result: CVResult, folder: Path, level: float, summary: Summary | None = None
+) -> list[Path]:
+    """Write a result's tables and pictures, and its summary; return the files."""
+    from statcv.plots import plot_roc
+    from statcv.verbs.table import table
+
+    tables = {"metrics": result.metrics(level), "predictions": result.predictions}
+    if not result.scores.external:
+        tables["folds"] = result.folds
+    if result.held.coefficients is not None:
+        tables["coefficients"] = result.coefficients
+    if result.held.chosen is not None:
+        tables["tuned"] = result.tuned.map(lambda v: "None" if v is None else v)
+    if len(result.pairs):
+        tables["pairs"] = result.pairs
+    written = [write_text(folder / "summary.txt", summary or result.summary(level))]
+    written += _write_paper_table(table(result, level=level), folder)
+    written += [write_table(folder / f"{name}.csv", t) for name, t in tables.items()]
+    kind = result.design.outcome.kind
+    written.append(write_picture(folder / "panel.png", result.plot))
+    if kind == "binary":
+        written.append(write_picture(folder / "roc.png", lambda: plot_roc(result)))
+    return written
+
+
+def write_comparison(comparison: Comparison, folder: Path) -> list[Path]:
+    """Write a comparison, and each of its results in a subfolder."""
+    from statcv.verbs.table import table
+
+    estimates = comparison.table.rename_axis("result").reset_index()
+    written = [
+        write_text(folder / "comparison.txt", comparison.summary()),
+        *_write_paper_table(table(comparison), folder),
+        write_table(folder / "estimates.csv", estimates),
+        write_table(folder / "differences.csv", comparison.differences),
+    ]
+    kinds = {each.design.outcome.kind for each in comparison.results.values()}
+    if kinds == {"binary"}:
+        written.append(write_picture(folder / "roc.png", comparison.plot))
+    results: Any = comparison.results
+    for name, result in results.items():
+        below = folder / re.sub(r"[^\w-]+", "_", name)
+        make_folder(below)
+        written += write_result(result, below, comparison.level)
+    return written
+
+
+def write_text(path: Path, content: object) -> Path:
+    """Write text with LF line ends."""
+    path.write_text(f"{content}\n", encoding="utf-8", newline="\n")
+    return path
+
+
+def _write_paper_table(table: PaperTable, folder: Path) -> list[Path]:
+    """Write the table for a paper, as a document of Word too if that is possible."""
+    written = [
+        write_text(folder / "table.tex", table.to_latex()),
+        write_text(folder / "table.md", table.to_markdown().rstrip()),
+    ]
+    with suppress(MissingPackageError):
+        written.append(table.to_word(folder / "table.docx"))
+    return written
+
+
+def write_table(path: Path, table: pd.DataFrame) -> Path:
+    """Write a table as CSV with LF line ends."""
+    table.to_csv(path, index=False, lineterminator="\n")
+    return path
+
+
+def write_picture(path: Path, draw: Callable[[], Any]) -> Path:
+    """Write the figure on which `draw` draws; it returns Axes, or several."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure = np.ravel(draw())[0].figure
+    figure.savefig(path, dpi=150)
+    pyplot.close(figure)
+    return path

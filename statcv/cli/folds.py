@@ -5,17 +5,16 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from statcv.cli.export import write_table
-from statcv.cli.files import layout_of, one_or_more, quantile_bins, read_data, refuse
+import pandas as pd
+
+from statcv.arguments import resolve_seed
+from statcv.cli import files
 from statcv.errors import ArgumentError
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from statcv.folds import FoldPlan
-
+from statcv.folds import DEFAULT_K, ByHash, ByQuantile, FoldPlan, by_hash, by_value
+from statcv.folds.strata import sql_bins, sql_fold
+from statcv.verbs.fold_plan import fold_plan
 
 TO_BIND = """\
 -- Bind the parameters ipad and opad, 64 bytes each. They are made of the key, and
@@ -27,24 +26,17 @@ TO_BIND = """\
 --   connection.execute(query, {"ipad": ipad, "opad": opad})
 """
 
-
 REGISTER = """\
 -- First give the connection its functions:
 --   statcv.folds.strata.hashing_sql.{name}(connection)
 """
 
-
 PLAN = ["scheme", "k", "p", "pairs", "repeats", "rebalance", "positive", "horizon"]
-
-
 PLAN += ["na_action", "seed"]
 
 
-def run_folds(options: argparse.Namespace) -> None:
+def _run(options: argparse.Namespace) -> None:
     """Print a fold plan with its audit, or its folds as SQL."""
-    from statcv.folds import DEFAULT_K
-    from statcv.verbs.fold_plan import fold_plan
-
     call = {name: getattr(options, name) for name in PLAN}
     call["stratify"] = stratify = _stratifier(options)
     if options.plan and getattr(stratify, "random", False):
@@ -54,18 +46,20 @@ def run_folds(options: argparse.Namespace) -> None:
         return
     if options.data is None:
         raise ArgumentError("statcv folds needs DATA, unless --sql can do without.")
-    binned = _is_binned(stratify)
+    binned = isinstance(stratify, ByQuantile)
     columns = list(getattr(stratify, "columns", options.stratify or ()))
     identifying = [] if binned else columns
-    data = read_data(options.data, layout_of(options), identifying, options.outcome)
+    data = files.read_data(
+        options.data, files.layout_of(options), identifying, options.outcome
+    )
     plan = fold_plan(options.outcome, data, **call)
     if options.sql:
-        refuse(options, ["out", "duplicates"], "beside --sql; leave it out")
+        files.refuse(options, ["out", "duplicates"], "beside --sql; leave it out")
         print(_sql(plan.stratifier if binned else stratify, options, plan.n_splits))
         return
     written = None
     if options.out:
-        written = write_table(options.out, _with_values(plan, data, columns))
+        written = files.write_table(options.out, _with_values(plan, data, columns))
     print(f"{plan}\n")
     rows = data.loc[plan.rows] if options.duplicates else None
     print(plan.audit(data=rows, duplicates=options.duplicates))
@@ -90,11 +84,11 @@ def _with_values(
 
 def _stratifier(options: argparse.Namespace) -> Any:
     """Return the stratifier that the options describe; the key is not an option."""
-    from statcv.folds import by_hash, by_value
-
-    names = one_or_more(options.stratify)
+    names = files.one_or_more(options.stratify)
     if options.plan is not None:
-        return _stratifier_of(options)
+        told = ("stratify", "by", "per_fold", "thresholds", "k")
+        files.refuse(options, told, "beside --plan, which says it")
+        return FoldPlan.from_frame(files.read_data(str(options.plan))).stratifier
     if options.by is None and options.per_fold is None and not options.thresholds:
         return names
     if names is None:
@@ -104,38 +98,19 @@ def _stratifier(options: argparse.Namespace) -> Any:
     if options.by in (None, "quantile"):
         if not isinstance(names, str):
             raise ArgumentError("--by quantile takes one column.")
-        return quantile_bins(options, names)
-    refuse(options, ("per_fold", "thresholds"), "without --by quantile")
+        return files.quantile_bins(options, names)
+    files.refuse(options, ("per_fold", "thresholds"), "without --by quantile")
     return by_hash(names) if options.by == "hash" else by_value(names)
-
-
-def _stratifier_of(options: argparse.Namespace) -> Any:
-    """Return the stratifier of the plan in a file."""
-    from statcv.folds import FoldPlan
-
-    told = ("stratify", "by", "per_fold", "thresholds", "k")
-    refuse(options, told, "beside --plan, which says it")
-    return FoldPlan.from_frame(read_data(str(options.plan))).stratifier
-
-
-def _is_binned(stratify: Any) -> bool:
-    from statcv.folds import ByQuantile
-
-    return isinstance(stratify, ByQuantile)
 
 
 def _sql(stratify: Any, options: argparse.Namespace, k: int) -> str:
     """Return the folds as SQL, one expression per repeat."""
-    from statcv.arguments import resolve_seed
-    from statcv.folds import ByHash, ByQuantile
-    from statcv.folds.strata import sql_bins, sql_fold
-
     if options.data is None:
         unused = ["outcome", "scheme", "p", "pairs", "rebalance", "positive"]
         unused += ["out", "duplicates"]
-        refuse(options, unused, "beside --sql; give DATA, or leave it out")
+        files.refuse(options, unused, "beside --sql; give DATA, or leave it out")
     if isinstance(stratify, ByHash):
-        refuse(options, ["repeats"], "beside --sql; a hash does not depend on it")
+        files.refuse(options, ["repeats"], "beside --sql; a hash does not depend on it")
         fold = sql_fold(list(stratify.columns), k, options.sql)
         print(TO_BIND.replace("-- ", ""), file=sys.stderr, end="")
         register = f"register_{options.sql}"
@@ -157,7 +132,7 @@ def _sql(stratify: Any, options: argparse.Namespace, k: int) -> str:
             f"the thresholds make {stratify.n_folds} folds, not k={options.k}."
         )
     if not stratify.random:
-        refuse(options, ["repeats"], "beside --sql; these folds are not random")
+        files.refuse(options, ["repeats"], "beside --sql; these folds are not random")
     seed, column = resolve_seed(options.seed), stratify.columns[0]
     repeats = options.repeats or len(stratify.allocation) or 1
     expressions = []
@@ -167,3 +142,6 @@ def _sql(stratify: Any, options: argparse.Namespace, k: int) -> str:
         bins = sql_bins(column, stratify.agreed.array, options.sql, folds)
         expressions.append(f"{bins} AS {name}")
     return ",\n".join(expressions)
+
+
+COMMANDS = {"folds": _run}

@@ -1,6 +1,7 @@
-"""The command `statcv`, with a function for each of its subcommands.
+"""The command `statcv`.
 
-Heavy packages are imported where they are used, so that ``statcv --help`` is quick.
+What a command needs is imported when it is asked for, so that ``statcv --help`` is
+quick.
 """
 
 from __future__ import annotations
@@ -10,37 +11,14 @@ import os
 import sys
 import textwrap
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from io import TextIOWrapper
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from statcv.cli.export import make_folder, write_comparison, write_result, write_table
-from statcv.cli.files import by_name, layout_of, one_or_more, read_data
-from statcv.cli.folds import PLAN, run_folds
+from statcv.cli import WIDTH
 from statcv.cli.parser import make_parser
-from statcv.errors import (
-    ArgumentError,
-    MetricError,
-    StatcvError,
-    StatcvWarning,
-    reason,
-    suggestion,
-)
-from statcv.words import percent
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from statcv.results.result import CVResult
-
-WIDTH = 79
-SHOWN = ("estimate", "lower", "upper")  # columns shown for each group
-PREDICTIONS = ["observed", "fold", "repeat", "row", "cluster", "positive"]
-PREDICTIONS += ["metrics", "probabilities", "threshold", "seed"]
-CALL = [*PLAN, "model", "new_levels", "metrics", "threshold", "weights", "n_jobs"]
-CALL += ["progress", "select", "exposure"]
+from statcv.errors import StatcvError, StatcvWarning, reason
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -84,13 +62,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    """Run the command that is asked for."""
-    if options.command.startswith("sites "):
-        from statcv.cli.sites import SITES
-
-        SITES[options.command](options)
-    else:
-        COMMANDS[options.command](options)
+    """Import what the command that is asked for needs, and run it."""
+    first = options.command.split()[0]
+    module = first if first in ("data", "folds", "sites") else "commands"
+    commands = import_module(f"statcv.cli.{module}").COMMANDS
+    commands[options.command](options)
 
 
 def _fail(message: str, code: int = 2) -> int:
@@ -123,205 +99,6 @@ def _warnings_as_notes() -> Iterator[None]:
                 note = textwrap.fill(f"note: {text}", WIDTH, subsequent_indent="  ")
                 print(note, file=sys.stderr)
 
-
-# ---- statcv cv, statcv compare ----
-
-
-def _cv(options: argparse.Namespace) -> None:
-    data = _data_of(options, options.stratify)
-    if options.out:
-        make_folder(options.out)
-    result = _fit(options, data, {"checkpoint": options.checkpoint})
-    summary = result.summary(options.level, null_bias=options.null_bias)
-    written = []
-    if options.out:
-        written = write_result(result, options.out, options.level, summary)
-    print(summary)
-    if options.test is not None:
-        test = result.test(n_permutations=options.test, level=options.level)
-        print(f"\n{test}")
-    _tell(written, options.out)
-
-
-def _report(options: argparse.Namespace) -> None:
-    from statcv.report import check_path
-    from statcv.results.writing.styles import check_style
-
-    check_path(options.out)
-    check_style(options.style, options.by)
-    data = _data_of(options, [*(options.stratify or []), options.by])
-    result = _fit(options, data, {"checkpoint": options.checkpoint})
-    style, by, level = options.style, options.by, options.level
-    written = result.report(options.out, style=style, by=by, level=level)
-    print(result.sentence(options.level))
-    print(f"\nWritten: {written}")
-
-
-def _evaluate(options: argparse.Namespace) -> None:
-    from statcv.verbs.from_predictions import from_predictions
-
-    identifying = [options.cluster, options.fold, options.row, options.by]
-    data = read_data(options.data, layout_of(options), identifying)
-    if options.out:
-        make_folder(options.out)
-    call = {name: getattr(options, name) for name in PREDICTIONS}
-    predicted = one_or_more(options.predicted)
-    result = from_predictions(data, predicted=predicted, **call)
-    summary, written = result.summary(options.level), []
-    if summary.tables["Metrics"]["estimate"].isna().all():
-        raise MetricError("no metric has a value for these predictions.")
-    groups = options.by and result.metrics(options.level, by=options.by)
-    if options.out:
-        written = write_result(result, options.out, options.level, summary)
-        if options.by:
-            written.append(write_table(options.out / "groups.csv", groups))
-    print(summary)
-    if options.by:
-        _print_groups(groups, options)
-    _tell(written, options.out)
-
-
-def _print_groups(groups: pd.DataFrame, options: argparse.Namespace) -> None:
-    """Print a table of the metrics by group: one row per group of each metric."""
-    from statcv.tables import column, row_digits
-
-    print(f"\nBy {options.by}, with {percent(options.level)} intervals")
-    for metric, own in groups.groupby("metric", sort=False):
-        digits = row_digits(own, "lower", "upper")
-        shown = {name: column(own[name].tolist(), [], digits) for name in SHOWN}
-        table = own[[options.by, "n"]].assign(**shown).set_index(options.by)
-        print(f"\n{metric}\n{table.rename_axis(None).to_string()}")
-
-
-def _compare(options: argparse.Namespace) -> None:
-    from statcv.results.comparison.comparison import make_comparison
-
-    data = _data_of(options, options.stratify)
-    (name, change), *others = _changes(options, data).items()
-    if options.out:
-        make_folder(options.out)
-    results = {name: _fit(options, data, change)}
-    results |= {other: results[name].update(**change) for other, change in others}
-    metric = options.metrics[0] if options.metrics else None
-    comparison = make_comparison(results, metric, options.level)
-    written = write_comparison(comparison, options.out) if options.out else []
-    for result in results.values():
-        print(result.summary(options.level), end="\n\n\n")
-    print(comparison.summary())
-    _tell(written, options.out)
-
-
-def _data_of(
-    options: argparse.Namespace, identifying: Sequence[str | None] | None
-) -> pd.DataFrame:
-    layout = layout_of(options)
-    return read_data(options.data, layout, identifying, options.formula)
-
-
-def _fit(_options: Any, _data: pd.DataFrame, _change: Mapping[str, Any]) -> CVResult:
-    """Call cv() in a scope that offers formulas numpy as ``np`` and nothing else."""
-    import numpy as np  # noqa: F401
-
-    from statcv.verbs.cv import cv as _cv
-
-    _call = {name: getattr(_options, name) for name in CALL}
-    _call["stratify"] = one_or_more(_options.stratify)
-    _call["tune"] = by_name(_options.tune, "--tune gives the values of a name")
-    return _cv(_options.formula, _data, **{**_call, **_change})
-
-
-def _changes(options: Any, data: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    """Return the arguments that differ between the results to compare, by name.
-
-    With several schemes, each of k, p, pairs and repeats is passed to the schemes that
-    take it. If no scheme takes it, all get it, and cv() raises an error.
-    """
-    from statcv.folds import SCHEMES
-    from statcv.models import MODELS
-
-    if (options.schemes is None) == (options.models is None):
-        raise ArgumentError("compare takes either --schemes A,B or --models A,B.")
-    one = "model" if options.schemes is None else "scheme"
-    names = options.schemes or options.models or []
-    if getattr(options, one) is not None:
-        raise ArgumentError(f"--{one} means nothing beside --{one}s; leave it out.")
-    known = list(MODELS) if one == "model" else [*SCHEMES, *data.columns]
-    for name in names:
-        if name not in known:
-            there_are = ", ".join(MODELS if one == "model" else SCHEMES)
-            raise ArgumentError(
-                f"there is no {one} {name!r}; there are {there_are}."
-                + suggestion(name, known)
-            )
-    if len(set(names)) < max(len(names), 2):
-        raise ArgumentError(f"--{one}s takes two or more different names: A,B.")
-    changes: dict[str, dict[str, Any]] = {name: {one: name} for name in names}
-    flags = {"k": "has_k", "p": "has_p", "pairs": "has_pairs", "repeats": "random"}
-    for argument, flag in flags.items():
-        takers = [n for n in names if getattr(SCHEMES.get(n), flag, False)]
-        if argument == "repeats" and options.pairs is not None:
-            takers += [n for n in names if getattr(SCHEMES.get(n), "has_pairs", False)]
-        takers = takers or names
-        for name, change in changes.items():
-            change[argument] = getattr(options, argument) if name in takers else None
-    return changes
-
-
-# ---- statcv data ----
-
-
-def _data(options: argparse.Namespace) -> None:
-    from statcv.datasets import available_data
-    from statcv.formula import why_text
-
-    name, listed = options.name, available_data().set_index("name", drop=False)
-    if name is None:
-        if options.fetch or options.out:
-            raise ArgumentError("--fetch and --out need the name of a data set.")
-        print("\n".join(_about(row) for _, row in listed.iterrows()))
-        return
-    download = name in listed.index and listed.loc[name, "how"] == "download"
-    if options.fetch and not download:
-        raise ArgumentError(f"{name!r} needs no download; leave --fetch out.")
-    if download and not (options.fetch or listed.loc[name, "here"]):
-        raise ArgumentError(f"{name!r} is not here yet: add --fetch to download it.")
-    table = read_data(name, layout_of(options))
-    if options.out:
-        print(f"Written: {write_table(options.out, table)}")
-        return
-    print(f"{name}: {len(table)} rows, {table.shape[1]} columns\n")
-    columns = {"type": table.dtypes.astype(str), "missing": table.isna().sum()}
-    print(table.iloc[:0].T.assign(**columns).to_string())
-    for column in table:
-        if why := why_text(table[column], str(column)):
-            print(f"\n{textwrap.fill(why.strip(), WIDTH)}")
-
-
-def _about(row: pd.Series[Any]) -> str:
-    """Return the entry of a data set in the list."""
-    name, how = row["name"], row["how"]
-    if not row["here"]:
-        how = f"not here yet: statcv data {name} --fetch"
-    size = f"{row['rows']} rows, {row['columns']} columns, outcome {row['outcome']}"
-    return "\n          ".join([f"{name:<9} {size}", row["source"], how])
-
-
-def _tell(written: Sequence[Path], folder: Path | None) -> None:
-    """Print which files were written."""
-    if folder is not None:
-        names = ", ".join(path.relative_to(folder).as_posix() for path in written)
-        wrapped = textwrap.fill(names, WIDTH - 2, break_on_hyphens=False)
-        print(f"\nWritten to {folder}:\n{textwrap.indent(wrapped, '  ')}")
-
-
-COMMANDS = {
-    "cv": _cv,
-    "report": _report,
-    "evaluate": _evaluate,
-    "compare": _compare,
-    "folds": run_folds,
-    "data": _data,
-}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -15,21 +15,13 @@ from typing import Any, TypeAlias
 import pandas as pd
 
 from statcv import sites
-from statcv.cli.export import make_folder, write_sites_result, write_table
-from statcv.cli.files import (
-    LAYOUT,
-    by_name,
-    layout_of,
-    one_or_more,
-    quantile_bins,
-    read_plan,
-    read_site_data,
-    refuse,
-)
+from statcv.cli import files
 from statcv.errors import ArgumentError, DataError, SiteError
 from statcv.folds import by_hash
 from statcv.models import Logit
+from statcv.results.summary import Summary
 from statcv.sites import transports
+from statcv.sites.agreement import columns_of
 from statcv.sites.disclosure import UNGUARDED
 from statcv.sites.messages import MINIMUM_SITES
 from statcv.sites.running import make_result
@@ -45,14 +37,39 @@ SIZES = {"trees": "rounds", "depth": "depth", "learning_rate": "learning_rate"}
 SIZES |= {"leaf": "leaf"}
 
 
-# ---- the plan ----
+# ---- the plan, and the records of a site ----
+
+
+def read_site_data(
+    plan: sites.SitesPlan, name: str, layout: Mapping[str, Any]
+) -> pd.DataFrame:
+    """Return the records of a site; identifiers and agreed levels of text are text."""
+    used = columns_of(plan.formula)
+    text = [] if plan.stratify["by"] == "quantile" else plan.stratify.get("columns", [])
+    text = [column for column in text if column not in used]
+    text += [n for n, levels in plan.levels.items() if isinstance(levels[0], str)]
+    return files.read_data(name, layout, text)
+
+
+def read_plan(path: Path) -> sites.SitesPlan:
+    """Return the plan in a file.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no file.
+    """
+    text = transports.read(path)
+    if text is None:
+        raise ArgumentError(f"there is no file {path}.")
+    return sites.SitesPlan.from_json(text)
 
 
 def _agree(options: argparse.Namespace) -> None:
     given = {name: getattr(options, name) for name in AGREED}
     given["stratify"] = _stratifier(options)
     levels = "--levels gives the levels of a column"
-    given["levels"] = by_name(options.levels, levels)
+    given["levels"] = files.by_name(options.levels, levels)
     if options.decisions is not None:
         given["decisions"] = [_share(text) for text in options.decisions]
     if options.C is not None:
@@ -76,12 +93,12 @@ def _agree(options: argparse.Namespace) -> None:
 def _stratifier(options: argparse.Namespace) -> Any:
     """Return what gives the fold; the key is not an option."""
     if options.by_quantile is None:
-        refuse(options, ("thresholds", "per_fold"), "without --by-quantile")
-        names = one_or_more(options.by_hash)
+        files.refuse(options, ("thresholds", "per_fold"), "without --by-quantile")
+        names = files.one_or_more(options.by_hash)
         return names and by_hash(names)
     if options.by_hash is not None:
         raise ArgumentError("give either --by-hash or --by-quantile.")
-    return quantile_bins(options, options.by_quantile)
+    return files.quantile_bins(options, options.by_quantile)
 
 
 def _share(text: str) -> float:
@@ -94,7 +111,7 @@ def _share(text: str) -> float:
 def _trees_of(options: argparse.Namespace) -> sites.Trees | None:
     """Return the trees that options describe; None if they ask for another model."""
     if options.model != "trees":
-        refuse(options, ("cuts", *SIZES), "without --model trees")
+        files.refuse(options, ("cuts", *SIZES), "without --model trees")
         return None
     given = {
         argument: getattr(options, name)
@@ -117,7 +134,7 @@ def _disclose(options: argparse.Namespace) -> None:
     if plan.grown:
         print(f"\n{UNGUARDED}")
     if options.out:
-        print(f"\nWritten: {write_table(options.out, sheet)}")
+        print(f"\nWritten: {files.write_table(options.out, sheet)}")
 
 
 # ---- the parties ----
@@ -138,7 +155,7 @@ def _join(options: argparse.Namespace) -> None:
         federated.need_plugin()
     file = Path(options.data)
     where = str(file.resolve()) if file.exists() else options.data
-    layout = layout_of(options)
+    layout = files.layout_of(options)
     data = _records(plan, site, options.data, layout)
     with transports.locked(options.home):
         home = transports.join(
@@ -189,7 +206,7 @@ def _home(folder: Path) -> Iterator[transports.Home]:
 def _party(home: transports.Home, grow: sites.Grow | None = None) -> Party:
     if not home.is_site:
         return transports.CoordinatorParty(home)
-    layout = {name: home.told[name] for name in LAYOUT if name in home.told}
+    layout = {name: home.told[name] for name in files.LAYOUT if name in home.told}
     data = partial(_records, home.plan, home.party, home.told.get("data"), layout)
     return transports.SiteParty(home, data, grow)
 
@@ -240,9 +257,34 @@ def _result(options: argparse.Namespace) -> None:
     summary = result.summary(options.level)
     print(summary)
     if options.out:
-        make_folder(options.out)
-        written = write_sites_result(result, options.out, options.level, summary)
+        files.make_folder(options.out)
+        written = _write_result(result, options.out, options.level, summary)
         print(f"\nWritten to {options.out}: {', '.join(p.name for p in written)}")
+
+
+def _write_result(
+    result: sites.SitesResult, folder: Path, level: float, summary: Summary
+) -> list[Path]:
+    """Write the tables of a result over sites, its summary and a forest plot."""
+    tables = {
+        "metrics": result.metrics(level),
+        "sites": result.by_site(level=level).reset_index(),
+        "folds": result.folds,
+    }
+    more, trees = [], result.run.progress.forests
+    if trees is None:
+        tables["coefficients"] = result.coefficients
+        tables["model"] = result.model.reset_index()
+    else:
+        # the trees fitted to all records, for xgboost.Booster
+        more.append(folder / "trees.ubj")
+        more[0].write_bytes(trees.raw[-1])
+    return [
+        *more,
+        files.write_text(folder / "summary.txt", summary),
+        *(files.write_table(folder / f"{name}.csv", t) for name, t in tables.items()),
+        files.write_picture(folder / "sites.png", lambda: result.plot(level=level)),
+    ]
 
 
 def _read_log(file: Path) -> tuple[str, list[sites.Entry]]:
@@ -257,7 +299,7 @@ def _verify(options: argparse.Namespace) -> None:
     plan = read_plan(options.plan or options.log.parent / "plan.json")
     site, entries = _read_log(options.log)
     kept = transports.read_trees(options.log.parent / transports.TREES_FILE)
-    data = _records(plan, site, options.data, layout_of(options))
+    data = _records(plan, site, options.data, files.layout_of(options))
     found = sites.verify(plan, entries, data, site, kept)
     if not found.passed:
         raise SiteError(f"site {site}: {found.sentence}.")
@@ -333,7 +375,7 @@ def _server(options: argparse.Namespace) -> None:
 def _client(options: argparse.Namespace) -> None:
     answer = options.answer.read_bytes() if options.answer else None
     plan = read_plan(options.plan)
-    data = read_site_data(plan, options.data, layout_of(options))
+    data = read_site_data(plan, options.data, files.layout_of(options))
     with _ending_by_signal():
         nvflare.take_part(options.home, plan, data, answer, _tell)
 
@@ -363,7 +405,7 @@ def _ending_by_signal() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-SITES = {
+COMMANDS = {
     "sites agree": _agree,
     "sites disclose": _disclose,
     "sites coordinate": _coordinate,

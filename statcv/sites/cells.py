@@ -216,7 +216,6 @@ def area_of(
     >>> area_of([high], [low], [np.ones(3), np.ones(3)])
     Area(value=0.9800000000000001, lower=0.96, upper=1.0, se=0.0)
     """
-    bins = len(mass[0])
     ones, zeros = (
         np.sum([cells.spread(own) for cells in one], axis=0)
         for one, own in zip((positive, negative), mass, strict=True)
@@ -230,18 +229,11 @@ def area_of(
     of_ones = sum(_variance_within(cells, mass[0], below / n0) for cells in positive)
     of_zeros = sum(_variance_within(cells, mass[1], above / n1) for cells in negative)
     variance = of_ones / n1**2 + of_zeros / n0**2
-    surely_below = np.zeros(bins + 1)  # negative records before each bin
-    maybe_below = np.zeros(bins + 1)
-    for cells in negative:
-        starts = cells.starts
-        np.add.at(surely_below, starts[1:], cells.counts)
-        np.add.at(maybe_below, starts[:-1] + 1, cells.counts)
-    surely_below, maybe_below = np.cumsum(surely_below), np.cumsum(maybe_below)
-    lower = upper = 0.0
-    for cells in positive:
-        starts = cells.starts
-        lower += float(cells.counts @ surely_below[starts[:-1]])
-        upper += float(cells.counts @ maybe_below[starts[1:]])
+    least, most = counts_below(negative)
+    surely_below = np.concatenate([[0.0], least])  # negative records before each bin
+    maybe_below = np.concatenate([[0.0], most, [n0]])
+    lower = sum(one.counts @ surely_below[one.starts[:-1]] for one in positive)
+    upper = sum(one.counts @ maybe_below[one.starts[1:]] for one in positive)
     lower, upper = float(lower / n1 / n0), float(upper / n1 / n0)
     return Area(min(max(value, lower), upper), lower, upper, float(np.sqrt(variance)))
 

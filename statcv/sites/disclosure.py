@@ -14,10 +14,10 @@ import pandas as pd
 
 from statcv.arguments import check_types
 from statcv.errors import SiteError
+from statcv.sites.fits import loss_names
 from statcv.sites.influences import BUCKETS
 from statcv.sites.plan import SitesPlan
 from statcv.sites.records import SiteRecords
-from statcv.sites.scores import loss_names
 from statcv.sites.trees import bytes_of, numbers_of_bins
 from statcv.tables import Table
 
@@ -53,9 +53,10 @@ def broken_rules(records: SiteRecords) -> Iterator[str]:
                 f"that the rarer class has well more than {plan.cell} records for each "
                 "at the smallest site."
             )
-    for fold in np.flatnonzero(records.by_fold < plan.cell):
+    sizes = records.by_class.sum(axis=1)
+    for fold in np.flatnonzero(sizes < plan.cell):
         yield f"fold {fold + 1} holds out fewer than {plan.cell} records."
-    for fold in np.flatnonzero(records.by_fold < q) if not plan.grown else ():
+    for fold in np.flatnonzero(sizes < q) if not plan.grown else ():
         yield (
             f"fold {fold + 1} holds out fewer records than there are coefficients "
             f"({q}), so that the difference of two sums would reveal them; agree on "
@@ -74,17 +75,14 @@ def broken_rules(records: SiteRecords) -> Iterator[str]:
 
 def _rare_levels(records: SiteRecords) -> Iterator[str]:
     """Yield a sentence for each factor with a level that few records have."""
-    plan = records.plan
+    plan, classes = records.plan, 2 if records.plan.binary else 1
     for name in plan.levels:
         if name == plan.outcome or name not in records.frame:
             continue
         codes = records.frame[name].cat.codes.to_numpy().astype(np.intp)
-        if plan.binary:
-            pairs = 2 * codes + records.y.astype(np.intp)
-            counts = np.bincount(pairs, minlength=2 * len(plan.levels[name]))
-            counts = counts.reshape(-1, 2)
-        else:
-            counts = np.bincount(codes, minlength=len(plan.levels[name]))[:, None]
+        cells = classes * codes + records.code
+        counts = np.bincount(cells, minlength=classes * len(plan.levels[name]))
+        counts = counts.reshape(-1, classes)
         rare = (counts < plan.cell).any(axis=1) & (counts.sum(axis=1) > 0)
         if rare.any():
             yield (

@@ -22,10 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from statcv.sites.fits import symmetric_matrix
+from statcv.sites.fits import loss_names, symmetric_matrix
 from statcv.sites.plan import SitesPlan
 from statcv.sites.records import SiteRecords
-from statcv.sites.scores import loss_names
 
 if TYPE_CHECKING:
     from statcv.sites.progress import Progress

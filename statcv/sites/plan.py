@@ -112,11 +112,6 @@ class SitesPlan:
         """Number of coefficients."""
         return len(self.columns)
 
-    @property
-    def intercept(self) -> int | None:
-        """Position of the intercept among the columns, or None."""
-        return self.columns.index("Intercept") if "Intercept" in self.columns else None
-
     @cached_property
     def learner(self) -> Model:
         """The model as :func:`statcv.cv` knows it."""

@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 
 from statcv.errors import MessageError
 from statcv.sites.cells import score_edges
-from statcv.sites.fits import SummedFits
-from statcv.sites.influences import N_MOMENTS, n_buckets
-from statcv.sites.messages import Message
-from statcv.sites.plan import SitesPlan
-from statcv.sites.scores import (
+from statcv.sites.fits import (
     MAX_RECALIBRATION_STEPS,
     Predictor,
     RecalibrationFit,
+    SummedFits,
     loss_names,
 )
+from statcv.sites.influences import N_MOMENTS, n_buckets
+from statcv.sites.messages import Message
+from statcv.sites.plan import SitesPlan
 from statcv.sites.trees import Forests
 
 Floats = NDArray[np.float64]
@@ -76,7 +76,7 @@ class Progress:
     recalibrated: RecalibrationFit = field(default_factory=RecalibrationFit)
 
     def __post_init__(self) -> None:
-        self.fits = SummedFits.start(self.plan)
+        self.fits = SummedFits(self.plan)
         self.fits.open[:] = not self.plan.grown
         self.forests: Forests | None = None
         self.by_class = np.zeros((self.plan.k, 2))

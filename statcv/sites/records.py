@@ -108,11 +108,6 @@ class SiteRecords:
         codes = 2 * self.fold + self.code
         return np.bincount(codes, minlength=2 * self.plan.k).reshape(-1, 2)
 
-    @property
-    def by_fold(self) -> Numbers:
-        """Number of records of each fold."""
-        return np.bincount(self.fold, minlength=self.plan.k)
-
 
 def read_records(plan: SitesPlan, data: Any, site: str) -> SiteRecords:
     """Read the data of a site as the plan asks.

@@ -20,10 +20,18 @@ from statcv.metrics import get_metric
 from statcv.results.summary import Summary
 from statcv.sites.cells import counts_below
 from statcv.sites.coordinator import Coordinator
-from statcv.sites.estimates import HOWS, Source, given_fits, make_estimate
 from statcv.sites.fits import SummedFits
 from statcv.sites.plan import SitesPlan
-from statcv.sites.pooled import CLASSES, PooledSums, QueriedSums, no_skill
+from statcv.sites.pooled import (
+    CLASSES,
+    HOWS,
+    PooledSums,
+    QueriedSums,
+    Source,
+    given_fits,
+    make_estimate,
+    no_skill,
+)
 from statcv.sites.progress import Phase
 from statcv.sites.records import new_matrix
 from statcv.sites.summary import heading_of, plot_sites, summary_of, write_report_of
@@ -333,19 +341,11 @@ class SitesResult:
             found = given_fits(self.source, own, one.metric, one.how, value, level)
             if one.bounds == (0.0, 1.0) and 0 < value < 1:
                 found = symmetric(value, found.se, level, "", "", scale="logit")
-            rows.append(
-                {
-                    "site": site,
-                    "n": own.n,
-                    "estimate": value,
-                    "lower": found.lower,
-                    "upper": found.upper,
-                    "se": found.se,
-                    "without": others,
-                }
-            )
+            rows.append((own.n, value, found.lower, found.upper, found.se, others))
+        columns = ["n", "estimate", "lower", "upper", "se", "without"]
+        index = pd.Index(every.sites, name="site")
         return Table(
-            pd.DataFrame(rows).set_index("site"),
+            pd.DataFrame(rows, index, columns),
             f"{one.label} ({one.how.replace('_', ' ')}) of each site, and without it",
             ["n", "estimate", "without"],
             limits={"estimate": ("lower", "upper")},

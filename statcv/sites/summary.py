@@ -5,15 +5,12 @@ from __future__ import annotations
 from os import PathLike
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
-from statcv.metrics import get_metric
 from statcv.results.summary import Summary
 from statcv.sites.disclosure import UNGUARDED, disclosure_sheet
 from statcv.sites.plan import SitesPlan
 from statcv.sites.pooled import PooledSums, QueriedSums
-from statcv.tables import column, row_digits
-from statcv.words import percent, plural, with_interval
+from statcv.tables import Table, column, row_digits, shown_frame
+from statcv.words import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,13 +38,14 @@ def _folds_in_words(plan: SitesPlan) -> str:
 
 def summary_of(result: SitesResult, level: float) -> Summary:
     """Return model, folds, sites and metrics as text and tables."""
-    table = result.metrics(level).set_index("metric")
+    metrics = result.metrics(level)
+    assert isinstance(metrics, Table)
     by_site, headline = result.by_site(level=level), result.estimate(level=level)
     sites = by_site.drop(columns="se")
     for name in ("estimate", "lower", "upper", "without"):
         digits = row_digits(by_site, "lower", "upper")
         sites[name] = column(by_site[name].tolist(), [], digits)
-    tables = {"Metrics": table, "Sites": by_site}
+    tables = {"Metrics": metrics.set_index("metric"), "Sites": by_site}
     if isinstance(result.source, QueriedSums):
         title = "Held-out predictions of sites, from sums made by a query"
         tables["Folds"] = result.folds
@@ -64,7 +62,10 @@ def summary_of(result: SitesResult, level: float) -> Summary:
         headline=str(headline),
         facts=tuple(facts),
         tables=tables,
-        shown={"Metrics": _rounded(table, level), f"{headline.label} by site": sites},
+        shown={
+            "Metrics": shown_frame(metrics).drop(columns="how"),
+            f"{headline.label} by site": sites,
+        },
         notes=tuple(notes),
     )
 
@@ -134,65 +135,46 @@ def _order_in_words(sums: PooledSums) -> str:
     )
 
 
-def _rounded(table: pd.DataFrame, level: float) -> pd.DataFrame:
-    """Return the table of metrics as text."""
-    digits = row_digits(table, "lower", "upper")
-    names = ("estimate", "lower", "upper")
-    parts = [column(table[name].tolist(), [], digits) for name in names]
-    heading = f"estimate ({percent(level)} CI)"
-    shown = pd.DataFrame({heading: map(with_interval, *parts)})
-    shown["no skill"] = column(table["no_skill"].tolist(), [], digits)
-    shown.index = pd.Index([get_metric(str(name)).label for name in table.index])
-    return shown
-
-
 def write_report_of(
     result: SitesResult, path: str | PathLike[str], level: float
 ) -> PathLike[str]:
     """Write a report of plan, sites, disclosure, estimates and heterogeneity."""
-    from statcv.report import (
-        Picture,
-        Said,
-        check_path,
-        general_report,
-        heterogeneity_table,
-        named_values,
-        value_table,
-        write_report,
-    )
+    from statcv import report
 
-    check_path(path)
+    report.check_path(path)
     folds, call = result.folds.set_index("fold"), f"res.summary(level={level!r})"
     if isinstance(result.source, QueriedSums):
-        table = value_table(folds, "Folds", "res.folds.set_index('fold')")
-        made = general_report(result.summary(level), call, [table])
-        return write_report(made, path)
+        table = report.value_table(folds, "Folds", "res.folds.set_index('fold')")
+        made = report.general_report(result.summary(level), call, [table])
+        return report.write_report(made, path)
     plan, columns = result.plan, list(folds.columns[1:])
     agreed = [
-        (name, Said(str(value), f"res.plan.document[{name!r}]"))
+        (name, report.Said(str(value), f"res.plan.document[{name!r}]"))
         for name, value in plan.document.items()
     ]
     spread = result.heterogeneity(level=level)
     sheet = disclosure_sheet(plan).set_index("array")
     api = f"res.folds.set_index('fold')[{columns!r}]"
     tables = [
-        named_values("Plan", *agreed),
-        value_table(result.sites, "Sites", "res.sites"),
-        heterogeneity_table(spread, f"res.heterogeneity(level={level!r})"),
-        value_table(folds[columns], "Folds", api),
+        report.named_values("Plan", *agreed),
+        report.value_table(result.sites, "Sites", "res.sites"),
+        report.heterogeneity_table(spread, f"res.heterogeneity(level={level!r})"),
+        report.value_table(folds[columns], "Folds", api),
     ]
     if not plan.grown:
-        tables.append(value_table(result.model, "Fit of all records", "res.model"))
+        tables.append(
+            report.value_table(result.model, "Fit of all records", "res.model")
+        )
     api = "scv.sites.disclosure_sheet(res.plan).set_index('array')"
-    tables.append(value_table(sheet, "What leaves each site", api))
-    forest = Picture(
+    tables.append(report.value_table(sheet, "What leaves each site", api))
+    forest = report.Picture(
         "sites",
         "Estimates by site",
         "Headline metric of each site, and of all sites, with intervals.",
         lambda ax: result.plot(ax, level),
     )
-    made = general_report(result.summary(level), call, tables, [forest])
-    return write_report(made, path)
+    made = report.general_report(result.summary(level), call, tables, [forest])
+    return report.write_report(made, path)
 
 
 def plot_sites(result: SitesResult, ax: Axes | None, level: float) -> Axes:

@@ -16,9 +16,9 @@ import pytest
 
 import statcv as scv
 from statcv import sites
-from statcv.cli.files import read_site_data
 from statcv.cli.main import main
 from statcv.cli.parser import SITES_EXAMPLES
+from statcv.cli.sites import read_site_data
 from statcv.sites.transports import Exchange, Home, SiteParty
 
 pytest.importorskip("cryptography", reason="signatures need cryptography")

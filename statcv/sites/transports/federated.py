@@ -28,6 +28,8 @@ from typing import Any, Final, NoReturn
 import numpy as np
 
 from statcv.errors import ArgumentError, MissingPackageError, SiteError
+from statcv.sites.transports.exchange import write
+from statcv.sites.transports.homes import OWN
 from statcv.sites.trees import (
     DroppedOutError,
     Job,
@@ -313,22 +315,17 @@ def make_certificates(folder: Path, host: str) -> None:
         certificate = made.sign(root, hashes.SHA256())
         return bytes(certificate.public_bytes(serialization.Encoding.PEM))
 
-    _write(folder / f"{ROOT}.pem", signed(ROOT, root))
+    write(folder / f"{ROOT}.pem", signed(ROOT, root), OWN)
     where = x509.SubjectAlternativeName([x509.DNSName(host)])
     for name, more in ((SERVER, [where]), (CLIENT, [])):
         key = ec.generate_private_key(ec.SECP256R1())
-        _write(folder / f"{name}.crt", signed(name, key, *more))
+        write(folder / f"{name}.crt", signed(name, key, *more), OWN)
         held = key.private_bytes(
             serialization.Encoding.PEM,
             serialization.PrivateFormat.PKCS8,
             serialization.NoEncryption(),
         )
-        _write(folder / f"{name}.key", held)
-
-
-def _write(path: Path, content: bytes) -> None:
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
-        file.write(content)
+        write(folder / f"{name}.key", held, OWN)
 
 
 # ---- growing ----

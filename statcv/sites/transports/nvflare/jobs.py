@@ -78,13 +78,14 @@ def write_job(folder: Path, plan: SitesPlan, sites: Sequence[str]) -> None:
         "task_result_filters": [],
         "components": [],
     }
-    _put(folder / "meta.json", meta)
-    _put(folder / "app_server" / "config" / "config_fed_server.json", server)
-    _put(folder / "app_site" / "config" / "config_fed_client.json", site)
+    write_json(folder / "meta.json", meta)
+    write_json(folder / "app_server" / "config" / "config_fed_server.json", server)
+    write_json(folder / "app_site" / "config" / "config_fed_client.json", site)
     (folder / "app_server" / "config" / PLAN).write_text(plan.to_json())
 
 
-def _put(path: Path, content: dict[str, Any]) -> None:
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write a file of settings, in a folder that is made if it is missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content, indent=2) + "\n")
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import datetime
 import json
 import logging
-import os
 import re
 import shutil
 import tempfile
@@ -36,11 +35,14 @@ from nvflare.lighter.utils import (
 )
 
 from statcv.errors import ArgumentError, SiteError
+from statcv.sites.transports.exchange import write
+from statcv.sites.transports.homes import OWN
 from statcv.sites.transports.nvflare.jobs import (
     CONTROLLER,
     COORDINATOR,
     EXECUTOR,
     PROJECT,
+    write_json,
 )
 
 DAYS: Final = 90
@@ -86,10 +88,10 @@ def provision(
     with made_kits([server, admin], CertBuilder(root_valid_days=days)) as made:
         state = json.loads((made.parent / "state" / "cert.json").read_text())
         _private(root)
-        _write(root / "rootCA.pem", state["root_cert"])
-        _write(root / "rootCA.key", state["root_pri_key"], secret=True)
+        write(root / "rootCA.pem", state["root_cert"].encode())
+        write(root / "rootCA.key", state["root_pri_key"].encode(), OWN)
         about = {"host": host, "port": port, "days": days}
-        _write(root / "about.json", json.dumps(about, indent=2) + "\n")
+        write_json(root / "about.json", about)
         shutil.move(made / host, folder / "server")
         shutil.move(made / COORDINATOR, folder / "coordinator")
     restrict_server(folder / "server")
@@ -177,7 +179,7 @@ def request(home: Path, site: str) -> bytes:
         ]
     )
     asked = x509.CertificateSigningRequestBuilder().subject_name(subject)
-    _write(key, serialize_pri_key(secret).decode(), secret=True)
+    write(key, serialize_pri_key(secret), OWN)
     signed = asked.sign(secret, hashes.SHA256())
     return bytes(signed.public_bytes(serialization.Encoding.PEM))
 
@@ -219,9 +221,9 @@ def install(home: Path, answer: bytes) -> str:
         if kit.exists():
             shutil.rmtree(kit)
         shutil.move(made / site, kit)
-    _write(kit / "startup" / "client.crt", told["certificate"])
-    _write(kit / "startup" / "client.key", secret.decode(), secret=True)
-    _write(kit / "startup" / "rootCA.pem", told["root"])
+    write(kit / "startup" / "client.crt", told["certificate"].encode())
+    write(kit / "startup" / "client.key", secret, OWN)
+    write(kit / "startup" / "rootCA.pem", told["root"].encode())
     restrict_client(kit)
     return str(site)
 
@@ -354,7 +356,7 @@ def place_server(kit: Path) -> None:
     for one in resources["components"]:
         if one["id"] == "job_manager":
             one["args"]["uri_root"] = str(kit.resolve() / "jobs")
-    _write_local(kit, "resources.json", resources)
+    write_json(kit / "local" / "resources.json", resources)
 
 
 def _permit(kit: Path, resources: dict[str, Any], rights: dict[str, str]) -> None:
@@ -368,7 +370,7 @@ def _permit(kit: Path, resources: dict[str, Any], rights: dict[str, str]) -> Non
     rules = {"format_version": "1.0", "permissions": {"project_admin": rights}}
     for name, content in (("resources.json", resources), ("authorization.json", rules)):
         (kit / "local" / (name + _DEFAULT)).unlink()
-        _write_local(kit, name, content)
+        write_json(kit / "local" / name, content)
 
 
 def _defaults(kit: Path) -> dict[str, Any]:
@@ -377,22 +379,12 @@ def _defaults(kit: Path) -> dict[str, Any]:
     return dict(json.loads(path.read_text()))
 
 
-def _write_local(kit: Path, name: str, content: dict[str, Any]) -> None:
-    (kit / "local" / name).write_text(json.dumps(content, indent=2) + "\n")
-
-
 # ---- files and certificates ----
 
 
 def _private(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
-
-
-def _write(path: Path, text: str, secret: bool = False) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-    with open(os.open(path, flags, 0o600 if secret else 0o644), "w") as file:
-        file.write(text)
 
 
 def _digits(key: Any) -> bytes:

@@ -1,0 +1,173 @@
+"""The commands of `statcv` that cross-validate, with a function for each of them."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from statcv.cli import WIDTH, files
+from statcv.cli.folds import PLAN
+from statcv.errors import ArgumentError, MetricError, suggestion
+from statcv.folds import SCHEMES
+from statcv.models import MODELS
+from statcv.report import check_path
+from statcv.results.comparison.comparison import make_comparison
+from statcv.results.result import CVResult
+from statcv.results.writing.styles import check_style
+from statcv.tables import column, row_digits
+from statcv.verbs.cv_call import CVCall
+from statcv.verbs.from_predictions import from_predictions
+from statcv.words import percent
+
+SHOWN = ("estimate", "lower", "upper")  # columns shown for each group
+PREDICTIONS = ["observed", "fold", "repeat", "row", "cluster", "positive"]
+PREDICTIONS += ["metrics", "probabilities", "threshold", "seed"]
+CALL = [*PLAN, "model", "new_levels", "metrics", "threshold", "weights", "n_jobs"]
+CALL += ["progress", "select", "exposure"]
+
+
+# ---- statcv cv, statcv compare ----
+
+
+def _cv(options: argparse.Namespace) -> None:
+    data = _data_of(options, options.stratify)
+    if options.out:
+        files.make_folder(options.out)
+    result = _fit(options, data, {"checkpoint": options.checkpoint})
+    summary = result.summary(options.level, null_bias=options.null_bias)
+    written = []
+    if options.out:
+        written = files.write_result(result, options.out, options.level, summary)
+    print(summary)
+    if options.test is not None:
+        test = result.test(n_permutations=options.test, level=options.level)
+        print(f"\n{test}")
+    _tell(written, options.out)
+
+
+def _report(options: argparse.Namespace) -> None:
+    check_path(options.out)
+    check_style(options.style, options.by)
+    data = _data_of(options, [*(options.stratify or []), options.by])
+    result = _fit(options, data, {"checkpoint": options.checkpoint})
+    style, by, level = options.style, options.by, options.level
+    written = result.report(options.out, style=style, by=by, level=level)
+    print(result.sentence(options.level))
+    print(f"\nWritten: {written}")
+
+
+def _evaluate(options: argparse.Namespace) -> None:
+    identifying = [options.cluster, options.fold, options.row, options.by]
+    data = files.read_data(options.data, files.layout_of(options), identifying)
+    if options.out:
+        files.make_folder(options.out)
+    call = {name: getattr(options, name) for name in PREDICTIONS}
+    predicted = files.one_or_more(options.predicted)
+    result = from_predictions(data, predicted=predicted, **call)
+    summary, written = result.summary(options.level), []
+    if summary.tables["Metrics"]["estimate"].isna().all():
+        raise MetricError("no metric has a value for these predictions.")
+    groups = options.by and result.metrics(options.level, by=options.by)
+    if options.out:
+        written = files.write_result(result, options.out, options.level, summary)
+        if options.by:
+            written.append(files.write_table(options.out / "groups.csv", groups))
+    print(summary)
+    if options.by:
+        _print_groups(groups, options)
+    _tell(written, options.out)
+
+
+def _print_groups(groups: pd.DataFrame, options: argparse.Namespace) -> None:
+    """Print a table of the metrics by group: one row per group of each metric."""
+    print(f"\nBy {options.by}, with {percent(options.level)} intervals")
+    for metric, own in groups.groupby("metric", sort=False):
+        digits = row_digits(own, "lower", "upper")
+        shown = {name: column(own[name].tolist(), [], digits) for name in SHOWN}
+        table = own[[options.by, "n"]].assign(**shown).set_index(options.by)
+        print(f"\n{metric}\n{table.rename_axis(None).to_string()}")
+
+
+def _compare(options: argparse.Namespace) -> None:
+    data = _data_of(options, options.stratify)
+    (name, change), *others = _changes(options, data).items()
+    if options.out:
+        files.make_folder(options.out)
+    results = {name: _fit(options, data, change)}
+    results |= {other: results[name].update(**change) for other, change in others}
+    metric = options.metrics[0] if options.metrics else None
+    comparison = make_comparison(results, metric, options.level)
+    written = files.write_comparison(comparison, options.out) if options.out else []
+    for result in results.values():
+        print(result.summary(options.level), end="\n\n\n")
+    print(comparison.summary())
+    _tell(written, options.out)
+
+
+def _data_of(
+    options: argparse.Namespace, identifying: Sequence[str | None] | None
+) -> pd.DataFrame:
+    layout = files.layout_of(options)
+    return files.read_data(options.data, layout, identifying, options.formula)
+
+
+def _fit(
+    options: argparse.Namespace, data: pd.DataFrame, change: Mapping[str, Any]
+) -> CVResult:
+    """Cross-validate, in a scope that offers formulas numpy as ``np`` alone."""
+    call = {name: getattr(options, name) for name in CALL}
+    call["stratify"] = files.one_or_more(options.stratify)
+    call["tune"] = files.by_name(options.tune, "--tune gives the values of a name")
+    made = CVCall(formula=options.formula, data=data, **{**call, **change})
+    return made.run({"np": np})
+
+
+def _changes(options: Any, data: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    """Return the arguments that differ between the results to compare, by name.
+
+    With several schemes, each of k, p, pairs and repeats is passed to the schemes that
+    take it. If no scheme takes it, all get it, and cv() raises an error.
+    """
+    if (options.schemes is None) == (options.models is None):
+        raise ArgumentError("compare takes either --schemes A,B or --models A,B.")
+    one = "model" if options.schemes is None else "scheme"
+    names = options.schemes or options.models or []
+    if getattr(options, one) is not None:
+        raise ArgumentError(f"--{one} means nothing beside --{one}s; leave it out.")
+    known = list(MODELS) if one == "model" else [*SCHEMES, *data.columns]
+    for name in names:
+        if name not in known:
+            there_are = ", ".join(MODELS if one == "model" else SCHEMES)
+            raise ArgumentError(
+                f"there is no {one} {name!r}; there are {there_are}."
+                + suggestion(name, known)
+            )
+    if len(set(names)) < max(len(names), 2):
+        raise ArgumentError(f"--{one}s takes two or more different names: A,B.")
+    changes: dict[str, dict[str, Any]] = {name: {one: name} for name in names}
+    flags = {"k": "has_k", "p": "has_p", "pairs": "has_pairs", "repeats": "random"}
+    for argument, flag in flags.items():
+        takers = [n for n in names if getattr(SCHEMES.get(n), flag, False)]
+        if argument == "repeats" and options.pairs is not None:
+            takers += [n for n in names if getattr(SCHEMES.get(n), "has_pairs", False)]
+        takers = takers or names
+        for name, change in changes.items():
+            change[argument] = getattr(options, argument) if name in takers else None
+    return changes
+
+
+def _tell(written: Sequence[Path], folder: Path | None) -> None:
+    """Print which files were written."""
+    if folder is not None:
+        names = ", ".join(path.relative_to(folder).as_posix() for path in written)
+        wrapped = textwrap.fill(names, WIDTH - 2, break_on_hyphens=False)
+        print(f"\nWritten to {folder}:\n{textwrap.indent(wrapped, '  ')}")
+
+
+COMMANDS = {"cv": _cv, "report": _report, "evaluate": _evaluate, "compare": _compare}
