@@ -61,7 +61,12 @@ class Clr(LearnsFromRows):
     """The parts that are frequent in the training rows, and their log-ratios."""
 
     def _read(self, *parts: Any, prevalence: Any = None, **given: Any) -> Any:
-        _check_share(prevalence)
+        share = _is_number(prevalence) and 0 <= prevalence < 1
+        if prevalence is not None and not share:
+            raise FormulaError(
+                "clr() takes as prevalence= a share of the rows from 0 to below 1, not "
+                f"{prevalence!r}."
+            )
         self._prevalence = prevalence
         return _side_by_side(parts) > 0
 
@@ -134,16 +139,6 @@ def _above_zero(values: Floats, names: list[str], pseudocount: object) -> Floats
             "instance pseudocount=1e-6 to shares or 0.5 to counts."
         )
     return values
-
-
-def _check_share(prevalence: object) -> None:
-    if prevalence is None:
-        return
-    if not (_is_number(prevalence) and 0 <= prevalence < 1):
-        raise FormulaError(
-            "clr() takes as prevalence= a share of the rows from 0 to below 1, not "
-            f"{prevalence!r}."
-        )
 
 
 def _is_number(value: object) -> TypeGuard[float]:

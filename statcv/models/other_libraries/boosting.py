@@ -67,7 +67,8 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
             raise ModelError(
                 f"XGBoost has no parameter {name!r}.{suggestion(name, KNOWN)}"
             )
-        if name in ("objective", "eval_metric") and _custom(value):
+        listed = value if isinstance(value, (list, tuple)) else [value]
+        if name in ("objective", "eval_metric") and any(map(callable, listed)):
             raise ModelError(
                 f"{name}= must be a name here; for a function of your own use "
                 "model=xgboost.XGBClassifier(…) or XGBRegressor(…)."
@@ -76,7 +77,8 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
             check_whole(value, name, 1, MAX_ROUNDS, ModelError)
         if name in ("random_state", "seed") and value is not None:
             check_whole(value, name, 0, MAX_SEED, ModelError)
-        if name == "validation" and value is not None and not _is_share(value):
+        share = isinstance(value, (float, np.floating)) and 0 < value < 1
+        if name == "validation" and value is not None and not share:
             raise ModelError(
                 f"validation must be a share between 0 and 1, not {value!r}."
             )
@@ -99,15 +101,6 @@ def check_together(parameters: Mapping[str, Any]) -> None:
             "eval_metric= means nothing where nothing is watched; add curves=True or "
             "early_stopping_rounds=, or leave it out."
         )
-
-
-def _custom(value: Any) -> bool:
-    listed = value if isinstance(value, (list, tuple)) else [value]
-    return any(callable(one) for one in listed)
-
-
-def _is_share(value: Any) -> bool:
-    return isinstance(value, (float, np.floating)) and bool(0 < value < 1)
 
 
 # ---- early stopping ----
@@ -166,17 +159,6 @@ def set_aside(training: TrainingSet, share: float) -> NDArray[np.bool_]:
             "larger share, or leave early stopping out."
         )
     return aside
-
-
-def refuse_no_number(values: Mapping[str, list[float]], aside: TrainingSet) -> None:
-    """Raise if the metric for early stopping has no value."""
-    name = list(values)[-1]
-    if np.isnan(values[name]).any():
-        raise ModelError(
-            f"early stopping by {name} has nothing to go by: it is not a number for "
-            f"the {len(aside.X)} records set aside; give a larger validation=, or "
-            "another eval_metric=, for instance 'logloss'."
-        )
 
 
 # ---- gradient boosted trees by XGBoost ----
@@ -302,7 +284,13 @@ class XGBoost:
                     for name, own in watched.items()
                 } | {"validation": rest}
             booster, log = self._boost(part, rounds, first, patience)
-            refuse_no_number(log["validation"], rest)
+            name, values = list(log["validation"].items())[-1]
+            if np.isnan(values).any():
+                raise ModelError(
+                    f"early stopping by {name} has nothing to go by: it is not a "
+                    f"number for the {len(rest.X)} records set aside; give a larger "
+                    "validation=, or another eval_metric=, for instance 'logloss'."
+                )
             # the round with the best value of the last metric, counted from 0
             rounds = booster.best_iteration + 1
             chosen = {"rounds": rounds}
