@@ -12,19 +12,18 @@ import patsy
 from numpy.typing import NDArray
 from patsy.mgcv_cubic_splines import _get_free_crs_dmatrix
 
-from statcv.formula.by_fold.columns import (
+from statcv.formula.by_fold.expressions import (
     ONE,
     Column,
     Columns,
+    Learner,
     Line,
     NotKnownError,
     plus,
     times,
 )
-from statcv.formula.by_fold.expressions import Learner
 from statcv.formula.by_fold.training_sets import Ordered
-from statcv.formula.language.functions import Bs, Poly, Standardize, b_splines
-from statcv.formula.language.log_ratios import Clr
+from statcv.formula.language.functions import Bs, Clr, Poly, Standardize, b_splines
 
 Floats = NDArray[np.float64]
 

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from statcv.arguments import MAX_SEED, check_whole
 from statcv.errors import ModelError, suggestion
 from statcv.models.base import Capabilities, TrainingSet
+from statcv.models.cox import ProportionalHazards
 from statcv.models.other_libraries.boosted_fit import (
+    AcceleratedTimes,
     BoostedFit,
     curves_of,
     has_plain_trees,
@@ -21,7 +23,6 @@ from statcv.models.other_libraries.boosted_fit import (
     without_functions,
     xgboost_module,
 )
-from statcv.models.times import AcceleratedTimes, ProportionalHazards
 from statcv.numeric.survival import events_of, times_of
 
 ROUNDS = 100

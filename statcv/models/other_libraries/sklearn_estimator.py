@@ -18,6 +18,7 @@ from statcv.models.base import (
     refuse_kind,
     without_column,
 )
+from statcv.models.cox import ProportionalHazards
 from statcv.models.linear_fits import LinearFits
 from statcv.models.other_libraries.sklearn_traits import (
     NEAR,
@@ -32,7 +33,6 @@ from statcv.models.other_libraries.sklearn_traits import (
     weight_name_of,
 )
 from statcv.models.other_libraries.thread_warnings import passed_on
-from statcv.models.times import ProportionalHazards
 from statcv.numeric.survival import events_of, times_of
 from statcv.tables import Printed
 from statcv.words import plural
