@@ -31,6 +31,10 @@ Floats = NDArray[np.float64]
 SPREAD = 1e-6
 
 
+def _center(learner: Learner, x: Any) -> Columns:
+    return _standardize(learner, x, rescale=False)
+
+
 def _standardize(
     learner: Learner, x: Any, center: bool = True, rescale: bool = True, ddof: int = 0
 ) -> Columns:
@@ -264,9 +268,8 @@ def _bounds(line: Line, ordered: Ordered, lower: Any, upper: Any) -> list[Floats
 
 
 def _check_inside(inner: Floats, low: Floats, high: Floats) -> None:
-    if (inner < low[:, None]).any() or (inner > high[:, None]).any():
-        raise NotKnownError
-    if not (low < high).all():
+    inside = (inner >= low[:, None]) & (inner <= high[:, None])
+    if not (inside.all() and (low < high).all()):
         raise NotKnownError
 
 
@@ -278,7 +281,7 @@ def transforms() -> Mapping[Any, Callable[..., Columns]]:
         Poly: _poly,
         Bs: _bs,
         Clr: _clr,
-        patsy.center.__patsy_stateful_transform__: partial(_standardize, rescale=False),
+        patsy.center.__patsy_stateful_transform__: _center,
         patsy.cr.__patsy_stateful_transform__: partial(_cubic, cyclic=False),
         patsy.cc.__patsy_stateful_transform__: partial(_cubic, cyclic=True),
         patsy.te.__patsy_stateful_transform__: _te,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from statcv.arguments import MAX_SEED, check_whole
 from statcv.errors import ModelError, suggestion
-from statcv.models.base import Capabilities, TrainingSet
+from statcv.models.base import Capabilities, TrainingSet, refuse_no_predictors
 from statcv.models.cox import ProportionalHazards
 from statcv.models.other_libraries.boosted_fit import (
     AcceleratedTimes,
@@ -264,11 +264,7 @@ class XGBoost:
     def _fit(
         self, training: TrainingSet, watched: dict[str, TrainingSet]
     ) -> BoostedFit:
-        if training.without_intercept.shape[1] == 0:
-            raise ModelError(
-                "XGBoost needs at least one predictor; for the model without any use "
-                "model='mean'."
-            )
+        refuse_no_predictors(training, "XGBoost")
         rounds, chosen = self._given("n_estimators", ROUNDS), None
         patience = self.parameters.get("early_stopping_rounds")
         if patience is None:

@@ -16,6 +16,7 @@ from statcv.models.base import (
     Matrix,
     TrainingSet,
     refuse_kind,
+    refuse_no_predictors,
     without_column,
 )
 from statcv.models.cox import ProportionalHazards
@@ -145,12 +146,7 @@ class Sklearn:
         """
         from sklearn import config_context
 
-        X = training.without_intercept
-        if X.shape[1] == 0:
-            raise ModelError(
-                f"{self._name} needs at least one predictor; for the model without "
-                "any use model='mean'."
-            )
+        refuse_no_predictors(training, self._name)
         of_times = training.kind == "survival" and fits_times(self.estimator)
         y = event_times(training.y) if of_times else training.y
         estimator = self._copied(training.seed)
@@ -159,7 +155,7 @@ class Sklearn:
             keywords[weight_name_of(estimator)] = training.weights
         fit = partial(estimator.fit, **keywords)
         with config_context(skip_parameter_validation=self._was_fitted):
-            converged = converges(fit, X, y)
+            converged = converges(fit, training.without_intercept, y)
         self._was_fitted = True
         return SklearnFit(estimator, training, self._classifies, converged)
 
