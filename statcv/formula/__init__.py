@@ -22,8 +22,7 @@ from statcv.formula.language.parse import (
 )
 from statcv.formula.language.quoting import quoted, without_signs_of_r
 from statcv.formula.language.scope import caller_scope, of_r
-from statcv.formula.language.terms import Terms
-from statcv.formula.numeric_columns import is_finite
+from statcv.formula.language.terms import Terms, is_finite
 from statcv.formula.outcomes.outcome import Outcome, with_exposure
 from statcv.formula.outcomes.survival import read_horizons, status_by
 from statcv.formula.row_values import row_values, row_weights

@@ -36,8 +36,7 @@ from statcv.formula.language.overflow import (
 )
 from statcv.formula.language.parse import Formula, is_offset, is_strata, parse_formula
 from statcv.formula.language.quoting import quoted
-from statcv.formula.language.terms import Matrix, Terms
-from statcv.formula.numeric_columns import NumericColumns, is_finite
+from statcv.formula.language.terms import Matrix, NumericColumns, Terms, is_finite
 from statcv.formula.outcomes.outcome import Outcome, read_outcome
 from statcv.formula.text_numbers import text_numbers
 from statcv.tables import Printed

@@ -368,6 +368,15 @@ def refuse_missing(training: TrainingSet, label: str) -> None:
         )
 
 
+def refuse_no_predictors(training: TrainingSet, label: str) -> None:
+    """Raise if a model of another library would have no column."""
+    if training.without_intercept.shape[1] == 0:
+        raise ModelError(
+            f"{label} needs at least one predictor; for the model without any use "
+            "model='mean'."
+        )
+
+
 def predictable(X: Matrix, model: Model) -> NDArray[np.bool_]:
     """Return which rows a model can predict: complete ones, unless it needs none."""
     return np.asarray(model.capabilities.missing | ~np.isnan(X).any(axis=1))

@@ -35,7 +35,7 @@ from statcv.models.likelihood import Hazards
 from statcv.models.linear_fits import LinearFits
 from statcv.models.offsets import WHOLE, apart, fixed, others, with_offsets
 from statcv.models.spread import fold_variances
-from statcv.models.times import ProportionalHazards
+from statcv.numeric.survival import risk_of
 from statcv.tables import Constructed
 
 TIES = ("efron", "breslow")
@@ -221,6 +221,49 @@ def _predicted_alone(linear: LinearFits, names: tuple[str, ...], X: Matrix) -> M
     alone = np.zeros(len(X), dtype=np.intp)
     shares = strata_shares(X, names)
     return _predicted(linear, X @ linear.coefficients[0], shares, alone)
+
+
+@dataclass(frozen=True, eq=False)
+class ProportionalHazards:
+    """The risks that follow from the logarithm of a hazard relative to a baseline.
+
+    Attributes
+    ----------
+    baseline : numpy.ndarray, shape (…, horizons)
+        The logarithm of the cumulative baseline hazard at each horizon.
+    """
+
+    baseline: Matrix
+
+    @classmethod
+    def of(cls, training: TrainingSet, eta: Matrix) -> ProportionalHazards:
+        """Estimate the baseline of a training set as Breslow does.
+
+        Parameters
+        ----------
+        training : TrainingSet
+        eta : numpy.ndarray, shape (n,)
+            The logarithms of its relative hazards, which are taken as given.
+
+        Examples
+        --------
+        >>> y = np.array([1.0, 2.0, -3.0, 4.0])
+        >>> training = TrainingSet(
+        ...     np.ones((4, 1)), y, "survival", 0, ("one",), 0, None, 0, horizons=(2.5,)
+        ... )
+        >>> hazards = ProportionalHazards.of(training, np.zeros(4))
+        >>> np.exp(hazards.baseline).round(4)  # 1/4 + 1/3
+        array([0.5833])
+        """
+        none = np.empty((len(eta), 0))
+        alone = partial_likelihood(none, training.y, False, training.weights)
+        rows = eta[None, None, alone.sets.order]
+        return cls(alone.log_baseline(rows, training.horizons)[0, 0])
+
+    def __call__(self, eta: Matrix) -> Matrix:
+        """Return log hazards and risks, (…, 1 + horizons), at log hazards (…,)."""
+        eta = eta[..., None]
+        return np.concatenate([eta, risk_of(eta + self.baseline)], axis=-1)
 
 
 def baseline_beside(

@@ -157,7 +157,10 @@ class _Path:
         Strengths between two that lie apart are passed as well, roughly.
         """
         gradient = self.gradients()
-        first = float(np.abs(self._penalised(gradient)).max(initial=0) / self.l1_ratio)
+        penalised = np.delete(
+            gradient, [] if self.place is None else self.place, axis=1
+        )
+        first = float(np.abs(penalised).max(initial=0) / self.l1_ratio)
         before = max(first, float(strengths.max()))
         for number in np.argsort(-strengths, kind="stable").tolist():
             aim = float(strengths[number])
@@ -174,9 +177,6 @@ class _Path:
         used = np.flatnonzero(self.beta.any(axis=0))
         eta = (self.beta / self.scale)[:, used] @ self.X[:, used].T
         return ((self.weights * (self.y - expit(eta))) @ self.X) / self.scale
-
-    def _penalised(self, values: Matrix) -> Matrix:
-        return values if self.place is None else np.delete(values, self.place, axis=1)
 
     def _move(
         self, strength: float, before: float, gradient: Matrix, exact: float

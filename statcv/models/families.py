@@ -108,9 +108,9 @@ class Family(ABC):
             offset = offset.astype(np.float32)
         return replace(self, y=self.y.astype(np.float32), offset=offset)
 
-    def added(self, eta: Matrix, rows: slice = EVERY) -> Matrix:
+    def added(self, eta: Matrix) -> Matrix:
         """Return linear predictors with the offset."""
-        return eta if self.offset is None else eta + self.offset[..., rows]
+        return eta if self.offset is None else eta + self.offset
 
     def add_to(self, eta: Matrix, rows: slice = EVERY) -> None:
         """Add the offset to linear predictors in place."""

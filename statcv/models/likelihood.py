@@ -18,17 +18,6 @@ from statcv.numeric.survival import risk_of
 
 Floats = NDArray[np.float64]
 
-__all__ = [
-    "Bernoulli",
-    "CumulativeLogit",
-    "Gaussian",
-    "Generalized",
-    "Hazards",
-    "Likelihood",
-    "LogLinear",
-    "OfRecords",
-]
-
 
 class Likelihood(Protocol):
     """What relates a prediction to a linear predictor, in fits by likelihood.

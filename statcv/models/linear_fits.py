@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-__all__ = ["ARRAYS", "LinearFits", "joined_fits"]
-
 ARRAYS = (
     *("coefficients", "penalty", "constant", "filled"),
     *("class_weights", "balanced", "uncorrected", "baseline", "basis", "dispersion"),
@@ -117,7 +115,10 @@ def joined_fits(parts: Sequence[LinearFits | None]) -> LinearFits | None:
     for name in ARRAYS:
         values = [getattr(part, name) for part in known]
         given = [value for value in values if value is not None]
-        if given and len(given) < len(values):
+        if not given:
+            joined[name] = None
+            continue
+        if len(given) < len(values):
             if name not in NEUTRAL:
                 return None
             values = [
@@ -126,10 +127,7 @@ def joined_fits(parts: Sequence[LinearFits | None]) -> LinearFits | None:
                 else value
                 for part, value in zip(known, values, strict=True)
             ]
-        if not given:
-            joined[name] = None
-        elif len({value.shape[1:] for value in values}) > 1:
+        if len({value.shape[1:] for value in values}) > 1:
             return None
-        else:
-            joined[name] = values[0] if len(values) == 1 else np.concatenate(values)
+        joined[name] = np.concatenate(values)
     return LinearFits(**joined, rows=rows)

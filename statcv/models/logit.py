@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 
 import numpy as np
 
@@ -148,7 +148,13 @@ class Logit(Constructed):
         """A ridge determines the coefficients of dependent columns too."""
         if self.selects:
             return Capabilities(fits_together=True)
-        return _capabilities(self.penalised, self.has_firth, bool(self.flic))
+        return Capabilities(
+            fits_together=True,
+            own_matrices=not self.flic,
+            offsets=not self.flic,
+            needs_full_rank=not self.penalised,
+            likelihood=Bernoulli(firth=self.has_firth),
+        )
 
     @property
     def strengths(self) -> tuple[float, ...]:
@@ -301,17 +307,6 @@ class Logit(Constructed):
 def mean_of(kind: str) -> Callable[[Matrix], Matrix]:
     """Return the function from linear predictors to probabilities."""
     return softmax if kind == "multiclass" else expit
-
-
-@lru_cache
-def _capabilities(penalised: bool, firth: bool, flic: bool) -> Capabilities:
-    return Capabilities(
-        fits_together=True,
-        own_matrices=not flic,
-        offsets=not flic,
-        needs_full_rank=not penalised,
-        likelihood=Bernoulli(firth=firth),
-    )
 
 
 def _regression(model: Logit, records: TrainingSet, own: Matrix | None) -> Regression:

@@ -10,10 +10,9 @@ import numpy as np
 
 from statcv.models.base import Matrix, PlainFit, TrainingSet, means_at, positive_weights
 from statcv.models.batched.partial_likelihood import partial_likelihood
-from statcv.models.cox import Cox, baseline_beside
+from statcv.models.cox import Cox, ProportionalHazards, baseline_beside
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit
-from statcv.models.times import ProportionalHazards
 from statcv.numeric.logistic import expit
 
 REGRESSIONS: Mapping[str, Any] = {

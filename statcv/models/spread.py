@@ -63,16 +63,21 @@ def fold_variances(records: TrainingSet, folds: Folds, constant: float = 1.0) ->
     array([[1.],
            [9.]])
     """
-    if isinstance(folds.matrices, Learnt):
-        return _of_own(records, folds, folds.matrices)
     n, p = records.X.shape
+    made = np.empty((len(folds), p))
+    if isinstance(folds.matrices, Learnt):
+        every, step = np.arange(len(folds)), max(1, 4 * CELLS // max(n * p, 1))
+        for start in range(0, len(folds), step):
+            some: NDArray[np.intp] = every[start : start + step]
+            own = folds.weights_in(records, some)
+            made[some] = variances(folds.matrices.matrices(some), own)
+        return made
     weights = np.ones(n) if records.weights is None else records.weights
     whole = variances(records.X, weights)
     # in centred columns the mean square minus the squared mean loses few digits
     Z = records.X - weights @ records.X / weights.sum()
     Z /= np.sqrt(whole)
     fixed = weights @ Z**2 < weights.sum() / 2  # otherwise 1 on average
-    made = np.empty((len(folds), p))
     for block in folds.blocks(n, p):
         total = block.total(weights)[:, None]
         mean = block.sums(weights, Z) / total
@@ -84,17 +89,6 @@ def fold_variances(records: TrainingSet, folds: Folds, constant: float = 1.0) ->
         own = folds.weights_in(records, np.array([fit]))[0]
         used = own > 0
         made[fit] = variances(records.X[used], own[used], constant)
-    return made
-
-
-def _of_own(records: TrainingSet, folds: Folds, learnt: Learnt) -> Matrix:
-    n, p = records.X.shape
-    made, every = np.empty((len(folds), p)), np.arange(len(folds))
-    step = max(1, 4 * CELLS // max(n * p, 1))
-    for start in range(0, len(folds), step):
-        some: NDArray[np.intp] = every[start : start + step]
-        weights = folds.weights_in(records, some)
-        made[some] = variances(learnt.matrices(some), weights)
     return made
 
 

@@ -65,19 +65,6 @@ RULES = {
 }
 
 
-__all__ = [
-    "NAME",
-    "RULES",
-    "Thresholded",
-    "ThresholdedFit",
-    "best_thresholds",
-    "deciding",
-    "threshold_in",
-    "threshold_used",
-    "training_times",
-    "with_threshold",
-]
-
 NAME = "threshold"  # the name under which a chosen threshold is kept
 FAR = 1e200  # the scale of thresholds that lie beyond all predictions
 

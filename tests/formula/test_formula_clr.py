@@ -17,7 +17,7 @@ from statcv.errors import (
     FormulaError,
 )
 from statcv.formula import make_design
-from statcv.formula.language.log_ratios import clr
+from statcv.formula.language.functions import clr
 from statcv.models import Logit
 
 N, PARTS = 60, 6

@@ -6,7 +6,7 @@ import pytest
 
 import statcv as scv
 from statcv.formula import make_design
-from statcv.formula.numeric_columns import MIN_COLUMNS, NumericColumns
+from statcv.formula.language.terms import MIN_COLUMNS, NumericColumns
 
 
 def wide(p=MIN_COLUMNS, n=40):
@@ -23,7 +23,7 @@ def test_the_design_is_that_of_columns_read_one_by_one(monkeypatch, formula, los
     data.loc[data.index[:lost], "y"] = np.nan
     found = make_design(formula, data, scope={})
     assert isinstance(found.terms.columns, NumericColumns)
-    monkeypatch.setattr("statcv.formula.numeric_columns.MIN_COLUMNS", 10**6)
+    monkeypatch.setattr("statcv.formula.language.terms.MIN_COLUMNS", 10**6)
     expected = make_design(formula, data, scope={})
     assert isinstance(expected.terms.columns, dict)
     np.testing.assert_array_equal(found.matrix, expected.matrix)

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from statcv import cv
 from statcv.errors import ModelError, UndefinedMetricWarning
 from statcv.models import TrainingSet, XGBoost
-from statcv.models.times import ProportionalHazards
+from statcv.models.cox import ProportionalHazards
 from statcv.numeric.survival import events_of, times_of
 
 # few records are censored by the first horizon, and not in every fold

@@ -12,24 +12,27 @@ import patsy
 from numpy.typing import NDArray
 from patsy.mgcv_cubic_splines import _get_free_crs_dmatrix
 
-from statcv.formula.by_fold.columns import (
+from statcv.formula.by_fold.expressions import (
     ONE,
     Column,
     Columns,
+    Learner,
     Line,
     NotKnownError,
     plus,
     times,
 )
-from statcv.formula.by_fold.expressions import Learner
 from statcv.formula.by_fold.training_sets import Ordered
-from statcv.formula.language.functions import Bs, Poly, Standardize, b_splines
-from statcv.formula.language.log_ratios import Clr
+from statcv.formula.language.functions import Bs, Clr, Poly, Standardize, b_splines
 
 Floats = NDArray[np.float64]
 
 # least spread of a training set, relative to that of all records, that keeps the digits
 SPREAD = 1e-6
+
+
+def _center(learner: Learner, x: Any) -> Columns:
+    return _standardize(learner, x, rescale=False)
 
 
 def _standardize(
@@ -265,9 +268,8 @@ def _bounds(line: Line, ordered: Ordered, lower: Any, upper: Any) -> list[Floats
 
 
 def _check_inside(inner: Floats, low: Floats, high: Floats) -> None:
-    if (inner < low[:, None]).any() or (inner > high[:, None]).any():
-        raise NotKnownError
-    if not (low < high).all():
+    inside = (inner >= low[:, None]) & (inner <= high[:, None])
+    if not (inside.all() and (low < high).all()):
         raise NotKnownError
 
 
@@ -279,7 +281,7 @@ def transforms() -> Mapping[Any, Callable[..., Columns]]:
         Poly: _poly,
         Bs: _bs,
         Clr: _clr,
-        patsy.center.__patsy_stateful_transform__: partial(_standardize, rescale=False),
+        patsy.center.__patsy_stateful_transform__: _center,
         patsy.cr.__patsy_stateful_transform__: partial(_cubic, cyclic=False),
         patsy.cc.__patsy_stateful_transform__: partial(_cubic, cyclic=True),
         patsy.te.__patsy_stateful_transform__: _te,

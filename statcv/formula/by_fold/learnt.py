@@ -12,18 +12,20 @@ import pandas as pd
 import patsy
 from numpy.typing import NDArray
 
-from statcv.formula.by_fold.columns import (
+from statcv.formula.by_fold.expressions import (
     ONE,
     Column,
     Columns,
     ColumnSource,
+    Learner,
     Monomial,
     NotKnownError,
     distinct_rows,
+    learns,
+    parsed,
     source_values,
     times,
 )
-from statcv.formula.by_fold.expressions import Learner, learns, parsed
 from statcv.formula.by_fold.learning import transforms
 from statcv.formula.by_fold.training_sets import TrainingSets
 from statcv.formula.language.parse import Formula

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,7 +108,7 @@ class TrainingSets:
             Lower triangular factors; NaN without one.
         """
         r = Q.shape[1]
-        first, second = _lower(r)
+        first, second = np.tril_indices(r)
         changed = Q[self.row]
         lost = self.lost(changed[:, first] * changed[:, second])
         gram = np.zeros((self.fits, r, r))
@@ -124,12 +124,6 @@ class TrainingSets:
                 R: Floats = np.asarray(np.linalg.qr(rows, mode="r"))
                 root[fit] = (R * np.where(R.diagonal() < 0, -1.0, 1.0)[:, None]).T
         return root
-
-
-@cache
-def _lower(r: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return rows and columns of a lower triangle."""
-    return np.tril_indices(r)
 
 
 def _cholesky(gram: Floats) -> Floats:
@@ -174,7 +168,10 @@ class Ordered:
         order = np.argsort(x, kind="stable")
         place = np.empty(len(x), dtype=np.int64)
         place[order] = np.arange(len(x))
-        return cls(x[order], sets.sizes, *_sorted(sets, place[sets.row], sets.times))
+        place = place[sets.row]
+        change = np.lexsort((place, sets.owner))
+        changes = sets.owner[change], place[change], sets.times[change]
+        return cls(x[order], sets.sizes, *changes)
 
     @classmethod
     def distinct(cls, x: Floats, sets: TrainingSets) -> Ordered:
@@ -232,10 +229,3 @@ class Ordered:
         apart = high - low
         up = low + apart * part
         return np.asarray(np.where(part >= 0.5, high - apart * (1 - part), up))
-
-
-def _sorted(
-    sets: TrainingSets, place: Integers, times: Integers
-) -> tuple[Integers, Integers, Integers]:
-    order = np.lexsort((place, sets.owner))
-    return sets.owner[order], place[order], times[order]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,13 +41,6 @@ def refuse_overflow(values: Matrix, named: str) -> None:
             "what a number can hold; divide it by a power of ten first, or mark these "
             "values as missing."
         )
-
-
-def refuse_overflow_of_terms(matrix: Matrix, names: Sequence[str]) -> None:
-    """Check that sums of powers of each column of the matrix are numbers."""
-    if _too_large(matrix):
-        for name, values in zip(names, matrix.T, strict=True):
-            refuse_overflow(values, f"the term {name!r}")
 
 
 def refuse_underflow(design: Design) -> None:
@@ -89,7 +82,9 @@ def _too_large(values: Matrix) -> float:
 
 def refuse_not_finite(design: Design) -> None:
     """Check that a cell is NaN only where a column of its term is missing."""
-    refuse_overflow_of_terms(design.matrix, design.names)
+    if _too_large(design.matrix):
+        for name, values in zip(design.names, design.matrix.T, strict=True):
+            refuse_overflow(values, f"the term {name!r}")
     if design.is_finite:
         return
     bad = ~np.isfinite(design.matrix)

@@ -181,7 +181,12 @@ def parse_formula(
     factors = {**left_factors, **of_dot, **read}
     in_order = chain.from_iterable(factors[code].columns for code in codes)
     used = tuple(dict.fromkeys(in_order))
-    _refuse_both_sides(outcome_columns, used)
+    both = [column for column in used if column in outcome_columns]
+    if both:
+        raise FormulaError(
+            f"{both[0]!r} stands on both sides of the formula: the outcome cannot "
+            "predict itself."
+        )
     return Formula(
         text=text,
         outcome=outcome,
@@ -200,15 +205,6 @@ def outcome_columns(outcome: str, columns: Sequence[str]) -> tuple[str, ...]:
     if outcome in columns or not outcome.startswith("Surv("):
         return (outcome,)
     return parse_formula(f"{outcome} ~ 1", columns, {}).outcome_columns
-
-
-def _refuse_both_sides(outcome: Collection[str], used: Sequence[str]) -> None:
-    both = [column for column in used if column in outcome]
-    if both:
-        raise FormulaError(
-            f"{both[0]!r} stands on both sides of the formula: the outcome cannot "
-            "predict itself."
-        )
 
 
 def _refuse_part_of_another(terms: Collection[Term]) -> None:

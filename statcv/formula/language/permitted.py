@@ -300,8 +300,10 @@ def check_arguments(function: object, call: ast.Call, shown: str, code: str) -> 
         If there is ``out=``, ``inplace=`` or ``**``, or one positional argument more
         than the function reads.
     """
+    # a function of the script may have any argument
+    lent = function is not None and not _is_elementwise(function)
     for keyword in call.keywords:
-        if keyword.arg is None or (keyword.arg in _WRITING and not _lent(function)):
+        if keyword.arg is None or (keyword.arg in _WRITING and not lent):
             given = "**" if keyword.arg is None else f"{keyword.arg}="
             raise FormulaError(
                 f"the term {code!r} gives {given} to {shown}, which could write into "
@@ -313,11 +315,6 @@ def check_arguments(function: object, call: ast.Call, shown: str, code: str) -> 
             f"the term {code!r} gives {len(call.args)} arguments to {shown}, which "
             f"reads {most} at most; a further one would be written into."
         )
-
-
-def _lent(function: object) -> bool:
-    """Return whether a function comes from the script, not from a library."""
-    return function is not None and not _is_elementwise(function)
 
 
 def _most_positional(function: object) -> int | None:

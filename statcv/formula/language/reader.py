@@ -13,13 +13,13 @@ from typing import Any, TypeGuard
 
 from statcv.arguments import function_answer
 from statcv.errors import ColumnError, FormulaError, suggestion
+from statcv.formula.language.functions import LEARNING_ARGUMENT
 from statcv.formula.language.limits import (
     MAX_EXPRESSIONS,
     MAX_TEXT,
     check_cost,
     check_count,
 )
-from statcv.formula.language.log_ratios import LEARNING_ARGUMENT
 from statcv.formula.language.permitted import (
     METHODS,
     check_arguments,

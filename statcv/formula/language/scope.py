@@ -21,8 +21,16 @@ import patsy.builtins
 from numpy.typing import NDArray
 
 from statcv.errors import FormulaError, StatcvError
-from statcv.formula.language.functions import bs, log, offset, poly, standardize, strata
-from statcv.formula.language.log_ratios import Clr, clr
+from statcv.formula.language.functions import (
+    Clr,
+    bs,
+    clr,
+    log,
+    offset,
+    poly,
+    standardize,
+    strata,
+)
 
 ALIAS = "_function_"  # prefix of a function that shares its name with a column
 LEARNING = "_learning_"  # prefix of a clr() that is learnt on training rows

@@ -114,9 +114,9 @@ def read_times(
         )
     wrong = ~(np.isfinite(times) & (times > 0))
     if wrong.any():
-        row = time.index[wrong][0]
+        row, are = time.index[wrong][0], "is" if wrong.sum() == 1 else "are"
         raise DataError(
-            f"{plural(int(wrong.sum()), 'time')} in {name} {_are(wrong)} not above 0, "
+            f"{plural(int(wrong.sum()), 'time')} in {name} {are} not above 0, "
             f"or not finite, such as {times[wrong][0]:g} in row {shown_label(row)}. A "
             "follow-up of 0 days is usually given half a day, or its row is left out."
         )
@@ -128,10 +128,6 @@ def read_times(
             "so that nothing can be learnt."
         )
     return signed_times(times, event)
-
-
-def _are(wrong: NDArray[np.bool_]) -> str:
-    return "is" if wrong.sum() == 1 else "are"
 
 
 def _is_status(values: pd.Series[Any]) -> bool:

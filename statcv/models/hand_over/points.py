@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from statcv.arguments import is_number
 from statcv.errors import ModelError
 from statcv.models.base import Capabilities, Matrix, PlainFit, TrainingSet, refuse_kind
-from statcv.models.cox import Cox
+from statcv.models.cox import Cox, ProportionalHazards
 from statcv.models.logit import Logit
-from statcv.models.times import ProportionalHazards
 from statcv.numeric.logistic import expit
 
 MAX_POINTS = 100  # points at most of one column, more of which nobody adds up

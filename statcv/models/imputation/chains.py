@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -489,7 +489,10 @@ def run_chains(
     D = np.empty((fits, m, n, width + outcome.shape[2]))
     D[..., 0], D[..., width:] = 1.0, outcome[:, None]
     flat, whole = D.reshape(fits * m, n, -1), np.arange(fits)
-    draw = partial(_drawn, streams, m)
+
+    def draw(kind: str, width: int) -> Matrix:
+        """Draw random numbers for each fit by its own stream."""
+        return np.concatenate([getattr(one, kind)((m, width)) for one in streams])
 
     def write(j: int, rows: Numbers) -> None:
         made = chains.code(j, V[:, :, rows, j].reshape(fits, -1), whole)
@@ -523,8 +526,3 @@ def run_chains(
             chains.traces[t, ..., j] = total / trained.sum(axis=2).clip(1)
     for j in range(len(own.names)) if every else own.incomplete:
         chains.equations[j] = equation(j, counts, with_outcome=False)
-
-
-def _drawn(streams: Streams, m: int, kind: str, width: int) -> Matrix:
-    """Draw random numbers for each fit by its own stream, shape (fits × m, width)."""
-    return np.concatenate([getattr(one, kind)((m, width)) for one in streams])

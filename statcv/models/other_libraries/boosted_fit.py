@@ -14,10 +14,42 @@ from numpy.typing import NDArray
 
 from statcv.errors import MissingPackageError, ModelError
 from statcv.models.base import Matrix, TrainingSet, without_column
-from statcv.models.times import AcceleratedTimes, ProportionalHazards
+from statcv.models.cox import ProportionalHazards
+from statcv.numeric.logistic import expit
+from statcv.numeric.survival import risk_of
 from statcv.tables import Printed
 
 PLACE = re.compile(r"^\[[\d:]+\] \S+:\d+: ")  # when and where XGBoost gave up
+
+
+@dataclass(frozen=True)
+class AcceleratedTimes:
+    """The risks that follow from the mean logarithm of the time.
+
+    Attributes
+    ----------
+    horizons : tuple of float
+    distribution : {"normal", "logistic", "extreme"}
+        Distribution of the logarithm about that.
+    scale : float
+    """
+
+    horizons: tuple[float, ...]
+    distribution: str
+    scale: float
+
+    def __call__(self, mean: Matrix) -> Matrix:
+        """Return minus the mean logarithm of the time, and risks: (m, 1 + horizons)."""
+        from scipy.special import ndtr
+
+        z = (np.log(np.asarray(self.horizons)) - mean[:, None]) / self.scale
+        if self.distribution == "normal":
+            risks = ndtr(z)
+        elif self.distribution == "logistic":
+            risks = expit(z)
+        else:  # the extreme value distribution, of which Weibull's is the exponential
+            risks = risk_of(z)
+        return np.column_stack([-mean, risks])
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from statcv.arguments import MAX_SEED, check_whole
 from statcv.errors import ModelError, suggestion
-from statcv.models.base import Capabilities, TrainingSet
+from statcv.models.base import Capabilities, TrainingSet, refuse_no_predictors
+from statcv.models.cox import ProportionalHazards
 from statcv.models.other_libraries.boosted_fit import (
+    AcceleratedTimes,
     BoostedFit,
     curves_of,
     has_plain_trees,
@@ -21,7 +23,6 @@ from statcv.models.other_libraries.boosted_fit import (
     without_functions,
     xgboost_module,
 )
-from statcv.models.times import AcceleratedTimes, ProportionalHazards
 from statcv.numeric.survival import events_of, times_of
 
 ROUNDS = 100
@@ -67,7 +68,8 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
             raise ModelError(
                 f"XGBoost has no parameter {name!r}.{suggestion(name, KNOWN)}"
             )
-        if name in ("objective", "eval_metric") and _custom(value):
+        listed = value if isinstance(value, (list, tuple)) else [value]
+        if name in ("objective", "eval_metric") and any(map(callable, listed)):
             raise ModelError(
                 f"{name}= must be a name here; for a function of your own use "
                 "model=xgboost.XGBClassifier(…) or XGBRegressor(…)."
@@ -76,7 +78,8 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
             check_whole(value, name, 1, MAX_ROUNDS, ModelError)
         if name in ("random_state", "seed") and value is not None:
             check_whole(value, name, 0, MAX_SEED, ModelError)
-        if name == "validation" and value is not None and not _is_share(value):
+        share = isinstance(value, (float, np.floating)) and 0 < value < 1
+        if name == "validation" and value is not None and not share:
             raise ModelError(
                 f"validation must be a share between 0 and 1, not {value!r}."
             )
@@ -99,15 +102,6 @@ def check_together(parameters: Mapping[str, Any]) -> None:
             "eval_metric= means nothing where nothing is watched; add curves=True or "
             "early_stopping_rounds=, or leave it out."
         )
-
-
-def _custom(value: Any) -> bool:
-    listed = value if isinstance(value, (list, tuple)) else [value]
-    return any(callable(one) for one in listed)
-
-
-def _is_share(value: Any) -> bool:
-    return isinstance(value, (float, np.floating)) and bool(0 < value < 1)
 
 
 # ---- early stopping ----
@@ -166,17 +160,6 @@ def set_aside(training: TrainingSet, share: float) -> NDArray[np.bool_]:
             "larger share, or leave early stopping out."
         )
     return aside
-
-
-def refuse_no_number(values: Mapping[str, list[float]], aside: TrainingSet) -> None:
-    """Raise if the metric for early stopping has no value."""
-    name = list(values)[-1]
-    if np.isnan(values[name]).any():
-        raise ModelError(
-            f"early stopping by {name} has nothing to go by: it is not a number for "
-            f"the {len(aside.X)} records set aside; give a larger validation=, or "
-            "another eval_metric=, for instance 'logloss'."
-        )
 
 
 # ---- gradient boosted trees by XGBoost ----
@@ -281,11 +264,7 @@ class XGBoost:
     def _fit(
         self, training: TrainingSet, watched: dict[str, TrainingSet]
     ) -> BoostedFit:
-        if training.without_intercept.shape[1] == 0:
-            raise ModelError(
-                "XGBoost needs at least one predictor; for the model without any use "
-                "model='mean'."
-            )
+        refuse_no_predictors(training, "XGBoost")
         rounds, chosen = self._given("n_estimators", ROUNDS), None
         patience = self.parameters.get("early_stopping_rounds")
         if patience is None:
@@ -302,7 +281,13 @@ class XGBoost:
                     for name, own in watched.items()
                 } | {"validation": rest}
             booster, log = self._boost(part, rounds, first, patience)
-            refuse_no_number(log["validation"], rest)
+            name, values = list(log["validation"].items())[-1]
+            if np.isnan(values).any():
+                raise ModelError(
+                    f"early stopping by {name} has nothing to go by: it is not a "
+                    f"number for the {len(rest.X)} records set aside; give a larger "
+                    "validation=, or another eval_metric=, for instance 'logloss'."
+                )
             # the round with the best value of the last metric, counted from 0
             rounds = booster.best_iteration + 1
             chosen = {"rounds": rounds}

@@ -16,8 +16,10 @@ from statcv.models.base import (
     Matrix,
     TrainingSet,
     refuse_kind,
+    refuse_no_predictors,
     without_column,
 )
+from statcv.models.cox import ProportionalHazards
 from statcv.models.linear_fits import LinearFits
 from statcv.models.other_libraries.sklearn_traits import (
     NEAR,
@@ -32,7 +34,6 @@ from statcv.models.other_libraries.sklearn_traits import (
     weight_name_of,
 )
 from statcv.models.other_libraries.thread_warnings import passed_on
-from statcv.models.times import ProportionalHazards
 from statcv.numeric.survival import events_of, times_of
 from statcv.tables import Printed
 from statcv.words import plural
@@ -145,25 +146,18 @@ class Sklearn:
         """
         from sklearn import config_context
 
-        X = training.without_intercept
-        if X.shape[1] == 0:
-            raise ModelError(
-                f"{self._name} needs at least one predictor; for the model without "
-                "any use model='mean'."
-            )
+        refuse_no_predictors(training, self._name)
+        of_times = training.kind == "survival" and fits_times(self.estimator)
+        y = event_times(training.y) if of_times else training.y
         estimator = self._copied(training.seed)
         keywords = {}
         if training.weights is not None:
             keywords[weight_name_of(estimator)] = training.weights
         fit = partial(estimator.fit, **keywords)
         with config_context(skip_parameter_validation=self._was_fitted):
-            converged = converges(fit, X, self._outcome(training))
+            converged = converges(fit, training.without_intercept, y)
         self._was_fitted = True
         return SklearnFit(estimator, training, self._classifies, converged)
-
-    def _outcome(self, training: TrainingSet) -> Any:
-        of_times = training.kind == "survival" and fits_times(self.estimator)
-        return event_times(training.y) if of_times else training.y
 
     @cached_property
     def _classifies(self) -> bool:
@@ -237,11 +231,7 @@ class SklearnFit(Printed):
     @property
     def probabilities(self) -> bool:
         """False for a classifier that has a decision function alone."""
-        return not self.classifies or self._has_probabilities
-
-    @cached_property
-    def _has_probabilities(self) -> bool:
-        return hasattr(self.estimator, "predict_proba")
+        return not self.classifies or hasattr(self.estimator, "predict_proba")
 
     def predict(self, X: Matrix) -> Matrix:
         """Return probabilities, decision values, means, or scores and risks."""
@@ -252,7 +242,7 @@ class SklearnFit(Printed):
             return predicted_times(self.estimator, X, self.training.horizons)
         if not self.classifies:
             return np.asarray(self._asked("predict", X), dtype=float).reshape(len(X))
-        if self._has_probabilities:
+        if self.probabilities:
             given = self._probable(np.asarray(self._asked("predict_proba", X), float))
             shares = np.zeros((len(X), self.training.n_classes))
             shares[:, np.asarray(self.estimator.classes_, dtype=int)] = given

@@ -313,9 +313,7 @@ def selecting(select: Any, learner: Model, design: Design) -> Selection:
         or terms are linearly dependent.
     """
     if not isinstance(select, Selection):
-        if not isinstance(select, str) or select not in RULES:
-            one_of(select, tuple(RULES), "select")
-        select = RULES[select]()
+        select = RULES[one_of(select, RULES, "select")]()
     _check_model(learner)
     if design.intercept is None:
         raise ModelError(

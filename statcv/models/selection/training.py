@@ -151,8 +151,6 @@ class Sets:
     folds: Folds
     forced: int
     _places: dict[int, Numbers] = field(default_factory=dict)
-    _moves: dict[tuple[int, int], list[int]] = field(default_factory=dict)
-    _ranks: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.folds)
@@ -272,25 +270,19 @@ class Sets:
 
     def moves(self, fold: int, here: int) -> list[int]:
         """Return the sets that a training set compares with one."""
-        upper, direction = self.upper[fold], self.rule.direction
-        if (here, upper) not in self._moves:
-            terms, made = self.rule.terms, []
-            if direction != "forward":
-                made += [here ^ 1 << i for i in droppable(here, self.forced, terms)]
-            if direction != "backward":
-                made += [here | 1 << i for i in addable(here, upper, terms)]
-            self._moves[here, upper] = made
-        return self._moves[here, upper]
+        terms, direction, made = self.rule.terms, self.rule.direction, list[int]()
+        if direction != "forward":
+            made += [here ^ 1 << i for i in droppable(here, self.forced, terms)]
+        if direction != "backward":
+            made += [here | 1 << i for i in addable(here, self.upper[fold], terms)]
+        return made
 
     def size(self, chosen: int, fold: int) -> int:
         """Return the number of parameters of a set in a training set."""
         columns = self.columns(chosen)
         if fold not in self.lacking:
             return len(columns) * self.free
-        if (chosen, fold) not in self._ranks:
-            rank = int(np.linalg.matrix_rank(self._rows(fold)[:, columns]))
-            self._ranks[chosen, fold] = rank * self.free
-        return self._ranks[chosen, fold]
+        return self.free * int(np.linalg.matrix_rank(self._rows(fold)[:, columns]))
 
     def _rows(self, fold: int) -> Matrix:
         """Return the matrix of a training set, in units of its columns."""
