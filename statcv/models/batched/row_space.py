@@ -23,12 +23,8 @@ from statcv.models.batched.folds import Folds
 from statcv.models.batched.predictions import LearntCoefficients
 from statcv.models.linear_fits import LinearFits
 from statcv.numeric.newton import Optimum
-from statcv.numeric.threads import WORTH, ranges, shared
 
-# the largest error of linear predictors from rounding of products of records
-ROUNDING = 1e-9
 WIDE = 4  # columns that are decomposed at once, in units of the records
-PARTS = 4  # parts of the columns at most whose products threads share
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,25 +215,16 @@ def row_space(records: TrainingSet, ridge: Matrix) -> RowSpace | None:
     penalised = ridge if place is None else np.delete(ridge, place)
     if len(penalised) <= n or not n or not spares_the_intercept_only(records, ridge):
         return None
-    least, most = float(penalised.min()), float(penalised.max())
-    if most > least:
+    if penalised.min() < penalised.max():
         # columns over the roots of their strengths have a ridge in common
-        scale = np.sqrt(ridge / most)
+        scale = np.sqrt(ridge / ridge.max())
         if place is not None:
             scale[place] = 1.0
-        rows, order = _by_blocks(X / scale, place)
+        rows, order = _rotated(X / scale, place)
         return RowSpace(records, rows, order, scale)
-    kept = records.kept.get("row space")
-    if kept is None:
-        kept = records.kept["row space"] = _by_products(X, place)
-    rows, order, longest = kept
-    # products of records square the condition of their columns
-    rounding = np.finfo(float).eps * np.sqrt(n) * longest / least
-    if not rounding <= ROUNDING:
-        exact = records.kept.get("exact row space")
-        if exact is None:
-            exact = records.kept["exact row space"] = _by_blocks(X, place)
-        rows, order = exact
+    if "row space" not in records.kept:
+        records.kept["row space"] = _rotated(X, place)
+    rows, order = records.kept["row space"]
     return RowSpace(records, rows, order)
 
 
@@ -247,36 +234,7 @@ def spares_the_intercept_only(records: TrainingSet, ridge: Matrix) -> bool:
     return np.flatnonzero(~(ridge > 0)).tolist() == free
 
 
-def _by_products(
-    X: Matrix, place: int | None
-) -> tuple[Matrix, NDArray[np.intp], float]:
-    """Rotate the rows by their products; return the longest square as well.
-
-    A Cholesky factor with pivots is as short as the records are independent.
-    """
-    from scipy.linalg import lapack
-
-    def of_some(columns: range) -> Matrix:
-        some = X[:, columns.start : columns.stop]
-        return np.asarray(some @ some.T)  # a matrix and its transpose: half the work
-
-    n, p = X.shape
-    cost = n * n * p / 4
-    parts = ranges(p, min(PARTS, p // (4 * n), int(cost / WORTH)))
-    # XX' holds all that ridge fits of many columns depend on
-    products = np.sum(shared(of_some, parts, cost / len(parts)), axis=0)
-    if place is not None:
-        # the intercept has no ridge, and is not among the columns that are rotated
-        products -= np.outer(X[:, place], X[:, place])
-    longest = float(products.diagonal().max())
-    # LL' = XX': the rows of L are the records in an orthonormal basis of what they span
-    factor, pivots, rank, _ = lapack.dpstrf(products, lower=1)
-    rows, order = np.empty((len(X), rank)), pivots - 1
-    rows[order] = np.tril(factor)[:, :rank]
-    return rows, order, longest
-
-
-def _by_blocks(X: Matrix, place: int | None) -> tuple[Matrix, NDArray[np.intp]]:
+def _rotated(X: Matrix, place: int | None) -> tuple[Matrix, NDArray[np.intp]]:
     """Rotate the rows by orthogonal decompositions of some columns at a time.
 
     The last one has pivots, and is as short as the records are independent.

@@ -24,7 +24,6 @@ from statcv.models.batched.neighbors.scales import Scales
 from statcv.models.batched.neighbors.search import (
     Nearby,
     distances,
-    is_tall,
     nearby,
     nearest_first,
 )
@@ -36,17 +35,8 @@ from statcv.models.batched.neighbors.votes import (
     places_of,
 )
 from statcv.models.batched.new_levels import Numbers
-from statcv.numeric.threads import shared
-
-SEARCHED = 3e4  # operations that take as long as to search a tree for a point
-
-
-# ---- nearest neighbours in all folds, from one search among all records ----
 
 LONGER = 4  # the factor by which a list of neighbours that was too short grows
-MAX_SEARCHES = 40  # folds up to which each has a search of its own
-# the share of records held out above which each fold has a search of its own
-SHARE = 0.04
 
 
 class Vote(Protocol):
@@ -129,15 +119,6 @@ class Neighborhood:
         """
         classes = self.records.n_classes if self.records.kind == "multiclass" else 1
         predicted = np.empty((len(rows), classes))
-        if self._differ:
-
-            def put(part: tuple[int, Numbers]) -> None:
-                fit, own = part
-                predicted[own] = self._alone(fit, X, rows[own])
-
-            parts = list(_by_fit(fits))
-            shared(put, parts, SEARCHED * len(rows) / max(len(parts), 1))
-            return predicted if self.records.kind == "multiclass" else predicted[:, 0]
         left = np.argsort(rows, kind="stable")
         least = self.enough
         while len(left):
@@ -162,23 +143,6 @@ class Neighborhood:
                 )
             least *= LONGER
         return predicted if self.records.kind == "multiclass" else predicted[:, 0]
-
-    @property
-    def _differ(self) -> bool:
-        """Whether each fit has its own search, as scales differ between large folds."""
-        folds, n = self.folds, len(self.records.X)
-        if len(folds.copied.values) or folds.weights or folds.outcome is not None:
-            return False
-        share = len(folds.out.values) / max(len(folds) * n, 1)
-        few = 1 < len(folds) <= MAX_SEARCHES and share > SHARE
-        return few and self.scales is not None and is_tall(n)
-
-    def _alone(self, fit: int, X: Matrix, rows: Numbers) -> Matrix:
-        """Predict by a search among the training records of one fit, (m, classes)."""
-        training = self.folds.training_set(self.records, fit)
-        own = Neighborhood.of(self.model, training, Folds.leaving_out([[]]))
-        made = own.predict(X, rows, np.zeros(len(rows), dtype=np.intp))
-        return made.reshape(len(rows), -1)
 
     @property
     def enough(self) -> int:
@@ -250,15 +214,6 @@ class Neighborhood:
         else:
             sums = np.bincount(votes.owners, votes.votes * voted, m)[:, None]
         return np.asarray(sums / np.where(total > 0, total, 1)[:, None])
-
-
-def _by_fit(fits: Numbers) -> Iterator[tuple[int, Numbers]]:
-    """Yield each fit with the places where it stands."""
-    order = np.argsort(fits, kind="stable")
-    cuts = np.flatnonzero(np.diff(fits[order])) + 1
-    for some in np.split(order, cuts):
-        if len(some):
-            yield int(fits[some[0]]), some
 
 
 def _pieces(sizes: NDArray[np.int64], start: int) -> Iterator[slice]:
