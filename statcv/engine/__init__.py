@@ -1,6 +1,6 @@
 """Design × plan × model → predictions."""
 
-from statcv.engine.checkpoint import kept_seed, write_whole
+from statcv.engine.checkpoint import PACKAGES, installed, kept_seed, write_whole
 from statcv.engine.fit_messages import (
     check_training_sets,
     omit_new_levels,
@@ -23,7 +23,6 @@ from statcv.engine.resampled import ResampledFits, run_everywhere, run_resampled
 from statcv.engine.run import quiet_fits, run, run_quietly
 from statcv.engine.setup import Setup, fit_all
 from statcv.engine.tasks import TASKS, cut
-from statcv.engine.versions import PACKAGES, installed
 
 __all__ = [
     "PACKAGES",

@@ -26,9 +26,8 @@ from statcv.models.batched.fits import FittedFolds, FoldFits
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.near import fit_class_folds, sure_fits
 from statcv.models.batched.own_matrices import Regression, fit_own_folds
-from statcv.models.batched.own_ridges import fit_own_ridges
 from statcv.models.batched.predictions import by_linear_predictor, names_of
-from statcv.models.batched.row_space import in_row_space, row_space
+from statcv.models.batched.row_space import fit_own_ridges, in_row_space, row_space
 from statcv.models.batched.separate import fit_alone
 from statcv.models.elastic_net import elastic_path
 from statcv.models.families import free_classes, width_of

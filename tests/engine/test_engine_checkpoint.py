@@ -27,8 +27,13 @@ from sklearn.preprocessing import StandardScaler
 
 from statcv import Tuning, cv, fold_plan
 from statcv.engine import tasks
-from statcv.engine.checkpoint import from_bytes, remove_drafts, to_bytes, write_whole
-from statcv.engine.identity import identity_of
+from statcv.engine.checkpoint import (
+    from_bytes,
+    identity_of,
+    remove_drafts,
+    to_bytes,
+    write_whole,
+)
 from statcv.engine.predictions import Part
 from statcv.engine.setup import Setup
 from statcv.errors import ArgumentTypeError, CheckpointError, CheckpointWarning

@@ -1,6 +1,5 @@
 """Fits of a few large folds by passes, against the model's fit of each training set."""
 
-import itertools
 import warnings
 from dataclasses import replace
 
@@ -46,7 +45,6 @@ def _small_folds_too():
 
 
 FEW = [name for name in SCHEMES if name != "tenths six times"]
-EVERY = [slice(None)]
 KINDS = ["binary", "multiclass", "continuous"]
 
 
@@ -213,26 +211,23 @@ def test_dependent_columns_are_left_to_other_ways():
     assert fit_by_passes(records, folds_of("fifths", records), np.zeros(5)) is None
 
 
-def test_derivatives_of_lists_of_records_are_those_of_each(monkeypatch):
-    monkeypatch.setattr(sums, "CACHED", 700)
+def test_hessians_count_records_as_often_as_fits_do(monkeypatch):
+    monkeypatch.setattr(sums, "CACHED", 90)
     records = sample(4, 1000, 3, "multiclass", weighted=True)
     passes = passes_of(records, Logit(C=1.0))
     rng = np.random.default_rng(1)
-    theta = rng.normal(size=(3, passes.size))
-    lists = [np.flatnonzero(rng.random(1000) < share) for share in (0.3, 0.01, 0.8)]
-    often = [rng.integers(1, 4, len(own)).astype(float) for own in lists]
-    for counts, places in itertools.product((None, often), (theta[:1], theta)):
-        found = passes.hessians(places, lists, counts)
-        for number, own in enumerate(lists):
-            every, place = np.zeros(1000), places[[number % len(places)]]
-            every[own] = 1.0 if counts is None else counts[number]
-            alone = replace(passes, weights=passes.weights * every)
-            np.testing.assert_allclose(found[number], alone.hessians(place, EVERY)[0])
+    theta = rng.normal(size=(1, passes.size))
+    for often in rng.integers(0, 4, (3, 1000)).astype(float):
+        alone = replace(passes, weights=passes.weights * often)
+        found = passes.hessian(theta, often)
+        np.testing.assert_allclose(
+            found, alone.hessian(theta, np.ones(1000)), rtol=1e-9
+        )
 
 
 @pytest.mark.parametrize("C", [None, 2.0])
 def test_hessians_of_several_classes_are_sums_over_records(monkeypatch, C):
-    monkeypatch.setattr(sums, "CACHED", 700)
+    monkeypatch.setattr(sums, "CACHED", 90)
     records = sample(6, 600, 2, "multiclass", weighted=True)
     passes, rng = passes_of(records, Logit(C=C)), np.random.default_rng(0)
     theta, basis = rng.normal(size=(1, passes.size)) * 0.3, passes.family.basis
@@ -243,7 +238,7 @@ def test_hessians_of_several_classes_are_sums_over_records(monkeypatch, C):
     columns = records.X / passes.unit
     exact = np.einsum("ip,iab,iq->apbq", columns, inner, columns)
     exact = exact.reshape(passes.size, passes.size)
-    found = passes.hessians(theta, EVERY)[0]
+    found = passes.hessian(theta, np.ones(600))
     np.testing.assert_allclose(found, exact, rtol=1e-9, atol=1e-9)
 
 

@@ -18,7 +18,7 @@ far they are from each other::
 Folds that have matrices of their own, since terms are learnt in each training set, are
 fitted in a basis that they share or side by side (``own_matrices``). Two classes,
 several, and numbers differ in their log-likelihood (:mod:`statcv.models.families`), of
-K linear predictors. One judge decides whether fits are separated (``separation``).
+K linear predictors. One judge decides whether fits are separated (``quasi_newton``).
 Nearest neighbours have a room of their own.
 """
 
@@ -28,21 +28,19 @@ from statcv.models.batched.cox import free_columns
 from statcv.models.batched.cumulative import CumulativeOdds, cumulative_information
 from statcv.models.batched.downdate import Whole, by_counts, by_lists, inverted
 from statcv.models.batched.fits import Computed, FittedFolds, FoldFits, fit_all_folds
-from statcv.models.batched.folds import Folds
+from statcv.models.batched.folds import Folds, permuted_folds
 from statcv.models.batched.near import fit_class_folds, sure_fits
 from statcv.models.batched.partial_likelihood import (
     Jumps,
     PartialLikelihoods,
     partial_likelihood,
 )
-from statcv.models.batched.permuted import permuted_folds
 from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.batched.problem import Problem
-from statcv.models.batched.quasi_newton import Until, climb
+from statcv.models.batched.quasi_newton import Until, climb, not_separated
 from statcv.models.batched.risk_sets import RiskSets, Tied, strata_shares
 from statcv.models.batched.row_space import Expanded
 from statcv.models.batched.separate import fit_alone, inverse_gram, refit
-from statcv.models.batched.separation import not_separated
 from statcv.numeric.gram import information_of, of_all_classes, quadratic_of
 
 __all__ = [

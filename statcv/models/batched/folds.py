@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,23 @@ from statcv.folds import FoldPlan, Ragged
 from statcv.formula import Factors
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.blocks import CELLS, Block, Numbers, few
-from statcv.models.batched.matrices import FoldMatrices
 from statcv.models.batched.new_levels import NewLevels
 from statcv.tables import Printed
+
+# ---- the matrices of fits ----
+
+
+class FoldMatrices(Protocol):
+    """The design matrix of each of several fits."""
+
+    def matrix(self, fit: int, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the matrix of some records, as learnt in the training set of a fit."""
+
+    def chosen(self, fits: NDArray[Any]) -> FoldMatrices:
+        """Return the matrices of some fits, renumbered from 0."""
+
+
+# ---- the training records of all fits ----
 
 ROWS = 2**16  # rows at most that are examined, or predicted, at once
 FEWEST = 2**10  # rows at least that are examined, or predicted, at once
@@ -326,3 +340,63 @@ def _rare_columns(X: Matrix, weights: Matrix | None, most: int) -> Numbers:
         # no fit lacks enough records to empty a column that is not 0 in more of them
         rare, count = rare[count <= most], count[count <= most]
     return rare
+
+
+# ---- several outcomes ----
+
+
+def permuted_folds(folds: Folds, times: int, places: Numbers | None = None) -> Folds:
+    """Repeat the fits of a plan once for each of several outcomes.
+
+    Parameters
+    ----------
+    folds : Folds
+        The fits of one outcome.
+    times : int
+        Number of outcomes; the fits of the k-th outcome are the k-th block.
+    places : numpy.ndarray of int, shape (times, n), optional
+        The record that takes the place of each record of the plan, if folds go with the
+        outcome; by default they stay with the records. Matrices of the fits are not
+        kept then, since their training sets are others.
+
+    Examples
+    --------
+    >>> folds = Folds.leaving_out([[0], [1, 2]])
+    >>> twice = permuted_folds(folds, 2, np.array([[0, 1, 2], [2, 0, 1]]))
+    >>> [twice.out[fit].tolist() for fit in range(4)], twice.outcome
+    ([[0], [1, 2], [2], [0, 1]], array([0, 0, 1, 1]))
+    """
+    each = len(folds)
+    again = np.tile(np.arange(each), times)
+    lists = [folds.out.chosen(again), folds.copied.chosen(again)]
+    weights, seeds, matrices = folds.weights, folds.seeds, folds.matrices
+    if matrices is not None:
+        matrices = None if places is not None else matrices.chosen(again)
+    if places is not None:
+        lists = [_moved(one, places, each) for one in lists]
+
+    def of_fits(fits: Numbers) -> Matrix:
+        assert weights is not None
+        given = weights(fits % each)
+        if places is None:
+            return given
+        moved = np.empty_like(given)
+        # the weight of a record goes to the one that takes its place
+        np.put_along_axis(moved, places[fits // each], given, axis=1)
+        return moved
+
+    return replace(
+        folds,
+        out=lists[0],
+        copied=lists[1],
+        weights=None if weights is None else of_fits,
+        outcome=np.repeat(np.arange(times), each),
+        times=None,
+        seeds=None if seeds is None else lambda fits: seeds(fits % each),
+        matrices=matrices,
+    )
+
+
+def _moved(lists: Ragged, places: Numbers, each: int) -> Ragged:
+    rows = places[lists.owners // each, lists.values].astype(np.int32)
+    return Ragged(rows, lists.starts).rising()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,14 +15,6 @@ from statcv.models.batched.folds import Folds
 from statcv.models.batched.new_levels import Numbers
 from statcv.models.families import class_names, free_classes, width_of
 from statcv.models.linear_fits import LinearFits
-
-# consecutive records of one fit, on average, from which it predicts them together
-RUN = 256
-AT_ONCE = 2**17  # values of records multiplied at once, which stay in the cache
-# pairs of fit and record for each wanted one up to which all pairs are computed
-DENSE = 16
-# cells of a design matrix up to which all pairs are computed despite long runs
-CACHED = 2**19
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,18 +145,4 @@ def predictors(beta: Matrix, X: Matrix, rows: Numbers, numbers: Numbers) -> Matr
     rows, numbers : numpy.ndarray of int, shape (m,)
         The row, and the fit, of each.
     """
-    # long runs of one fit are products; short ones are summed row by row
-    cuts = np.flatnonzero(np.diff(numbers)) + 1
-    short = len(cuts) * RUN > len(rows)
-    if (short or X.size <= CACHED) and len(beta) * len(X) <= DENSE * len(rows):
-        return np.asarray((beta @ X.T)[numbers, rows])
-    if short:
-        return np.asarray(np.einsum("ij,ij->i", X[rows], beta[numbers]))
-    eta, bounds = np.empty(len(rows)), [0, *cuts.tolist(), len(rows)]
-    size = max(1, AT_ONCE // max(X.shape[1], 1))
-    for begin, end in pairwise(bounds):
-        for start in range(begin, end, size):
-            some = slice(start, min(start + size, end))
-            own = np.take(X, rows[some], axis=0, mode="clip")  # quicker than X[...]
-            eta[some] = own @ beta[numbers[start]]
-    return eta
+    return np.asarray(np.einsum("ij,ij->i", X[rows], beta[numbers]))

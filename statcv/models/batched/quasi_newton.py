@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
 from statcv.models.batched.downdate import Inverse
-from statcv.models.batched.separation import Judged, not_separated
+from statcv.models.families import Family
+from statcv.numeric.newton import is_steep
 
 ACCURACY = 4e-11  # the error of linear predictors: 1e-11 in probabilities
 MAX_STEPS = 30  # steps at most that a fit makes by one matrix
@@ -28,7 +29,6 @@ OVERSHOT = 0.9  # the steepest fall at the end of a step, of the rise at its beg
 CROWDED = 0.7  # the share of unfinished fits below which finished ones are removed
 REMEMBERED = 40  # steps that are remembered
 P = TypeVar("P", bound="Gradients")
-F = TypeVar("F", bound="Fits")
 
 
 class Gradients(Protocol):
@@ -41,24 +41,31 @@ class Gradients(Protocol):
         """Return some of the fits."""
 
 
-class Fits(Judged, Protocol):
+class Fits(Gradients, Protocol):
     """Fits that have Hessians, and may be separated."""
+
+    @property
+    def family(self) -> Family:
+        """Their log-likelihood."""
 
     @property
     def bounded(self) -> bool:
         """Whether a ridge gives them optima."""
 
-    def part(self: F, chosen: NDArray[Any]) -> F:
-        """Return some of the fits."""
-
     def batches(self, chosen: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
         """Cut some of the fits into batches whose Hessians have bounded memory."""
 
-    def gradient(self, theta: Matrix) -> Matrix:
-        """Return the direction of steepest ascent of each fit, shape (m, q)."""
-
     def own_hessian(self, theta: Matrix) -> tuple[Matrix, Inverse]:
         """Return the gradient and the inverse Hessian of each fit at theta."""
+
+    def seems_moderate(self, theta: Matrix) -> NDArray[np.bool_]:
+        """Return which fits need no look at the records, shape (m,)."""
+
+    def spread(self, theta: Matrix) -> Matrix:
+        """Return the largest spread of the predictors of a record, (m,)."""
+
+    def steepness(self, theta: Matrix) -> tuple[Matrix, Matrix]:
+        """Return total weights, and the most that x H⁻¹ x is for a record x, (m,)."""
 
 
 @dataclass(frozen=True)
@@ -282,3 +289,34 @@ class Memory:
 def dot(first: Matrix, second: Matrix) -> Matrix:
     """Return the inner products of rows."""
     return np.asarray(np.einsum("bp,bp->b", first, second))
+
+
+# ---- whether fits are separated ----
+
+
+def not_separated(problem: Fits, theta: Matrix) -> NDArray[np.bool_]:
+    """Return which fits cannot be separated, shape (m,).
+
+    If all linear predictors are moderate, they are not. Otherwise a fit of its own
+    would call a fold separated only if a step with negligible gain could still move
+    them, and the Hessian shows whether it could.
+
+    Parameters
+    ----------
+    problem : Fits
+    theta : numpy.ndarray, shape (m, q)
+        The optima.
+    """
+    moderate = problem.family.moderate
+    # least squares has an optimum whatever the outcomes are
+    if moderate == np.inf:
+        return np.ones(len(theta), dtype=bool)
+    sure = problem.seems_moderate(theta)
+    rest = np.flatnonzero(~sure)
+    if len(rest):
+        sure[rest] = problem.part(rest).spread(theta[rest]) < moderate
+        rest = np.flatnonzero(~sure)
+    if len(rest):
+        total, furthest = problem.part(rest).steepness(theta[rest])
+        sure[rest] = is_steep(total, furthest, max(problem.family.width, 2))
+    return sure

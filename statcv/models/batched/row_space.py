@@ -17,18 +17,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.base import Matrix, TrainingSet
-from statcv.models.batched.fits import FittedFolds
+from statcv.models.base import Matrix, Model, TrainingSet
+from statcv.models.batched.blocks import CELLS, Penalties
+from statcv.models.batched.downdate import inverted
+from statcv.models.batched.fits import FittedFolds, FoldFits
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.predictions import LearntCoefficients
+from statcv.models.families import width_of
 from statcv.models.linear_fits import LinearFits
 from statcv.numeric.newton import Optimum
-from statcv.numeric.threads import WORTH, ranges, shared
 
-# the largest error of linear predictors from rounding of products of records
-ROUNDING = 1e-9
 WIDE = 4  # columns that are decomposed at once, in units of the records
-PARTS = 4  # parts of the columns at most whose products threads share
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,25 +218,16 @@ def row_space(records: TrainingSet, ridge: Matrix) -> RowSpace | None:
     penalised = ridge if place is None else np.delete(ridge, place)
     if len(penalised) <= n or not n or not spares_the_intercept_only(records, ridge):
         return None
-    least, most = float(penalised.min()), float(penalised.max())
-    if most > least:
+    if penalised.min() < penalised.max():
         # columns over the roots of their strengths have a ridge in common
-        scale = np.sqrt(ridge / most)
+        scale = np.sqrt(ridge / ridge.max())
         if place is not None:
             scale[place] = 1.0
-        rows, order = _by_blocks(X / scale, place)
+        rows, order = _rotated(X / scale, place)
         return RowSpace(records, rows, order, scale)
-    kept = records.kept.get("row space")
-    if kept is None:
-        kept = records.kept["row space"] = _by_products(X, place)
-    rows, order, longest = kept
-    # products of records square the condition of their columns
-    rounding = np.finfo(float).eps * np.sqrt(n) * longest / least
-    if not rounding <= ROUNDING:
-        exact = records.kept.get("exact row space")
-        if exact is None:
-            exact = records.kept["exact row space"] = _by_blocks(X, place)
-        rows, order = exact
+    if "row space" not in records.kept:
+        records.kept["row space"] = _rotated(X, place)
+    rows, order = records.kept["row space"]
     return RowSpace(records, rows, order)
 
 
@@ -247,36 +237,7 @@ def spares_the_intercept_only(records: TrainingSet, ridge: Matrix) -> bool:
     return np.flatnonzero(~(ridge > 0)).tolist() == free
 
 
-def _by_products(
-    X: Matrix, place: int | None
-) -> tuple[Matrix, NDArray[np.intp], float]:
-    """Rotate the rows by their products; return the longest square as well.
-
-    A Cholesky factor with pivots is as short as the records are independent.
-    """
-    from scipy.linalg import lapack
-
-    def of_some(columns: range) -> Matrix:
-        some = X[:, columns.start : columns.stop]
-        return np.asarray(some @ some.T)  # a matrix and its transpose: half the work
-
-    n, p = X.shape
-    cost = n * n * p / 4
-    parts = ranges(p, min(PARTS, p // (4 * n), int(cost / WORTH)))
-    # XX' holds all that ridge fits of many columns depend on
-    products = np.sum(shared(of_some, parts, cost / len(parts)), axis=0)
-    if place is not None:
-        # the intercept has no ridge, and is not among the columns that are rotated
-        products -= np.outer(X[:, place], X[:, place])
-    longest = float(products.diagonal().max())
-    # LL' = XX': the rows of L are the records in an orthonormal basis of what they span
-    factor, pivots, rank, _ = lapack.dpstrf(products, lower=1)
-    rows, order = np.empty((len(X), rank)), pivots - 1
-    rows[order] = np.tril(factor)[:, :rank]
-    return rows, order, longest
-
-
-def _by_blocks(X: Matrix, place: int | None) -> tuple[Matrix, NDArray[np.intp]]:
+def _rotated(X: Matrix, place: int | None) -> tuple[Matrix, NDArray[np.intp]]:
     """Rotate the rows by orthogonal decompositions of some columns at a time.
 
     The last one has pivots, and is as short as the records are independent.
@@ -357,3 +318,71 @@ def _in_row_space(
     return LinearFits(
         theta, np.broadcast_to(penalty, theta.shape[:2]), rows=space.rotated.X
     )
+
+
+# ---- ridges of each fit's own ----
+
+
+def fit_own_ridges(
+    model: Model,
+    records: TrainingSet,
+    folds: Folds,
+    own: Matrix,
+    fit: Callable[[TrainingSet, Folds, Matrix, Penalties], FoldFits],
+) -> FoldFits | None:
+    """Fit ridges of each fit's own on more columns than records; None if they are few.
+
+    Among all coefficients of the columns with the same linear predictors, the ridge
+    prefers those that are multiples of the records over its strengths. It is then a
+    penalty on the coefficients of the rotated records, which all fits have in common:
+    θ'(QΛ⁻¹Q')⁻¹θ for rotated records that times Q are the records.
+
+    Parameters
+    ----------
+    model : Model
+        The model, which makes fits that are in doubt by themselves.
+    records : TrainingSet
+    folds : Folds
+    own : numpy.ndarray, shape (fits, p)
+        Strength of the ridge on each column in each fit.
+    fit : callable
+        Function of records, folds, about their ridge, and penalties, that leaves fits
+        in doubt.
+    """
+    ridge, place = own.mean(axis=0), records.intercept
+    space = row_space(records, ridge)
+    if space is None:
+        return None
+    some, scale = space.order[: space.rows.shape[1]], space.scale
+    X = records.X[some] if scale is None else records.X[some] / scale
+    # the rotated records are a triangle; Q has the directions in the columns
+    Q = np.linalg.solve(space.rows[some], X)
+    first, p = (0 if place is None else 1), records.X.shape[1]
+    if place is not None:
+        Q[:, place] = 0.0
+    fits = FoldFits.empty(len(folds), width_of(records) * p)
+    known = (np.delete(own, place, axis=1) if place is not None else own) > 0
+    able = np.flatnonzero(known.all(axis=1))
+    inverse = np.divide(1.0, own, where=own > 0, out=np.zeros_like(own))
+    if scale is not None:
+        inverse *= scale**2
+    size = first + len(some)
+    most = max(1, CELLS // max(size**2, p))
+    for start in range(0, len(able), most):
+        part = able[start : start + most]
+        within = inverted(np.matmul(Q * inverse[part][:, None], Q.T))
+        penalties = np.zeros((len(part), size, size))
+        penalties[:, first:, first:] = within
+        about = np.einsum("mqq->q", penalties) / len(part)
+        chosen = folds.chosen(part)
+        made = fit(space.rotated, chosen, about, penalties.__getitem__)
+        theta = made.coefficients.reshape(len(part), -1, size)
+        beta = np.matmul(np.matmul(theta[:, :, first:], within), Q)
+        beta *= inverse[part][:, None]
+        if scale is not None:
+            beta /= scale
+        if place is not None:
+            beta[:, :, place] = theta[:, :, 0]
+        fits.coefficients[part] = beta.reshape(len(part), -1)
+        fits.converged[part] = made.converged
+    return fits.refit(model, records, folds)

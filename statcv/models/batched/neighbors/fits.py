@@ -8,7 +8,7 @@ not depend on their length.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Protocol
@@ -17,36 +17,145 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import ModelError
+from statcv.folds import Ragged
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.neighbors.scales import Scales
 from statcv.models.batched.neighbors.search import (
     Nearby,
     distances,
-    is_tall,
     nearby,
     nearest_first,
 )
-from statcv.models.batched.neighbors.votes import (
-    TIE,
-    Listed,
-    Votes,
-    by_distance,
-    places_of,
-)
 from statcv.models.batched.new_levels import Numbers
-from statcv.numeric.threads import shared
+from statcv.models.spread import fold_variances, variances
 
-SEARCHED = 3e4  # operations that take as long as to search a tree for a point
+# ---- standard deviations in each training set ----
+
+
+@dataclass(frozen=True, eq=False)
+class Scales:
+    """Standard deviations of the columns, of all records and of each training set.
+
+    A column that is constant in a training set has the unit 0 there.
+
+    Attributes
+    ----------
+    centre : numpy.ndarray, shape (p,)
+        The mean of all records.
+    unit : numpy.ndarray, shape (p,)
+        One over the standard deviation of all records.
+    own : numpy.ndarray, shape (fits, p)
+        The units of each fit in those of all records.
+    """
+
+    centre: Matrix
+    unit: Matrix
+    own: Matrix
+
+    @classmethod
+    def of(cls, records: TrainingSet, folds: Folds) -> Scales:
+        """Compute them from the variances in each training set."""
+        X, weights = records.without_intercept, records.weights
+        centre = np.average(X, axis=0, weights=weights)
+        bare = replace(records, X=X, intercept=None)
+        whole, each = variances(X, weights, 0.0), fold_variances(bare, folds, 0.0)
+        unit = np.divide(1, np.sqrt(whole), out=np.zeros_like(whole), where=whole > 0)
+        own = np.sqrt(np.divide(whole, each, out=np.zeros_like(each), where=each > 0))
+        # a column that is constant everywhere is 0 in all places, whatever its unit
+        own[:, whole == 0] = 1.0
+        return cls(centre, unit, own)
+
+    def places(self, X: Matrix) -> Matrix:
+        """Return the covariates in the units of all records."""
+        return np.asarray((X - self.centre) * self.unit)
+
+
+# ---- the votes of the nearest records ----
+
+TIE = 1e-10  # relative difference of distances that counts as a tie
+
+
+@dataclass(frozen=True, eq=False)
+class Votes:
+    """The votes of records for each of several points.
+
+    Attributes
+    ----------
+    owners : numpy.ndarray of int, shape (m,)
+        The point, rising.
+    record : numpy.ndarray of int, shape (m,)
+    votes : numpy.ndarray, shape (m,)
+    sure : numpy.ndarray of bool, shape (points,)
+        Whether no other record can be among the neighbours.
+    """
+
+    owners: Numbers
+    record: Numbers
+    votes: Matrix
+    sure: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """How often records are listed for fits, by fit × n + record, rising."""
+
+    cells: Numbers
+    counts: Numbers
+
+    @classmethod
+    def of(cls, lists: Ragged, n: int) -> Listed:
+        """Count the records of each list."""
+        return cls(*np.unique(lists.owners * n + lists.values, return_counts=True))
+
+    def times(self, cells: Numbers) -> Numbers:
+        """Return how often each cell is listed."""
+        if not len(self.cells):
+            return np.zeros(len(cells), dtype=np.intp)
+        place = np.searchsorted(self.cells, cells)
+        place[place == len(self.cells)] = 0
+        return np.asarray(self.counts[place] * (self.cells[place] == cells))
+
+
+def places_of(
+    owners: Numbers, distance: Matrix, times: Numbers, k: int, points: int
+) -> tuple[Matrix, Matrix]:
+    """Give k places to the nearest; those tied for the last ones share them.
+
+    Returns the part of records in the places, and the distance of the last place,
+    infinite where there are too few records.
+    """
+    totals = np.bincount(owners, times, points)
+    before = np.cumsum(totals) - totals
+    rank = np.cumsum(times) - before[owners]
+    # the last place is that of the first record with which k or more are counted
+    nearer = np.bincount(owners, rank < k, points).astype(np.intp)
+    first = np.searchsorted(owners, np.arange(points))
+    enough = totals >= k
+    furthest: Matrix = np.full(points, np.inf)
+    furthest[enough] = distance[(first + nearer)[enough]]
+    inside = distance < (furthest * (1 - TIE))[owners]
+    tied = ~inside & (distance <= (furthest * (1 + TIE))[owners])
+    # places that nearer records leave, in equal parts for those tied for them
+    free = k - np.bincount(owners, times * inside, points)
+    rivals = np.bincount(owners, times * tied, points)
+    part = np.divide(free, rivals, out=np.zeros(points), where=rivals > 0)
+    return np.asarray(times * (inside + tied * part[owners])), furthest
+
+
+def by_distance(
+    owners: Numbers, distance: Matrix, votes: Matrix, points: int
+) -> Matrix:
+    """Weight votes by one over the distance; where some are 0, these alone count."""
+    same = votes * (distance == 0)
+    some = np.bincount(owners, same, points) > 0
+    far = np.divide(votes, distance, out=np.zeros(len(votes)), where=distance > 0)
+    return np.where(some[owners], same, far)
 
 
 # ---- nearest neighbours in all folds, from one search among all records ----
 
 LONGER = 4  # the factor by which a list of neighbours that was too short grows
-MAX_SEARCHES = 40  # folds up to which each has a search of its own
-# the share of records held out above which each fold has a search of its own
-SHARE = 0.04
 
 
 class Vote(Protocol):
@@ -129,15 +238,6 @@ class Neighborhood:
         """
         classes = self.records.n_classes if self.records.kind == "multiclass" else 1
         predicted = np.empty((len(rows), classes))
-        if self._differ:
-
-            def put(part: tuple[int, Numbers]) -> None:
-                fit, own = part
-                predicted[own] = self._alone(fit, X, rows[own])
-
-            parts = list(_by_fit(fits))
-            shared(put, parts, SEARCHED * len(rows) / max(len(parts), 1))
-            return predicted if self.records.kind == "multiclass" else predicted[:, 0]
         left = np.argsort(rows, kind="stable")
         least = self.enough
         while len(left):
@@ -162,23 +262,6 @@ class Neighborhood:
                 )
             least *= LONGER
         return predicted if self.records.kind == "multiclass" else predicted[:, 0]
-
-    @property
-    def _differ(self) -> bool:
-        """Whether each fit has its own search, as scales differ between large folds."""
-        folds, n = self.folds, len(self.records.X)
-        if len(folds.copied.values) or folds.weights or folds.outcome is not None:
-            return False
-        share = len(folds.out.values) / max(len(folds) * n, 1)
-        few = 1 < len(folds) <= MAX_SEARCHES and share > SHARE
-        return few and self.scales is not None and is_tall(n)
-
-    def _alone(self, fit: int, X: Matrix, rows: Numbers) -> Matrix:
-        """Predict by a search among the training records of one fit, (m, classes)."""
-        training = self.folds.training_set(self.records, fit)
-        own = Neighborhood.of(self.model, training, Folds.leaving_out([[]]))
-        made = own.predict(X, rows, np.zeros(len(rows), dtype=np.intp))
-        return made.reshape(len(rows), -1)
 
     @property
     def enough(self) -> int:
@@ -250,15 +333,6 @@ class Neighborhood:
         else:
             sums = np.bincount(votes.owners, votes.votes * voted, m)[:, None]
         return np.asarray(sums / np.where(total > 0, total, 1)[:, None])
-
-
-def _by_fit(fits: Numbers) -> Iterator[tuple[int, Numbers]]:
-    """Yield each fit with the places where it stands."""
-    order = np.argsort(fits, kind="stable")
-    cuts = np.flatnonzero(np.diff(fits[order])) + 1
-    for some in np.split(order, cuts):
-        if len(some):
-            yield int(fits[some[0]]), some
 
 
 def _pieces(sizes: NDArray[np.int64], start: int) -> Iterator[slice]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,7 +9,6 @@ from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.blocks import few
 from statcv.models.batched.downdate import Inverse
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.new_levels import Numbers
 from statcv.models.batched.passes.problem import FewFits
 from statcv.models.batched.passes.sums import Passes
 from statcv.models.batched.quasi_newton import MAX_STEPS, Identity, Until, climb, settle
@@ -75,20 +72,21 @@ def _anchor(passes: Passes, far: bool) -> tuple[Matrix, Matrix] | None:
         return None
     if far or passes.family.quadratic:
         return theta, scale
-    every = FewFits.of_all(passes, scale)
+    every = FewFits(passes, scale, 1.0, np.ones((1, len(passes.X))), passes.penalty)
     # the distance between optima of two samples grows as the root of their coordinates
     near = Until(max(NEAR, NEAR * float(np.sqrt(q)) / 3))
     inverse: Inverse = Identity()
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         # the Hessian of all records costs more than some gradients
         for _ in range(MAX_HESSIANS):
-            there, done = climb(every, theta * scale, inverse, near)
+            there, done = climb(every.rounded(), theta * scale, inverse, near)
             theta = there / scale
             if done.all():
                 return theta, scale
-            inverse = triangles = every.fold_hessians(there)
-            if None in triangles.factors:
+            triangle = every.mean_hessian(there)
+            if triangle is None:
                 break
+            inverse = triangle
     return None
 
 
@@ -96,6 +94,8 @@ def _anchor(passes: Passes, far: bool) -> tuple[Matrix, Matrix] | None:
 
 MAX_FITS = 256  # fits at most whose gradients are summed at once
 MAX_CELLS = 2**26  # records times fits, at most, whose gradients are summed at once
+ROUGH = 1e-5  # the distance that gradients of single precision leave, in each direction
+SHARE_LEFT = 0.1  # share of a negligible distance, as its forecast may be too small
 MAX_STEPS_ALONE = 200  # steps at most from 0 of folds of several classes
 
 
@@ -138,10 +138,12 @@ def fit_few(
     theta, scale = found
     least, width = scale.reshape(-1, p).min(axis=0), passes.family.width
     reach = passes.longest(passes.unit * least) * longest_row(passes.family)
-    enough = negligible(passes.family, len(scale)) / reach
+    enough = SHARE_LEFT * negligible(passes.family, len(scale)) / reach
     # one Hessian of several classes costs many steps
     steps = MAX_STEPS_ALONE if far and width > 1 else MAX_STEPS
     until = Until(enough, noise=1e-15 * float(np.sqrt(n * len(scale))), most=steps)
+    # gradients of single precision suffice for the way to the vicinity
+    rough = Until(ROUGH * np.sqrt(len(scale)), 3 * ROUGH * np.sqrt(len(scale)), steps)
     coefficients = np.empty((len(folds), width, p))
     sure = np.empty(len(folds), dtype=bool)
     # residuals of all these fits are in memory at once
@@ -149,33 +151,18 @@ def fit_few(
     for start in range(0, len(folds), most):
         some = np.arange(start, min(start + most, len(folds)))
         penalty = passes.penalty if own is None else passes.penalties(own[some])
-        problem = _problem(passes, scale, reach, folds, some, penalty)
+        often = folds.counts_in(n, some)
+        if folds.weights is not None:
+            often *= folds.weights(some)
+        problem = FewFits(passes, scale, reach, often, penalty)
         # from 0 where folds have little in common, else from the optimum of all
-        inverse = Identity() if far else problem.fold_hessians(theta * scale)
+        inverse = Identity() if far else problem.mean_hessian(theta * scale)
         at = np.tile(theta * scale, (len(some), 1))
+        if inverse is not None:
+            at, _ = climb(problem.rounded(), at, inverse, rough)
+        if far and width == 1:
+            inverse = None  # each fit gets a Hessian of its own
         at, sure[some], _ = settle(problem, at, until, inverse=inverse)
         beta = passes.coefficients(at / scale)
         coefficients[some] = beta.reshape(len(some), width, p)
     return (coefficients, sure) if sure.any() else None
-
-
-def _problem(
-    passes: Passes,
-    scale: Matrix,
-    reach: float,
-    folds: Folds,
-    some: Numbers,
-    penalty: Matrix,
-) -> FewFits:
-    lists, times = folds.changed
-    starts = lists.starts
-    cut = [slice(starts[fit], starts[fit + 1]) for fit in some]
-    own = None if times is None else tuple(times[one].astype(float) for one in cut)
-    changed: Any = tuple(lists.values[one] for one in cut)
-    often = np.ones((len(some), len(passes.X)))
-    for fit, records in enumerate(changed):
-        often[fit, records] = 0.0 if own is None else own[fit]
-    if folds.weights is not None:
-        often *= folds.weights(some)
-    weighted = folds.weights is not None
-    return FewFits(passes, scale, reach, changed, own, often, weighted, penalty)

@@ -1,13 +1,12 @@
 """The optimisation problem of a few fits, near the optimum of all records.
 
-Their Hessians have Cholesky factors, by which steps are solved.
+Steps are solved by the Cholesky factor of the Hessian of all records, or by those of
+the fits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,10 @@ from statcv.models.base import Matrix
 from statcv.models.batched.new_levels import Numbers
 from statcv.models.batched.passes.sums import Passes
 from statcv.models.families import Family
-from statcv.numeric.threads import product, shared
+from statcv.numeric.threads import product
 
 MAX_CONDITION = 1e10  # the largest condition number of a Hessian
+MAX_CONDITION_SINGLE = 1e3  # the largest one of a Hessian of single precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,14 +36,8 @@ class FewFits:
         What divides coordinates to become those of the passes.
     reach : float
         The most that a step of length 1 moves a linear predictor.
-    changed : tuple of numpy.ndarray of int
-        For each fit the records that do not occur exactly once, rising.
-    times : tuple of numpy.ndarray, or None
-        How often each of them occurs; None if never.
     often : numpy.ndarray, shape (m, n)
         How often each fit trains on each record, or its weight beyond the record's own.
-    weighted : bool
-        Whether there are such weights.
     penalty : numpy.ndarray, shape (q,) or (m, q)
         The ridge on the coordinates of the passes, of each fit if they have their own;
         Hessians have that of all records.
@@ -52,34 +46,19 @@ class FewFits:
     passes: Passes
     scale: Matrix
     reach: float
-    changed: tuple[Numbers, ...]
-    times: tuple[Matrix, ...] | None
     often: Matrix
-    weighted: bool
     penalty: Matrix
 
     def __len__(self) -> int:
-        return len(self.changed)
-
-    @classmethod
-    def of_all(cls, passes: Passes, scale: Matrix) -> FewFits:
-        """Return the fit to all records."""
-        often = np.ones((1, len(passes.X)))
-        none = (np.zeros(0, dtype=np.intp),)
-        return cls(passes, scale, 1.0, none, None, often, False, passes.penalty)
+        return len(self.often)
 
     def part(self, chosen: NDArray[Any]) -> FewFits:
         """Return the problem of some of the fits; this one, without a copy, of all."""
-        some, times = np.arange(len(self))[chosen], self.times
+        some = np.arange(len(self))[chosen]
         if len(some) == len(self):
             return self
-        return replace(
-            self,
-            changed=tuple(self.changed[one] for one in some),
-            times=None if times is None else tuple(times[one] for one in some),
-            often=self.often[chosen],
-            penalty=self.penalty if self.penalty.ndim == 1 else self.penalty[chosen],
-        )
+        own = self.penalty if self.penalty.ndim == 1 else self.penalty[some]
+        return replace(self, often=self.often[some], penalty=own)
 
     def batches(self, chosen: NDArray[np.bool_]) -> list[Numbers]:
         """Return some of the fits in one batch, as there are not many."""
@@ -130,94 +109,99 @@ class FewFits:
         norm = self.own_hessian(theta)[1].norm
         return np.full(len(self), float(total)), norm * self.reach**2
 
-    def fold_hessians(self, theta: Matrix) -> Triangles:
-        """Return the inverse Hessian of each fit at coordinates of all, (1, q)."""
-        there, less = theta / self.scale, None
-        if self.weighted:
-            return self._inverted(self.passes.hessians(there, *self._trained))
-        if self.times is not None:
-            less = [1 - times for times in self.times]
-        parts = self.passes.hessians(there, self.changed, less)
-        # if each record is held out once, the parts add up to all
-        every = [slice(None)]
-        total = sum(parts) if self.divided else self.passes.hessians(there, every)[0]
-        return self._inverted([total - part for part in parts])
+    def mean_hessian(self, theta: Matrix) -> Triangle | None:
+        """Return the inverse of the mean Hessian at coordinates of all fits, (1, q)."""
+        # fits lose about the same share of the information
+        return self._inverse(theta, np.full(self.often.shape[1], self.often.mean()))
 
     def own_hessian(self, theta: Matrix) -> tuple[Matrix, Triangles]:
         """Return the gradient and the inverse Hessian of each fit at theta, (m, q)."""
-        found = self.passes.hessians(theta / self.scale, *self._trained)
-        return self.gradient(theta), self._inverted(found)
+        fits = zip(theta, self.often, strict=True)
+        made = (self._inverse(at[None], often) for at, often in fits)
+        return self.gradient(theta), Triangles(tuple(made))
 
-    def _inverted(self, hessians: list[Matrix]) -> Triangles:
-        """Return the inverses of Hessians of the passes, with the penalty."""
-        penalty, units = np.diag(self.passes.penalty), np.outer(self.scale, self.scale)
-        return Triangles.of([(one + penalty) / units for one in hessians])
+    def _inverse(self, theta: Matrix, often: Matrix) -> Triangle | None:
+        """Return an inverse Hessian, of single precision if that costs few digits."""
+        penalty = np.diag(self.passes.penalty)
+        units = np.multiply.outer(self.scale, self.scale)
+        for passes in (self.passes.rounded, self.passes):
+            hessian = passes.hessian(theta / self.scale, often)
+            made = ((hessian + penalty) / units).astype(hessian.dtype)
+            if triangle := Triangle.of(made):
+                return triangle
+        return None
 
-    @cached_property
-    def _trained(self) -> tuple[list[Numbers], list[Matrix]]:
-        """The training records of each fit, and how often they count."""
-        lists = [np.flatnonzero(often) for often in self.often]
-        often = [often[own] for often, own in zip(self.often, lists, strict=True)]
-        return lists, often
+    def rounded(self) -> FewFits:
+        """Return the problem with sums of single precision."""
+        return replace(self, passes=self.passes.rounded)
+
+
+@dataclass(frozen=True, eq=False)
+class Triangle:
+    """The inverse of one Hessian, by its Cholesky factor.
+
+    Attributes
+    ----------
+    factor : numpy.ndarray, shape (q, q)
+        The lower triangle; what is above it is not used.
+    """
+
+    factor: Matrix
+
+    @classmethod
+    def of(cls, hessian: Matrix) -> Triangle | None:
+        """Decompose a Hessian; None if that would cost many digits."""
+        from scipy.linalg import LinAlgError, cho_factor
+
+        try:
+            factor, _ = cho_factor(hessian, lower=True, check_finite=False)
+        except LinAlgError:
+            return None
+        # the ratio of the diagonal to a squared pivot is at most the condition number
+        pivot, most = factor.diagonal().min(initial=1.0) ** 2, hessian.diagonal().max()
+        single = factor.dtype == np.float32
+        limit = MAX_CONDITION_SINGLE if single else MAX_CONDITION
+        return cls(factor) if pivot * limit > most else None
+
+    def times(self, vectors: Matrix) -> Matrix:
+        """Multiply vectors, shape (m, q), by the inverse."""
+        from scipy.linalg import cho_solve
+
+        right = vectors.T.astype(self.factor.dtype)
+        solved = cho_solve((self.factor, True), right, check_finite=False)
+        return np.asarray(solved.T, dtype=float)
+
+    def part(self, chosen: NDArray[Any]) -> Triangle:
+        """Return the same for some of the fits."""
+        return self
 
     @property
-    def divided(self) -> bool:
-        """Whether each record is held out by just one fit."""
-        held = np.bincount(np.concatenate(self.changed), minlength=len(self.passes.X))
-        return self.times is None and bool((held == 1).all())
+    def norm(self) -> float:
+        """A bound on the largest eigenvalue of the inverse."""
+        half = np.linalg.inv(np.tril(self.factor).astype(float))
+        return float(np.linalg.norm(half.T @ half))  # the Frobenius norm
 
 
 @dataclass(frozen=True, eq=False)
 class Triangles:
-    """Inverses of Hessians by their Cholesky factors, one for each fit.
+    """The inverse of the Hessian of each fit; None for one without."""
 
-    Attributes
-    ----------
-    factors : tuple of numpy.ndarray or None
-        Triangles, the lower parts of (q, q); None for a Hessian without an inverse.
-    """
-
-    factors: tuple[Matrix | None, ...]
-
-    @classmethod
-    def of(cls, hessians: Sequence[Matrix]) -> Triangles:
-        """Decompose Hessians in coordinates in which their diagonals are alike."""
-        return cls(tuple(shared(_factor, hessians, len(hessians[0]) ** 3 / 10)))
+    each: tuple[Triangle | None, ...]
 
     def times(self, vectors: Matrix) -> Matrix:
         """Multiply vectors, shape (m, q), each by its inverse; NaN without one."""
-        from scipy.linalg import cho_solve
-
         made = np.full_like(vectors, np.nan)
-        for fit, factor in enumerate(self.factors):
-            if factor is not None:
-                made[fit] = cho_solve((factor, True), vectors[fit], check_finite=False)
+        for fit, one in enumerate(self.each):
+            if one is not None:
+                made[fit] = one.times(vectors[fit])
         return made
 
     def part(self, chosen: NDArray[Any]) -> Triangles:
         """Return the inverses of some of the fits."""
-        some = np.arange(len(self.factors))[chosen]
-        return Triangles(tuple(self.factors[one] for one in some))
+        some = np.arange(len(self.each))[chosen]
+        return Triangles(tuple(self.each[one] for one in some))
 
     @property
     def norm(self) -> Matrix:
         """Bounds on the largest eigenvalues of the inverses, one for each fit."""
-        made = np.full(len(self.factors), np.inf)
-        for fit, factor in enumerate(self.factors):
-            if factor is not None:
-                half = np.linalg.inv(np.tril(factor))
-                made[fit] = np.linalg.norm(half.T @ half)  # Frobenius norm
-        return made
-
-
-def _factor(hessian: Matrix) -> Matrix | None:
-    """Return the Cholesky factor of a Hessian; None if it would cost many digits."""
-    from scipy.linalg import LinAlgError, cho_factor
-
-    try:
-        lower, _ = cho_factor(hessian, lower=True, check_finite=False)
-    except LinAlgError:
-        return None
-    # the ratio of the diagonal to a squared pivot is at most the condition number
-    pivot, most = lower.diagonal().min(initial=1.0) ** 2, hessian.diagonal().max()
-    return np.asarray(lower) if pivot * MAX_CONDITION > most else None
+        return np.array([np.inf if one is None else one.norm for one in self.each])

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
 
 from statcv.models.base import Matrix, TrainingSet
-from statcv.models.batched.new_levels import Numbers
 from statcv.models.families import Family, curvature
 from statcv.numeric.gram import column_units, of_all_classes
-from statcv.numeric.threads import QUICK, WORTH, product, shared
+from statcv.numeric.threads import QUICK, WORTH, product, ranges, shared
 
 CACHED = 2**19  # values of a block of rows
+PARTS = 4  # parts of the records at most whose Hessians threads share
 UNIT_RECORDS = 1000  # records from which the units of columns are taken
 
 
@@ -63,6 +63,22 @@ class Passes:
         """Return ridges on the columns, shape (…, p), as those on the coordinates."""
         return np.tile(ridge / self.unit**2, self.family.basis.shape[1])
 
+    @cached_property
+    def rounded(self) -> Passes:
+        """The same sums from rows of single precision, in half the time."""
+        X: Any = np.empty(self.X.shape, dtype=np.float32)
+        with np.errstate(over="ignore", under="ignore"):
+            np.divide(self.X, self.unit, out=X, casting="same_kind")
+        weights = self.weights
+        return replace(
+            self,
+            X=X,
+            weights=None if weights is None else weights.astype(np.float32),
+            family=self.family.rounded(),
+            unit=np.ones_like(self.unit),
+            ridge=self.ridge / self.unit**2,
+        )
+
     def coefficients(self, theta: Matrix) -> Matrix:
         """Return coefficients, shape (fits × width, p), of coordinates (fits, q)."""
         free = theta.reshape(len(theta), self.family.basis.shape[1], -1) / self.unit
@@ -72,7 +88,7 @@ class Passes:
         else:
             beta = np.einsum("kc,mcp->mkp", basis, free)
         p = self.X.shape[1]
-        return np.ascontiguousarray(beta.reshape(-1, p))
+        return np.ascontiguousarray(beta.reshape(-1, p), dtype=self.X.dtype)
 
     def gathered(self, sums: Matrix) -> Matrix:
         """Return derivatives by coordinates, (fits, q), of those by coefficients."""
@@ -123,7 +139,7 @@ class Passes:
 
     def longest(self, scale: Matrix) -> float:
         """Return the greatest length of a row whose entries are divided by a scale."""
-        inverse = 1 / scale**2
+        inverse = (1 / scale**2).astype(self.X.dtype)
 
         def most(rows: slice) -> float:
             return float((self.X[rows] ** 2 @ inverse).max(initial=0.0))
@@ -131,55 +147,43 @@ class Passes:
         blocks = self.blocks(1)
         return float(np.sqrt(max(shared(most, blocks, self.cost(1) / len(blocks)))))
 
-    def hessians(
-        self,
-        theta: Matrix,
-        lists: Sequence[slice | Numbers],
-        counts: Sequence[Matrix] | None = None,
-    ) -> list[Matrix]:
-        """Return minus the second derivatives of the log-likelihoods of some records.
+    def hessian(self, theta: Matrix, often: Matrix) -> Matrix:
+        """Return minus the second derivatives of a log-likelihood, shape (q, q).
 
         Parameters
         ----------
-        theta : numpy.ndarray, shape (1, q) or (lists, q)
-            Coordinates, of each list if they differ.
-        lists : sequence of slice or numpy.ndarray of int
-            The records.
-        counts : sequence of numpy.ndarray, or None
-            How often each of these records counts; None for once.
+        theta : numpy.ndarray, shape (1, q)
+            Coordinates.
+        often : numpy.ndarray, shape (n,)
+            How often each record counts.
         """
-
-        def of(number: int) -> Matrix:
-            place = theta if len(theta) == 1 else theta[[number]]
-            own = None if counts is None else counts[number]
-            return self._hessian(place, lists[number], own)
-
+        (n, p), beta = self.X.shape, self.coefficients(theta)
         pairs = len(self.family.pairs)
-        cost = QUICK * pairs * float(self.X.size) * self.X.shape[1] / len(lists)
-        return shared(of, range(len(lists)), cost)
-
-    def _hessian(
-        self, theta: Matrix, own: slice | Numbers, counts: Matrix | None
-    ) -> Matrix:
-        p, beta = self.X.shape[1], self.coefficients(theta)
-        records = np.arange(len(self.X))[own]
-        sums = np.zeros((len(self.family.pairs), p, p))
         # so many rows that adding products costs little
-        for rows in _cut(len(records), max(self.rows_at_once(1), 2 * p)):
-            some = rows if isinstance(own, slice) else records[rows]
-            X = self.X[some]
-            curved = self._curvature(beta @ X.T, some)
-            if self.weights is not None:
-                curved *= self.weights[some]
-            if counts is not None:
-                curved *= counts[rows]
-            for total, weights in zip(sums, curved, strict=True):
-                total += _weighted(X, weights)
-        # units divide the products, which spares a scaled copy of the records
-        sums /= np.multiply.outer(self.unit, self.unit)
-        return of_all_classes(list(sums), int(self.family.basis.shape[1]))
+        size = max(self.rows_at_once(1), 2 * p)
 
-    def _curvature(self, eta: Matrix, rows: Any) -> Matrix:
+        def part(records: range) -> Matrix:
+            total = np.zeros((pairs, p, p), dtype=self.X.dtype)
+            for cut in _cut(len(records), size):
+                rows = slice(records.start + cut.start, records.start + cut.stop)
+                X = self.X[rows]
+                curved = self._curvature(beta @ X.T, rows)
+                if self.weights is not None:
+                    curved *= self.weights[rows]
+                curved *= often[rows]
+                for sums, weights in zip(total, curved, strict=True):
+                    sums += _weighted(X, weights)
+            return total
+
+        cost = QUICK * pairs * float(self.X.size) * p
+        parts = ranges(n, min(PARTS, int(cost / WORTH)))
+        made = np.sum(shared(part, parts, cost / len(parts)), axis=0)
+        # units divide the products, which spares a scaled copy of the records
+        made /= np.multiply.outer(self.unit, self.unit)
+        every = of_all_classes(list(made), int(self.family.basis.shape[1]))
+        return np.asarray(every, dtype=self.X.dtype)
+
+    def _curvature(self, eta: Matrix, rows: slice) -> Matrix:
         """Return minus the second derivatives at predictors of some rows."""
         family = self.family.part(rows)
         return curvature(family, family.variances(eta[None]))[:, 0]
