@@ -96,13 +96,12 @@ def _part(
 ) -> pd.DataFrame:
     splits = plan.fits.split_of[fits]
     labels = np.concatenate([np.asarray(names) for names in plan.labels])
-    rows = pd.RangeIndex(plan.n) if plan.rows is None else plan.rows
     return pd.DataFrame(
         {
             "repeat": plan.fits.repeat_of[splits] + 1,
             "fold": labels[splits],
             "position": positions.astype(np.int64),
-            **_label_columns(rows[positions]),
+            **_label_columns(plan.row_labels[positions]),
             "role": role,
             "fit": fits,
         }

@@ -290,6 +290,11 @@ class FoldPlan(Printed):
             )
         return array
 
+    @property
+    def row_labels(self) -> pd.Index[Any]:
+        """The labels of the records in the data, or their positions."""
+        return pd.RangeIndex(self.n) if self.rows is None else self.rows
+
     # ---- new records ----
 
     @property
