@@ -74,7 +74,6 @@ class FoldPlan(Printed):
     """
 
     scheme: str
-    sentence: str
     n: int
     tests: Ragged
     labels: tuple[Sequence[Any], ...]
@@ -85,6 +84,7 @@ class FoldPlan(Printed):
     weighting: Weighting | None = None
     rebalance: str | None = None
     strata: Strata | None = None
+    sentence: str
     response: Response | None = None
     rows: pd.Index[Any] | None = None
     seed: int | None = None
