@@ -100,7 +100,7 @@ def _part(
             "repeat": plan.fits.repeat_of[splits] + 1,
             "fold": labels[splits],
             "position": positions.astype(np.int64),
-            **_label_columns(plan.row_labels[positions]),
+            **_label_columns(plan.fits.row_labels[positions]),
             "role": role,
             "fit": fits,
         }

@@ -224,7 +224,7 @@ def _response(parts: list[FoldPlan]) -> Response | None:
 
 def _rows(plans: Mapping[str, FoldPlan]) -> pd.MultiIndex:
     """Return the labels (site, row) that ``pd.concat`` of the frames gives."""
-    labels = {site: plan.row_labels for site, plan in plans.items()}
+    labels = {site: plan.fits.row_labels for site, plan in plans.items()}
     levels = {site: rows.nlevels for site, rows in labels.items()}
     if len(set(levels.values())) > 1:
         raise SchemeError(

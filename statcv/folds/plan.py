@@ -290,11 +290,6 @@ class FoldPlan(Printed):
             )
         return array
 
-    @property
-    def row_labels(self) -> pd.Index[Any]:
-        """The labels of the records in the data, or their positions."""
-        return pd.RangeIndex(self.n) if self.rows is None else self.rows
-
     # ---- new records ----
 
     @property
@@ -545,6 +540,12 @@ class PlannedFits(Printed):
     """
 
     plan: FoldPlan
+
+    @property
+    def row_labels(self) -> pd.Index[Any]:
+        """The labels of the records in the data, or their positions."""
+        rows = self.plan.rows
+        return pd.RangeIndex(self.plan.n) if rows is None else rows
 
     # ---- which fit belongs to which split and repeat ----
 

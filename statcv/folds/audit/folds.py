@@ -38,7 +38,7 @@ def held_out_times(plan: FoldPlan) -> Finding:
                 "predicts them"
             )
         said += "."
-    table = pd.DataFrame({"position": never, "row": plan.row_labels[never]})
+    table = pd.DataFrame({"position": never, "row": plan.fits.row_labels[never]})
     return Finding("never_held_out", float(len(never)), said, len(never) > 0, table)
 
 

@@ -65,7 +65,7 @@ def copies(plan: FoldPlan, codes: Codes, check: str, equal: str) -> Finding:
     rows = np.flatnonzero(times)
     rows = rows[np.argsort(codes[rows], kind="stable")]
     group = pd.factorize(codes[rows])[0] + 1
-    each = {"position": rows, "row": plan.row_labels[rows], "group": group}
+    each = {"position": rows, "row": plan.fits.row_labels[rows], "group": group}
     table = pd.DataFrame({**each, "splits": times[rows]})
     if not len(rows):
         several = int((np.bincount(codes) > 1).sum())
@@ -155,7 +155,7 @@ def opposite_twins(
     tail = float(bdtrc(-(-len(wrong) // 2) - 1, known // 2, chance))
     if len(wrong) < 4 or tail > BY_CHANCE:
         return []
-    names = plan.row_labels[wrong]
+    names = plan.fits.row_labels[wrong]
     said = (
         f"{plural(len(wrong), 'record')} have the same predictors as a training record "
         f"of another outcome ({listed([f'row {name}' for name in names])}): a model "
