@@ -100,8 +100,12 @@ def delete_records(plan: FoldPlan, sets: Sequence[Rows], seed: int) -> Deletions
         weighting=None,
         seed=None,
     )
-    if weighting is not None:
-        made = replace(made, weighting=_weighed(weighting, made, of_fit))
+    if weighting is not None:  # each class up to its largest count, set by set
+        counts, _ = made.counts(weighting.codes, weighting.table.shape[1])
+        most = np.zeros((len(parts), counts.shape[1]))
+        np.maximum.at(most, of_fit, counts)
+        table = most[of_fit] / np.maximum(counts, 1)
+        made = replace(made, weighting=replace(weighting, table=table))
     return Deletions(made, of_split[first], fits)
 
 
@@ -115,7 +119,10 @@ def count_fits(plan: FoldPlan, sets: Sequence[Rows]) -> int:
     >>> count_fits(plan, [np.array([0]), np.array([3])])
     6
     """
-    return sum(int(_stays(plan, _marked(plan, rows))[1].sum()) for rows in sets)
+    return sum(
+        int(_stays(plan, np.bincount(rows, minlength=plan.n) > 0)[1].sum())
+        for rows in sets
+    )
 
 
 def choose_splits(plan: FoldPlan, splits: Rows) -> FoldPlan:
@@ -128,9 +135,7 @@ def choose_splits(plan: FoldPlan, splits: Rows) -> FoldPlan:
     >>> choose_splits(plan, np.array([1, 3])).tests.values
     array([1, 3], dtype=int32)
     """
-    inside = np.zeros(plan.n_splits, dtype=bool)
-    inside[splits] = True
-    fits = np.flatnonzero(inside[plan.fits.split_of])
+    fits = np.flatnonzero(np.isin(plan.fits.split_of, splits))
     sizes = np.bincount(plan.fits.repeat_of[splits], minlength=plan.repeats)
     weighting = None if plan.weighting is None else plan.weighting.chosen(fits)
     return replace(
@@ -197,12 +202,6 @@ def omit_held_out(plan: FoldPlan, fits: Rows, rows: Rows) -> FoldPlan:
     return replace(choose_splits(made, left), labels=tuple(filter(None, labels)))
 
 
-def _marked(plan: FoldPlan, rows: Rows) -> Flags:
-    gone = np.zeros(plan.n, dtype=bool)
-    gone[rows] = True
-    return gone
-
-
 def _stays(plan: FoldPlan, gone: Flags) -> tuple[Flags, Flags]:
     """Return which splits and fits remain without the marked records."""
     lost = plan.tests.sums(gone)
@@ -223,7 +222,7 @@ def _chosen(plan: FoldPlan, splits: Rows, fits: Rows) -> dict[str, Any]:
 
 def _left(plan: FoldPlan, rows: Rows, seed: int) -> tuple[Rows, Rows, dict[str, Any]]:
     """Return the splits, the fits and the lists that are left without some records."""
-    gone = _marked(plan, rows)
+    gone = np.bincount(rows, minlength=plan.n) > 0
     splits, fits = (np.flatnonzero(flags) for flags in _stays(plan, gone))
     lists = _chosen(plan, splits, fits)
     lists = {name: own.where(~gone[own.values]) for name, own in lists.items()}
@@ -259,13 +258,3 @@ def _lost_instead(plan: FoldPlan, fits: Rows, gone: Flags, seed: int) -> Ragged:
         )
     empty = np.empty(0, dtype=np.intp)
     return Ragged.of(lists.get(place, empty) for place in range(len(fits))).rising()
-
-
-def _weighed(
-    weighting: ClassWeights, plan: FoldPlan, of_fit: NDArray[np.intp]
-) -> ClassWeights:
-    """Weight each class up to its largest count in a training set, set by set."""
-    counts, _ = plan.counts(weighting.codes, weighting.table.shape[1])
-    most = np.zeros((int(of_fit[-1]) + 1, counts.shape[1]))
-    np.maximum.at(most, of_fit, counts)
-    return replace(weighting, table=most[of_fit] / np.maximum(counts, 1))

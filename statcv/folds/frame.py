@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -96,13 +95,12 @@ def _part(
 ) -> pd.DataFrame:
     splits = plan.fits.split_of[fits]
     labels = np.concatenate([np.asarray(names) for names in plan.labels])
-    rows = pd.RangeIndex(plan.n) if plan.rows is None else plan.rows
     return pd.DataFrame(
         {
             "repeat": plan.fits.repeat_of[splits] + 1,
             "fold": labels[splits],
             "position": positions.astype(np.int64),
-            **_label_columns(rows[positions]),
+            **_label_columns(plan.fits.row_labels[positions]),
             "role": role,
             "fit": fits,
         }
@@ -220,7 +218,13 @@ def from_frame(frame: Any, n: int | None = None) -> FoldPlan:
         rows=rows if rows is not None and len(rows) == n else None,
     )
     _check_lists(plan, may_lack_training=len(empty) > 0)
-    return _as_it_was(plan, frame.attrs)
+    told = frame.attrs
+    if told.get("sentence") is None:
+        return plan
+    # what the table remembers of its plan holds if it is still that plan
+    known = {name: told[name] for name in ("sentence", "rebalance", "seed")}
+    before = replace(plan, **known)
+    return before if before.fingerprint == told.get("fingerprint") else plan
 
 
 def _size(n: Any, told: int | None, known: int) -> int:
@@ -290,19 +294,6 @@ def _refuse_twice(plan: FoldPlan, cells: NDArray[np.int64], what: str) -> None:
 def _named(plan: FoldPlan, fit: int) -> str:
     repeat, fold = plan.name(int(plan.fits.split_of[fit]))
     return f"fold {fold} of repeat {repeat}"
-
-
-def _as_it_was(plan: FoldPlan, attrs: Mapping[Any, Any]) -> FoldPlan:
-    """Return what a table remembers of its plan, if it is still that plan."""
-    if attrs.get("sentence") is None:
-        return plan
-    known = replace(
-        plan,
-        sentence=attrs["sentence"],
-        rebalance=attrs["rebalance"],
-        seed=attrs["seed"],
-    )
-    return known if known.fingerprint == attrs.get("fingerprint") else plan
 
 
 def _checked(frame: Any) -> pd.DataFrame:

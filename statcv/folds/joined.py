@@ -217,23 +217,14 @@ def _fits(
 def _response(parts: list[FoldPlan]) -> Response | None:
     """Join the outcomes, if all sites have one and code its classes alike."""
     known = [plan.response for plan in parts if plan.response is not None]
-    if len(known) < len(parts):
+    if len(known) < len(parts) or len({(r.kind, r.levels, r.name) for r in known}) > 1:
         return None
-    first = known[0]
-    if any(
-        (r.kind, r.levels, r.name) != (first.kind, first.levels, first.name)
-        for r in known
-    ):
-        return None
-    return replace(first, values=np.concatenate([r.values for r in known]))
+    return replace(known[0], values=np.concatenate([r.values for r in known]))
 
 
 def _rows(plans: Mapping[str, FoldPlan]) -> pd.MultiIndex:
     """Return the labels (site, row) that ``pd.concat`` of the frames gives."""
-    labels = {
-        site: pd.RangeIndex(plan.n) if plan.rows is None else plan.rows
-        for site, plan in plans.items()
-    }
+    labels = {site: plan.fits.row_labels for site, plan in plans.items()}
     levels = {site: rows.nlevels for site, rows in labels.items()}
     if len(set(levels.values())) > 1:
         raise SchemeError(

@@ -74,7 +74,6 @@ class FoldPlan(Printed):
     """
 
     scheme: str
-    sentence: str
     n: int
     tests: Ragged
     labels: tuple[Sequence[Any], ...]
@@ -85,6 +84,7 @@ class FoldPlan(Printed):
     weighting: Weighting | None = None
     rebalance: str | None = None
     strata: Strata | None = None
+    sentence: str
     response: Response | None = None
     rows: pd.Index[Any] | None = None
     seed: int | None = None
@@ -540,6 +540,12 @@ class PlannedFits(Printed):
     """
 
     plan: FoldPlan
+
+    @property
+    def row_labels(self) -> pd.Index[Any]:
+        """The labels of the records in the data, or their positions."""
+        rows = self.plan.rows
+        return pd.RangeIndex(self.plan.n) if rows is None else rows
 
     # ---- which fit belongs to which split and repeat ----
 

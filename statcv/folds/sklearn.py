@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from inspect import signature
 from typing import Any, ClassVar, Literal, get_args
 
@@ -300,10 +300,12 @@ def frame_of(groups: Any) -> pd.DataFrame:
 Rebalance = Literal["subsample", "upsample"]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class _Rebalanced(PlanSplitter):
     """A splitter whose training sets have equal class totals."""
 
-    rebalance: Rebalance
+    rebalance: Rebalance = "subsample"
+    random_state: Any = None
 
     def _arguments(self, n: int, groups: Any) -> dict[str, Any]:
         known = get_args(Rebalance)
@@ -347,10 +349,7 @@ class RebalancedLeaveOneOut(_Rebalanced):
     """
 
     scheme = "rloocv"
-    _: KW_ONLY
-    rebalance: Rebalance = "subsample"
-    continuous: bool | None = None
-    random_state: Any = None
+    continuous: bool | None = field(default=None, kw_only=True)
 
     def _outcome(self, y: Any) -> Response:
         response = outcome_of(y, self.continuous)
@@ -396,9 +395,6 @@ class RebalancedKFold(_Rebalanced):
 
     scheme = "rkfold"
     n_splits: int = 5
-    _: KW_ONLY
-    rebalance: Rebalance = "subsample"
-    random_state: Any = None
 
     def _sizes(self, n: int, groups: Any) -> dict[str, Any]:
         return {"k": whole_between("n_splits", self.n_splits, 2, n, n)}
@@ -436,9 +432,6 @@ class RebalancedLeavePOut(_Rebalanced):
 
     scheme = "rlpocv"
     p: int
-    _: KW_ONLY
-    rebalance: Rebalance = "subsample"
-    random_state: Any = None
 
     def _sizes(self, n: int, groups: Any) -> dict[str, Any]:
         return {"p": whole_between("p", self.p, 1, n // 2, n)}
@@ -450,7 +443,6 @@ class RebalancedLeavePOut(_Rebalanced):
             return int(n // self._sizes(n, groups)["p"])
 
 
-@dataclass(eq=False, repr=False)
 class RebalancedLeaveOneGroupOut(GroupsSplitter, _Rebalanced):
     """Hold out one group at a time; training sets have equal class totals.
 
@@ -475,9 +467,6 @@ class RebalancedLeaveOneGroupOut(GroupsSplitter, _Rebalanced):
     """
 
     scheme = "rloocv"
-    _: KW_ONLY
-    rebalance: Rebalance = "subsample"
-    random_state: Any = None
 
     def _sizes(self, n: int, groups: Any) -> dict[str, Any]:
         frame = frame_of(groups)

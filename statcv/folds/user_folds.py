@@ -89,19 +89,20 @@ def plan_from_splitter(splitter: Any, y: NDArray[Any], seed: int) -> FoldPlan:
         ) from error
     if not pairs:
         raise SchemeError(f"the splitter {name} yields no split.")
-    splits = [_split(pair, name, number) for number, pair in enumerate(pairs, start=1)]
-    for number, (train, test) in enumerate(splits, start=1):
-        _check_split(train, test, len(y), name, number)
+    n, every = len(y), np.arange(len(y))
+    splits = [_split(pair, n, name, at) for at, pair in enumerate(pairs, start=1)]
     tests = [test for _, test in splits]
-    by_chance = _is_a(splitter, "ShuffleSplit")  # disjoint ones would be so by chance
-    held_out = _alone(tests, len(y)) if by_chance else _repeats(tests, len(y))
-    every = np.arange(len(y))
+    held_out = _partitions(tests, n)
+    # splits that are drawn independently would be disjoint by chance
+    if held_out is None or _is_a(splitter, "ShuffleSplit"):
+        held_out = [np.where(np.bincount(t, minlength=n) > 0, 0, -1) for t in tests]
     kept_out = [np.setdiff1d(every, np.concatenate(split)) for split in splits]
-    copied = [_again(train, len(y)) for train, _ in splits]
+    times = [np.bincount(train, minlength=n) for train, _ in splits]
+    copied = [np.repeat(every, np.maximum(often - 1, 0)) for often in times]
     unused = int((np.bincount(np.concatenate(kept_out)) == len(splits)).sum())
     if unused:
         warn(
-            f"{unused} of {len(y)} records are in no split of {name}, neither held "
+            f"{unused} of {n} records are in no split of {name}, neither held "
             "out nor trained on.",
             FoldWarning,
         )
@@ -117,22 +118,36 @@ def _is_a(splitter: Any, kind: str) -> bool:
     return any(kind in base.__name__ for base in type(splitter).__mro__)
 
 
-def _split(pair: Any, name: str, number: int) -> tuple[Rows, Rows]:
-    """Return the positions of a split, training before held-out."""
+def _split(pair: Any, n: int, name: str, number: int) -> tuple[Rows, Rows]:
+    """Return the positions of a split, training before held-out, or refuse it."""
     sides = pair if isinstance(pair, (tuple, list)) else ()
     found = [_positions(side) for side in sides]
+    split = f"split {number} of {name}"
     if len(found) != 2 or any(side.ndim != 1 for side in found):
         raise SchemeError(
-            f"split {number} of {name} is {_short(pair)}, not a pair (training, "
-            "held-out) of arrays of positions, such as ([0, 1, 2], [3, 4])."
+            f"{split} is {_short(pair)}, not a pair (training, held-out) of arrays of "
+            "positions, such as ([0, 1, 2], [3, 4])."
         )
     for side in found:
-        if len(side) and not np.issubdtype(side.dtype, np.integer):
+        if len(side) and side.dtype.kind not in "iu":
             raise SchemeError(
-                f"split {number} of {name} must hold positions, which are integers "
-                f"from 0, not {_short(side[0])}."
+                f"{split} must hold positions, which are integers from 0, not "
+                f"{_short(side[0])}."
             )
-    return found[0], found[1]
+    train, test = found
+    if not len(test) or not len(train):
+        raise SchemeError(f"{split} is empty on one side.")
+    both = np.concatenate(found)
+    if both.min() < 0 or both.max() >= n:
+        raise SchemeError(
+            f"{split} is not of these {n} records: it names the positions "
+            f"{both.min()} to {both.max()}."
+        )
+    if len(np.intersect1d(train, test)):
+        raise SchemeError(f"{split} trains on held-out records.")
+    if len(np.unique(test)) < len(test):
+        raise SchemeError(f"{split} holds a record out twice.")
+    return train, test
 
 
 def _short(value: Any) -> str:
@@ -148,51 +163,21 @@ def _positions(rows: Any) -> Rows:
     return np.flatnonzero(array) if array.dtype == bool and array.ndim == 1 else array
 
 
-def _check_split(train: Rows, test: Rows, n: int, name: str, number: int) -> None:
-    if not len(test) or not len(train):
-        raise SchemeError(f"split {number} of {name} is empty on one side.")
-    both = np.concatenate([train, test])
-    if both.min() < 0 or both.max() >= n:
-        raise SchemeError(
-            f"split {number} of {name} is not of these {n} records: it names the "
-            f"positions {both.min()} to {both.max()}."
-        )
-    if len(np.intersect1d(train, test)):
-        raise SchemeError(f"split {number} of {name} trains on held-out records.")
-    if len(np.unique(test)) < len(test):
-        raise SchemeError(f"split {number} of {name} holds a record out twice.")
-
-
-def _repeats(tests: list[Rows], n: int) -> list[NDArray[np.intp]]:
-    """Group splits into partitions if they form any, else one split per repeat."""
+def _partitions(tests: list[Rows], n: int) -> list[NDArray[np.intp]] | None:
+    """Group splits into partitions; None if a record is held out more often."""
     repeats: list[NDArray[np.intp]] = []
     fold, number = np.full(n, -1), 0
     for test in tests:
         if (fold[test] >= 0).any():
-            return _alone(tests, n)
+            return None
         fold[test] = number
         number += 1
         if (fold >= 0).all():
             repeats.append(fold)
             fold, number = np.full(n, -1), 0
     if number and repeats:
-        return _alone(tests, n)
+        return None
     return repeats or [fold]
-
-
-def _alone(tests: list[Rows], n: int) -> list[NDArray[np.intp]]:
-    repeats = []
-    for test in tests:
-        fold = np.full(n, -1)
-        fold[test] = 0
-        repeats.append(fold)
-    return repeats
-
-
-def _again(train: Rows, n: int) -> Rows:
-    """Return each repeated training record, once for every repetition."""
-    times = np.bincount(train, minlength=n)
-    return np.repeat(np.arange(n), np.maximum(times - 1, 0))
 
 
 class GivenSplits:

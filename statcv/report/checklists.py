@@ -14,8 +14,6 @@ from statcv.report.facts import (
     is_given,
     lists_coefficients,
     missing,
-    of_others,
-    of_validated,
     per_column,
     resampling,
     sentence_parts,
@@ -35,6 +33,7 @@ from statcv.report.parts import (
     fields,
     plain_text,
     prose,
+    rounded,
     stored_rows,
 )
 from statcv.words import joined
@@ -245,8 +244,7 @@ def _known(res: Cited, level: float) -> dict[str, Any]:
     if not is_given(result):
         known |= _of_fits(res)
     if result.scores.external:
-        known |= of_others(res)
-        known |= of_validated(res) if result.validated else {}
+        known |= _of_others(res)
     else:
         known["concern"] = _concern(res)
     if lists_coefficients(result):
@@ -256,6 +254,32 @@ def _known(res: Cited, level: float) -> dict[str, Any]:
     elif result.held.coefficients is not None and len(result.held.coefficients.T):
         known["equation"] = "coefficients are many: `model` of the result has them"
     return known
+
+
+def _of_others(res: Cited) -> dict[str, Any]:
+    """Return the facts of a model that was fitted to other records."""
+    model, api, y = res.thing.validated, f"{res.api}.validated", res.thing.design.y
+    names = [name for name in res.thing.design.names if name != "Intercept"]
+    listed = f"', '.join(n for n in {res.api}.design.names if n != 'Intercept')"
+    found: dict[str, Any] = {
+        "predictions": ("read from the data: ", Said(", ".join(names), listed)),
+        "not_apparent": "the model was fitted to other records",
+        "repeated": "no resampling: the model was fitted to other records",
+        "evaluated": "all records of the data count alike",
+    }
+    if model:
+        columns = f"', '.join({api}.predictors)"
+        found["read"] = Said(", ".join(model.predictors), columns)
+    if model and model.text:
+        found["written"] = "see the equation of the model"
+    if model and model.share is not None:
+        found["shares"] = prose(
+            "the mean outcome is {here} in these records, and {there} where the model "
+            "was fitted",
+            here=rounded(float(y.mean()), f"{res.api}.design.y.mean()"),
+            there=rounded(model.share, f"{api}.share"),
+        )
+    return found
 
 
 def _of_fits(res: Cited) -> dict[str, Any]:

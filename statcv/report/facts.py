@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from typing import Any
 
 import numpy as np
 
@@ -288,32 +287,3 @@ def session(seed: Said | None) -> ReportTable:
     if seed is not None:
         rows.append(("seed", seed))
     return named_values("Session", *rows)
-
-
-def of_others(res: Cited) -> dict[str, Any]:
-    """Return the facts of an external validation."""
-    names = [name for name in res.thing.design.names if name != "Intercept"]
-    listed = f"', '.join(n for n in {res.api}.design.names if n != 'Intercept')"
-    return {
-        "predictions": ("read from the data: ", Said(", ".join(names), listed)),
-        "not_apparent": "the model was fitted to other records",
-        "repeated": "no resampling: the model was fitted to other records",
-        "evaluated": "all records of the data count alike",
-    }
-
-
-def of_validated(res: Cited) -> dict[str, Any]:
-    """Return the facts of the model that is validated."""
-    model, api, y = res.thing.validated, f"{res.api}.validated", res.thing.design.y
-    columns = Said(", ".join(model.predictors), f"', '.join({api}.predictors)")
-    found: dict[str, Any] = {"read": columns}
-    if model.text:
-        found["written"] = "see the equation of the model"
-    if model.share is not None:
-        found["shares"] = prose(
-            "the mean outcome is {here} in these records, and {there} where the model "
-            "was fitted",
-            here=rounded(float(y.mean()), f"{res.api}.design.y.mean()"),
-            there=rounded(model.share, f"{api}.share"),
-        )
-    return found

@@ -121,7 +121,9 @@ def paper_table(
         heads += list(bare)
         for place, metric in enumerate(kept[0]):
             more = tuple(float(of.get(metric.name, np.nan)) for of in bare.values())
-            row = _Row(_heading(metric), tuple(_limits(e[place]) for e in made), more)
+            own = [each[place] for each in made]
+            limits = tuple((one.value, one.lower, one.upper) for one in own)
+            row = _Row(_heading(metric), limits, more)
             rows.append((row.name, row.cells(_digits([row], digits))))
     frame = pd.DataFrame([cells for _, cells in rows], columns=heads)
     frame.index = pd.Index([name for name, _ in rows], name=said if others else None)
@@ -236,10 +238,6 @@ def _heading(metric: Metric) -> str:
     label = metric.label
     word = label.partition(" ")[0]
     return f"{label[0].upper()}{label[1:]}" if word.islower() else label
-
-
-def _limits(estimate: Estimate) -> Limits:
-    return (estimate.value, estimate.lower, estimate.upper)
 
 
 def _digits(rows: Sequence[_Row], given: int | None) -> int:

@@ -38,8 +38,7 @@ def held_out_times(plan: FoldPlan) -> Finding:
                 "predicts them"
             )
         said += "."
-    labels = pd.RangeIndex(plan.n) if plan.rows is None else plan.rows
-    table = pd.DataFrame({"position": never, "row": labels[never]})
+    table = pd.DataFrame({"position": never, "row": plan.fits.row_labels[never]})
     return Finding("never_held_out", float(len(never)), said, len(never) > 0, table)
 
 

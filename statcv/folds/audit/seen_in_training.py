@@ -65,10 +65,8 @@ def copies(plan: FoldPlan, codes: Codes, check: str, equal: str) -> Finding:
     rows = np.flatnonzero(times)
     rows = rows[np.argsort(codes[rows], kind="stable")]
     group = pd.factorize(codes[rows])[0] + 1
-    labels = pd.RangeIndex(plan.n) if plan.rows is None else plan.rows
-    table = pd.DataFrame(
-        {"position": rows, "row": labels[rows], "group": group, "splits": times[rows]}
-    )
+    each = {"position": rows, "row": plan.fits.row_labels[rows], "group": group}
+    table = pd.DataFrame({**each, "splits": times[rows]})
     if not len(rows):
         several = int((np.bincount(codes) > 1).sum())
         said = (
@@ -132,6 +130,8 @@ def opposite_twins(
     >>> found[0].sentence[:57]
     '24 records have the same predictors as a training record '
     """
+    from scipy.special import bdtrc
+
     code, groups = _equal(X)
     if not 0 < groups.sizes.max(initial=0) <= MAX_EQUAL:
         return []
@@ -151,9 +151,11 @@ def opposite_twins(
     known = int(((agree + differ) > 0).sum())
     shares = np.bincount(y) / len(y)
     chance = float(1 - (shares**2).sum())
-    if len(wrong) < 4 or _tail(known // 2, -(-len(wrong) // 2), chance) > BY_CHANCE:
+    # the probability of so many pairs of twins that differ, or more
+    tail = float(bdtrc(-(-len(wrong) // 2) - 1, known // 2, chance))
+    if len(wrong) < 4 or tail > BY_CHANCE:
         return []
-    names = wrong if plan.rows is None else plan.rows[wrong]
+    names = plan.fits.row_labels[wrong]
     said = (
         f"{plural(len(wrong), 'record')} have the same predictors as a training record "
         f"of another outcome ({listed([f'row {name}' for name in names])}): a model "
@@ -175,10 +177,3 @@ def _equal(X: NDArray[np.float64]) -> tuple[NDArray[np.intp], Ragged]:
         equal = frame.duplicated(keep=False).to_numpy()
         code[equal] = frame[equal].groupby(list(frame), sort=False).ngroup()
     return code, Ragged.grouped(code, int(code.max(initial=-1)) + 1)
-
-
-def _tail(n: int, at_least: int, share: float) -> float:
-    """Return the probability of at least that many successes among n."""
-    from scipy.special import bdtrc
-
-    return float(bdtrc(at_least - 1, n, share))

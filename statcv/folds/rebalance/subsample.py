@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from statcv.errors import SchemeError
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.draw_evenly import draw_evenly, keys_of
-from statcv.folds.schemes.allocation import Kinds, kinds_of_rows
+from statcv.folds.schemes.allocation import kinds_of_rows
 from statcv.words import plural
 
 Codes = NDArray[np.integer]
@@ -73,19 +73,16 @@ class UnequalSets:
     @property
     def absent(self) -> Table:
         """The pairs (split, record not in its training set), as sorted numbers."""
-        parts = (keys_of(p.owners, p.values, len(self.codes)) for p in self._lists)
-        return np.sort(np.concatenate(list(parts)))
+        n = len(self.codes)
+        parts = [keys_of(p.owners, p.values, n) for p in (self.tests, self.out)]
+        return np.sort(np.concatenate(parts))
 
     def rows(self, split: int, c: int | None = None) -> Rows:
         """Return the records on which a split trains, all or those of one class."""
         stays = np.ones(len(self.codes), dtype=bool) if c is None else self.codes == c
-        for lists in self._lists:
-            stays[lists[split]] = False
+        stays[self.tests[split]] = False
+        stays[self.out[split]] = False
         return np.flatnonzero(stays)
-
-    @property
-    def _lists(self) -> tuple[Ragged, Ragged]:
-        return self.tests, self.out
 
 
 def subsample(
@@ -227,9 +224,12 @@ def all_subsamples(sets: UnequalSets, limit: int = 1_000_000) -> tuple[Ragged, T
         prod(map(comb, present, wanted))
         for present, wanted in zip(counts.tolist(), need.tolist(), strict=True)
     ]
+    many = str(sum(fits))
+    if len(many) > 9:
+        many = f"about 10^{len(many) - 1}"
     if sum(fits) > limit:
         raise SchemeError(
-            f"rebalance='all': every possible subsample makes {_many(sum(fits))} "
+            f"rebalance='all': every possible subsample makes {many} "
             f"fits, and the limit is {limit}; draw some of them with "
             "rebalance='subsample' and repeats=."
         )
@@ -267,10 +267,6 @@ def _check_size(number: int, verb: str) -> None:
             "all, since splits hold out very different numbers; use "
             "rebalance='weight', or folds of more equal size."
         )
-
-
-def _many(number: int) -> str:
-    return str(number) if number < 10**9 else f"about 10^{len(str(number)) - 1}"
 
 
 def _draw_classes(
@@ -443,13 +439,14 @@ def _kind_by_kind(
 ) -> tuple[Rows, Rows]:
     """Choose how many strata of each composition to drop, and then which."""
     number = len(table)
-    kinds = kinds_of_rows(table)
-    asking, asked = _ask_for_kinds(need, kinds, rng)
+    rows, kind_of = kinds_of_rows(table)
+    many = np.where(rows.any(axis=1), np.bincount(kind_of), 0)
+    asking, asked = _ask_for_kinds(need, rows, many, rng)
     splits, chosen = [np.empty(0, np.intp)], [np.empty(0, np.intp)]
-    barred_kind = kinds.of[barred % number]
+    barred_kind = kind_of[barred % number]
     for kind in np.unique(asked):
         wanted = np.bincount(asking[asked == kind], minlength=len(need))
-        pool = np.flatnonzero(kinds.of == kind)
+        pool = np.flatnonzero(kind_of == kind)
         drawn = draw_evenly(wanted, pool, barred[barred_kind == kind], number, rng)
         owner = np.repeat(np.arange(len(need)), wanted)
         chosen.append(drawn[drawn >= 0])
@@ -458,34 +455,26 @@ def _kind_by_kind(
 
 
 def _ask_for_kinds(
-    need: Ints, kinds: Kinds, rng: np.random.Generator
+    need: Ints, rows: Ints, many: Ints, rng: np.random.Generator
 ) -> tuple[Rows, Rows]:
     """Return pairs (split, kind): each split's strata one by one while one fits."""
-    many = np.bincount(kinds.of, minlength=len(kinds.rows))
-    many[~kinds.rows.any(axis=1)] = 0
     left = need.copy()
     asking, asked = [np.empty(0, np.intp)], [np.empty(0, np.intp)]
     active = np.flatnonzero(left.any(axis=1))
     while len(active):
-        states = kinds_of_rows(left[active])
-        going = []
-        for state, at in zip(states.rows, _members(states), strict=True):
-            fits = (kinds.rows <= state).all(axis=1)
-            share = np.cumsum(many * fits)
+        states, state_of = kinds_of_rows(left[active])
+        going = [active[:0]]
+        for number, state in enumerate(states):
+            share = np.cumsum(many * (rows <= state).all(axis=1))
             if share[-1]:
-                splits = active[at]
+                splits = active[state_of == number]
                 kind = np.searchsorted(
                     share, rng.integers(share[-1], size=len(splits)), side="right"
                 )
-                left[splits] -= kinds.rows[kind]
+                left[splits] -= rows[kind]
                 asking.append(splits)
                 asked.append(kind)
                 going.append(splits)
-        active = np.concatenate(going) if going else active[:0]
+        active = np.concatenate(going)
         active = active[left[active].any(axis=1)]
     return np.concatenate(asking), np.concatenate(asked)
-
-
-def _members(kinds: Kinds) -> list[Rows]:
-    groups = Ragged.grouped(kinds.of, len(kinds.rows))
-    return [groups[kind] for kind in range(len(groups))]

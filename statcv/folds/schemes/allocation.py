@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -22,45 +21,19 @@ MANY_FOLDS = 500  # largest number of folds that exchange units
 SOME_KINDS = 60  # most kinds of units that a fold offers in exchange
 
 
-@dataclass(frozen=True, eq=False)
-class Kinds:
-    """The different rows of a table, and which of them each row is.
-
-    Attributes
-    ----------
-    rows : numpy.ndarray of int64, shape (kinds, columns)
-    of : numpy.ndarray of intp, shape (rows,)
-    """
-
-    rows: Ints
-    of: NDArray[np.intp]
-
-
-def kinds_of_rows(table: NDArray[np.integer]) -> Kinds:
-    """Find the different rows of a table of counts.
+def kinds_of_rows(table: NDArray[np.integer]) -> tuple[Ints, NDArray[np.intp]]:
+    """Return the different rows of a table of counts, and which of them each row is.
 
     >>> import numpy as np
-    >>> kinds = kinds_of_rows(np.array([[2, 0], [0, 1], [2, 0]]))
-    >>> kinds.rows.tolist(), kinds.of.tolist()
+    >>> rows, kind = kinds_of_rows(np.array([[2, 0], [0, 1], [2, 0]]))
+    >>> rows.tolist(), kind.tolist()
     ([[0, 1], [2, 0]], [1, 0, 1])
     """
-    key = np.zeros(len(table), dtype=np.int64)
-    largest = 0
-    for column in table.T:
-        base = int(column.max(initial=0)) + 1
-        if (largest + 1) * base >= 2**62:
-            key = np.unique(key, return_inverse=True)[1].astype(np.int64)
-            largest = int(key.max(initial=0))
-        key = key * base + column
-        largest = (largest + 1) * base - 1
-    if largest < 4 * len(table) + 1000:  # few possible keys: no need to sort
-        present = np.bincount(key, minlength=largest + 1) > 0
-        of = (np.cumsum(present) - 1)[key]
-        first = np.zeros(int(present.sum()), dtype=np.intp)
-        first[of] = np.arange(len(key))
-    else:
-        _, first, of = np.unique(key, return_index=True, return_inverse=True)
-    return Kinds(table[first].astype(np.int64), of.astype(np.intp, copy=False))
+    kind, first = np.zeros((2, len(table)), dtype=np.intp)
+    for column in table.T:  # numbers are quicker to sort than rows
+        key = kind * (int(column.max(initial=0)) + 1) + column
+        _, first, kind = np.unique(key, return_index=True, return_inverse=True)
+    return table[first].astype(np.int64), kind
 
 
 def allocate(
@@ -105,12 +78,11 @@ def allocate(
     """
     if not by_class:
         table = table.sum(axis=1, keepdims=True)
-    kinds = kinds_of_rows(table)
-    many = np.bincount(kinds.of, minlength=len(kinds.rows))
-    placed = _place(kinds.rows, many, k, rng)
+    rows, kind = kinds_of_rows(table)
+    placed = _place(rows, np.bincount(kind), k, rng)
     fold = np.empty(len(table), dtype=np.intp)
     shuffled = rng.permutation(len(table))
-    fold[shuffled[np.argsort(kinds.of[shuffled], kind="stable")]] = placed
+    fold[shuffled[np.argsort(kind[shuffled], kind="stable")]] = placed
     return rng.permutation(k)[fold]
 
 

@@ -31,16 +31,10 @@ class Scheme(Printed):
     splits : {"folds", "groups", "units", "pairs", "shares", "samples"}
         What a split holds out: one of k folds, a group of ``p`` records, one record
         (or stratum), a pair, a random share ``p``, or what a bootstrap sample left.
-    held_at_random : bool
-        Whether the records held out together are drawn at random.
     repeats : int
         Default number of repeats.
     draws : int
         Default number of draws of the records to drop, if only these are random.
-    outcomes : tuple of str
-        The kinds of outcome that it admits.
-    spreads : bool
-        Whether classes are spread evenly over folds.
     rebalance : str or None
         Default way of rebalancing the training sets.
     by_stratum : str
@@ -61,11 +55,8 @@ class Scheme(Printed):
     sentence: str
     hold: Hold
     splits: Splits
-    held_at_random: bool = True
     repeats: int = 1
     draws: int = 1
-    outcomes: tuple[str, ...] = ("binary", "multiclass", "continuous")
-    spreads: bool = False
     rebalance: str | None = None
     by_stratum: str = ""
     has_pairs: bool = False
@@ -74,6 +65,22 @@ class Scheme(Printed):
     def _said(self) -> Said:
         below = {"outcomes": self.outcomes, "rebalance": self.rebalance or "no"}
         return f"{self.name}: {self.sentence}", below
+
+    @property
+    def spreads(self) -> bool:
+        """Whether classes are spread evenly over folds."""
+        return self.hold is holding.k_folds_by_class
+
+    @property
+    def outcomes(self) -> tuple[str, ...]:
+        """The kinds of outcome that it admits."""
+        kinds = CLASSES if self.spreads else (*CLASSES, "continuous")
+        return ("binary",) if self.ranks_by_wins else kinds
+
+    @property
+    def held_at_random(self) -> bool:
+        """Whether the records held out together are drawn at random."""
+        return self.splits not in ("units", "pairs")
 
     @property
     def holds_out_pairs(self) -> bool:
@@ -125,16 +132,12 @@ SCHEMES: dict[str, Scheme] = {
             "{k} folds with each {noun} spread evenly",
             _BY_CLASS,
             "folds",
-            outcomes=CLASSES,
-            spreads=True,
         ),
         Scheme(
             "rkfold",
             "{k} folds with each {noun} spread evenly",
             _BY_CLASS,
             "folds",
-            outcomes=CLASSES,
-            spreads=True,
             rebalance="subsample",
         ),
         Scheme(
@@ -142,7 +145,6 @@ SCHEMES: dict[str, Scheme] = {
             "leave-one-out, each record held out by itself",
             holding.each_unit,
             "units",
-            held_at_random=False,
             draws=DRAWS,
             by_stratum="leave-one-group-out, each {label} held out by itself",
         ),
@@ -151,7 +153,6 @@ SCHEMES: dict[str, Scheme] = {
             "rebalanced leave-one-out, each record held out by itself",
             holding.each_unit,
             "units",
-            held_at_random=False,
             draws=DRAWS,
             rebalance="subsample",
             by_stratum="rebalanced leave-one-group-out, each {label} held out by "
@@ -169,8 +170,6 @@ SCHEMES: dict[str, Scheme] = {
             "evenly",
             _BY_CLASS,
             "groups",
-            outcomes=CLASSES,
-            spreads=True,
         ),
         Scheme(
             "rlpocv",
@@ -178,8 +177,6 @@ SCHEMES: dict[str, Scheme] = {
             "{noun} spread evenly",
             _BY_CLASS,
             "groups",
-            outcomes=CLASSES,
-            spreads=True,
             rebalance="subsample",
         ),
         Scheme(
@@ -187,7 +184,6 @@ SCHEMES: dict[str, Scheme] = {
             "leave-pair-out, {pairs} of records of different {unlike} held out",
             pairs.unlike_pairs,
             "pairs",
-            held_at_random=False,
             has_pairs=True,
         ),
         Scheme(
@@ -196,8 +192,6 @@ SCHEMES: dict[str, Scheme] = {
             "scored by the pairs that it wins",
             pairs.pairs_of_records,
             "pairs",
-            held_at_random=False,
-            outcomes=("binary",),
             ranks_by_wins=True,
         ),
         Scheme(

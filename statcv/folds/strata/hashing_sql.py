@@ -17,22 +17,6 @@ from statcv.folds.strata.identifiers import SEPARATOR
 from statcv.folds.strata.thresholds import Thresholds
 
 
-@dataclass(frozen=True)
-class _Dialect:
-    quote: str
-    character: str
-    text: str
-    blob: str
-    hmac: str
-    digest: str
-    interval: Callable[[str, list[int]], str]
-    number: str
-    no_number: str
-    day: str
-    day_literal: str
-    literal: Callable[[float], str]
-
-
 def _sum_of_steps(digest: str, bounds: list[int]) -> str:
     """Count thresholds by a sum, whose one digest DuckDB works out only once."""
     steps = (f"CAST({digest} >= {bound} AS BIGINT)" for bound in bounds)
@@ -45,6 +29,22 @@ def _listed(bounds: Iterable[int]) -> str:
 
 def _double(number: float) -> str:
     return f"CAST('{number!r}' AS double precision)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Dialect:
+    text: str
+    blob: str
+    hmac: str
+    digest: str
+    interval: Callable[[str, list[int]], str]
+    number: str
+    no_number: str
+    day: str
+    quote: str = '"'
+    character: str = "chr({})"
+    day_literal: str = "DATE '{}'"
+    literal: Callable[[float], str] = _double
 
 
 def _real(number: float) -> str:
@@ -62,8 +62,6 @@ def _real(number: float) -> str:
 # in SQLite a misspelt name in "" would become its own text
 _DIALECTS = {
     "duckdb": _Dialect(
-        quote='"',
-        character="chr({})",
         text="nfc_normalize(trim(CAST({} AS VARCHAR), {}))",
         blob="encode({})",
         hmac="sha256(CAST($opad AS BLOB) || unhex(sha256(CAST($ipad AS BLOB) || {})))",
@@ -72,8 +70,6 @@ _DIALECTS = {
         number="CAST({} AS DOUBLE)",
         no_number="{0} IS NULL OR isnan({0})",
         day="CAST({} AS DATE)",
-        day_literal="DATE '{}'",
-        literal=_double,
     ),
     "sqlite": _Dialect(
         quote="`",
@@ -90,8 +86,6 @@ _DIALECTS = {
         literal=_real,
     ),
     "postgresql": _Dialect(
-        quote='"',
-        character="chr({})",
         text="normalize(btrim(CAST({} AS text), {}), NFC)",
         blob="convert_to({}, 'UTF8')",
         hmac="sha256(CAST(%(opad)s AS bytea) || sha256(CAST(%(ipad)s AS bytea) || {}))",
@@ -102,8 +96,6 @@ _DIALECTS = {
         number="CAST({} AS double precision)",
         no_number="{0} IS NULL OR {0} = CAST('NaN' AS double precision)",
         day="CAST({} AS date)",
-        day_literal="DATE '{}'",
-        literal=_double,
     ),
 }
 _WHITE_SPACE = [code for code in range(0x3001) if chr(code).isspace()]
