@@ -16,6 +16,17 @@ from numpy.typing import NDArray
 from statcv.numeric.logistic import expit, softmax
 from statcv.numeric.survival import risk_of
 
+__all__ = [
+    "Bernoulli",
+    "CumulativeLogit",
+    "Gaussian",
+    "Generalized",
+    "Hazards",
+    "Likelihood",
+    "LogLinear",
+    "OfRecords",
+]
+
 Floats = NDArray[np.float64]
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["ARRAYS", "LinearFits", "joined_fits"]
+
 Floats = NDArray[np.float64]
 
 ARRAYS = (

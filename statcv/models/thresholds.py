@@ -27,6 +27,19 @@ from statcv.models.batched.fits import FittedFolds, fit_all_folds
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.new_levels import Numbers
 
+__all__ = [
+    "NAME",
+    "RULES",
+    "Thresholded",
+    "ThresholdedFit",
+    "best_thresholds",
+    "deciding",
+    "threshold_in",
+    "threshold_used",
+    "training_times",
+    "with_threshold",
+]
+
 
 @dataclass(frozen=True)
 class Rule:
