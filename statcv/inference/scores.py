@@ -391,6 +391,11 @@ class Scores(Printed):
         begin = [0, *self.starts[later], len(self.split)] if len(self.repeat) else [0]
         return [np.arange(start, stop) for start, stop in pairwise(begin)]
 
+    @property
+    def by_pool(self) -> list[NDArray[np.intp]]:
+        """The same, or those of all repeats together if each is a single split."""
+        return [np.arange(len(self.row))] if self.apart else self.by_repeat
+
     @cached_property
     def known(self) -> KeptValues:
         """What was computed from the predictions, by metric and way of stating it."""

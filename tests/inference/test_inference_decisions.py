@@ -40,7 +40,7 @@ def test_several_classes_and_comparisons_vary_with_the_fits():
     data = drawn(np.random.default_rng(1), 180)
     data["three"] = pd.qcut(data["a"] + np.random.default_rng(2).normal(size=180), 3)
     res = scv.cv("three ~ a + b", data.drop(columns="y"), seed=1)
-    assert influences(res.scores, METRICS["accuracy"]).excess > 0
+    assert influences(res.scores, METRICS["accuracy"]).draws.excess > 0
     both = scv.compare(more=res, less=res.update("three ~ a"), metric="accuracy")
     assert both.method.name == "infinitesimal_jackknife"
     assert both.differences["se"].item() > 0

@@ -180,7 +180,7 @@ def test_all_of_what_ranks_owe_to_the_fits_is_counted_and_half_of_other_metrics(
     given = res.estimate("brier", "pooled", interval="influence")
     assert given.se == pytest.approx(np.sqrt(found.given_fits))
     assert given.se < res.estimate("brier", "pooled").se
-    assert np.isnan(influences(res.scores, BRIER, of_fits=False).excess)
+    assert influences(res.scores, BRIER, of_fits=False).draws is None
 
 
 def test_errors_above_the_truth_call_for_a_lower_limit_that_is_further_away():

@@ -52,8 +52,8 @@ def test_variances_of_predictions_in_bins_are_those_of_sorted_ones(monkeypatch):
     for name, one, other in zip(BINARY, exact, influences_of(1500), strict=True):
         if METRICS[name].rank:
             assert (one.draws.error != other.draws.error).any()
-        total = one.given_fits + one.excess
-        assert other.given_fits + other.excess == pytest.approx(total, rel=1e-2)
+        total = one.given_fits + one.draws.excess
+        assert other.given_fits + other.draws.excess == pytest.approx(total, rel=1e-2)
 
 
 def test_the_number_of_threads_changes_no_digit_after_the_fits(monkeypatch):

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -278,18 +279,13 @@ def _form(scores: Scores, metric: Metric, how: str) -> _Form:
         if listed is not None:
             return _Listed(scores, metric, [], np.empty(0), listed)
     if how == "pooled":
-        groups = scores.by_repeat
-        if scores.apart:
-            groups = [np.arange(len(scores.row))]
-        share = np.ones(len(groups))
+        groups = scores.by_pool
     else:
-        starts = scores.starts
-        groups = list(map(np.arange, starts[:-1], starts[1:]))
-        known = ~np.isnan(values_by_split(scores, metric))
-        groups = [where for where, one in zip(groups, known, strict=True) if one]
-        share = np.ones(len(groups))
-        if how == "paired":  # weighted by the numbers of their pairs
-            share = np.array([_n_pairs(scores, where) for where in groups])
+        ends, known = scores.starts, ~np.isnan(values_by_split(scores, metric))
+        groups = list(compress(map(np.arange, ends[:-1], ends[1:]), known))
+    share = np.ones(len(groups))
+    if how == "paired":  # weighted by the numbers of their pairs
+        share = np.array([_n_pairs(scores, where) for where in groups])
     parts = [_Part(where, scores.row[where]) for where in groups]
     return _Form(scores, metric, parts, share / share.sum())
 

@@ -176,7 +176,7 @@ class Pool:
         scores = self.scores
         return [
             PooledRepeat.of(scores, where, scores.row[where], scores.predicted[where])
-            for where in self._repeats
+            for where in scores.by_pool
         ]
 
     @cached_property
@@ -187,17 +187,11 @@ class Pool:
         held = np.flatnonzero(left.held)
         fit, row = left.fit[held], left.row[held]
         linear = self.sensitivity.standardised(fit, row)
-        for where in self._repeats:
+        for where in scores.by_pool:
             repeats = scores.repeat[scores.split[where]]
             own = np.isin(left.repeat[fit], repeats)
             parts.append(PooledRepeat.of(scores, where, row[own], linear[own], True))
         return parts
-
-    @property
-    def _repeats(self) -> list[Numbers]:
-        """The positions of the predictions of each part."""
-        scores = self.scores
-        return [np.arange(len(scores.row))] if scores.apart else scores.by_repeat
 
     def parts(self, metric: Metric, how: str) -> list[PooledRepeat]:
         """Return the predictions that a metric compares, stated in some way.

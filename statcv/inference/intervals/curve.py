@@ -60,8 +60,7 @@ def curve_interval(asked: IntervalRequest) -> Interval:
         return Interval.none("it has no value")
     if metric.name == "emax":
         return Interval.none(FARTHEST)
-    every = [np.arange(len(scores.row))] if scores.apart else scores.by_repeat
-    parts = [pooled_part(scores, metric, where) for where in every]
+    parts = [pooled_part(scores, metric, where) for where in scores.by_pool]
     part = min(parts, key=lambda one: abs(one.value(metric) - value))
     clusters = scores.clusters
     codes = None if clusters is None else clusters[part.row]
