@@ -318,8 +318,9 @@ def _converged(result: Any) -> bool:
 # ---- fitted results as models ----
 
 
-# the distribution of counts, by the name of a family or of a class
-COUNTS = {"Poisson": "poisson", "NegativeBinomial": "negative binomial"}
+# the distribution of counts, by the name of a family or of a class; its dispersion is
+# fixed, or has another name than in NegativeBinomial of statcv, so that none is scored
+COUNTS = {"Poisson": "poisson", "NegativeBinomial": "counts"}
 
 # the share of the range of fitted values by which a refit of a result may differ
 SAME = 1e-3

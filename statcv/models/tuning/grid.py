@@ -140,7 +140,7 @@ def _check_names(model: Model, names: tuple[str, ...]) -> None:
     known: list[str] = []
     if isinstance(model, Sklearn):
         known = sorted(model.estimator.get_params(deep=True))
-    elif dataclasses.is_dataclass(model):
+    elif dataclasses.is_dataclass(model) and model.capabilities.uses_predictors:
         fields = [field for field in dataclasses.fields(model) if field.init]
         known = [field.name for field in fields if field.name != "label"]
     if not known:

@@ -101,7 +101,8 @@ def inside(
     records: once with ``impute=Mice(5)``, and once after five imputations with the
     outcome, pooled. The truth is the performance of the final model in 20,000 new
     records: for imputation inside they lack values too, and are imputed without their
-    outcome; for the usual order they are complete.
+    outcome; for the usual order they are complete. (The Brier score is flattered by
+    2 p (1 - p) / n in both orders, since rebalanced training sets know the share p.)
 
     Parameters
     ----------
