@@ -133,6 +133,7 @@ def vary(model: Model, values: Mapping[str, Any]) -> Model:
 
 
 def _check_names(model: Model, names: tuple[str, ...]) -> None:
+    without_predictors = not model.capabilities.uses_predictors
     if isinstance(model, UserModel):
         model = model.model
     if isinstance(model, XGBoost):  # the model itself reports unknown names
@@ -140,7 +141,7 @@ def _check_names(model: Model, names: tuple[str, ...]) -> None:
     known: list[str] = []
     if isinstance(model, Sklearn):
         known = sorted(model.estimator.get_params(deep=True))
-    elif dataclasses.is_dataclass(model) and model.capabilities.uses_predictors:
+    elif dataclasses.is_dataclass(model) and not without_predictors:
         fields = [field for field in dataclasses.fields(model) if field.init]
         known = [field.name for field in fields if field.name != "label"]
     if not known:
