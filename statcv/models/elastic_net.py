@@ -205,7 +205,7 @@ class _Path:
     def _fit(self, fit: int, columns: Numbers, strength: float, enough: float) -> bool:
         """Find the optimum among some columns, in place; return whether it was."""
         penalised = columns != (-1 if self.place is None else self.place)
-        problem = _Problem(
+        problem = _NetProblem(
             self.X[:, columns] / self.scale[fit, columns],
             self.y[fit],
             self.weights[fit],
@@ -218,7 +218,7 @@ class _Path:
 
 
 @dataclass(frozen=True, eq=False)
-class _Problem:
+class _NetProblem:
     """The penalised log-likelihood of one fit, of some columns.
 
     Attributes

@@ -29,7 +29,7 @@ from statcv.metrics.probabilities.brier_terms import (
     quantile_groups,
     wilson,
 )
-from statcv.metrics.survival.horizon import Area, AtHorizon, Known
+from statcv.metrics.survival.horizon import AreaAtHorizon, AtHorizon, Known
 from statcv.metrics.survival.smooth import Loess
 from statcv.numeric.survival import RiskSets, events_of, kaplan_meier
 
@@ -142,7 +142,7 @@ class RisksBy:
         at = np.unique(np.quantile(events, np.linspace(0.05, 0.95, TIMES)))
         found = []
         for time in at:
-            form = AtHorizon(Area(), float(time))
+            form = AtHorizon(AreaAtHorizon(), float(time))
             given = self.y, self.predicted[None], self.known.weights
             area = float(form(*given, censoring=self.censoring)[0])
             lower = upper = np.nan

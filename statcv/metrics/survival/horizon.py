@@ -68,7 +68,7 @@ class AtHorizon:
     ) -> Floats:
         """Return the metric; NaN without cases, controls or proper predictions."""
         known = Known(y, self.horizon, weights, **named)
-        order = isinstance(self.measure, Area)
+        order = isinstance(self.measure, AreaAtHorizon)
         proper = np.isfinite(x) if order else (x >= 0) & (x <= 1)
         with np.errstate(all="ignore"):
             found = self.measure.value(known, np.where(proper, x, 0.0), threshold)
@@ -82,7 +82,7 @@ class AtHorizon:
         known = Known(y, self.horizon, np.ones((1, len(y))), **named)
         value = float(self.measure.value(known, x[None], threshold)[0])
         weight = known.derivative(*self.measure.gradient(known, x, value, threshold))
-        placed = _placed(known, x) if isinstance(self.measure, Area) else None
+        placed = _placed(known, x) if isinstance(self.measure, AreaAtHorizon) else None
         return Derivative(weight, placed, value)
 
 
@@ -90,7 +90,7 @@ class AtHorizon:
 
 
 @dataclass(frozen=True)
-class Area:
+class AreaAtHorizon:
     """The cumulative/dynamic area under the ROC curve."""
 
     def value(self, known: Known, x: Floats, cut: Cut) -> Floats:
@@ -201,7 +201,7 @@ class ObservedExpected:
 
 
 @dataclass(frozen=True)
-class Recalibration:
+class RecalibrationAtHorizon:
     """The slope of a logistic regression on the logit of the risk, or its intercept.
 
     Known records have their inverse probabilities as weights (Blanche, Holt & Scheike

@@ -16,14 +16,14 @@ from statcv.metrics.inputs import Floats, Ints, real_number
 from statcv.metrics.metric import Metric
 from statcv.metrics.registry import METRICS
 from statcv.metrics.survival.horizon import (
-    Area,
+    AreaAtHorizon,
     AtHorizon,
     DerivativeOf,
     Form,
     MeanOf,
     Measure,
     ObservedExpected,
-    Recalibration,
+    RecalibrationAtHorizon,
     ScaledBrier,
     ValueOf,
     benefit,
@@ -36,9 +36,9 @@ from statcv.metrics.survival.smooth import QUANTILES, Distance
 from statcv.numeric.survival import RiskSets
 
 _AT_HORIZON: dict[str, Measure] = {
-    "auroc": Area(),
-    "calibration_slope": Recalibration(slope=True),
-    "calibration_intercept": Recalibration(slope=False),
+    "auroc": AreaAtHorizon(),
+    "calibration_slope": RecalibrationAtHorizon(slope=True),
+    "calibration_intercept": RecalibrationAtHorizon(slope=False),
     "oe_ratio": ObservedExpected(),
     "brier": MeanOf(squared),
     "brier_skill": ScaledBrier(),

@@ -20,7 +20,7 @@ FINENESS = 20  # limits have the digits of the width of a point over this number
 
 
 @dataclass(frozen=True, eq=False)
-class Scale:
+class IntegerScale:
     """The points of one column.
 
     Attributes
@@ -46,7 +46,7 @@ class Score:
 
     Attributes
     ----------
-    scales : dict of int to Scale
+    scales : dict of int to IntegerScale
         The points of each column of the matrix but the intercept.
     start : float
         The log-odds, or log hazard, of no points.
@@ -58,7 +58,7 @@ class Score:
         The risks by each horizon that follow from a log hazard.
     """
 
-    scales: Mapping[int, Scale]
+    scales: Mapping[int, IntegerScale]
     start: float
     point: float
     rests: Mapping[str, int]
@@ -186,7 +186,7 @@ class Points:
                 f"the coefficient of {unit!r} is 0 in a training set, so that no point "
                 "can be that of a distance; name another column."
             )
-        scales: dict[int, Scale] = {}
+        scales: dict[int, IntegerScale] = {}
         factors: dict[str, list[int]] = {}
         rests: dict[str, int] = {}
         start = 0.0
@@ -211,7 +211,7 @@ class Points:
             own = np.rint((values - least) / point).astype(np.intp)
             rest = rests[name] = int(np.rint(-least / point)) if spare else 0
             for j, points in zip(places, own.tolist(), strict=True):
-                scales[j] = Scale(np.array([0.5]), np.array([0, points - rest]))
+                scales[j] = IntegerScale(np.array([0.5]), np.array([0, points - rest]))
         score = Score(scales, start, point, rests)
         if not isinstance(self.model, Cox):
             return score
@@ -229,11 +229,11 @@ def _check_size(name: str, points: float) -> None:
         )
 
 
-def _of_covariate(x: Matrix, beta: float, point: float) -> tuple[Scale, float]:
+def _of_covariate(x: Matrix, beta: float, point: float) -> tuple[IntegerScale, float]:
     """Return the points of a covariate, and the value of which there are none."""
     low, high = float(x.min()), float(x.max())
     if beta == 0:
-        return Scale(np.empty(0), np.zeros(1, dtype=np.intp)), low
+        return IntegerScale(np.empty(0), np.zeros(1, dtype=np.intp)), low
     width = point / abs(beta)
     digits = int(np.ceil(np.log10(FINENESS / width)))
     start = round(low if beta > 0 else high, digits - 1)
@@ -241,4 +241,4 @@ def _of_covariate(x: Matrix, beta: float, point: float) -> tuple[Scale, float]:
     steps = (np.arange(number) + 0.5) * width
     limits = np.round(start + steps if beta > 0 else (start - steps)[::-1], digits)
     points = np.arange(number + 1)
-    return Scale(limits, points if beta > 0 else points[::-1]), start
+    return IntegerScale(limits, points if beta > 0 else points[::-1]), start

@@ -35,7 +35,7 @@ CLOSE = 1e-6  # last step's change of a coefficient
 
 
 @dataclass(frozen=True, eq=False)
-class Equation:
+class ChainEquation:
     """A model of a column, with coefficients drawn from their posterior.
 
     Attributes
@@ -126,7 +126,7 @@ def numeric_equation(
     z: Matrix,
     u: Matrix,
     matched: Matrix | None,
-) -> Equation:
+) -> ChainEquation:
     """Fit a column by least squares, and draw its coefficients.
 
     Parameters
@@ -153,11 +153,11 @@ def numeric_equation(
     sigma = np.sqrt(squares / (2 * gammaincinv(free / 2, u[:, 0])))
     drawn = _spread(beta + sigma[:, None, None] * _correlated(A, z)[..., None], use)
     if matched is None:
-        return Equation(drawn, sigma)
+        return ChainEquation(drawn, sigma)
     mean = np.where(weights > 0, mean + 1e-9 * u[:, 1:], np.inf)  # ties at random
     order = np.argsort(mean, axis=1)
     means, donors = (np.take_along_axis(one, order, axis=1) for one in (mean, matched))
-    return Equation(drawn, sorted=means, donors=donors)
+    return ChainEquation(drawn, sorted=means, donors=donors)
 
 
 def class_equation(
@@ -167,7 +167,7 @@ def class_equation(
     weights: Matrix,
     use: NDArray[np.bool_],
     z: Matrix,
-) -> Equation:
+) -> ChainEquation:
     """Fit a logistic or multinomial regression, and draw its coefficients.
 
     A weak normal prior keeps the coefficients of separated classes finite.
@@ -204,7 +204,7 @@ def class_equation(
         if np.abs(step).max() < CLOSE:
             break
     drawn = (beta + _correlated(flat, z)).reshape(batch, k, p).swapaxes(1, 2)
-    return Equation(_spread(drawn, use), present=present)
+    return ChainEquation(_spread(drawn, use), present=present)
 
 
 # ---- the columns that impute each other, as numbers and as codes ----
@@ -337,7 +337,7 @@ class Chains:
     counts: Matrix
     completed: Matrix
     traces: Matrix
-    equations: dict[int, Equation]
+    equations: dict[int, ChainEquation]
 
     @cached_property
     def usual(self) -> Matrix:
@@ -394,7 +394,9 @@ class Chains:
             return ((values - centre[fit, j, None]) / scale[fit, j, None])[..., None]
         return np.asarray(values[..., None] == np.arange(1, len(own)), dtype=float)
 
-    def decode(self, j: int, made: Equation, drawn: Matrix, fit: Numbers) -> Matrix:
+    def decode(
+        self, j: int, made: ChainEquation, drawn: Matrix, fit: Numbers
+    ) -> Matrix:
         """Return what a model drew, (fits, k), as values."""
         if made.sigma is None:
             return drawn
@@ -498,7 +500,7 @@ def run_chains(
         made = chains.code(j, V[:, :, rows, j].reshape(fits, -1), whole)
         D[:, :, rows, own.places[j]] = made.reshape(fits, m, len(rows), -1)
 
-    def equation(j: int, counted: Matrix, with_outcome: bool) -> Equation:
+    def equation(j: int, counted: Matrix, with_outcome: bool) -> ChainEquation:
         use = np.ones(D.shape[3], dtype=bool)
         use[own.places[j]] = False
         use[width:] &= with_outcome

@@ -61,7 +61,7 @@ class UpdatedModel(WrittenModel):
     method: str
     tests: pd.DataFrame | None = None
     weights: pd.DataFrame | None = None
-    _records: Records = field(repr=False)
+    _records: NewRecords = field(repr=False)
     _procedure: Model = field(repr=False)
 
     def validate(self, new: object = None, **options: Any) -> CVResult:
@@ -118,7 +118,7 @@ class UpdatedModel(WrittenModel):
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
+class NewRecords:
     """Complete records with columns that a procedure fits, the intercept apart."""
 
     frame: pd.DataFrame
@@ -132,7 +132,7 @@ class Records:
         outcome: str,
         known: Equation,
         columns: Callable[[pd.DataFrame], Mapping[str, Any]],
-    ) -> Records:
+    ) -> NewRecords:
         """Return the rows of a data frame in which nothing is missing.
 
         Raises
@@ -221,7 +221,7 @@ def update_model(
         each = (replace(part, coefficient=1.0).values(frame) for part in terms)
         return dict(zip(names, each, strict=True))
 
-    records = Records.of(new, outcome, known, columns)
+    records = NewRecords.of(new, outcome, known, columns)
     training = records.training
     old = [float(first), *(part.coefficient for part in terms)]
     procedure = Updating(
@@ -374,7 +374,7 @@ def stack(
             check_columns(one, frame)
         return {name: one.linear(frame)[:, 0] for name, one in equations.items()}
 
-    records = Records.of(new, outcome or first.outcome, first, columns)
+    records = NewRecords.of(new, outcome or first.outcome, first, columns)
     fit = Stacking().fit(records.training)
     assert fit.coefficients is not None
     intercept, *weights = fit.coefficients.values()
