@@ -14,14 +14,16 @@ from statcv.metrics.areas.delong_test import (
 from statcv.metrics.areas.placements import DeLong, delong, delong_covariance
 from statcv.metrics.classification.classwise import (
     accuracy,
-    balanced_accuracy,
-    ber,
     brier,
     casewise_accuracy,
     casewise_brier,
     casewise_log_loss,
-    f1,
     log_loss,
+)
+from statcv.metrics.classification.confusion import (
+    balanced_accuracy,
+    ber,
+    f1,
     matthews,
     npv,
     precision,
@@ -35,24 +37,26 @@ from statcv.metrics.classification.decision import (
     net_benefit_at,
 )
 from statcv.metrics.custom import get_metric, make_metric
-from statcv.metrics.discrimination.curves import (
+from statcv.metrics.discrimination.bands import (
     CurveBand,
+    pr_band,
+    roc_band,
+    roc_difference,
+)
+from statcv.metrics.discrimination.curves import (
     PrCurve,
     RocCurve,
     partial_auroc,
-    pr_band,
     pr_curve,
-    roc_band,
     roc_curve,
-    roc_difference,
 )
 from statcv.metrics.discrimination.paired_roc import (
     PairedRoc,
     paired_roc,
     paired_roc_band,
 )
+from statcv.metrics.discrimination.precision_recall import auprc
 from statcv.metrics.discrimination.ranking import (
-    auprc,
     auroc,
     auroc_by_group,
     auroc_by_weight,

@@ -11,21 +11,23 @@ from numpy.typing import ArrayLike
 from statcv.arguments import check_types, one_of
 from statcv.errors import MetricError
 from statcv.metrics.classification.classwise import (
-    MetricOfTables,
     accuracy,
+    brier,
+    casewise_accuracy,
+    casewise_brier,
+    casewise_log_loss,
+    log_loss,
+)
+from statcv.metrics.classification.confusion import (
+    MetricOfTables,
     accuracy_of,
     balanced_accuracy,
     balanced_accuracy_of,
     ber,
     ber_of,
-    brier,
-    casewise_accuracy,
-    casewise_brier,
-    casewise_log_loss,
     f1,
     f1_macro_of,
     f1_of,
-    log_loss,
     matthews,
     matthews_of,
     npv,
@@ -38,7 +40,7 @@ from statcv.metrics.classification.classwise import (
     specificity_of,
 )
 from statcv.metrics.classification.decision import casewise_net_benefit, net_benefit_at
-from statcv.metrics.discrimination.ranking import (
+from statcv.metrics.discrimination.precision_recall import (
     auprc,
     auprc_by_group,
     auprc_in_random_order,
@@ -46,6 +48,8 @@ from statcv.metrics.discrimination.ranking import (
     auprc_interpolated_in_random_order,
     auprc_trapezoid,
     auprc_trapezoid_in_random_order,
+)
+from statcv.metrics.discrimination.ranking import (
     auroc,
     auroc_by_group,
     auroc_hand_till,

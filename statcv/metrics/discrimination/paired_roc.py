@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from statcv.arguments import check_level, resolve_seed
 from statcv.errors import MetricError
 from statcv.metrics.areas.placements import shortage
-from statcv.metrics.discrimination.curves import (
+from statcv.metrics.discrimination.bands import (
     CurveBand,
     band_of_samples,
     drawn_times,

@@ -15,13 +15,9 @@ import numpy as np
 import pandas as pd
 
 from statcv.metrics.areas.placements import normal_quantile, symmetric_limits
+from statcv.metrics.discrimination.bands import UNMOVED, CurveBand, drawn_times
 from statcv.metrics.discrimination.by_value import RankedRecords
-from statcv.metrics.discrimination.curves import (
-    UNMOVED,
-    CurveBand,
-    drawn_times,
-    sensitivity_at,
-)
+from statcv.metrics.discrimination.curves import sensitivity_at
 from statcv.metrics.influence.weighted import ALIKE
 from statcv.metrics.inputs import Floats, Ints, clusters_of, sum_of_squares
 from statcv.metrics.probabilities.brier_terms import (
