@@ -222,7 +222,7 @@ def _has_no_skill(result: Refittable, metric: Metric) -> bool:
 # ---- tests against no skill ----
 
 
-def test_of_skill(
+def skill_test(
     result: Refittable,
     metric: Metric,
     how: str | None,

@@ -855,7 +855,7 @@ class CVResult(Exports):
         True
         """
         check_types(CVResult.test, locals())
-        return permutations.test_of_skill(
+        return permutations.skill_test(
             self,
             self._metric(metric),
             how,

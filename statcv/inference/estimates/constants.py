@@ -67,28 +67,27 @@ class Constants:
         alone = not self.overall.ndim and self.offset is None
         mean = float(self.overall if alone else scores.y.mean())
         shape = (len(scores.row), *self.overall.shape)
-        cuts = scores.given_threshold
+        cuts, spread = scores.given_threshold, scores.of_training
         return scores.predicting(
             self._beside(np.broadcast_to(self.overall + shift, shape), scores),
             baseline=np.full(scores.n_splits, mean),
             threshold=cuts if self.cuts is None else np.full(shape[0], self.cuts[-1]),
-            **self._dispersed(np.full(shape[0], scores.n_splits)),
+            of_training=spread
+            if self.dispersion is None
+            else np.full(shape[0], self.dispersion[-1]),
         )
 
     def under_folds(self, scores: Scores, shift: float) -> Scores:
         """Return the scores with the same prediction for all records of a split."""
         if self.own:
             return scores
-        cuts = scores.given_threshold
+        cuts, spread = scores.given_threshold, scores.of_training
         return scores.predicting(
             self._beside((self.by_split + shift)[scores.split], scores),
             threshold=cuts if self.cuts is None else self.cuts[scores.split],
-            **self._dispersed(scores.split),
-        )
-
-    def _dispersed(self, split: NDArray[np.intp]) -> dict[str, Floats]:
-        return (
-            {} if self.dispersion is None else {"of_training": self.dispersion[split]}
+            of_training=spread
+            if self.dispersion is None
+            else self.dispersion[scores.split],
         )
 
     def _beside(self, constants: Floats, scores: Scores) -> Floats:
@@ -175,10 +174,9 @@ def _of_regression(setup: Setup) -> Constants:
     origin[:, bare.intercept] = 1.0
     by_fit, whole = fitted.at(origin, np.arange(plan.n_fits)), model.fit(bare)
     dispersion = None
-    if setup.design.outcome.estimates_dispersion:
-        spread = 1 / np.asarray(fitted.coefficients)[:, -1]
-        of_all = 1 / whole.coefficients["theta"]
-        dispersion = np.append(plan.fits.mean_by_split(spread), of_all)
+    if fitted.linear is not None and fitted.linear.dispersion is not None:
+        spread = plan.fits.mean_by_split(fitted.linear.dispersion)
+        dispersion = np.append(spread, whole.linear.dispersion)
     offset = bare.X[:, list(bare.offsets)].sum(axis=1)
     return Constants(
         plan.fits.mean_by_split(by_fit),

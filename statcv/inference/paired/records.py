@@ -318,9 +318,7 @@ class SharedRecords(Printed):
     def predictions(self) -> dict[str, Floats]:
         """What the metric reads of the mean prediction of each record, by result."""
         return {
-            name: read_by_record(scores, self.metric)[
-                held_out(self.results[name]).get_indexer(self.labels)
-            ]
+            name: self._in_order(name, read_by_record(scores, self.metric))
             for name, scores in self.scores.items()
         }
 
@@ -329,12 +327,14 @@ class SharedRecords(Printed):
         if self.metric.casewise is None:
             return None
         a, b = (
-            casewise(self.averaged[name], self.metric)[
-                held_out(self.results[name]).get_indexer(self.labels)
-            ]
+            self._in_order(name, casewise(self.averaged[name], self.metric))
             for name in (first, second)
         )
         return a, b
+
+    def _in_order(self, name: str, values: Floats) -> Floats:
+        """Return values of a result's records in the order of the first result's."""
+        return values[held_out(self.results[name]).get_indexer(self.labels)]
 
     def value(self, predictions: Floats) -> float:
         """Return the metric for predictions of all records."""

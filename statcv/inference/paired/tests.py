@@ -408,8 +408,9 @@ def paired_permutation(
         A test without an interval; its standard error is the standard deviation of the
         difference under swaps.
     """
-    difference = value(b) - value(a)
-    if losses is not None:
+    if losses is None:
+        difference = value(b) - value(a)
+    else:
         difference = float(losses[1].mean() - losses[0].mean())
     if not np.isfinite(difference):
         return PairedTest.unavailable(difference, f"{metric.label} has no value")
