@@ -116,7 +116,7 @@ class Design(Printed):
         """Position of the intercept among the columns, or None."""
         return self.names.index("Intercept") if self.formula.intercept else None
 
-    @property
+    @cached_property
     def offsets(self) -> tuple[int, ...]:
         """Positions of the columns whose coefficient is 1, as of ``offset(x)``."""
         return tuple(j for j, name in enumerate(self.names) if is_offset(name))

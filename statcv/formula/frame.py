@@ -56,7 +56,8 @@ def as_frame(data: object) -> pd.DataFrame:
             "use data.reset_index(drop=True)."
         )
     # times and events in one column, as scikit-survival has them
-    pairs = [n for n, dtype in frame.dtypes.items() if getattr(dtype, "names", None)]
+    kinds = zip(frame.columns.tolist(), frame.dtypes.tolist(), strict=True)
+    pairs = [name for name, dtype in kinds if getattr(dtype, "names", None)]
     if pairs:
         frame = frame.copy(deep=False)
     for name in pairs:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -158,8 +159,11 @@ class Metric(Printed):
         """Whether the metric is the mean of another metric over all orders."""
         return self.name.endswith(RANDOM_ORDER)
 
-    def of_random_order(self) -> Metric | None:
+    def of_random_order(self, **how: Any) -> Metric | None:
         """Return the mean over all orders as a metric of its own, if there is one.
+
+        Settings of the function that has the mean can be given, such as
+        ``of_ties=True`` for the orders of tied predictions alone.
 
         >>> from statcv.metrics import METRICS
         >>> METRICS["auprc"].of_random_order()([0, 1], [0.2, 0.8])
@@ -167,10 +171,11 @@ class Metric(Printed):
         """
         if self.in_random_order is None:
             return None
+        mean = self.in_random_order
         return replace(
             self,
             name=f"{self.name}{RANDOM_ORDER}",
-            function=self.in_random_order,
+            function=partial(mean, **how) if how else mean,  # which can be compared
             in_random_order=None,
             by_group=None,
             derive=None,

@@ -17,9 +17,6 @@ from sklearn.svm import SVC
 
 import statcv as scv
 from statcv.errors import DistributionalBiasWarning
-from statcv.inference.estimates import no_skill
-from statcv.inference.estimates.constants import constants_of
-from statcv.metrics import METRICS
 from statcv.models import Logit
 
 ODD = SVC(kernel="linear", class_weight="balanced", C=1e-8)
@@ -292,7 +289,7 @@ def test_where_classes_tie_random_orders_are_averaged(metric):
     orders = [tied + 1e-9 * rng.uniform(size=40) for _ in range(4000)]
     values = [scv.metrics.METRICS[metric](y, order) for order in orders]
     found = res.no_skill.set_index("metric").loc[metric, "without_predictors"]
-    assert 0 < abs(found - np.mean(values)) < 5 * np.std(values) / np.sqrt(20)
+    assert 0 < abs(found - np.mean(values)) < 5 * np.std(values) / np.sqrt(4000)
 
 
 def test_orders_of_ties_within_a_class_have_one_value():
@@ -312,22 +309,3 @@ def test_each_majority_under_leave_one_out_is_that_of_the_others():
     res = scv.cv("kind ~ a", data, model=Logit(C=1.0), seed=1, scheme="loocv")
     accuracy = res.no_skill.set_index("metric").loc["accuracy"]
     assert accuracy["without_predictors"] < accuracy["no_skill"] - 0.2
-
-
-@pytest.mark.parametrize("cells", [2**18, 100])  # all orders at once, and two by two
-@pytest.mark.parametrize(
-    "folds", [{"scheme": "kfold", "k": 4, "repeats": 3}, {"scheme": "montecarlo"}]
-)
-def test_orders_are_scored_together_as_one_by_one(monkeypatch, folds, cells):
-    res = scv.cv("y ~ 1", noise(17), model="logit", seed=2, **folds)
-    scores = constants_of(res.refits.setup, res.held).under_folds(res.scores, 0.0)
-    steps = np.diff(np.sort(scores.predicted))
-    small = 0.1 * steps[steps > 1e-9].min(initial=1.0)
-    rng, values = np.random.default_rng(0), []
-    for _ in range(no_skill.ORDERS):
-        moved = scores.predicted + small * rng.uniform(size=len(scores.row))
-        parts = scores.by_repeat
-        values.append([METRICS["auprc"](scores.outcome[w], moved[w]) for w in parts])
-    monkeypatch.setattr(no_skill, "CELLS", cells)
-    found = no_skill._in_any_order(METRICS["auprc"], scores)
-    assert found == pytest.approx(np.mean(values), rel=1e-12)

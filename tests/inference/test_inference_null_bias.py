@@ -1,7 +1,7 @@
 """The bias of estimates without skill, compared with loops that permute y."""
 
 import warnings
-from itertools import combinations
+from itertools import combinations, permutations
 
 import joblib
 import numpy as np
@@ -138,6 +138,20 @@ def test_joined_points_in_random_order_are_the_mean_over_all_orders(records, met
         assert found == pytest.approx(
             np.mean(orders), abs=0.1 if first_order else 1e-12
         )
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 1), st.integers(0, 3)), min_size=1, max_size=5),
+    st.sampled_from(["average_precision", "trapezoid", "interpolated"]),
+)
+def test_ties_in_random_order_have_the_mean_over_all_their_orders(records, method):
+    y, score = (np.array(column) for column in zip(*records, strict=True))
+    if not y.any():
+        return
+    orders = [score + 0.1 * np.array(one) for one in permutations(range(len(y)))]
+    found = auprc_in_random_order(y, score, method=method, of_ties=True)
+    values = auprc(y, np.array(orders) / 2, method=method)
+    assert found == pytest.approx(np.mean(values), abs=1e-12)
 
 
 @pytest.mark.slow

@@ -209,7 +209,8 @@ def outcome_columns(outcome: str, columns: Sequence[str]) -> tuple[str, ...]:
 
 def _refuse_part_of_another(terms: Collection[Term]) -> None:
     """Check that offset() and strata() are terms by themselves, and strata() once."""
-    for term, (name, as_in) in product(terms, ALONE.items()):
+    calling = [term for term in terms if any("(" in code for code in term)]
+    for term, (name, as_in) in product(calling, ALONE.items()):
         for code in term:
             alone = len(term) == 1 and code.startswith(f"{name}(")
             alone = alone and code.count(f"{name}(") == 1
@@ -220,7 +221,7 @@ def _refuse_part_of_another(terms: Collection[Term]) -> None:
                     f"{':'.join(term)!r}: {name}() is a term by itself, as in "
                     f"{as_in!r}."
                 )
-    several = [code for term in terms for code in term if is_strata(code)]
+    several = [code for term in calling for code in term if is_strata(code)]
     if len(several) > 1:
         inside = ", ".join(code[len("strata(") : -1] for code in several)
         raise FormulaError(

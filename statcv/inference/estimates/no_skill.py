@@ -18,12 +18,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.engine import cut
 from statcv.errors import MetricError
 from statcv.folds import FoldPlan
 from statcv.inference.estimates.constants import ROUNDING, Constants
 from statcv.inference.estimates.values import (
-    beside_itself,
     pooled_values,
     values_by_repeat,
     values_by_split,
@@ -35,9 +33,7 @@ from statcv.tables import Printed, Said, Table, labels_of
 from statcv.words import stated
 
 MATERIAL = 0.1  # share of the way from no skill to perfect that is reported
-ORDERS = 20  # random orders of equal predictions
 ENOUGH = 4000  # predictions that are examined first
-CELLS = 2**18  # most predictions that are ranked at once, in several orders
 
 
 @dataclass(frozen=True, repr=False)
@@ -244,7 +240,11 @@ def _compared(metric: Metric, how: str, rivals: Rivals) -> NoSkill:
             if constants.own:
                 found = _value(metric, under_folds, how)
             else:
-                found = _in_any_order(metric, under_folds)
+                # averaged over random orders of the predictions that tie
+                ties = metric.of_random_order(of_ties=True, tie_tol=ROUNDING)
+                assert ties is not None
+                one = "per_fold" if under_folds.apart else how
+                found = _value(ties, under_folds, one)
         return NoSkill(metric, how, value, found, perfect, scores.n_held_out)
     found = value = math.nan
     for constant, under_folds in rivals.in_pairs:
@@ -283,33 +283,6 @@ def _perfect(metric: Metric, rivals: Rivals) -> float:
         best = np.broadcast_to(known[:, None] * 1.0, scores.predicted.shape)
         return _value(metric, scores.predicting(best), "pooled")
     return _value(metric, rivals.perfect, "pooled")
-
-
-def _in_any_order(metric: Metric, scores: Scores) -> float:
-    """Return a pooled rank metric, averaged over random orders of tied predictions.
-
-    All orders have one value where no records of different classes tie, as under
-    leave-one-out.
-    """
-    order = np.argsort(scores.predicted)
-    steps = np.diff(scores.predicted[order])
-    apart = steps > ROUNDING
-    # noise below the smallest distance changes the order of tied predictions alone
-    small = 0.1 * steps[apart].min(initial=1.0)
-    mixed = (~apart & (np.diff(scores.outcome[order]) != 0)).any()
-    orders = ORDERS if mixed or scores.overlapping else 1
-    rng, n, values = np.random.default_rng(0), len(order), list[float]()
-    alone = orders == 1 or (scores.overlapping and not scores.apart)
-    for some in cut(orders, 1 if alone else max(1, CELLS // n)):
-        moved = scores.predicted + small * rng.uniform(size=(len(some), n))
-        several = scores if alone else beside_itself(scores, len(some))
-        several = several.predicting(moved.ravel())
-        if scores.apart:  # in each split, or repeat, by itself
-            found = values_by_split(several, metric)
-        else:
-            found = values_by_repeat(several, metric, "pooled")
-        values += np.nanmean(found.reshape(len(some), -1), axis=1).tolist()
-    return float(np.mean(values))
 
 
 def _value(metric: Metric, scores: Scores, how: str) -> float:

@@ -152,6 +152,7 @@ def auprc_in_random_order(
     *,
     method: PrMethod = "average_precision",
     tie_tol: float = 1e-12,
+    of_ties: bool = False,
 ) -> float:
     """Area under the precision-recall curve that is expected when scores are permuted.
 
@@ -169,6 +170,8 @@ def auprc_in_random_order(
         all do, and otherwise accurate to first order.
     tie_tol : float, default 1e-12
         Tolerance for ties, see `round_significant`.
+    of_ties : bool, default False
+        Whether only records with tied scores are put in random order, instead of all.
 
     Returns
     -------
@@ -188,25 +191,34 @@ def auprc_in_random_order(
     0.5
     >>> auprc_in_random_order([0, 1], [0.2, 0.8], method="trapezoid")
     0.625
+    >>> auprc_in_random_order([0, 1, 1], [0.2, 0.2, 0.8], of_ties=True)
+    0.9166666666666666
     """
     one_of(method, PR_METHODS, "method")
     positive, values = binary_scores(y, score)
     n, ones = len(positive), int(positive.sum())
     if ones == 0 or np.isnan(values).any():
         return float("nan")
-    new = begins_value(np.sort(values), tie_tol)
-    tied: Any = 1
-    above = np.arange(1, n + 1)  # including the tie itself
-    if not new.all():
-        tied = np.diff(np.flatnonzero(new), append=n)[::-1]
-        above = np.cumsum(tied)
+    rising = np.argsort(values)
+    starts = np.flatnonzero(begins_value(values[rising], tie_tol))
+    tied = np.diff(starts, append=n)[::-1]  # records with each score, highest first
+    above, share = np.cumsum(tied), tied / n  # including the tie itself
     beside = (ones - 1) / max(n - 1, 1)  # share of positives among the others
-    height = (1 + (above - 1) * beside) / above
+    true = (above - 1) * beside  # other positives above, given a positive record
+    before = np.full(len(tied), beside)  # precision at the point before
+    if of_ties:
+        own = np.add.reduceat(positive[rising], starts, dtype=np.intp)[::-1]
+        first, past = np.repeat([above - tied, np.cumsum(own) - own], tied, axis=1)
+        share = np.repeat(own / (tied * ones), tied)
+        beside = np.repeat((own - 1) / np.maximum(tied - 1, 1), tied)
+        above, tied = np.arange(1, n + 1), np.ones(n)
+        true = past + (above - 1 - first) * beside
+        before = true / np.maximum(above - 1, 1)
+    height = (1 + true) / above
     if method != "average_precision":
         start = height if method == "interpolated" else 1.0
-        before = np.where(above > tied, beside, start)  # precision at the point before
-        height = (height + before) / 2
-    return float(np.sum(tied * height) / n)
+        height = (height + np.where(above > tied, before, start)) / 2
+    return float(np.sum(share * height))
 
 
 # ---- areas by one method each, as metrics are called ----
@@ -222,11 +234,15 @@ def auprc_interpolated(y: ArrayLike, score: ArrayLike) -> Any:
     return auprc(y, score, method="interpolated")
 
 
-def auprc_trapezoid_in_random_order(y: ArrayLike, score: ArrayLike) -> float:
+def auprc_trapezoid_in_random_order(
+    y: ArrayLike, score: ArrayLike, **how: Any
+) -> float:
     """Mean of `auprc_trapezoid` over random orders."""
-    return auprc_in_random_order(y, score, method="trapezoid")
+    return auprc_in_random_order(y, score, method="trapezoid", **how)
 
 
-def auprc_interpolated_in_random_order(y: ArrayLike, score: ArrayLike) -> float:
+def auprc_interpolated_in_random_order(
+    y: ArrayLike, score: ArrayLike, **how: Any
+) -> float:
     """Mean of `auprc_interpolated` over random orders."""
-    return auprc_in_random_order(y, score, method="interpolated")
+    return auprc_in_random_order(y, score, method="interpolated", **how)
