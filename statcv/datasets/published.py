@@ -129,15 +129,15 @@ def _numbered(groups: list[str]) -> list[str]:
 # ---- what is downloaded from where ----
 
 
-def _prepared(data: str, **convert: Callable[[Path], pd.DataFrame]) -> _Parts:
+def _prepared(name: str, /, **convert: Callable[[Path], pd.DataFrame]) -> _Parts:
     """Return the parts of a data set, each made of its source by a function."""
     listed = ConfigParser()
     text = resources.files("statcv.datasets").joinpath("published.ini")
     listed.read_string(text.read_text("utf-8"))
     made = {}
     for part, function in convert.items():
-        told = listed[f"{data} {part}"]
-        where = (told[name] for name in ("repository", "commit", "path"))
+        told = listed[f"{name} {part}"]
+        where = (told[key] for key in ("repository", "commit", "path"))
         source = Source(*where, told["source_sha256"], told["needs"] or None)
         columns = tuple(told["text"].split())
         made[part] = Prepared(told["name"], told["sha256"], columns, function, source)
