@@ -137,8 +137,13 @@ def _prepared(name: str, /, **convert: Callable[[Path], pd.DataFrame]) -> _Parts
     made = {}
     for part, function in convert.items():
         told = listed[f"{name} {part}"]
-        where = (told[key] for key in ("repository", "commit", "path"))
-        source = Source(*where, told["source_sha256"], told["needs"] or None)
+        source = Source(
+            repository=told["repository"],
+            commit=told["commit"],
+            path=told["path"],
+            sha256=told["source_sha256"],
+            needs=told["needs"] or None,
+        )
         columns = tuple(told["text"].split())
         made[part] = Prepared(told["name"], told["sha256"], columns, function, source)
     return made
