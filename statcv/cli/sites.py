@@ -324,7 +324,7 @@ def _audit(options: argparse.Namespace) -> None:
 # ---- servers: that of trees, and those of NVFLARE ----
 
 
-def _serve_trees(options: argparse.Namespace) -> None:
+def _trees(options: argparse.Namespace) -> None:
     """Run XGBoost's server for the sites of a plan."""
     plan = read_plan(options.plan)
     number = options.number or len(plan.sites)
@@ -406,19 +406,9 @@ def _ending_by_signal() -> Iterator[None]:
 
 
 COMMANDS = {
-    "sites agree": _agree,
-    "sites disclose": _disclose,
-    "sites coordinate": _coordinate,
-    "sites join": _join,
-    "sites step": _step,
-    "sites result": _result,
-    "sites verify": _verify,
-    "sites audit": _audit,
-    "sites trees": _serve_trees,
-    "sites provision": _provision,
-    "sites request": _request,
-    "sites sign": _sign,
-    "sites server": _server,
-    "sites client": _client,
-    "sites run": _run,
+    f"sites {command.__name__[1:]}": command
+    for command in (
+        *(_agree, _disclose, _coordinate, _join, _step, _result, _verify, _audit),
+        *(_trees, _provision, _request, _sign, _server, _client, _run),
+    )
 }

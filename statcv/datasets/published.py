@@ -8,7 +8,9 @@ results depend on the order.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from configparser import ConfigParser
+from importlib import resources
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -126,60 +128,31 @@ def _numbered(groups: list[str]) -> list[str]:
 
 # ---- what is downloaded from where ----
 
-_CFS_COMMIT = "30cea092a10bd782136fbeb817f260d3877ce773"
 
-CFS = {
-    "data": Prepared(
-        name="cfs_vogl.csv",
-        sha256="3ea685d89771ff53d22d1036885d951895058e67212f95d224b50f591f6b15be",
-        text=("id",),
-        convert=cfs_table,
-        source=Source(
-            repository="kalkairis/PhageIPSeq_CFS",
-            commit=_CFS_COMMIT,
-            path="PhageIPSeq_CFS/Data/individuals_metadata.csv",
-            sha256="b77ced713fff72f8c96a7bdcb043acff2e4ec022f01c70b1b0bd2d2d46bdae5b",
-        ),
-    ),
-    "predictions": Prepared(
-        name="cfs_vogl_published_predictions.csv",
-        sha256="5e573e5f99805dfba146996e8bca309fda37f153f0f1af983545c4a185e87be2",
-        text=("id",),
-        convert=cfs_predictions,
-        source=Source(
-            repository="kalkairis/PhageIPSeq_CFS",
-            commit=_CFS_COMMIT,
-            path="PhageIPSeq_CFS/Data/Predictions/blood_test_only_predictions.csv",
-            sha256="f9382fd875c6f372059a9124681eb7e9e130287d78b57af9b478b432152972fd",
-        ),
-    ),
-}
+def _prepared(name: str, /, **convert: Callable[[Path], pd.DataFrame]) -> _Parts:
+    """Return the parts of a data set, each made of its source by a function."""
+    listed = ConfigParser()
+    text = resources.files("statcv.datasets").joinpath("published.ini")
+    listed.read_string(text.read_text("utf-8"))
+    made = {}
+    for part, function in convert.items():
+        told = listed[f"{name} {part}"]
+        source = Source(
+            repository=told["repository"],
+            commit=told["commit"],
+            path=told["path"],
+            sha256=told["source_sha256"],
+            needs=told["needs"] or None,
+        )
+        columns = tuple(told["text"].split())
+        made[part] = Prepared(told["name"], told["sha256"], columns, function, source)
+    return made
+
+
+_Parts = dict[str, Prepared]
+CFS = _prepared("cfs", data=cfs_table, predictions=cfs_predictions)
 """The parts of :func:`fetch_cfs`."""
-
-_PTB_SOURCE = Source(
-    repository="hczdavid/metaManuscript",
-    commit="951a5a68f2ef76c448406f9d0eaaf77c472a1854",
-    path="Analyses/Data/taxa_data.Rdata",
-    sha256="31512d5a67dcc3fb19208663f8d1ef4f6a8e087f9fdd570e1f238da765049174",
-    needs="rdata",
-)
-
-PTB = {
-    "data": Prepared(
-        name="ptb_fettweis.csv",
-        sha256="fbe84209bcc4b3651a83a9b5fcae2fd8cd700777ef2962bd4f6dca16081c084e",
-        text=("subject", "sample", "age_group", "race"),
-        convert=ptb_table,
-        source=_PTB_SOURCE,
-    ),
-    "taxa": Prepared(
-        name="ptb_fettweis_asv.csv",
-        sha256="93d451c425096e2e2fc7e6b75f8a982fa51ee50a9f75f625d647bb2bc0ebab4c",
-        text=("column", "group", "sequence"),
-        convert=ptb_taxa,
-        source=_PTB_SOURCE,
-    ),
-}
+PTB = _prepared("ptb", data=ptb_table, taxa=ptb_taxa)
 """The parts of :func:`fetch_ptb`."""
 
 

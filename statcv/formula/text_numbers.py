@@ -7,6 +7,9 @@ sign of per cent turn a column of numbers into text, whose values would be level
 from __future__ import annotations
 
 import re
+from configparser import ConfigParser
+from functools import cache
+from importlib import resources
 from typing import Any, Final
 
 import numpy as np
@@ -18,51 +21,15 @@ from statcv.formula.outcomes.outcome import FEW
 
 SHOWN: Final = 3  # values of a kind in a message
 NUMBER: Final = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
-_ANY: Final = r"[+-]?\d[\d.,]*"
-_MONEY: Final = r"([$€£¥₹]|EUR|USD|GBP|CHF|JPY)"
-_GAP: Final = "[ '\u2019\u00a0\u2009\u202f]"
-_DECIMAL: Final = 'read the file with --decimal "," (in Python: decimal=",")'
-_MISSING: Final = "with --missing {words} (in Python: missing=[{python}])"
 
-# kinds of values that are not plain numbers, in the order in which they are tried: the
-# pattern, what the values are called, and a remedy that loses no value
-KINDS: Final = {
-    "sign": (
-        rf"{_ANY}\s*%|{_MONEY}\s*{_ANY}|{_ANY}\s*{_MONEY}",
-        "with a per cent sign or a currency",
-        "take the sign off, and divide per cent by 100, which makes them shares",
-    ),
-    "mark": (
-        rf"[+-]?[1-9]\d{{0,2}}((,\d{{3}})+\.\d*|(,\d{{3}}){{2,}}|(\.\d{{3}})+,\d+|"
-        rf"(\.\d{{3}}){{2,}}|({_GAP}\d{{3}})+([.,]\d+)?)|[\u2012-\u2014\u2212]{_ANY}",
-        "with a mark between thousands, or a dash for the minus sign",
-        "take out what separates thousands, and write the minus sign as '-'",
-    ),
-    "either": (
-        r"[+-]?[1-9]\d{0,2},\d{3}",
-        "with a comma",
-        "{first!r} may be {joined}, with a comma between thousands, or {pointed}; if "
-        f"the comma is the decimal point, {_DECIMAL}; if it separates thousands, take "
-        "it out (in Python: data[{name!r}].str.replace(',', ''))",
-    ),
-    "decimal": (
-        r"[+-]?\d*,\d+([eE][+-]?\d+)?",
-        "with a decimal comma",
-        f"{_DECIMAL}, where no number has a point",
-    ),
-    "limit": (
-        rf"[<>≤≥]\s*=?\s*{_ANY}",
-        "that are limits",
-        "put a number in the place of each, such as half the limit, or count it as "
-        f"missing {_MISSING}",
-    ),
-    "code": (
-        ".*",
-        "that are not numbers",
-        f"if these mean that the value is missing, read the file {_MISSING}; if the "
-        "column is a factor, write C({quoted}) in the formula",
-    ),
-}
+
+@cache
+def _kinds() -> ConfigParser:
+    """Return the kinds of text that is not a plain number, with their remedies."""
+    read = ConfigParser(interpolation=None)
+    text = resources.files("statcv.formula").joinpath("text_kinds.ini")
+    read.read_string(text.read_text("utf-8"))
+    return read
 
 
 def text_numbers(column: pd.Series[Any], name: str) -> tuple[str, bool] | None:
@@ -116,7 +83,8 @@ missing with --missing "<5" (in Python: missing=["<5"]).
         return None
     first = np.unique(codes, return_index=True)[1]
     parts = []
-    for kind, (_, called, remedy) in KINDS.items():
+    for kind in _kinds().sections():
+        told = _kinds()[kind]
         own = np.flatnonzero(kinds == kind)
         if not len(own):
             continue
@@ -125,7 +93,7 @@ missing with --missing "<5" (in Python: missing=["<5"]).
             for i in own[:SHOWN]
         )
         said, one = [f'"{text}"' for text in texts[own[:FEW]]], texts[own[0]]
-        advice = remedy.format(
+        advice = told["remedy"].format(
             name=name,
             quoted=quoted(name),
             words=" ".join(said),
@@ -135,13 +103,15 @@ missing with --missing "<5" (in Python: missing=["<5"]).
             pointed=one.replace(",", ".").rstrip("0").rstrip("."),
         )
         counted = f"{counts[own].sum()} of {len(values)}; first: {shown}"
-        parts.append(f"values {called} ({counted}): {advice}")
+        parts.append(f"values {told['called']} ({counted}): {advice}")
     return f"column {name!r} is text, since it has {'; and '.join(parts)}.", sure
 
 
 def _kind(text: str) -> str:
     """Return the kind of a value: a number, or one of the others."""
-    patterns = {"number": NUMBER, **{kind: row[0] for kind, row in KINDS.items()}}
+    read = _kinds()
+    known = {kind: read[kind]["pattern"] for kind in read.sections()}
+    patterns = {"number": NUMBER, **known}
     return next(kind for kind, own in patterns.items() if re.fullmatch(own, text, re.S))
 
 

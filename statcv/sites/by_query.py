@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from functools import partial
+from importlib import resources
 from typing import Any, Final
 
 import numpy as np
@@ -154,100 +155,28 @@ def sql_sums(
     check_whole(cell, "cell", least=1)
     at = agreed_edges(edges, decisions)
     bins = len(at) + 1
-    bin_of = sql_bins("p", at, dialect, range(bins))
     quote = "`" if dialect == "sqlite" else '"'
     parts = [table] if isinstance(table, str) else list(table)
     source = ".".join(_quoted(part, quote) for part in parts)
     y, p = (_quoted(name, quote) for name in (outcome, predicted))
-    f = "1" if fold is None else _quoted(fold, quote)
     if dialect != "sqlite":  # SQLite would read any text as 0
         p = f"CAST({p} AS DOUBLE PRECISION)"
     kept = ", ".join(str(int(np.flatnonzero(at == one)[0])) for one in decisions)
-    sums = {
-        "n": "COUNT(*)",
-        "observed": "SUM(y)",
-        "predicted": "SUM(p)",
-        "brier": "SUM((y - p) * (y - p))",
-        "log_loss": "SUM(loss)",
-        "predicted_squared": "SUM(p * p)",
-        "brier_squared": "SUM((y - p) * (y - p) * (y - p) * (y - p))",
-        "log_loss_squared": "SUM(loss * loss)",
-    }
-    told = [
-        f"SELECT '{name}', fold, NULL, NULL, {sums[name]} FROM scored GROUP BY fold"
-        for name in OF_FOLDS
-    ] + [
-        f"SELECT '{name}', NULL, NULL, NULL, {sums[name]} FROM scored"
-        for name in OF_SITE
-    ]
-    union = "\nUNION ALL ".join(told)
-    number = agreement_number(at, decisions, cell)
-    small = f"SUM(CASE WHEN y = 1 THEN 1 ELSE 0 END) < {cell}"
-    small += f" OR SUM(CASE WHEN y = 0 THEN 1 ELSE 0 END) < {cell}"
     decided = f"c.bin IN ({kept})" if kept else "1 = 0"
-    coarse = f"{decided} AND {_fit('w.begun', 'c.upto', 'c.total', cell)}"
-    fine = f"c.kept = 1 OR {_fit('w.begun', 'c.upto', 'c.section_end', cell)}"
-    return f"""WITH RECURSIVE
-given AS (
-  SELECT CAST({f} AS INTEGER) AS fold, CAST({y} AS INTEGER) AS y, {p} AS p
-  FROM {source}
-),
-used AS (
-  SELECT fold, y, p, CASE WHEN y = 1 THEN p ELSE 1 - p END AS chance
-  FROM given WHERE fold IS NOT NULL AND y IN (0, 1) AND p >= 0 AND p <= 1
-),
-small AS (SELECT fold FROM used GROUP BY fold HAVING {small}),
-scored AS MATERIALIZED (
-  SELECT fold, y, p,
-    -LN(CASE WHEN chance < {_EPSILON!r} THEN {_EPSILON!r} ELSE chance END) AS loss,
-    {bin_of} AS bin
-  FROM used WHERE fold NOT IN (SELECT fold FROM small)
-),
-bins(bin) AS (SELECT 0 UNION ALL SELECT bin + 1 FROM bins WHERE bin < {bins - 1}),
-counted AS (SELECT fold, y, bin, COUNT(*) AS n FROM scored GROUP BY fold, y, bin),
-classes AS (SELECT DISTINCT fold, y FROM scored),
-cells AS MATERIALIZED (
-  SELECT g.fold AS fold, g.y AS y, b.bin AS bin,
-    CAST(SUM(COALESCE(c.n, 0)) OVER (
-      PARTITION BY g.fold, g.y ORDER BY b.bin) AS INTEGER) AS upto,
-    CAST(SUM(COALESCE(c.n, 0)) OVER (PARTITION BY g.fold, g.y) AS INTEGER) AS total
-  FROM classes g CROSS JOIN bins b
-  LEFT JOIN counted c ON c.fold = g.fold AND c.y = g.y AND c.bin = b.bin
-),
-coarse(fold, y, bin, upto, begun, cut) AS (
-  SELECT fold, y, -1, 0, 0, 0 FROM classes
-  UNION ALL
-  SELECT c.fold, c.y, c.bin, c.upto,
-    CASE WHEN {coarse} THEN c.upto ELSE w.begun END,
-    CASE WHEN {coarse} THEN 1 ELSE 0 END
-  FROM coarse w JOIN cells c ON c.fold = w.fold AND c.y = w.y AND c.bin = w.bin + 1
-),
-sections AS MATERIALIZED (
-  SELECT fold, y, bin, upto, cut AS kept,
-    MIN(CASE WHEN cut = 1 OR bin = {bins - 1} THEN upto END) OVER (
-      PARTITION BY fold, y ORDER BY bin
-      ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS section_end
-  FROM coarse WHERE bin >= 0
-),
-fine(fold, y, bin, upto, begun, cut) AS (
-  SELECT fold, y, -1, 0, 0, 0 FROM classes
-  UNION ALL
-  SELECT c.fold, c.y, c.bin, c.upto,
-    CASE WHEN {fine} THEN c.upto ELSE w.begun END,
-    CASE WHEN {fine} THEN 1 ELSE 0 END
-  FROM fine w JOIN sections c ON c.fold = w.fold AND c.y = w.y AND c.bin = w.bin + 1
-)
-SELECT '{AGREED}' AS what, NULL AS fold, NULL AS class, NULL AS last_bin,
-  CAST({number} AS DOUBLE PRECISION) AS value
-UNION ALL SELECT '{COUNT}', fold, y, bin,
-  upto - LAG(upto, 1, 0) OVER (PARTITION BY fold, y ORDER BY bin)
-FROM fine WHERE cut = 1 AND bin >= 0
-UNION ALL {union}
-UNION ALL SELECT '{WITHHELD}', fold, NULL, NULL, NULL FROM small
-UNION ALL SELECT '{LEFT_OUT}', NULL, NULL, NULL,
-  CASE WHEN lost = 0 OR lost >= {cell} THEN lost END
-FROM (SELECT (SELECT COUNT(*) FROM given) - (SELECT COUNT(*) FROM used) AS lost) AS x
-ORDER BY 1, 2, 3, 4"""
+    query = resources.files("statcv.sites").joinpath("sums.sql").read_text("utf-8")
+    return query.rstrip("\n").format(
+        source=source,
+        fold="1" if fold is None else _quoted(fold, quote),
+        outcome=y,
+        predicted=p,
+        bin_of=sql_bins("p", at, dialect, range(bins)),
+        last=bins - 1,
+        least=repr(_EPSILON),
+        cell=cell,
+        coarse=f"{decided} AND {_fit('w.begun', 'c.upto', 'c.total', cell)}",
+        fine=f"c.kept = 1 OR {_fit('w.begun', 'c.upto', 'c.section_end', cell)}",
+        number=agreement_number(at, decisions, cell),
+    )
 
 
 def _fit(begun: str, here: str, end: str, cell: int) -> str:

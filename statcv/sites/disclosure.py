@@ -7,15 +7,13 @@ so that nothing is computed of data that break one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from statcv.arguments import check_types
 from statcv.errors import SiteError
-from statcv.sites.fits import loss_names
-from statcv.sites.influences import BUCKETS
+from statcv.sites.arrays import arrays_of, sizes_of
 from statcv.sites.plan import SitesPlan
 from statcv.sites.records import SiteRecords
 from statcv.sites.trees import bytes_of, numbers_of_bins
@@ -132,70 +130,24 @@ def disclosure_sheet(plan: SitesPlan) -> pd.DataFrame:
     ['records of each fold and class', '5 records']
     """
     check_types(disclosure_sheet, locals())
-    k, q, m, cell = plan.k, plan.n_columns, len(plan.metrics), plan.cell
-    least = cell if plan.grown else max(cell, MIN_RECORDS_PER_COEFFICIENT * q)
-    held, trained = f"{cell} records", f"{least} records"
-    every = "all records"
-    bins = plan.bins + len(plan.decisions)
-    rows: list[tuple[Any, ...]] = []
-
-    def add(*row: Any) -> None:
-        rows.append(row)
-
-    add("join", "by_class", "records of each fold and class", (k, 2), held)
-    add("join", "trained", "training records of each fit", (k + 1,), trained)
-    add("join", "checksum", "keyed checksum of the columns", (1,), every)
-    add("join", "rows", "records that are used", (1,), every)
-    predictors = "sum of the linear predictors, and of their squares"
+    cell, model, sizes = plan.cell, plan.model, sizes_of(plan)
+    least = cell if plan.grown else max(cell, MIN_RECORDS_PER_COEFFICIENT * sizes["q"])
+    behind = {
+        "held": f"{cell} records",
+        "trained": f"{least} records",
+        "few": f"0 or {cell} records",
+        "all": "all records",
+    }
     if plan.grown:
-        add("join", "xgboost", "version of XGBoost", (1,), every)
-        nodes = plan.model["rounds"] * (2 ** plan.model["depth"] - 1)
-        shape = k + 1, nodes, 2 * sum(numbers_of_bins(plan))
-        what = (
-            "TO THE FEDERATED SERVER, not in the log: sums of first and second "
-            "derivatives of each fit, by node of a tree and bin of a column"
-        )
-        add("grow", "histograms", what, shape, "1 record: not guarded")
-        what = "trees of all records, in bytes"
-        most = bytes_of(plan.model["rounds"], plan.model["depth"])
-        add("grow", "trees", what, (most,), f"{plan.model['leaf']} records")
-        add("grow", "held", predictors, (2,), every)
-    else:
-        add("fit", "likelihood", "log-likelihood of each fit", (k + 1,), trained)
-        add("fit", "gradient", "gradient of each fit", (k + 1, q), trained)
-        triangle = (k + 1, q * (q + 1) // 2)
-        add("fit", "information", "information of each fit", triangle, trained)
-        if plan.model["firth"]:
-            what = "gradient of Firth's penalty of each fit"
-            add("fit", "firth", what, (k + 1, q), trained)
-        add("fit", "held", predictors, (2,), every)
-    names = len(loss_names(plan))
-    add("score", "losses", "sums of losses and predictions", (k, names), held)
-    if not plan.grown:
-        what = "sums of columns, and of their products with the predictor"
-        add("score", "moments", what, (k, 2, q), trained)
-    if plan.binary:
-        what = "records of each fold, class and interval of the linear predictor"
-        add("score", "cell_counts", what, (k, 2, bins), f"0 or {held}")
-        what = "where these intervals end"
-        add("score", "cell_cuts", what, (k, 2, bins), f"0 or {held}")
-        if plan.permutations:
-            what = "pairs ranked correctly, observed and with permuted outcomes"
-            add("score", "ranks", what, (plan.permutations + 1,), held)
-        what = "sums of the recalibration"
-        add("score, calibrate", "recalibration", what, (7,), every)
-    ways = 1 if plan.grown else 2
-    if not plan.grown:
-        what = "derivatives of each metric by the coefficients of each fold"
-        add("slope", "targets", what, (m, k, q), held)
-    add("vary", "first", "sums of influences by class", (m, ways, 2), held)
-    what = "squares of influences, summed over clusters"
-    add("vary", "second", what, (m, ways, 10), every)
-    add("vary", "shares", "sums of placements, and of their squares", (2, 2), held)
-    if plan.stratify["by"] == "hash":
-        what = "influences summed over buckets of identifiers, with random signs"
-        add("vary", "buckets", what, (BUCKETS[1],), f"0 or {held}")
-    add("vary", "units", "numbers of clusters", (3,), every)
+        sizes["nodes"] = model["rounds"] * (2 ** model["depth"] - 1)
+        sizes["histogram"] = 2 * sum(numbers_of_bins(plan))
+        sizes["bytes"] = bytes_of(model["rounds"], model["depth"])
+        behind |= {"one": "1 record: not guarded", "leaf": f"{model['leaf']} records"}
+    rows = [
+        (row.round, row.name, row.what, row.shape_in(sizes), behind[row.least])
+        for row in arrays_of(plan)
+        if row.role != "published"
+    ]
     columns = ["round", "array", "what", "shape", "smallest_cell"]
     table = pd.DataFrame(rows, columns=columns)
     again = table["round"].str.contains("fit|calibrate")

@@ -87,18 +87,6 @@ class SummedFits:
         """Return the linear predictor of each record from the fit that holds it out."""
         return np.asarray(np.einsum("ij,ij->i", records.X, self.beta[records.fold]))
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Return the shapes of the sums that the next step needs."""
-        fits, q = int(self.open.sum()), self.plan.n_columns
-        made: dict[str, tuple[int, ...]] = {
-            "likelihood": (fits,),
-            "gradient": (fits, q),
-            "information": (fits, q * (q + 1) // 2),
-        }
-        if self.plan.model["firth"]:
-            made["firth"] = (fits, q)
-        return made
-
     def sums(self, records: SiteRecords) -> dict[str, NDArray[Any]]:
         """Return the sums over the training records of one site.
 
@@ -107,7 +95,9 @@ class SummedFits:
         dependent; Firth's gradient depends on it too.
         """
         upper = np.triu_indices(self.plan.n_columns)
-        made: dict[str, list[Any]] = {name: [] for name in self.shapes()}
+        names = ["likelihood", "gradient", "information"]
+        names += ["firth"] if self.plan.model["firth"] else []
+        made: dict[str, list[Any]] = {name: [] for name in names}
         for fit in np.flatnonzero(self.open):
             trained = records.training[fit] > 0
             X, y = records.X[trained], records.y[trained]

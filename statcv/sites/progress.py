@@ -14,22 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import MessageError
+from statcv.sites.arrays import arrays_of, sizes_of
 from statcv.sites.cells import score_edges
 from statcv.sites.fits import (
     MAX_RECALIBRATION_STEPS,
     Predictor,
     RecalibrationFit,
     SummedFits,
-    loss_names,
 )
-from statcv.sites.influences import N_MOMENTS, n_buckets
+from statcv.sites.influences import n_buckets
 from statcv.sites.messages import Message
 from statcv.sites.plan import SitesPlan
 from statcv.sites.trees import Forests
 
 Floats = NDArray[np.float64]
 
-N_RECALIBRATION_SUMS: Final = 7  # number of sums of a step of the recalibration
 MAX_ROUNDS_AFTER_FITS: Final = (
     MAX_RECALIBRATION_STEPS + 4
 )  # largest number of rounds that follow the fits
@@ -89,39 +88,19 @@ class Progress:
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the shapes of the sums of the current phase."""
-        k, q, m = self.plan.k, self.plan.n_columns, len(self.plan.metrics)
-        if self.phase == Phase.JOIN:
-            return {"by_class": (k, 2), "trained": (k + 1,)}
-        if self.phase == Phase.FIT:
-            return {**self.fits.shapes(), "held": (2,)}
-        if self.phase == Phase.GROW:
-            return {"held": (2,)}
-        if self.phase == Phase.SCORE:
-            names = len(loss_names(self.plan))
-            made: dict[str, tuple[int, ...]] = {"losses": (k, names)}
-            if not self.plan.grown:
-                made["moments"] = (k, 2, q)
-            if self.plan.binary:
-                made["counts"] = (k, 2, len(self.edges) + 1)
-                made["recalibration"] = (N_RECALIBRATION_SUMS,)
-            return made
-        if self.phase == Phase.CALIBRATE:
-            return {"recalibration": (N_RECALIBRATION_SUMS,)}
-        if self.phase == Phase.SLOPE:
-            return {"targets": (m, k, q)}
-        if self.phase == Phase.VARY:
-            ways = 1 if self.plan.grown else 2
-            varied: dict[str, tuple[int, ...]] = {
-                "first": (m, ways, 2),
-                "second": (m, ways, N_MOMENTS),
-                "shares": (2, 2),
-                "units": (3,),
-            }
-            if self.plan.stratify["by"] == "hash":
-                number = n_buckets(float(self.by_class.sum()), self.n_sites)
-                varied["buckets"] = (number,)
-            return varied
-        return {}
+        sizes = sizes_of(
+            self.plan,
+            open=int(self.fits.open.sum()),
+            bins=len(self.edges) + 1,
+            buckets=n_buckets(float(self.by_class.sum()), max(self.n_sites, 1)),
+        )
+        shapes = {
+            row.name: row.shape_in(sizes)
+            for row in arrays_of(self.plan)
+            if self.phase in row.round.split(", ") and row.role != "sent"
+        }
+        # messages of this version have the buckets last
+        return dict(sorted(shapes.items(), key=lambda item: item[0] == "buckets"))
 
     def advance(self, message: Message) -> None:
         """Go on from the sums that a message publishes.

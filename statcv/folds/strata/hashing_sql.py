@@ -6,9 +6,10 @@ import hashlib
 import math
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from configparser import ConfigParser, SectionProxy
+from functools import cache, lru_cache
+from importlib import resources
 from typing import Any
 
 from statcv.errors import ArgumentError, suggestion
@@ -17,34 +18,8 @@ from statcv.folds.strata.identifiers import SEPARATOR
 from statcv.folds.strata.thresholds import Thresholds
 
 
-def _sum_of_steps(digest: str, bounds: list[int]) -> str:
-    """Count thresholds by a sum, whose one digest DuckDB works out only once."""
-    steps = (f"CAST({digest} >= {bound} AS BIGINT)" for bound in bounds)
-    return f"({' + '.join(steps)})"
-
-
-def _listed(bounds: Iterable[int]) -> str:
-    return ", ".join(map(str, bounds))
-
-
 def _double(number: float) -> str:
     return f"CAST('{number!r}' AS double precision)"
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Dialect:
-    text: str
-    blob: str
-    hmac: str
-    digest: str
-    interval: Callable[[str, list[int]], str]
-    number: str
-    no_number: str
-    day: str
-    quote: str = '"'
-    character: str = "chr({})"
-    day_literal: str = "DATE '{}'"
-    literal: Callable[[float], str] = _double
 
 
 def _real(number: float) -> str:
@@ -59,45 +34,15 @@ def _real(number: float) -> str:
     return f"(CAST({whole} AS REAL){''.join(factors)})"
 
 
-# in SQLite a misspelt name in "" would become its own text
-_DIALECTS = {
-    "duckdb": _Dialect(
-        text="nfc_normalize(trim(CAST({} AS VARCHAR), {}))",
-        blob="encode({})",
-        hmac="sha256(CAST($opad AS BLOB) || unhex(sha256(CAST($ipad AS BLOB) || {})))",
-        digest="CAST('0x' || substr({}, 1, 14) AS BIGINT)",
-        interval=_sum_of_steps,
-        number="CAST({} AS DOUBLE)",
-        no_number="{0} IS NULL OR isnan({0})",
-        day="CAST({} AS DATE)",
-    ),
-    "sqlite": _Dialect(
-        quote="`",
-        character="char({})",
-        text="nfc_normalize(trim(CAST({} AS TEXT), {}))",
-        blob="CAST({} AS BLOB)",
-        hmac="sha256(CAST(:opad || sha256(CAST(:ipad || {} AS BLOB)) AS BLOB))",
-        digest="big_endian(substr({}, 1, 7))",
-        interval=lambda digest, bounds: f"interval_of({digest}, '{_listed(bounds)}')",
-        number="{}",
-        no_number="typeof({}) NOT IN ('integer', 'real')",
-        day="date({})",
-        day_literal="'{}'",
-        literal=_real,
-    ),
-    "postgresql": _Dialect(
-        text="normalize(btrim(CAST({} AS text), {}), NFC)",
-        blob="convert_to({}, 'UTF8')",
-        hmac="sha256(CAST(%(opad)s AS bytea) || sha256(CAST(%(ipad)s AS bytea) || {}))",
-        digest="('x' || encode(substr({}, 1, 7), 'hex'))::bit(56)::bigint",
-        interval=lambda digest, bounds: (
-            f"width_bucket({digest}, ARRAY[{_listed(bounds)}]::bigint[])"
-        ),
-        number="CAST({} AS double precision)",
-        no_number="{0} IS NULL OR {0} = CAST('NaN' AS double precision)",
-        day="CAST({} AS date)",
-    ),
-}
+@cache
+def _dialects() -> ConfigParser:
+    """Return how each database writes the parts of an expression."""
+    read = ConfigParser(interpolation=None)
+    text = resources.files("statcv.folds.strata").joinpath("dialects.ini")
+    read.read_string(text.read_text("utf-8"))
+    return read
+
+
 _WHITE_SPACE = [code for code in range(0x3001) if chr(code).isspace()]
 
 
@@ -146,19 +91,21 @@ def sql_fold(
     columns = [column] if isinstance(column, str) else column
     if not isinstance(columns, (list, tuple)) or not columns:
         raise ArgumentError(f"column must be the name of a column, not {column!r}.")
-    character = sql.character.format
+    character = sql["character"].format
     space = " || ".join(map(character, _WHITE_SPACE))
-    names = (_quoted(name, sql.quote, dialect) for name in columns)
-    texts = (sql.text.format(name, space) for name in names)
+    names = (_quoted(name, sql["quote"], dialect) for name in columns)
+    texts = (sql["text"].format(name, space) for name in names)
     text = f" || {character(ord(SEPARATOR))} || ".join(texts)
-    digest = sql.digest.format(sql.hmac.format(sql.blob.format(text)))
+    digest = sql["digest"].format(sql["hmac"].format(sql["blob"].format(text)))
     if thresholds is None:
         return f"mod({digest}, {k})" if dialect == "postgresql" else f"{digest} % {k}"
     assign([], thresholds)  # says what is wrong with them
     bounds = [int(bound) for bound in thresholds]
     if len(bounds) != k - 1:
         raise ArgumentError(f"{len(bounds)} thresholds do not make k={k} folds.")
-    return sql.interval(digest, bounds)
+    if "interval" in sql:
+        return sql["interval"].format(digest, ", ".join(map(str, bounds)))
+    return f"({' + '.join(sql['step'].format(digest, bound) for bound in bounds)})"
 
 
 def sql_bins(
@@ -202,15 +149,16 @@ def sql_bins(
             f"{len(at)} thresholds make {len(at) + 1} bins, but {len(folds)} folds are "
             "given."
         )
-    name = _quoted(column, sql.quote, dialect)
+    name = _quoted(column, sql["quote"], dialect)
     if at.dates:
-        value = sql.day.format(name)
+        value = sql["day"].format(name)
         missing = f"{value} IS NULL"
-        literals = [sql.day_literal.format(text) for text in at.texts]
+        literals = [sql["day_literal"].format(text) for text in at.texts]
     else:
-        value = sql.number.format(name)
-        missing = sql.no_number.format(value)
-        literals = [sql.literal(number) for number in at.values]
+        value = sql["number"].format(name)
+        missing = sql["no_number"].format(value)
+        write = _real if dialect == "sqlite" else _double
+        literals = [write(number) for number in at.values]
     lines = [f"CASE WHEN {missing} THEN NULL"]
     for literal, fold in zip(literals, folds, strict=False):
         lines.append(f"  WHEN {value} < {literal} THEN {int(fold)}")
@@ -218,13 +166,14 @@ def sql_bins(
     return "\n".join(lines)
 
 
-def _named(dialect: str) -> _Dialect:
-    if dialect not in _DIALECTS:
+def _named(dialect: str) -> SectionProxy:
+    known = _dialects().sections()
+    if dialect not in known:
         raise ArgumentError(
-            f"there is no dialect {dialect!r}; there are {', '.join(_DIALECTS)}."
-            + suggestion(dialect, _DIALECTS)
+            f"there is no dialect {dialect!r}; there are {', '.join(known)}."
+            + suggestion(dialect, known)
         )
-    return _DIALECTS[dialect]
+    return _dialects()[dialect]
 
 
 def _quoted(name: str, quote: str, dialect: str) -> str:

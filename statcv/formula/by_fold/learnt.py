@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import patsy
 from numpy.typing import NDArray
 
 from statcv.formula.by_fold.expressions import (
@@ -30,12 +29,7 @@ from statcv.formula.by_fold.learning import transforms
 from statcv.formula.by_fold.training_sets import TrainingSets
 from statcv.formula.language.parse import Formula
 from statcv.formula.language.permitted import values_of
-from statcv.formula.language.scope import (
-    KeepMissing,
-    PatsyFactor,
-    evaluating,
-    namespace,
-)
+from statcv.formula.language.scope import PatsyFactor, namespace
 
 Matrix = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -151,22 +145,6 @@ class Learnt:
 # ---- the layout of a design, and how its terms are learnt ----
 
 
-class _Given:
-    """A factor of patsy's whose values are known."""
-
-    def __init__(self, code: str, values: Any) -> None:
-        self.code, self.values, self.origin = code, values, None
-
-    def name(self) -> str:
-        return self.code
-
-    def memorize_passes_needed(self, state: Any, environment: Any) -> int:
-        return 0
-
-    def eval(self, state: Any, data: Any) -> Any:
-        return self.values
-
-
 @dataclass(frozen=True, eq=False)
 class PreparedTerms:
     """The terms of a formula, ready to be learnt in many training sets together.
@@ -178,21 +156,22 @@ class PreparedTerms:
         What is learnt on all records.
     found : dict
         The columns of these expressions, as learnt there.
-    layout : patsy.DesignInfo
-        The columns of the matrix, in patsy's order.
+    whole : callable
+        Returns the columns of the matrix, in patsy's order, as patsy learns them on
+        all records.
+    frame : pandas.DataFrame
+        The columns of the data.
     """
 
     formula: Formula
     learner: Learner
     found: Mapping[str, Columns]
-    layout: Any
+    whole: Callable[[], Any]
+    frame: pd.DataFrame
 
     @classmethod
     def of(
-        cls,
-        formula: Formula,
-        columns: Mapping[str, pd.Series[Any]],
-        index: pd.Index[Any],
+        cls, formula: Formula, frame: pd.DataFrame, whole: Callable[[], Any]
     ) -> PreparedTerms | None:
         """Prepare the terms; None if none learns, or some must be learnt by patsy."""
         functions = namespace(formula.functions)
@@ -200,20 +179,14 @@ class PreparedTerms:
         learning = tuple(c for c, tree in known.items() if learns(tree, functions))
         if not learning:
             return None
-        learner = Learner(
-            TrainingSets.whole(len(index)), columns, functions, transforms()
-        )
+        columns = {str(name): column for name, column in frame.items()}
+        sets = TrainingSets.whole(len(frame))
+        learner = Learner(sets, columns, functions, transforms())
         try:
             found = {c: learner.learn(formula.factors[c].python) for c in learning}
         except NotKnownError:
             return None
-        every = np.zeros(1, dtype=np.int64)
-        values = {
-            code: np.column_stack([learner.values(one, every)[0] for one in own])
-            for code, own in found.items()
-        }
-        layout = _layout(formula, columns, index, functions, values)
-        return cls(formula, learner, found, layout)
+        return cls(formula, learner, found, whole, frame)
 
     def learn(self, sets: TrainingSets | None, order: list[int]) -> Learnt | None:
         """Learn the terms in each training set; None if they are not learnt together.
@@ -234,15 +207,16 @@ class PreparedTerms:
 
     def _columns(self, learner: Learner) -> Columns:
         """Return the columns of the matrix, in patsy's order."""
+        layout = self.whole()
         factors = {
             factor: self._factor(learner, factor, info)
-            for factor, info in self.layout.factor_infos.items()
+            for factor, info in layout.factor_infos.items()
         }
         made: Columns = []
-        for subterms in self.layout.term_codings.values():
+        for subterms in layout.term_codings.values():
             for subterm in subterms:
                 parts = [
-                    self._coded(learner, factor, subterm)
+                    self._coded(learner, factor, layout.factor_infos[factor], subterm)
                     if factor in subterm.contrast_matrices
                     else factors[factor]
                     for factor in subterm.factors
@@ -254,61 +228,31 @@ class PreparedTerms:
                     made.append(column)
         return made
 
-    def _factor(self, learner: Learner, factor: _Given, info: Any) -> Columns:
+    def _factor(self, learner: Learner, factor: PatsyFactor, info: Any) -> Columns:
         if info.type != "numerical":
             return []
         if factor.code in self.found:
             if learner is self.learner:
                 return self.found[factor.code]
             return learner.learn(self.formula.factors[factor.code].python)
-        values = np.asarray(factor.values)
+        values = np.asarray(factor.eval(info.state, self.frame))
         values = values if values.ndim == 2 else values[:, None]
         if values.dtype.kind == "f":
             values = values.astype(float, copy=False)
         number = learner.add(values, ("factor", factor.code))
         return [{((number, j),): 1.0} for j in range(values.shape[1])]
 
-    def _coded(self, learner: Learner, factor: _Given, subterm: Any) -> Columns:
+    def _coded(
+        self, learner: Learner, factor: PatsyFactor, info: Any, subterm: Any
+    ) -> Columns:
         coding = subterm.contrast_matrices[factor].matrix
-        categories = self.layout.factor_infos[factor].categories
-        given = values_of(factor.values)
-        codes = pd.Categorical(given, categories=list(categories)).codes
+        given = values_of(factor.eval(info.state, self.frame))
+        codes = pd.Categorical(given, categories=list(info.categories)).codes
         if (codes < 0).any():
             raise NotKnownError
         key = ("coded", factor.code, coding.tobytes())
         number = learner.add(coding[codes].astype(float), key)
         return [{((number, j),): 1.0} for j in range(coding.shape[1])]
-
-
-def _layout(
-    formula: Formula,
-    columns: Mapping[str, pd.Series[Any]],
-    index: pd.Index[Any],
-    functions: Mapping[str, Any],
-    values: Mapping[str, Matrix],
-) -> Any:
-    """Return patsy's description of the matrix, for given values of what learns."""
-    environment = patsy.EvalEnvironment([functions])
-    frame, made = None, {}
-    for code in dict.fromkeys(code for term in formula.terms for code in term):
-        described = formula.factors[code]
-        found: Any = values.get(code)
-        if described.column is not None:
-            found = columns[described.column]
-        elif found is None:
-            factor = PatsyFactor(described, "term")
-            state: dict[str, Any] = {}
-            factor.memorize_passes_needed(state, environment)
-            if frame is None:
-                frame = pd.DataFrame(dict(columns), index=index)
-            found = factor.eval(state, frame)
-        made[code] = _Given(code, found)
-    terms = [patsy.Term([made[code] for code in term]) for term in formula.terms]
-    with evaluating("the formula"):
-        (layout,) = patsy.design_matrix_builders(
-            [terms], lambda: iter([columns]), environment, KeepMissing()
-        )
-    return layout
 
 
 def _assembled(learner: Learner, columns: Columns) -> Learnt:

@@ -85,12 +85,7 @@ class Terms:
         """The terms ready to be learnt together; None if patsy learns them."""
         if self.is_plain:
             return None
-        return PreparedTerms.of(self.formula, self.columns, self.index)
-
-    @property
-    def _layout(self) -> Any:
-        """Patsy's description of the columns."""
-        return self.whole if self._prepared is None else self._prepared.layout
+        return PreparedTerms.of(self.formula, self.frame, lambda: self.whole)
 
     @cached_property
     def whole(self) -> Any:
@@ -127,7 +122,7 @@ class Terms:
         """Names of the matrix's columns, terms in the order of the formula."""
         if self.is_plain:
             return tuple(":".join(term) or "Intercept" for term in self.formula.terms)
-        patsys = [self._layout.column_names[j] for j in self._order]
+        patsys = [self.whole.column_names[j] for j in self._order]
         return tuple(map(self._labelled, patsys, self._origins))
 
     def _labelled(self, name: str, term: tuple[str, ...]) -> str:
@@ -142,7 +137,7 @@ class Terms:
         """Patsy's numbers of a term's columns; it sorts factors before numbers."""
         return {
             tuple(factor.code for factor in term.factors): range(own.start, own.stop)
-            for term, own in self._layout.term_slices.items()
+            for term, own in self.whole.term_slices.items()
         }
 
     @cached_property
@@ -282,8 +277,7 @@ class Terms:
         self, frame: pd.DataFrame
     ) -> dict[str, tuple[NDArray[np.intp], tuple[Any, ...]]]:
         found = {}
-        layout = self._layout if frame is self.frame else self.whole
-        for factor, info in layout.factor_infos.items():
+        for factor, info in self.whole.factor_infos.items():
             if info.type == "categorical":
                 value = values_of(factor.eval(info.state, frame))
                 codes = pd.Categorical(value, categories=list(info.categories)).codes

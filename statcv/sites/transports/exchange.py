@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -106,20 +106,17 @@ class SigningKey:
         signature: bytes = self._key.sign(_signed(party, body))
         return b"".join([MAGIC, len(body).to_bytes(_LENGTH, "big"), signature, body])
 
-    def document(self, party: str, held: Mapping[str, Any]) -> bytes:
+    def document(self, party: str, plan: SitesPlan, **held: Any) -> bytes:
         """Return values of JSON with a signature, as the content of a file."""
-        body = {"party": party, **held}
+        run = {"plan": plan.fingerprint, "statcv": package_version()}
+        body = {"party": party, **held, **run, "version": VERSION}
         signature: bytes = self._key.sign(_signed(party, canonical(body)))
         told = {**body, "signature": signature.hex()}
         return (json.dumps(told, indent=1, ensure_ascii=False) + "\n").encode()
 
     def card(self, party: str, plan: SitesPlan) -> bytes:
         """Return the public key of a party, with its plan and version, as a file."""
-        return self.document(party, {"key": self.public, **_of_this_run(plan)})
-
-    def roster(self, keys: Mapping[str, str], plan: SitesPlan) -> bytes:
-        """Return the public keys of all sites, as a file of the coordinator."""
-        return self.document(COORDINATOR, {"keys": dict(keys), **_of_this_run(plan)})
+        return self.document(party, plan, key=self.public)
 
 
 def opened(content: bytes, public: str, party: str, file: str) -> bytes:
@@ -198,13 +195,10 @@ def package_version() -> str:
     return installed(["statcv"]).get("statcv", "0.0")  # it is not installed
 
 
-def _of_this_run(plan: SitesPlan) -> dict[str, Any]:
-    """Return what all parties of a run have in common."""
-    return {"plan": plan.fingerprint, "statcv": package_version(), "version": VERSION}
-
-
-def read_card(content: bytes, party: str, plan: SitesPlan, file: str) -> str:
-    """Return the public key of a party from its file, which the key itself signed.
+def read_document(
+    content: bytes, party: str, plan: SitesPlan, file: str, public: str | None = None
+) -> dict[str, Any]:
+    """Return the values of a document that a party signed, by its own key if None.
 
     Raises
     ------
@@ -213,29 +207,6 @@ def read_card(content: bytes, party: str, plan: SitesPlan, file: str) -> str:
     SiteError
         If the party signs another plan, or has another version of the package.
     """
-    return str(_document(content, party, plan, file)["key"])
-
-
-def read_roster(
-    content: bytes, public: str, plan: SitesPlan, file: str
-) -> dict[str, str]:
-    """Return the public keys of all sites from the coordinator's file.
-
-    Raises
-    ------
-    MessageError
-        If the file is damaged or forged.
-    """
-    keys = _document(content, COORDINATOR, plan, file, public).get("keys")
-    if not isinstance(keys, dict):
-        raise MessageError(f"{file} does not list the keys of the sites.")
-    return {str(site): str(key) for site, key in keys.items()}
-
-
-def _document(
-    content: bytes, party: str, plan: SitesPlan, file: str, public: str | None = None
-) -> dict[str, Any]:
-    """Return the values of a document that a party signed, by its own key if None."""
     try:
         held = json.loads(content)
         signature = bytes.fromhex(held.pop("signature"))
@@ -332,9 +303,8 @@ class Exchange:
 
     def public_key(self, party: str, plan: SitesPlan) -> str | None:
         """Return the public key of a party, or None if it is not there yet."""
-        path = self.path / card_name(party)
-        content = read(path, MAX_FILE_BYTES)
-        return None if content is None else read_card(content, party, plan, str(path))
+        found = self._document(card_name(party), party, plan)
+        return None if found is None else str(found["key"])
 
     def publish_roster(self, content: bytes) -> bool:
         """Leave the list of the sites' keys, and return whether it was not there."""
@@ -344,11 +314,20 @@ class Exchange:
 
     def roster(self, public: str, plan: SitesPlan) -> dict[str, str] | None:
         """Return the keys of all sites, or None if the list is not there yet."""
-        path = self.path / ROSTER
+        found = self._document(ROSTER, COORDINATOR, plan, public)
+        if found is not None and not isinstance(found.get("keys"), dict):
+            path = self.path / ROSTER
+            raise MessageError(f"{path} does not list the keys of the sites.")
+        return found and {str(site): str(key) for site, key in found["keys"].items()}
+
+    def _document(
+        self, name: str, party: str, plan: SitesPlan, public: str | None = None
+    ) -> dict[str, Any] | None:
+        path = self.path / name
         content = read(path, MAX_FILE_BYTES)
-        return (
-            None if content is None else read_roster(content, public, plan, str(path))
-        )
+        if content is None:
+            return None
+        return read_document(content, party, plan, str(path), public)
 
     # ---- messages ----
 

@@ -31,7 +31,7 @@ from statcv.sites.transports.exchange import (
     key_name,
     named,
     read,
-    read_card,
+    read_document,
     waiting,
     write,
 )
@@ -123,7 +123,8 @@ class CoordinatorParty:
             )
         run = self._resumed(keys)
         number = run.progress.round
-        if exchange.publish_roster(home.key.roster(keys, home.plan)):
+        roster = home.key.document(COORDINATOR, home.plan, keys=dict(keys))
+        if exchange.publish_roster(roster):
             did.append(f"listed the keys of {len(keys)} sites in {ROSTER}")
         if self._publish(exchange):
             did.append(f"published round {number} ({run.progress.phase})")
@@ -295,7 +296,7 @@ def join(
         card = read(coordinator)
         if card is None:
             raise SiteError(f"site {site}: there is no file {coordinator}.")
-        told = read_card(card, COORDINATOR, plan, str(coordinator))
+        told = read_document(card, COORDINATOR, plan, str(coordinator))["key"]
     home = Home.make(folder, site, plan, {"data": file, **(layout or {})})
     home.keep_ledger(known)
     if card is not None:
