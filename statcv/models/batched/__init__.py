@@ -6,8 +6,8 @@ far they are from each other::
     is p > n, with a ridge on every column?
     │  yes .................... row_space: rotate the records once, then go on below
     are folds few and large, so that each changes many records?
-    │  yes .................... passes: quasi-Newton steps, with sums over the records
-    │                           where they are, from the fit to all records
+    │  yes .................... large_folds: quasi-Newton steps from the fit to all
+    │                           records, with sums over rows that stay in the cache
     │  no ..................... near: steps from the fit to all records by one matrix
     │                           for each fold, minus the few records that it leaves out;
     │                           of many records by their power series

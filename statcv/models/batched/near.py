@@ -19,7 +19,7 @@ from statcv.models.batched.blocks import Block, Penalties
 from statcv.models.batched.centre import Centre, find_centre
 from statcv.models.batched.fits import FoldFits
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.passes import fit_by_passes
+from statcv.models.batched.large_folds import fit_large_folds
 from statcv.models.batched.quasi_newton import ACCURACY, Until, settle
 from statcv.models.batched.separate import refit
 from statcv.models.batched.series import Series, settle_by_series
@@ -91,7 +91,7 @@ def sure_fits(
     fits = FoldFits.empty(len(folds), len(free) * records.X.shape[1])
     made = None
     if penalties is None or own is not None:
-        made = fit_by_passes(records, folds, ridge, own)
+        made = fit_large_folds(records, folds, ridge, own)
     if made is not None:
         fits.coefficients[:] = made[0][:, free].reshape(len(folds), -1)
         fits.converged[:] = made[1]
@@ -124,14 +124,14 @@ def _fit_block(
         if series is not None:
             return settle_by_series(series, problem, until, inverse)
         theta, gradient = centre.start(problem)
-        theta, sure, _ = settle(problem, theta, until, gradient, inverse)
+        theta, sure = settle(problem, theta, until, gradient, inverse)
         return theta, sure
     theta, sure = np.empty((len(block), len(centre.theta))), np.zeros(len(block), bool)
     for some in problem.batches(~sure):
         part = problem if len(some) == len(block) else problem.part(some)
         at, gradient = centre.start(part)
         made = settle(part, at, until, gradient, centre.hessians(part))
-        theta[some], sure[some], _ = made
+        theta[some], sure[some] = made
     return theta, sure
 
 

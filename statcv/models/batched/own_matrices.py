@@ -126,7 +126,7 @@ def _side_by_side(
     noise = 1e-15 * float(np.sqrt(block.n * len(centre.theta))) * centre.scale
     enough = ACCURACY * centre.scale / reach(X, centre.back, centre.family)
     theta = np.tile(centre.theta, (len(block), 1))
-    theta, sure, _ = settle(problem, theta, Until(enough, noise))
+    theta, sure = settle(problem, theta, Until(enough, noise))
     if centre.family.quadratic:  # nothing separates, but columns may be dependent
         sure &= problem.own_hessian(theta)[1].norm <= GROWTH
     return theta, sure
