@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,19 +75,19 @@ MAX_SIZE_SINGLE = 1e3  # the largest one of single precision
 
 def _anchor(problems: Sequence[Problem], q: int) -> Matrix | None:
     """Search for the optimum of all records, roughly; None without one."""
-    theta, inverse = np.zeros((1, q)), Identity()
+    theta, inverse = np.zeros((1, q)), cast(Inverse, Identity())
     # the distance between optima of two samples grows as the root of their coordinates
-    near: Until = Until(max(NEAR, NEAR * float(np.sqrt(q)) / 3))
-    found: Inverse | None = inverse
+    near = Until(max(NEAR, NEAR * float(np.sqrt(q)) / 3))
     # the Hessian of all records costs more than some gradients
     for _ in range(MAX_HESSIANS):
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-            theta, done = climb(problems[0], theta, found, near)
+            theta, done = climb(problems[0], theta, inverse, near)
         if done.all():
             return theta
         found = _mean_inverse(problems, theta, 1.0)
         if found is None:
             break
+        inverse = found
     return None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -271,15 +271,14 @@ class Problem:
     def rounded(self) -> Problem:
         """Return the problem with rows of single precision, in half the time."""
         assert self.turn is not None and self.turn.ndim == 1
-        by_class: Any = self.turn.reshape(-1, self.X.shape[1])
-        # in these units no square of a row overflows
+        by_class = self.turn.reshape(-1, self.X.shape[1])
         unit, X = by_class.max(axis=0), np.empty(self.X.shape, dtype=np.float32)
         with np.errstate(over="ignore", under="ignore"):
             np.multiply(self.X, unit, out=X, casting="same_kind")
         weights: Any = self.weights
         return replace(
             self,
-            X=X,
+            X=cast(Any, X),
             turn=(by_class / unit).ravel(),
             family=self.family.rounded(),
             weights=None if weights is None else weights.astype(np.float32),
