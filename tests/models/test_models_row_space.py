@@ -141,13 +141,12 @@ def test_records_there_twice_are_fitted_under_any_penalty(C):
         np.testing.assert_allclose(made, alike, atol=1e-7)
 
 
-def test_columns_of_large_numbers_are_decomposed_with_all_digits(monkeypatch):
+def test_columns_of_large_numbers_are_decomposed_with_all_digits():
     records = sample(2, 25, 300)
     scale = 1e7
     large = replace(records, X=np.where(records.X == 1, 1.0, records.X * scale))
     folds = Folds.leaving_out([[i] for i in range(25)])
     small = Logit(C=1.0).fit_folds(records, folds)
-    monkeypatch.setattr(module, "WIDE", 1)
     again = Logit(C=1 / scale**2).fit_folds(large, folds)
     rows = np.arange(25)
     np.testing.assert_allclose(
