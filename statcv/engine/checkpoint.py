@@ -427,19 +427,16 @@ def _data_digest(setup: Setup) -> str:
     import pandas as pd
 
     design, strata = setup.design, setup.plan.strata
-    said = (design.names, design.outcome.kind, list(map(str, design.outcome.levels)))
-    digest = hashlib.sha256(repr(said).encode())
-    arrays = [design.y, design.matrix, setup.weights]
-    arrays.append(None if strata is None else strata.codes)
-    if design.terms.stateful:
-        arrays.append(pd.util.hash_pandas_object(design.terms.frame).to_numpy())
-    for array in arrays:
-        if array is None:
-            digest.update(b"none")
-            continue
-        digest.update(f"{array.dtype.str} {array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()[:16]
+    terms, outcome = design.terms, design.outcome
+    said = design.names, outcome.kind, list(map(str, outcome.levels))
+    frame = pd.util.hash_pandas_object(terms.frame).to_numpy() if terms.stateful else 0
+    return _digest_of_object(
+        (
+            *(said, np.asarray(design.y), design.matrix, setup.weights),
+            None if strata is None else strata.codes,
+            frame,
+        )
+    )
 
 
 # ---- versions of packages ----

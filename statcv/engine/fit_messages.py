@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +13,12 @@ from statcv.engine.setup import Setup
 from statcv.errors import (
     ConvergenceWarning,
     DataError,
+    FitError,
     ModelError,
     OutcomeError,
     PrecisionWarning,
     SeparationWarning,
+    StatcvError,
     UndefinedMetricWarning,
     UnseenLevelWarning,
     warn,
@@ -71,6 +74,31 @@ def where(plan: FoldPlan, fit: int) -> str:
         named = f"repeat {repeat}"
     several = plan.first_fit[split + 1] - plan.first_fit[split] > 1
     return f"draw {fit - plan.first_fit[split] + 1} of {named}" if several else named
+
+
+@contextmanager
+def naming(
+    model: Model, place: Callable[[], str], more: Callable[[], str] = str
+) -> Iterator[None]:
+    """Say where a fit failed: in which fold, or in which sample.
+
+    Parameters
+    ----------
+    model : Model
+    place : callable
+        Function that returns the place.
+    more : callable
+        Function that returns what follows it if the model itself failed.
+    """
+    try:
+        yield
+    except StatcvError as error:
+        raise type(error)(f"in {place()}: {error}") from error
+    except Exception as error:
+        raise FitError(
+            f"{model.label} failed in {place()}{more()}: "
+            f"{type(error).__name__}: {error}"
+        ) from error
 
 
 def warn_of_fits(held: Held, plan: FoldPlan, model: Model) -> None:
