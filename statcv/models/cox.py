@@ -182,9 +182,8 @@ def with_risks(
     fitted: FittedFolds, linear: LinearFits, records: TrainingSet
 ) -> FittedFolds:
     """Return fits that predict linear predictors and risks in place of products."""
-    assert fitted.at is not None and fitted.everywhere is not None
-    at, everywhere = fitted.at, fitted.everywhere
-    every, of_rows = np.arange(len(linear)), partial(strata_shares, names=records.names)
+    assert fitted.at is not None
+    at, of_rows = fitted.at, partial(strata_shares, names=records.names)
     known = of_rows(records.X)
 
     def predict(rows: Numbers, fits: Numbers) -> Matrix:
@@ -195,9 +194,7 @@ def with_risks(
         linear=linear,
         predict=predict,
         at=lambda X, fits: _predicted(linear, at(X, fits), of_rows(X), fits),
-        everywhere=lambda: _predicted(
-            linear, everywhere().T, known[:, None], every
-        ).swapaxes(0, 1),
+        everywhere=None,
     )
 
 

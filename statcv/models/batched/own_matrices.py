@@ -216,20 +216,6 @@ def predicted_by(
             eta[some] = np.einsum("mr,mrk->mk", values, along[numbers[some]])
         return linear(eta)
 
-    def everywhere() -> Matrix:
-        eta = np.empty((len(along), learnt.n, along.shape[2]))
-        order = np.argsort(learnt.group, kind="stable")
-        for groups, bases in _bases(learnt, np.unique(learnt.group)):
-            ends = np.searchsorted(learnt.group[order], [groups[0], groups[-1] + 1])
-            some = order[ends[0] : ends[1]]
-            if len(groups) == 1:
-                eta[some] = bases[0] @ along[some]
-            else:
-                place = np.searchsorted(groups, learnt.group[some])
-                eta[some] = np.matmul(bases[place], along[some])
-        flat = linear(eta.reshape(-1, along.shape[2]))
-        return flat.reshape(len(along), learnt.n, *flat.shape[1:])
-
     def at(X: Matrix, fits: Numbers) -> Matrix:
         return linear(np.einsum("mp,mpk->mk", X, beta[fits]))
 
@@ -240,7 +226,6 @@ def predicted_by(
         fits.separated,
         predict,
         linear=LinearFits(beta if several else beta[:, :, 0], penalty),
-        everywhere=everywhere,
         at=at,
     )
 

@@ -155,8 +155,7 @@ def settle_by_series(
     left, size = np.flatnonzero(~sure), max(1, CELLS // problem.block.n)
     for some in (left[start : start + size] for start in range(0, len(left), size)):
         rest, at = problem.part(some), found[some]
-        made = settle(rest, at, until, rest.gradient(at), inverse.part(some))
-        found[some], sure[some] = made
+        found[some], sure[some] = settle(rest, at, until, inverse.part(some))
     return found, sure
 
 
