@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,15 +125,41 @@ class Centre:
         least = 1e-15 * float(np.sqrt(len(self.theta) * len(self.X))) * self.scale
         if self.turn is None:
             return least
-        family = self.family.chosen(np.arange(1))
-        sizes = self.eta.copy()
-        with np.errstate(over="ignore"):
-            family.pull(sizes)
-        sums = (np.abs(sizes[0]) * self.weights) @ np.abs(self.X)
+        first = self._residuals[0] if self.family.several else self._residuals
+        sizes: Any = np.abs(first)
+        sums = (sizes * self.weights) @ np.abs(self.X)
         every = np.abs(np.einsum("kc,qcp->qkp", self.family.basis, self.turn))
         # rounding changes a number by about 5e-17 of its size on average
         rounded = 5e-17 * np.linalg.norm(every.reshape(len(every), -1) @ sums.ravel())
         return max(least, float(rounded))
+
+    @cached_property
+    def _residuals(self) -> Matrix:
+        """Those of all records, shape (K, n), or (outcomes, K, n) of several."""
+        outcomes = len(self.family.y) if self.family.several else 1
+        eta = np.repeat(self.eta, outcomes, axis=0)
+        with np.errstate(over="ignore"):
+            self.family.pull(eta)
+        return eta if self.family.several else eta[0]
+
+    def start(self, problem: Problem) -> tuple[Matrix, Matrix]:
+        """Return the centre for each fit, and the gradient there.
+
+        That of all records is known, so that only what a fold changes is summed.
+        """
+        block, rows = problem.block, self._rows
+        theta = np.tile(self.theta, (len(block), 1))
+        own = (
+            self._residuals if block.outcome is None else self._residuals[block.outcome]
+        )
+        # what a fold leaves out is taken from the sum over all records
+        sums = [block.sums(own[..., k, :], rows) for k in range(own.shape[-2])]
+        made = problem.turned(np.stack(sums, axis=1))
+        return theta, made - problem.penalty(theta)
+
+    @cached_property
+    def _rows(self) -> Matrix:
+        return np.asarray(self.X * self.weights[:, None])
 
     def hessians(self, problem: Problem) -> Whole:
         """Return the inverse Hessians at the centre of any fits."""

@@ -118,17 +118,23 @@ def _fit_block(
     centre: Centre, series: Series | None, block: Block, penalties: Penalties | None
 ) -> tuple[Matrix, NDArray[np.bool_]]:
     """Return the coordinates of each fit, and whether they are beyond doubt."""
-    problem = centre.problem(block, penalties)
-    until = Until(ACCURACY * centre.scale / centre.reach, centre.noise)
-    theta = np.tile(centre.theta, (len(block), 1))
+    problem, until = centre.problem(block, penalties), until_of(centre)
     if block.few(centre.X.shape[1]):
-        few = centre.few_hessian(block)
+        inverse = centre.few_hessian(block)
         if series is not None:
-            return settle_by_series(series, problem, until, few)
-        return settle(problem, theta, until, few)
-    sure = np.zeros(len(block), dtype=bool)
+            return settle_by_series(series, problem, until, inverse)
+        theta, gradient = centre.start(problem)
+        theta, sure = settle(problem, theta, until, gradient, inverse)
+        return theta, sure
+    theta, sure = np.empty((len(block), len(centre.theta))), np.zeros(len(block), bool)
     for some in problem.batches(~sure):
         part = problem if len(some) == len(block) else problem.part(some)
-        inverse = centre.hessians(part)
-        theta[some], sure[some] = settle(part, theta[some], until, inverse)
+        at, gradient = centre.start(part)
+        made = settle(part, at, until, gradient, centre.hessians(part))
+        theta[some], sure[some] = made
     return theta, sure
+
+
+def until_of(centre: Centre) -> Until:
+    """Return when steps from the centre end."""
+    return Until(ACCURACY * centre.scale / centre.reach, centre.noise)

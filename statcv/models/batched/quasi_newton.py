@@ -61,7 +61,11 @@ class Until:
 
 
 def settle(
-    problem: Problem, theta: Matrix, until: Until, inverse: Inverse | None = None
+    problem: Problem,
+    theta: Matrix,
+    until: Until,
+    gradient: Matrix | None = None,
+    inverse: Inverse | None = None,
 ) -> tuple[Matrix, NDArray[np.bool_]]:
     """Search for the optima, and judge whether there are any.
 
@@ -72,8 +76,9 @@ def settle(
         Where to start.
     until : Until
         When steps by ``inverse`` end; those by their own Hessians are ``MAX_STEPS``.
-    inverse : Inverse, optional
-        Approximate inverses of minus the Hessians there; fits have their own otherwise.
+    gradient, inverse : numpy.ndarray, shape (m, q), and Inverse, optional
+        The gradient there, and an approximate inverse of the Hessian; fits have their
+        own Hessians otherwise.
 
     Returns
     -------
@@ -84,7 +89,7 @@ def settle(
     theta, done = theta.copy(), np.zeros(len(theta), dtype=bool)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         if inverse is not None:
-            theta, done = climb(problem, theta, inverse, until)
+            theta, done = climb(problem, theta, inverse, until, gradient=gradient)
         until = replace(until, most=MAX_STEPS)
         # fits that are far get the Hessian of where they are, as in Newton's method
         for _ in range(MAX_HESSIANS_BOUNDED if problem.bounded else MAX_HESSIANS):

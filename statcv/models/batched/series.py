@@ -155,7 +155,8 @@ def settle_by_series(
     left, size = np.flatnonzero(~sure), max(1, CELLS // problem.block.n)
     for some in (left[start : start + size] for start in range(0, len(left), size)):
         rest, at = problem.part(some), found[some]
-        found[some], sure[some] = settle(rest, at, until, inverse.part(some))
+        made = settle(rest, at, until, rest.gradient(at), inverse.part(some))
+        found[some], sure[some] = made
     return found, sure
 
 
