@@ -22,6 +22,8 @@ from statcv.tables import Printed, Said, heading_of
 Floats = NDArray[np.float64]
 Curves = Mapping[str, Floats]
 ALL = ("predicted", "partner_predicted", "converged", "separated", "seconds")
+OPTIONAL = ("decided", "corrected", "unstable")
+AS_THEY_ARE = ("probabilities", "curves", "linear")
 Absent = dict[tuple[str, Any], tuple[list[int], NDArray[np.intp]]]
 
 
@@ -106,9 +108,10 @@ class Part:
             chosen=listed(parts, "chosen"),
             curves=listed(parts, "curves"),
             linear=joined_fits([part.linear for part in parts]),
-            decided=joined_where_known([part.decided for part in parts]),
-            corrected=joined_where_known([part.corrected for part in parts]),
-            unstable=joined_where_known([part.unstable for part in parts]),
+            **{
+                name: joined_where_known([getattr(part, name) for part in parts])
+                for name in OPTIONAL
+            },
         )
 
 
@@ -232,17 +235,11 @@ class Held(Printed):
             row=tests.values.astype(np.intp),
             partner_fit=plan.dropped.owners[partner],
             partner_row=plan.dropped.values[partner].astype(np.intp),
-            **{name: getattr(whole, name) for name in ALL},
-            probabilities=whole.probabilities,
+            **{name: getattr(whole, name) for name in (*ALL, *OPTIONAL, *AS_THEY_ARE)},
             names=design.outcome.named(whole.names),
             learnt=whole.coefficients,
             absent=absent_levels(setup),
             chosen=None if whole.chosen is None else chosen_table(whole.chosen),
-            curves=whole.curves,
-            linear=whole.linear,
-            decided=whole.decided,
-            corrected=whole.corrected,
-            unstable=whole.unstable,
             omitted=omitted or {},
         )
         alike = made.decided is None or not made.decided_otherwise.any()

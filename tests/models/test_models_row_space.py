@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 import statcv as scv
 from statcv.errors import CollinearityWarning, ModelError
 from statcv.models import Logit, TrainingSet
-from statcv.models.batched import Expanded, Folds
+from statcv.models.batched import Computed, Folds
 from statcv.models.batched import row_space as module
 
 pytestmark = pytest.mark.filterwarnings(
@@ -82,9 +82,10 @@ def test_predictions_and_coefficients_are_those_of_the_columns(
     records = sample(seed, 30, 45, classes, intercept, weighted)
     folds = Folds.leaving_out([range(6), range(6, 12), [29]])
     fitted = Logit(C=C).fit_folds(records, folds)
-    assert isinstance(fitted.coefficients, Expanded)
+    assert isinstance(fitted.coefficients, Computed)
     table = np.asarray(fitted.coefficients)
-    assert table.shape == fitted.coefficients.shape == (3, len(fitted.names))
+    assert len(fitted.coefficients) == 3
+    assert table.shape == (3, len(fitted.names))
     for fit in range(3):
         training = folds.training_set(records, fit)
         peer = exact(training, C)

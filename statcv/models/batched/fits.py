@@ -61,14 +61,28 @@ class FoldFits:
         return self
 
 
-class Computed(Protocol):
-    """An array that is computed when ``numpy.asarray`` reads it."""
+@dataclass(frozen=True, eq=False)
+class Computed:
+    """An array that is computed when ``numpy.asarray`` reads it.
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Return the array."""
+    Attributes
+    ----------
+    rows : int
+    compute : callable
+        Function that returns the array.
+    """
+
+    rows: int
+    compute: Callable[[], Matrix]
 
     def __len__(self) -> int:
-        """Return the number of rows."""
+        return self.rows
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return np.asarray, (np.asarray(self),)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.asarray(self.compute(), dtype=dtype)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

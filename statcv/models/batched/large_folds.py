@@ -43,7 +43,7 @@ def are_few_and_large(folds: Folds, shape: tuple[int, ...], classes: int = 0) ->
     no classes, are not far from each other, as their Hessians are the same everywhere.
     """
     n, p = shape
-    least = int(folds.changed[0].sizes.min(initial=n))
+    least = int(folds.changes[0].sizes.min(initial=n))
     if folds.outcome is not None or not p or few(least, 1):
         return False
     size = n * p * (classes**2 if classes > 2 else 1)
@@ -60,7 +60,7 @@ def _are_far(problem: Problem, folds: Folds) -> bool:
     (Cover 1965), so that little else than the ridge bounds the coefficients. With a few
     more they still depend much on single records, and the way from 0 is as short.
     """
-    left = len(problem.X) - int(folds.changed[0].sizes.max(initial=0))
+    left = len(problem.X) - int(folds.changes[0].sizes.max(initial=0))
     size = problem.family.basis.shape[1] * problem.X.shape[1]
     return not problem.family.quadratic and left < MIN_RECORDS_NEAR * size
 

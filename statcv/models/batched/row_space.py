@@ -12,17 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, Model, TrainingSet
 from statcv.models.batched.blocks import CELLS, Penalties
 from statcv.models.batched.downdate import inverted
-from statcv.models.batched.fits import FittedFolds, FoldFits
+from statcv.models.batched.fits import Computed, FittedFolds, FoldFits
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.predictions import LearntCoefficients
+from statcv.models.batched.predictions import learnt_coefficients
 from statcv.models.families import width_of
 from statcv.models.linear_fits import LinearFits
 from statcv.numeric.newton import Optimum
@@ -92,6 +90,12 @@ class RowSpace:
             made[:, :, place] = by_class[:, :, 0]
         return np.asarray(made)
 
+    def learnt(self, theta: Matrix, folds: Folds) -> Matrix:
+        """Return coefficients of the records as given, (fits, classes × p)."""
+        made = self.expanded(theta.reshape(*theta.shape[:2], -1))
+        flat = made.reshape(len(theta), -1)
+        return learnt_coefficients(flat, self.records.X, folds)
+
     def turned(self, beta: Matrix) -> Matrix:
         """Return coefficients of the rotated rows, (fits, m), of those in their span.
 
@@ -120,49 +124,11 @@ class RowSpace:
         """
         assert fitted.linear is not None
         turned = self.rotated.X
-        made = Expanded(self, fitted.linear.coefficients, folds)
+        theta = fitted.linear.coefficients
+        made = Computed(len(theta), partial(self.learnt, theta, folds))
         linear = replace(fitted.linear, rows=turned)
         at = None  # it would take rotated rows
         return replace(fitted, coefficients=made, names=names, linear=linear, at=at)
-
-
-@dataclass(frozen=True, eq=False)
-class Expanded:
-    """Coefficients of many columns, which are computed from few numbers when read.
-
-    ``numpy.asarray`` returns them as an array.
-
-    Attributes
-    ----------
-    space : RowSpace
-    theta : numpy.ndarray, shape (fits, m) or (fits, m, classes)
-        Coefficients of the rotated rows.
-    folds : Folds
-    """
-
-    space: RowSpace
-    theta: Matrix
-    folds: Folds
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of fits, and of coefficients."""
-        classes = self.theta.shape[2] if self.theta.ndim > 2 else 1
-        return len(self), classes * self.space.records.X.shape[1]
-
-    def __len__(self) -> int:
-        return len(self.theta)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return np.asarray, (np.asarray(self),)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Compute the coefficients, shape (fits, m)."""
-        space, fits = self.space, len(self)
-        made = space.expanded(self.theta.reshape(fits, self.theta.shape[1], -1))
-        X = space.records.X
-        learnt = LearntCoefficients(made.reshape(fits, -1), X, self.folds)
-        return np.asarray(learnt, dtype=dtype)
 
 
 def row_space(records: TrainingSet, ridge: Matrix) -> RowSpace | None:

@@ -82,17 +82,16 @@ class Tuned:
     @property
     def capabilities(self) -> Capabilities:
         """Those of the candidates, with more fits on each training set."""
-        first, *others = [one.model.capabilities for one in self.candidates]
-        alike = all(other.likelihood == first.likelihood for other in others)
+        every = [one.model.capabilities for one in self.candidates]
+        first = every[0]
+        alike = all(one.likelihood == first.likelihood for one in every)
+        of_all = ("own_matrices", "offsets", "any_threads", "releases_gil")
         return replace(
             first,
-            own_matrices=all(one.own_matrices for one in (first, *others)),
-            offsets=all(one.offsets for one in (first, *others)),
+            **{name: all(getattr(one, name) for one in every) for name in of_all},
             fits_per_training_set=self.fits_each,
             needs_full_rank=False,  # a fold may choose a penalty
             likelihood=first.likelihood if alike else None,
-            any_threads=all(one.any_threads for one in (first, *others)),
-            releases_gil=all(one.releases_gil for one in (first, *others)),
         )
 
     def check(self, kind: str) -> None:
