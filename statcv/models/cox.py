@@ -284,10 +284,9 @@ def fitted_hazards(
 ) -> FittedFolds:
     """Return what predicts by coefficients and baseline hazards, (fits, p) ridges."""
     learnt, free = folds.matrices, free_columns(records)
+    fitted = by_linear_predictor(made.fits, records, folds, np.asarray, ridge)
     if isinstance(learnt, Learnt):
-        fitted = predicted_by(np.asarray, ridge, records, made.fits, learnt)
-    else:
-        fitted = by_linear_predictor(made.fits, records, folds, np.asarray, ridge)
+        fitted = predicted_by(fitted, np.asarray, learnt)
     assert fitted.linear is not None
     linear = replace(fitted.linear, constant=made.constant, baseline=made.baseline)
     return replace(

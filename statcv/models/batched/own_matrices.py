@@ -22,10 +22,9 @@ from statcv.models.batched.downdate import inverted
 from statcv.models.batched.fits import FittedFolds, FoldFits
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.new_levels import Numbers
-from statcv.models.batched.predictions import every_class, names_of
+from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.batched.quasi_newton import ACCURACY, Until, settle
 from statcv.models.families import free_classes, width_of
-from statcv.models.linear_fits import LinearFits
 
 SHARED = 16  # folds from which a fit to all records in their basis is worth its time
 COLUMNS = 200  # columns from which models are fitted fold by fold
@@ -105,10 +104,11 @@ def fit_own_folds(
             fits.converged[some] = sure
     fits.coefficients[np.tile(empty, len(free))] = 0.0
     fits = fits.refit(model, records, folds)
-    fitted = predicted_by(regression.mean, regression.ridge, records, fits, learnt)
+    mean, ridge = regression.mean, regression.ridge
+    fitted = by_linear_predictor(fits, records, folds, mean, ridge)
     free = fits.coefficients.shape[1] // empty.shape[1]
     known = np.where(np.tile(empty, free), np.nan, fits.coefficients)
-    return replace(fitted, coefficients=known)
+    return replace(predicted_by(fitted, mean, learnt), coefficients=known)
 
 
 def _side_by_side(
@@ -179,30 +179,22 @@ def _in_basis(
 
 
 def predicted_by(
-    mean: Callable[[Matrix], Matrix],
-    ridge: Matrix,
-    records: TrainingSet,
-    fits: FoldFits,
-    learnt: Learnt,
+    fitted: FittedFolds, mean: Callable[[Matrix], Matrix], learnt: Learnt
 ) -> FittedFolds:
-    """Predict by linear predictors of matrices of the folds' own.
+    """Let fits predict by matrices of their own.
 
     Parameters
     ----------
-    mean, ridge
+    fitted : FittedFolds
+        Fits with linear predictors, which predict by a matrix that they share.
+    mean : callable
         As in :class:`Regression`.
-    records : TrainingSet
-    fits : FoldFits
     learnt : Learnt
         The matrices.
     """
-    several = width_of(records) > 1
-    beta = every_class(fits.coefficients, records, ridge).swapaxes(1, 2)
-    penalty = np.broadcast_to(ridge, beta.shape[:2])
-    along = _along(learnt, beta)
-
-    def linear(eta: Matrix) -> Matrix:
-        return mean(eta if several else eta[..., 0])
+    assert fitted.linear is not None
+    beta, p = fitted.linear.coefficients, fitted.linear.coefficients.shape[1]
+    along = _along(learnt, beta.reshape(len(beta), p, -1))
 
     def predict(rows: Numbers, numbers: Numbers) -> Matrix:
         eta = np.empty((len(rows), along.shape[2]))
@@ -214,20 +206,9 @@ def predicted_by(
             place = np.searchsorted(groups, group[some])
             values = bases[place, rows[some]]
             eta[some] = np.einsum("mr,mrk->mk", values, along[numbers[some]])
-        return linear(eta)
+        return mean(eta if beta.ndim > 2 else eta[:, 0])
 
-    def at(X: Matrix, fits: Numbers) -> Matrix:
-        return linear(np.einsum("mp,mpk->mk", X, beta[fits]))
-
-    return FittedFolds(
-        fits.coefficients,
-        names_of(records, ridge),
-        fits.converged,
-        fits.separated,
-        predict,
-        linear=LinearFits(beta if several else beta[:, :, 0], penalty),
-        at=at,
-    )
+    return replace(fitted, predict=predict, everywhere=None)
 
 
 def _along(learnt: Learnt, columns: Matrix) -> Matrix:

@@ -215,10 +215,6 @@ class Problem:
         with np.errstate(invalid="ignore", over="ignore"):
             return Whole(inverted(self.hessian(variances)))
 
-    def furthest(self, step: Matrix) -> Matrix:
-        """Return by how much a step moves some linear predictor at most, (m,)."""
-        return np.asarray(np.abs(self.linear(step)).max(axis=(1, 2), initial=0.0))
-
     def trained(self) -> Matrix:
         """Return the weight of each record in each fit, shape (m, n)."""
         made = np.ones((len(self), self.block.n))
