@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from statcv.engine.setup import Setup
 from statcv.folds import FoldPlan
 from statcv.metrics.classification.classwise import predicted_as
-from statcv.models.batched import Computed
+from statcv.models.batched import Computed, joined_coefficients
 from statcv.models.linear_fits import LinearFits, joined_fits
 from statcv.models.tuning import chosen_table
 from statcv.tables import Printed, Said, heading_of
@@ -108,30 +108,10 @@ class Part:
             chosen=listed(parts, "chosen"),
             curves=listed(parts, "curves"),
             linear=joined_fits([part.linear for part in parts]),
-            **{
-                name: joined_where_known([getattr(part, name) for part in parts])
-                for name in OPTIONAL
-            },
+            decided=joined_where_known([part.decided for part in parts]),
+            corrected=joined_where_known([part.corrected for part in parts]),
+            unstable=joined_where_known([part.unstable for part in parts]),
         )
-
-
-def joined_coefficients(
-    parts: Sequence[Part],
-) -> tuple[tuple[str, ...], Floats | Computed | None]:
-    """Return names and coefficients of all fits, NaN where one has no such term."""
-    tables = [part.coefficients for part in parts if part.coefficients is not None]
-    if len(tables) < len(parts):
-        return (), None
-    if len(parts) == 1:
-        return parts[0].names, tables[0]
-    names = tuple(dict.fromkeys(name for part in parts for name in part.names))
-    if all(part.names == names for part in parts):
-        return names, np.concatenate([np.asarray(table) for table in tables])
-    rows = []
-    for part, table in zip(parts, tables, strict=True):
-        rows.append(np.full((len(table), len(names)), np.nan))
-        rows[-1][:, [names.index(name) for name in part.names]] = np.asarray(table)
-    return names, np.concatenate(rows)
 
 
 def listed(parts: Sequence[Part], name: str) -> list[Mapping[str, Any]] | None:

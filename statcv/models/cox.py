@@ -283,10 +283,9 @@ def fitted_hazards(
     made: CoxFits, records: TrainingSet, folds: Folds, ridge: Matrix
 ) -> FittedFolds:
     """Return what predicts by coefficients and baseline hazards, (fits, p) ridges."""
-    learnt, free = folds.matrices, free_columns(records)
-    fitted = by_linear_predictor(made.fits, records, folds, np.asarray, ridge)
-    if isinstance(learnt, Learnt):
-        fitted = predicted_by(fitted, np.asarray, learnt)
+    free = free_columns(records)
+    by = predicted_by if isinstance(folds.matrices, Learnt) else by_linear_predictor
+    fitted = by(made.fits, records, folds, np.asarray, ridge)
     assert fitted.linear is not None
     linear = replace(fitted.linear, constant=made.constant, baseline=made.baseline)
     return replace(

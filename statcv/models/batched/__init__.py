@@ -27,7 +27,13 @@ from statcv.models.batched.centre import find_centre
 from statcv.models.batched.cox import free_columns
 from statcv.models.batched.cumulative import CumulativeOdds
 from statcv.models.batched.downdate import Whole, by_counts, by_lists, inverted
-from statcv.models.batched.fits import Computed, FittedFolds, FoldFits, fit_all_folds
+from statcv.models.batched.fits import (
+    Computed,
+    FittedFolds,
+    FoldFits,
+    fit_all_folds,
+    joined_coefficients,
+)
 from statcv.models.batched.folds import Folds, permuted_folds
 from statcv.models.batched.near import fit_class_folds, sure_fits
 from statcv.models.batched.partial_likelihood import (
@@ -66,6 +72,7 @@ __all__ = [
     "information_of",
     "inverse_gram",
     "inverted",
+    "joined_coefficients",
     "not_separated",
     "of_all_classes",
     "partial_likelihood",

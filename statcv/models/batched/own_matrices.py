@@ -104,11 +104,10 @@ def fit_own_folds(
             fits.converged[some] = sure
     fits.coefficients[np.tile(empty, len(free))] = 0.0
     fits = fits.refit(model, records, folds)
-    mean, ridge = regression.mean, regression.ridge
-    fitted = by_linear_predictor(fits, records, folds, mean, ridge)
+    fitted = predicted_by(fits, records, folds, regression.mean, regression.ridge)
     free = fits.coefficients.shape[1] // empty.shape[1]
     known = np.where(np.tile(empty, free), np.nan, fits.coefficients)
-    return replace(predicted_by(fitted, mean, learnt), coefficients=known)
+    return replace(fitted, coefficients=known)
 
 
 def _side_by_side(
@@ -179,21 +178,25 @@ def _in_basis(
 
 
 def predicted_by(
-    fitted: FittedFolds, mean: Callable[[Matrix], Matrix], learnt: Learnt
+    fits: FoldFits,
+    records: TrainingSet,
+    folds: Folds,
+    mean: Callable[[Matrix], Matrix],
+    ridge: Matrix,
 ) -> FittedFolds:
-    """Let fits predict by matrices of their own.
+    """Predict by linear predictors of matrices of the folds' own.
 
     Parameters
     ----------
-    fitted : FittedFolds
-        Fits with linear predictors, which predict by a matrix that they share.
-    mean : callable
+    fits, records, folds
+        Fits to folds whose terms were learnt together.
+    mean, ridge
         As in :class:`Regression`.
-    learnt : Learnt
-        The matrices.
     """
-    assert fitted.linear is not None
-    beta, p = fitted.linear.coefficients, fitted.linear.coefficients.shape[1]
+    learnt = folds.matrices
+    fitted = by_linear_predictor(fits, records, folds, mean, ridge)
+    assert fitted.linear is not None and isinstance(learnt, Learnt)
+    beta, p = fitted.linear.coefficients, records.X.shape[1]
     along = _along(learnt, beta.reshape(len(beta), p, -1))
 
     def predict(rows: Numbers, numbers: Numbers) -> Matrix:
@@ -208,7 +211,8 @@ def predicted_by(
             eta[some] = np.einsum("mr,mrk->mk", values, along[numbers[some]])
         return mean(eta if beta.ndim > 2 else eta[:, 0])
 
-    return replace(fitted, predict=predict, everywhere=None)
+    coefficients = fits.coefficients
+    return replace(fitted, coefficients=coefficients, predict=predict, everywhere=None)
 
 
 def _along(learnt: Learnt, columns: Matrix) -> Matrix:

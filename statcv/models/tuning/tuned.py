@@ -15,11 +15,16 @@ from statcv.errors import FitError, StatcvError
 from statcv.metrics import Metric
 from statcv.models import Fit, Logit, Model, TrainingSet
 from statcv.models.base import Capabilities, Matrix, WrappedFit
-from statcv.models.batched.fits import FittedFolds, fit_all_folds, with_new_levels
+from statcv.models.batched.fits import (
+    FittedFolds,
+    fit_all_folds,
+    joined_coefficients,
+    with_new_levels,
+)
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.new_levels import Numbers
 from statcv.models.elastic_net import elastic_path
-from statcv.models.linear_fits import LinearFits, joined_fits
+from statcv.models.linear_fits import joined_fits
 from statcv.models.tuning.grid import (
     Candidate,
     chosen_table,
@@ -289,56 +294,36 @@ def _one_by_one(
 
 def _joined(parts: list[tuple[Numbers, FittedFolds]]) -> FittedFolds:
     """Join fits of different candidates, each with the numbers of its fits."""
-    size = sum(len(fits) for fits, _ in parts)
-    part, place = np.empty(size, dtype=np.intp), np.empty(size, dtype=np.intp)
-    converged = np.empty(size, dtype=bool)
-    separated = np.empty(size, dtype=bool)
-    for number, (fits, fitted) in enumerate(parts):
-        part[fits], place[fits] = number, np.arange(len(fits))
-        converged[fits], separated[fits] = fitted.converged, fitted.separated
-    first = parts[0][1]
-    names = tuple(dict.fromkeys(name for _, one in parts for name in one.names))
-    coefficients = None
-    if first.coefficients is not None:
-        coefficients = np.full((size, len(names)), np.nan)
-        for fits, fitted in parts:
-            columns = [names.index(name) for name in fitted.names]
-            coefficients[fits[:, None], columns] = np.asarray(fitted.coefficients)
+    fitted = [one for _, one in parts]
+    order = np.argsort(np.concatenate([fits for fits, _ in parts]))
+    sizes = [len(fits) for fits, _ in parts]
+    part = np.repeat(np.arange(len(parts)), sizes)[order]
+    place = np.concatenate([np.arange(size) for size in sizes])[order]
+    names, coefficients = joined_coefficients(fitted)
+    linear = joined_fits([one.linear for one in fitted])
 
     def predict(rows: Numbers, fits: Numbers) -> Matrix:
         if not len(rows):
-            return first.predict(rows, fits)
+            return fitted[0].predict(rows, fits)
         found, predicted = part[fits], np.empty(0)
-        for number, (_, fitted) in enumerate(parts):
+        for number, one in enumerate(fitted):
             own = np.flatnonzero(found == number)
             if len(own):
-                made = fitted.predict(rows[own], place[fits[own]])
+                made = one.predict(rows[own], place[fits[own]])
                 if not len(predicted):
                     predicted = np.empty((len(rows), *made.shape[1:]))
                 predicted[own] = made
         return predicted
 
     return FittedFolds(
-        coefficients,
+        None if coefficients is None else np.asarray(coefficients)[order],
         names,
-        converged,
-        separated,
+        np.concatenate([one.converged for one in fitted])[order],
+        np.concatenate([one.separated for one in fitted])[order],
         predict,
-        linear=_joined_linear(parts, size),
+        linear=None if linear is None else linear.chosen(order),
         complete=True,  # as the parts are
     )
-
-
-def _joined_linear(
-    parts: list[tuple[Numbers, FittedFolds]], size: int
-) -> LinearFits | None:
-    """Return the linear predictors in the order of the fits."""
-    together = joined_fits([fitted.linear for _, fitted in parts])
-    if together is None:
-        return None
-    place = np.empty(size, dtype=np.intp)
-    place[np.concatenate([fits for fits, _ in parts])] = np.arange(size)
-    return together.chosen(place)
 
 
 def _column(values: list[Any]) -> NDArray[Any]:
