@@ -338,8 +338,9 @@ def identity_of(setup: Setup) -> dict[str, Any]:
     CheckpointError
         If the model cannot be distinguished from another.
     """
+    python = ".".join(platform.python_version_tuple()[:2])
     return {
-        "versions": _versions(),
+        "versions": {"python": python, **installed()},
         "formula": setup.design.formula.text,
         "model": setup.model.label,
         "model_digest": _model_digest(setup.model),
@@ -388,11 +389,6 @@ def differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
     if there.get("seed") != here.get("seed"):
         said.append(f"seed {there.get('seed')} there, {here.get('seed')} here")
     return said
-
-
-def _versions() -> dict[str, str]:
-    python = ".".join(platform.python_version_tuple()[:2])
-    return {"python": python, **installed()}
 
 
 def _model_digest(model: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
@@ -152,7 +153,9 @@ def warn_of_fits(held: Held, plan: FoldPlan, model: Model) -> None:
             f"({_listed(plan, silent)}): metrics that need them are NaN.",
             UndefinedMetricWarning,
         )
-    for metric, unknown in _unknown_curves(held).items():
+    curves = [pair for one in held.curves or [] for pair in one.items()]
+    lacking = Counter(metric for metric, own in curves if np.isnan(own[:, 1]).all())
+    for metric, unknown in lacking.items():
         warn(
             f"the learning curve of {metric} is not a number on the held-out records "
             f"of {unknown} {fits_of}: they do not admit that metric.",
@@ -176,16 +179,6 @@ def _warn_of_levels(absent: Absent, plan: FoldPlan, treated: str) -> None:
             f"{plural(len(fits), 'training set')} ({_listed(plan, fits)}): {told}.",
             UnseenLevelWarning,
         )
-
-
-def _unknown_curves(held: Held) -> dict[str, int]:
-    """Return, by metric, in how many fits the held-out curve has no value."""
-    unknown: dict[str, int] = {}
-    for curves in held.curves or []:
-        for metric, values in curves.items():
-            if np.isnan(values[:, 1]).all():
-                unknown[metric] = unknown.get(metric, 0) + 1
-    return unknown
 
 
 def _remedy(plan: FoldPlan, cox: bool) -> str:

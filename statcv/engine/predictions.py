@@ -122,22 +122,6 @@ def listed(parts: Sequence[Part], name: str) -> list[Mapping[str, Any]] | None:
     return made if any(made) else None
 
 
-def plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values, as text unless a table or a file can hold them.
-
-    >>> plain({"C": np.float64(0.1), "kernel": "rbf", "shape": (2, 3)})
-    {'C': 0.1, 'kernel': 'rbf', 'shape': '(2, 3)'}
-    """
-    return {str(name): _plain(value) for name, value in values.items()}
-
-
-def _plain(value: Any) -> Any:
-    value = value.item() if isinstance(value, np.generic) else value
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    return " ".join(repr(value).split())
-
-
 # ---- what all fits predicted ----
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import Any
+from itertools import chain, pairwise
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -29,8 +29,8 @@ from statcv.models.tuning.grid import (
     Candidate,
     chosen_table,
     family_label,
-    for_tables,
     in_words,
+    plain,
 )
 from statcv.models.tuning.inner import InnerScheme
 from statcv.models.tuning.nested import Nested, nest
@@ -170,13 +170,13 @@ class Tuned:
         found = self._choose(training, whole, alone=True)
         assert found is not None
         best, scores, errors = found
-        values = [for_tables(candidate.values) for candidate in self.candidates]
+        values = [plain(candidate.values) for candidate in self.candidates]
         path = chosen_table(values)[list(self.grid)]
         return int(best[0]), path.assign(score=scores[:, 0], se=errors[:, 0])
 
     def _made(self, best: int, path: pd.DataFrame, fit: Fit) -> TunedFit:
         score = float(path["score"].iloc[best])
-        values = for_tables(self.candidates[best].values)
+        values = plain(self.candidates[best].values)
         return TunedFit(fit, values, score, path)
 
     def _fit_chosen(
@@ -194,7 +194,7 @@ class Tuned:
         return parts[0][1] if len(parts) == 1 else _joined(parts)
 
     def _columns(self, best: Numbers, score: Matrix) -> dict[str, NDArray[Any]]:
-        tried = [for_tables(candidate.values) for candidate in self.candidates]
+        tried = [plain(candidate.values) for candidate in self.candidates]
         values = [tried[one] for one in best.tolist()]
         return {
             **{name: _column([v[name] for v in values]) for name in self.grid},
@@ -244,30 +244,15 @@ def fit_candidates(
     nets: list[Any] = [one for one in models if isinstance(one, Logit) and one.selects]
     alike = len({(one.l1_ratio, one.standardize) for one in nets}) == 1
     if alike and len(nets) == len(models) and folds.matrices is None:
-        return _net_path(nets, records, folds)
+        first, Cs = nets[0], [one.strength for one in nets]
+        path = elastic_path(Cs, first.l1_ratio, first.standardize, records, folds)
+        return (with_new_levels(one, records, folds) or one for one in path)
     if records.X.shape[1] > len(records.X) and folds.new_levels(records) is not None:
         return None  # rotated rows do not show the factors
-    first = fit_all_folds(models[0], records, folds)
-    return None if first is None else _each(first, models[1:], records, folds)
-
-
-def _net_path(
-    models: list[Logit], records: TrainingSet, folds: Folds
-) -> Iterator[FittedFolds]:
-    Cs, first = [model.strength for model in models], models[0]
-    ratio, scaled = first.l1_ratio, first.standardize
-    for fitted in elastic_path(Cs, ratio, scaled, records, folds):
-        yield with_new_levels(fitted, records, folds) or fitted
-
-
-def _each(
-    first: FittedFolds, models: list[Model], records: TrainingSet, folds: Folds
-) -> Iterator[FittedFolds]:
-    yield first
-    for model in models:
-        fitted = fit_all_folds(model, records, folds)
-        assert fitted is not None  # models of one family are fitted alike
-        yield fitted
+    made = (fit_all_folds(model, records, folds) for model in models)
+    if (fitted := next(made)) is None:
+        return None
+    return chain([fitted], cast(Iterator[FittedFolds], made))  # they are fitted alike
 
 
 def _one_by_one(
