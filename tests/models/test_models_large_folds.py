@@ -231,7 +231,7 @@ def test_hessians_count_records_as_often_as_fits_do():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_gradients_by_blocks_and_in_single_precision_are_sums(monkeypatch, kind):
+def test_gradients_by_blocks_are_sums(monkeypatch, kind):
     records = sample(4, 1000, 3, kind, weighted=True)
     rng = np.random.default_rng(1)
     often = rng.integers(0, 4, (3, 1000)).astype(float)
@@ -242,8 +242,6 @@ def test_gradients_by_blocks_and_in_single_precision_are_sums(monkeypatch, kind)
     whole = problem.gradient_of(problem.linear(theta), theta)
     monkeypatch.setattr(problem_module, "CACHED", 1)
     np.testing.assert_allclose(problem.gradient(theta), whole, rtol=1e-9)
-    single = problem.rounded().gradient(theta)
-    np.testing.assert_allclose(single, whole, atol=1e-5 * np.abs(whole).max())
 
 
 @pytest.mark.parametrize("C", [None, 2.0])

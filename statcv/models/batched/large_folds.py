@@ -1,14 +1,12 @@
 """The fits of a few large folds, near the optimum of all records.
 
 The fit to all records comes first, roughly; the mean Hessian of the folds near its
-optimum, with quasi-Newton updates, leads all of them to their own in few gradients. The
-first of these read a copy of the records in single precision. Folds of few records for
-each coefficient have little in common, and are fitted from 0.
+optimum, with quasi-Newton updates, leads all of them to their own in few gradients.
+Folds of few records for each coefficient have little in common, and are fitted from 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import cast
@@ -69,11 +67,9 @@ def _are_far(problem: Problem, folds: Folds) -> bool:
 
 MAX_HESSIANS = 4  # Hessians of all records at most
 NEAR = 0.3  # the distance from the optimum of all records, in standard errors
-MAX_SIZE = 1e4  # the largest inverse of a Hessian with a unit diagonal
-MAX_SIZE_SINGLE = 1e3  # the largest one of single precision
 
 
-def _anchor(problems: Sequence[Problem], q: int) -> Matrix | None:
+def _anchor(problem: Problem, q: int) -> Matrix | None:
     """Search for the optimum of all records, roughly; None without one."""
     theta, inverse = np.zeros((1, q)), cast(Inverse, Identity())
     # the distance between optima of two samples grows as the root of their coordinates
@@ -81,46 +77,40 @@ def _anchor(problems: Sequence[Problem], q: int) -> Matrix | None:
     # the Hessian of all records costs more than some gradients
     for _ in range(MAX_HESSIANS):
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-            theta, done = climb(problems[0], theta, inverse, near)
+            theta, done = climb(problem, theta, inverse, near)
         if done.all():
             return theta
-        found = _mean_inverse(problems, theta, 1.0)
+        found = _mean_inverse(problem, theta, 1.0)
         if found is None:
             break
         inverse = found
     return None
 
 
-def _mean_inverse(
-    problems: Sequence[Problem], theta: Matrix, share: float
-) -> OneInverse | None:
-    """Return the inverse of the mean Hessian at coordinates of all fits, (1, q).
-
-    It is of single precision if that costs few digits; None if it would cost many.
+def _mean_inverse(problem: Problem, theta: Matrix, share: float) -> OneInverse | None:
+    """Return the inverse of the mean Hessian of fits; None if it costs many digits.
 
     Parameters
     ----------
-    problems : sequence of Problem
-        That of all records, in single and in double precision.
+    problem : Problem
+        That of all records.
     theta : numpy.ndarray, shape (1, q)
+        Coordinates of all fits.
     share : float
         The share of all records in a fit; fits lose about the same of the information.
     """
-    for problem, most in zip(problems, (MAX_SIZE_SINGLE, MAX_SIZE), strict=True):
-        block = Block.of_counts(np.full((1, len(problem.X)), share))
-        variances = problem.family.variances(problem.linear(theta))
-        found = replace(problem, block=block).inverse_hessian(variances)
-        if found.norm[0] <= most:
-            return OneInverse(found.matrices[0])
-    return None
+    block = Block.of_counts(np.full((1, len(problem.X)), share))
+    variances = problem.family.variances(problem.linear(theta))
+    found = replace(problem, block=block).inverse_hessian(variances)
+    return OneInverse(found.matrices[0]) if found.usable[0] else None
 
 
 # ---- the fits ----
 
 MAX_FITS = 256  # fits at most whose gradients are summed at once
 MAX_CELLS = 2**26  # records times fits, at most, whose gradients are summed at once
-ROUGH = 1e-5  # the distance that gradients of single precision leave, in each direction
 SHARE_LEFT = 0.1  # share of a negligible distance, as its forecast may be too small
+MAX_STEPS_FAR = 15  # steps from 0 after which folds get Hessians of their own
 MAX_STEPS_ALONE = 200  # steps at most from 0 of folds of several classes
 
 
@@ -174,10 +164,10 @@ def fit_few(
         ridge=np.tile(ridge, free) / scale**2 if ridge.any() else None,
         surely=lambda block, theta: np.full(len(theta), bounded),
     )
-    problems, far = (every.rounded(), every), _are_far(every, folds)
+    far = _are_far(every, folds)
     theta: Matrix | None = np.zeros((1, len(scale)))
     if not (far or family.quadratic):
-        theta = _anchor(problems, len(scale))
+        theta = _anchor(every, len(scale))
     if theta is None:
         return None
     least = scale.reshape(-1, p).min(axis=0)
@@ -186,8 +176,6 @@ def fit_few(
     # one Hessian of several classes costs many steps
     steps = MAX_STEPS_ALONE if far and family.width > 1 else MAX_STEPS
     until = Until(enough, noise=1e-15 * float(np.sqrt(n * len(scale))), most=steps)
-    # gradients of single precision suffice for the way to the vicinity
-    rough = Until(ROUGH * np.sqrt(len(scale)), 3 * ROUGH * np.sqrt(len(scale)), steps)
     coefficients = np.empty((len(folds), family.width, p))
     sure = np.empty(len(folds), dtype=bool)
     # residuals of all these fits are in memory at once
@@ -200,16 +188,18 @@ def fit_few(
         penalty, block = every.ridge, Block.of_counts(often)
         if own is not None:
             penalty = (np.tile(own[some], free) / scale**2)[:, None]
-        first, problem = (replace(p, block=block, ridge=penalty) for p in problems)
+        problem = replace(every, block=block, ridge=penalty)
         # from 0 where folds have little in common, else from the optimum of all
         inverse: Inverse | None = Identity()
         if not far:
-            inverse = _mean_inverse(problems, theta, float(often.mean()))
+            inverse = _mean_inverse(every, theta, float(often.mean()))
+            if inverse is None:
+                return None
         at = np.tile(theta, (len(some), 1))
-        if inverse is not None:
-            at, _ = climb(first, at, inverse, rough)
         if far and family.width == 1:
-            inverse = None  # each fit gets a Hessian of its own
+            # some steps, after which each fit gets a Hessian of its own
+            at, _ = climb(problem, at, Identity(), replace(until, most=MAX_STEPS_FAR))
+            inverse = None
         at, sure[some] = settle(problem, at, until, inverse=inverse)
         coefficients[some] = problem.coefficients(at)
     return (coefficients, sure) if sure.any() else None

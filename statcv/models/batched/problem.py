@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,14 +92,14 @@ class Problem:
             free = theta @ self.turn.reshape(len(self.turn), -1)
         beta = free.reshape(len(theta), basis.shape[1], self.X.shape[-1])
         made = beta if basis.shape == (1, 1) else np.matmul(basis, beta)
-        return np.ascontiguousarray(made, dtype=self.X.dtype)
+        return np.ascontiguousarray(made)
 
     def linear(self, theta: Matrix) -> Matrix:
         """Return the linear predictors of all records, shape (m, K, n)."""
         beta = self.coefficients(theta)
         if self.X.ndim == 3:
             return np.asarray(np.matmul(beta, self.X.swapaxes(1, 2)))
-        flat = beta.reshape(-1, self.X.shape[1])
+        flat = beta.reshape(beta.shape[0] * beta.shape[1], self.X.shape[1])
         return (flat @ self.X.T).reshape(*beta.shape[:2], len(self.X))
 
     def gradient(self, theta: Matrix) -> Matrix:
@@ -110,7 +110,7 @@ class Problem:
         if self.X.ndim == 3 or self.block.counts is None:
             return self.gradient_of(self.linear(theta), theta)
         beta = self.coefficients(theta)
-        flat = beta.reshape(-1, self.X.shape[1])
+        flat = beta.reshape(beta.shape[0] * beta.shape[1], self.X.shape[1])
 
         def sums(rows: slice) -> Matrix:
             X = self.X[rows]
@@ -193,13 +193,14 @@ class Problem:
             each = [information_of(self.X, own) for own in curved]
         made = of_all_classes(each, int(self.family.basis.shape[1]))
         if self.turn is not None and self.turn.ndim == 1:
-            made = made * np.multiply.outer(self.turn, self.turn).astype(made.dtype)
+            made = made * np.multiply.outer(self.turn, self.turn)
         elif self.turn is not None:
             flat = self.turn.reshape(len(self.turn), -1)
             made = flat @ made @ flat.T
         ridge = self.ridge
         if ridge is not None and (ridge.ndim == 1 or ridge.shape[-2] < ridge.shape[-1]):
-            np.einsum("...qq->...q", made)[:] += ridge.reshape(-1, ridge.shape[-1])
+            strengths = ridge if ridge.ndim == 1 else ridge[:, 0]
+            np.einsum("...qq->...q", made)[:] += strengths
         elif ridge is not None:
             made = made + ridge
         return np.asarray(made)
@@ -263,22 +264,6 @@ class Problem:
             furthest = np.maximum(furthest, squares)
         furthest = np.where(inverse.usable, furthest, np.inf)
         return weights.sum(axis=1), furthest
-
-    def rounded(self) -> Problem:
-        """Return the problem with rows of single precision, in half the time."""
-        assert self.turn is not None and self.turn.ndim == 1
-        by_class = self.turn.reshape(-1, self.X.shape[1])
-        unit, X = by_class.max(axis=0), np.empty(self.X.shape, dtype=np.float32)
-        with np.errstate(over="ignore", under="ignore"):
-            np.multiply(self.X, unit, out=X, casting="same_kind")
-        weights: Any = self.weights
-        return replace(
-            self,
-            X=cast(Any, X),
-            turn=(by_class / unit).ravel(),
-            family=self.family.rounded(),
-            weights=None if weights is None else weights.astype(np.float32),
-        )
 
 
 def by_blocks(
