@@ -18,11 +18,12 @@ from statcv.engine.parallel import (
 )
 from statcv.engine.per_fit import FoldFit, read_fits
 from statcv.engine.permuted import OutcomePermutations, run_if_able, run_permuted
-from statcv.engine.predictions import Held, Part, plain
+from statcv.engine.predictions import Held, Part
 from statcv.engine.resampled import ResampledFits, run_everywhere, run_resampled
 from statcv.engine.run import quiet_fits, run, run_quietly
 from statcv.engine.setup import Setup, fit_all
 from statcv.engine.tasks import TASKS, cut
+from statcv.models.tuning import plain
 
 __all__ = [
     "PACKAGES",

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine.predictions import Part
+from statcv.engine.predictions import ALL, OPTIONAL, Part
 from statcv.engine.setup import Setup
 from statcv.errors import (
     ArgumentTypeError,
@@ -30,12 +30,8 @@ from statcv.errors import (
     reason,
     warn,
 )
-from statcv.models.linear_fits import ARRAYS as LINEAR
-from statcv.models.linear_fits import LinearFits
+from statcv.models.linear_fits import ARRAYS, LinearFits
 from statcv.words import plural
-
-ARRAYS = ("predicted", "partner_predicted", "converged", "separated", "seconds")
-OPTIONAL = ("unstable", "decided", "corrected")
 
 
 def to_bytes(part: Part, call: str) -> bytes:
@@ -47,7 +43,7 @@ def to_bytes(part: Part, call: str) -> bytes:
     call : str
         Identity of the call.
     """
-    arrays: dict[str, NDArray[Any]] = {name: getattr(part, name) for name in ARRAYS}
+    arrays: dict[str, NDArray[Any]] = {name: getattr(part, name) for name in ALL}
     if part.coefficients is not None:
         arrays["coefficients"] = np.asarray(part.coefficients)
     for name in OPTIONAL:
@@ -55,7 +51,7 @@ def to_bytes(part: Part, call: str) -> bytes:
             arrays[name] = getattr(part, name)
     if part.linear is not None:
         linear = part.linear.smallest
-        for name in (*LINEAR, "rows"):
+        for name in (*ARRAYS, "rows"):
             if getattr(linear, name) is not None:
                 arrays[f"linear_{name}"] = getattr(linear, name)
     if part.curves is not None:
@@ -90,7 +86,7 @@ def from_bytes(content: bytes, call: str) -> Part | None:
         optional: dict[str, Any] = {name: arrays.get(name) for name in OPTIONAL}
         return Part(
             fits=range(*said["fits"]),
-            **{name: arrays[name] for name in ARRAYS},
+            **{name: arrays[name] for name in ALL},
             probabilities=said["probabilities"],
             names=tuple(said["names"]),
             coefficients=arrays.get("coefficients"),
@@ -105,7 +101,7 @@ def from_bytes(content: bytes, call: str) -> Part | None:
 
 def _linear(arrays: Mapping[str, NDArray[Any]]) -> LinearFits | None:
     kept: dict[str, Any] = {
-        name: arrays.get(f"linear_{name}") for name in (*LINEAR, "rows")
+        name: arrays.get(f"linear_{name}") for name in (*ARRAYS, "rows")
     }
     if kept["coefficients"] is None or kept["penalty"] is None:
         return None
@@ -342,8 +338,9 @@ def identity_of(setup: Setup) -> dict[str, Any]:
     CheckpointError
         If the model cannot be distinguished from another.
     """
+    python = ".".join(platform.python_version_tuple()[:2])
     return {
-        "versions": _versions(),
+        "versions": {"python": python, **installed()},
         "formula": setup.design.formula.text,
         "model": setup.model.label,
         "model_digest": _model_digest(setup.model),
@@ -394,11 +391,6 @@ def differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
     return said
 
 
-def _versions() -> dict[str, str]:
-    python = ".".join(platform.python_version_tuple()[:2])
-    return {"python": python, **installed()}
-
-
 def _model_digest(model: Any) -> str:
     kind = f"{type(model).__module__}.{type(model).__qualname__}"
     try:
@@ -427,19 +419,16 @@ def _data_digest(setup: Setup) -> str:
     import pandas as pd
 
     design, strata = setup.design, setup.plan.strata
-    said = (design.names, design.outcome.kind, list(map(str, design.outcome.levels)))
-    digest = hashlib.sha256(repr(said).encode())
-    arrays = [design.y, design.matrix, setup.weights]
-    arrays.append(None if strata is None else strata.codes)
-    if design.terms.stateful:
-        arrays.append(pd.util.hash_pandas_object(design.terms.frame).to_numpy())
-    for array in arrays:
-        if array is None:
-            digest.update(b"none")
-            continue
-        digest.update(f"{array.dtype.str} {array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()[:16]
+    terms, outcome = design.terms, design.outcome
+    said = design.names, outcome.kind, list(map(str, outcome.levels))
+    frame = pd.util.hash_pandas_object(terms.frame).to_numpy() if terms.stateful else 0
+    return _digest_of_object(
+        (
+            *(said, np.asarray(design.y), design.matrix, setup.weights),
+            None if strata is None else strata.codes,
+            frame,
+        )
+    )
 
 
 # ---- versions of packages ----

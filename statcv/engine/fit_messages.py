@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +14,12 @@ from statcv.engine.setup import Setup
 from statcv.errors import (
     ConvergenceWarning,
     DataError,
+    FitError,
     ModelError,
     OutcomeError,
     PrecisionWarning,
     SeparationWarning,
+    StatcvError,
     UndefinedMetricWarning,
     UnseenLevelWarning,
     warn,
@@ -73,6 +77,31 @@ def where(plan: FoldPlan, fit: int) -> str:
     return f"draw {fit - plan.first_fit[split] + 1} of {named}" if several else named
 
 
+@contextmanager
+def naming(
+    model: Model, place: Callable[[], str], more: Callable[[], str] = str
+) -> Iterator[None]:
+    """Say where a fit failed: in which fold, or in which sample.
+
+    Parameters
+    ----------
+    model : Model
+    place : callable
+        Function that returns the place.
+    more : callable
+        Function that returns what follows it if the model itself failed.
+    """
+    try:
+        yield
+    except StatcvError as error:
+        raise type(error)(f"in {place()}: {error}") from error
+    except Exception as error:
+        raise FitError(
+            f"{model.label} failed in {place()}{more()}: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+
+
 def warn_of_fits(held: Held, plan: FoldPlan, model: Model) -> None:
     """Warn of fits that did not converge, are separated, or lack a level."""
     plain = plan.n_fits == plan.n_splits and plan.n_splits > plan.repeats
@@ -124,7 +153,9 @@ def warn_of_fits(held: Held, plan: FoldPlan, model: Model) -> None:
             f"({_listed(plan, silent)}): metrics that need them are NaN.",
             UndefinedMetricWarning,
         )
-    for metric, unknown in _unknown_curves(held).items():
+    curves = [pair for one in held.curves or [] for pair in one.items()]
+    lacking = Counter(metric for metric, own in curves if np.isnan(own[:, 1]).all())
+    for metric, unknown in lacking.items():
         warn(
             f"the learning curve of {metric} is not a number on the held-out records "
             f"of {unknown} {fits_of}: they do not admit that metric.",
@@ -148,16 +179,6 @@ def _warn_of_levels(absent: Absent, plan: FoldPlan, treated: str) -> None:
             f"{plural(len(fits), 'training set')} ({_listed(plan, fits)}): {told}.",
             UnseenLevelWarning,
         )
-
-
-def _unknown_curves(held: Held) -> dict[str, int]:
-    """Return, by metric, in how many fits the held-out curve has no value."""
-    unknown: dict[str, int] = {}
-    for curves in held.curves or []:
-        for metric, values in curves.items():
-            if np.isnan(values[:, 1]).all():
-                unknown[metric] = unknown.get(metric, 0) + 1
-    return unknown
 
 
 def _remedy(plan: FoldPlan, cox: bool) -> str:

@@ -12,11 +12,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.engine.fit_messages import check_training_sets, where
+from statcv.engine.fit_messages import check_training_sets, naming, where
 from statcv.engine.parallel import check_jobs, do_tasks
 from statcv.engine.predictions import Floats
 from statcv.engine.setup import Setup
-from statcv.errors import FitError, StatcvError
 from statcv.models import Fit, TrainingSet
 
 Read = TypeVar("Read")
@@ -107,13 +106,6 @@ def read_fits(
 
 def _read(read: Callable[[FoldFit], Read], setup: Setup, fits: range) -> Read:
     number = fits.start
-    try:
+    with naming(setup.model, partial(where, setup.plan, number)):
         training = setup.folds.training_set(setup.records, number)
         return read(FoldFit(setup, number, setup.model.fit(training), training))
-    except StatcvError as error:
-        raise type(error)(f"in {where(setup.plan, number)}: {error}") from error
-    except Exception as error:
-        raise FitError(
-            f"{setup.model.label} failed in {where(setup.plan, number)}: "
-            f"{type(error).__name__}: {error}"
-        ) from error

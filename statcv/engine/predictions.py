@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from statcv.engine.setup import Setup
 from statcv.folds import FoldPlan
 from statcv.metrics.classification.classwise import predicted_as
-from statcv.models.batched import Computed
+from statcv.models.batched import Computed, joined_coefficients
 from statcv.models.linear_fits import LinearFits, joined_fits
 from statcv.models.tuning import chosen_table
 from statcv.tables import Printed, Said, heading_of
@@ -22,6 +22,8 @@ from statcv.tables import Printed, Said, heading_of
 Floats = NDArray[np.float64]
 Curves = Mapping[str, Floats]
 ALL = ("predicted", "partner_predicted", "converged", "separated", "seconds")
+OPTIONAL = ("decided", "corrected", "unstable")
+AS_THEY_ARE = ("probabilities", "curves", "linear")
 Absent = dict[tuple[str, Any], tuple[list[int], NDArray[np.intp]]]
 
 
@@ -112,47 +114,12 @@ class Part:
         )
 
 
-def joined_coefficients(
-    parts: Sequence[Part],
-) -> tuple[tuple[str, ...], Floats | Computed | None]:
-    """Return names and coefficients of all fits, NaN where one has no such term."""
-    tables = [part.coefficients for part in parts if part.coefficients is not None]
-    if len(tables) < len(parts):
-        return (), None
-    if len(parts) == 1:
-        return parts[0].names, tables[0]
-    names = tuple(dict.fromkeys(name for part in parts for name in part.names))
-    if all(part.names == names for part in parts):
-        return names, np.concatenate([np.asarray(table) for table in tables])
-    rows = []
-    for part, table in zip(parts, tables, strict=True):
-        rows.append(np.full((len(table), len(names)), np.nan))
-        rows[-1][:, [names.index(name) for name in part.names]] = np.asarray(table)
-    return names, np.concatenate(rows)
-
-
 def listed(parts: Sequence[Part], name: str) -> list[Mapping[str, Any]] | None:
     """Concatenate a list of dicts, one per fit; None if no fit has such a dict."""
     made: list[Mapping[str, Any]] = []
     for part in parts:
         made += getattr(part, name) or [{}] * len(part.fits)
     return made if any(made) else None
-
-
-def plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values, as text unless a table or a file can hold them.
-
-    >>> plain({"C": np.float64(0.1), "kernel": "rbf", "shape": (2, 3)})
-    {'C': 0.1, 'kernel': 'rbf', 'shape': '(2, 3)'}
-    """
-    return {str(name): _plain(value) for name, value in values.items()}
-
-
-def _plain(value: Any) -> Any:
-    value = value.item() if isinstance(value, np.generic) else value
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    return " ".join(repr(value).split())
 
 
 # ---- what all fits predicted ----
@@ -232,17 +199,11 @@ class Held(Printed):
             row=tests.values.astype(np.intp),
             partner_fit=plan.dropped.owners[partner],
             partner_row=plan.dropped.values[partner].astype(np.intp),
-            **{name: getattr(whole, name) for name in ALL},
-            probabilities=whole.probabilities,
+            **{name: getattr(whole, name) for name in (*ALL, *OPTIONAL, *AS_THEY_ARE)},
             names=design.outcome.named(whole.names),
             learnt=whole.coefficients,
             absent=absent_levels(setup),
             chosen=None if whole.chosen is None else chosen_table(whole.chosen),
-            curves=whole.curves,
-            linear=whole.linear,
-            decided=whole.decided,
-            corrected=whole.corrected,
-            unstable=whole.unstable,
             omitted=omitted or {},
         )
         alike = made.decided is None or not made.decided_otherwise.any()

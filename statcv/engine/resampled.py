@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import fit_seeds
+from statcv.engine.fit_messages import naming
 from statcv.engine.parallel import check_jobs, progress_bar
 from statcv.engine.predictions import Floats
 from statcv.engine.run import parts_of, quiet_fits
 from statcv.engine.setup import Setup, with_matrices
 from statcv.engine.tasks import MOST, TASKS, WORK, Tasks, cut
-from statcv.errors import FitError, StatcvError
 from statcv.models.batched import Folds, fit_all_folds
 from statcv.models.thresholds import NAME, threshold_in
 
@@ -152,19 +152,12 @@ def _one_by_one(folds: Folds, setup: Setup, fits: range) -> ResampledFits:
     every = np.arange(setup.design.n)
     made, cuts = [], []
     for number in fits:
-        try:
+        with naming(setup.model, partial("sample {}".format, number + 1)):
             training = folds.training_set(setup.records, number)
             X = folds.matrix(setup.records, number, every)
             fit = setup.model.fit(training)
             made.append((fit, np.asarray(fit.predict(X), dtype=float)))
             cuts.append(threshold_in(fit, X))
-        except StatcvError as error:
-            raise type(error)(f"in sample {number + 1}: {error}") from error
-        except Exception as error:
-            raise FitError(
-                f"{setup.model.label} failed in sample {number + 1}: "
-                f"{type(error).__name__}: {error}"
-            ) from error
     known = all(one is not None for one in cuts)
     return ResampledFits(
         predicted=np.stack([predicted for _, predicted in made]),

@@ -9,25 +9,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine.fit_messages import where
-from statcv.engine.predictions import Floats, Part, plain
+from statcv.engine.fit_messages import naming, where
+from statcv.engine.predictions import Floats, Part
 from statcv.engine.setup import Setup
-from statcv.errors import (
-    FitError,
-    ModelError,
-    PrecisionWarning,
-    StatcvError,
-    gathered_warnings,
-)
+from statcv.errors import ModelError, PrecisionWarning, gathered_warnings
 from statcv.folds import FoldPlan
 from statcv.models import Fit, FollowingModel, TrainingSet, decisions_of
 from statcv.models.batched import FittedFolds, fit_all_folds
 from statcv.models.imputation import Completed, Imputed
+from statcv.models.tuning import plain
 
 
 def fit_together(setup: Setup, fits: range) -> Part | None:
@@ -117,7 +113,8 @@ def _fit_fold(setup: Setup, number: int) -> Part:
     plan, model = setup.plan, setup.model
     test, partners = plan.fits.held_out_by(number), plan.fits.partners(number)
     others = np.concatenate([test, partners]) if len(partners) else test
-    try:
+    place, size = partial(where, plan, number), partial(_size, plan, number)
+    with naming(model, place, size):
         training = setup.folds.training_set(setup.records, number)
         X = setup.folds.matrix(setup.records, number, others)
         fit = _fit(setup, training, test, X[: len(test)])
@@ -129,14 +126,6 @@ def _fit_fold(setup: Setup, number: int) -> Part:
                 f"{len(others)} records of a {training.kind} outcome."
             )
         decided = decisions_of(fit, X[: len(test)])
-    except StatcvError as error:
-        raise type(error)(f"in {where(plan, number)}: {error}") from error
-    except Exception as error:
-        size = len(plan.train(number))
-        raise FitError(
-            f"{model.label} failed in {where(plan, number)} "
-            f"({size} training rows): {type(error).__name__}: {error}"
-        ) from error
     terms = _learnt(fit.coefficients, training)
     return Part(
         fits=range(number, number + 1),
@@ -153,6 +142,10 @@ def _fit_fold(setup: Setup, number: int) -> Part:
         linear=fit.linear,
         decided=decided,
     )
+
+
+def _size(plan: FoldPlan, number: int) -> str:
+    return f" ({len(plan.train(number))} training rows)"
 
 
 def columns_of_predictions(training: TrainingSet) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, Protocol
 
 import numpy as np
@@ -308,36 +309,12 @@ class WrappedFit(Printed):
     """A fit that wraps another one and adds the hyperparameters chosen."""
 
     fit: Fit
-
-    @property
-    def coefficients(self) -> dict[str, float] | None:
-        """Coefficients by term, or None for a model that has none."""
-        return self.fit.coefficients
-
-    @property
-    def converged(self) -> bool:
-        """Whether the fit reached its optimum."""
-        return self.fit.converged
-
-    @property
-    def separated(self) -> bool:
-        """Whether fitted probabilities ran to 0 or 1."""
-        return self.fit.separated
-
-    @property
-    def probabilities(self) -> bool:
-        """Whether it predicts probabilities or means, not decision scores."""
-        return self.fit.probabilities
-
-    @property
-    def curves(self) -> dict[str, Matrix] | None:
-        """Metrics after every round, of a model that has rounds."""
-        return self.fit.curves
-
-    @property
-    def linear(self) -> LinearFits | None:
-        """The linear predictor of a fit by maximum likelihood."""
-        return self.fit.linear
+    coefficients = property(attrgetter("fit.coefficients"))
+    converged = property(attrgetter("fit.converged"))
+    separated = property(attrgetter("fit.separated"))
+    probabilities = property(attrgetter("fit.probabilities"))
+    curves = property(attrgetter("fit.curves"))
+    linear = property(attrgetter("fit.linear"))
 
     def predict(self, X: Matrix) -> Matrix:
         """Return probabilities or means."""

@@ -182,9 +182,8 @@ def with_risks(
     fitted: FittedFolds, linear: LinearFits, records: TrainingSet
 ) -> FittedFolds:
     """Return fits that predict linear predictors and risks in place of products."""
-    assert fitted.at is not None and fitted.everywhere is not None
-    at, everywhere = fitted.at, fitted.everywhere
-    every, of_rows = np.arange(len(linear)), partial(strata_shares, names=records.names)
+    assert fitted.at is not None
+    at, of_rows = fitted.at, partial(strata_shares, names=records.names)
     known = of_rows(records.X)
 
     def predict(rows: Numbers, fits: Numbers) -> Matrix:
@@ -195,9 +194,7 @@ def with_risks(
         linear=linear,
         predict=predict,
         at=lambda X, fits: _predicted(linear, at(X, fits), of_rows(X), fits),
-        everywhere=lambda: _predicted(
-            linear, everywhere().T, known[:, None], every
-        ).swapaxes(0, 1),
+        everywhere=None,
     )
 
 
@@ -286,11 +283,9 @@ def fitted_hazards(
     made: CoxFits, records: TrainingSet, folds: Folds, ridge: Matrix
 ) -> FittedFolds:
     """Return what predicts by coefficients and baseline hazards, (fits, p) ridges."""
-    learnt, free = folds.matrices, free_columns(records)
-    if isinstance(learnt, Learnt):
-        fitted = predicted_by(np.asarray, ridge, records, made.fits, learnt)
-    else:
-        fitted = by_linear_predictor(made.fits, records, folds, np.asarray, ridge)
+    free = free_columns(records)
+    by = predicted_by if isinstance(folds.matrices, Learnt) else by_linear_predictor
+    fitted = by(made.fits, records, folds, np.asarray, ridge)
     assert fitted.linear is not None
     linear = replace(fitted.linear, constant=made.constant, baseline=made.baseline)
     return replace(

@@ -34,13 +34,13 @@ MIN_NEW = 10  # columns that may enter a fit in one step
 SMALLEST = 1e-12  # the share of the information by which it becomes invertible
 
 
-def fit_elastic_folds(
+def elastic_path(
     Cs: Sequence[float],
     l1_ratio: float,
     standardize: bool,
     records: TrainingSet,
     folds: Folds,
-) -> list[FoldFits]:
+) -> Iterator[FittedFolds]:
     """Fit two classes in every fold with every strength of an elastic net.
 
     The objective is ``C × negative log-likelihood + Σ (l1_ratio |β| + (1 - l1_ratio)
@@ -60,10 +60,10 @@ def fit_elastic_folds(
         ``folds.outcome`` selects.
     folds : Folds
 
-    Returns
-    -------
-    list of FoldFits
-        One for each strength.
+    Yields
+    ------
+    FittedFolds
+        Those of each strength.
 
     Examples
     --------
@@ -71,8 +71,8 @@ def fit_elastic_folds(
     >>> y = np.array([0, 1, 0, 0, 1, 1])
     >>> records = TrainingSet(X, y, "binary", 2, ("one", "x", "z"), 0, None, seed=0)
     >>> folds = Folds.leaving_out([[0], [5]])
-    >>> (fits,) = fit_elastic_folds([1.0], 0.5, False, records, folds)
-    >>> fits.coefficients.round(3)
+    >>> (fitted,) = elastic_path([1.0], 0.5, False, records, folds)
+    >>> np.asarray(fitted.coefficients).round(3)
     array([[ 0.049,  0.212, -0.449],
            [-0.121,  0.105, -0.859]])
     """
@@ -85,20 +85,8 @@ def fit_elastic_folds(
         for number, beta, sure in path.along(1 / np.asarray(Cs, dtype=float)):
             made[number].coefficients[some] = beta
             made[number].converged[some] = sure
-    return made
-
-
-def elastic_path(
-    Cs: Sequence[float],
-    l1_ratio: float,
-    standardize: bool,
-    records: TrainingSet,
-    folds: Folds,
-) -> Iterator[FittedFolds]:
-    """Yield the fits of each strength, as :func:`fit_elastic_folds` makes them."""
-    none = np.zeros(records.X.shape[1])
-    for fits in fit_elastic_folds(Cs, l1_ratio, standardize, records, folds):
-        yield by_linear_predictor(fits, records, folds, expit, none)
+    for fits in made:
+        yield by_linear_predictor(fits, records, folds, expit, np.zeros(p))
 
 
 @dataclass(frozen=True, eq=False)

@@ -101,13 +101,6 @@ class Family(ABC):
         offset = None if self.offset is None else self.offset[..., some]
         return replace(self, y=self.y[..., some], offset=offset)
 
-    def rounded(self: F) -> F:
-        """Return the log-likelihood for linear predictors of single precision."""
-        offset: Any = self.offset
-        if offset is not None:
-            offset = offset.astype(np.float32)
-        return replace(self, y=self.y.astype(np.float32), offset=offset)
-
     def added(self, eta: Matrix) -> Matrix:
         """Return linear predictors with the offset."""
         return eta if self.offset is None else eta + self.offset
@@ -387,10 +380,6 @@ class Classes(Family):
     def spread(self, eta: Matrix) -> Matrix:
         """Return the largest difference of two linear predictors."""
         return np.asarray(eta.max(axis=1) - eta.min(axis=1))
-
-    def rounded(self) -> Classes:
-        """Return the log-likelihood, which serves every precision."""
-        return self
 
 
 def free_classes(ridge: Matrix, width: int) -> NDArray[np.intp]:

@@ -1,8 +1,8 @@
 """Firth's penalised likelihood of logistic regression, also in all folds together.
 
-The penalty's score needs the leverages of every fold, and so its information; a
-step uses the information minus the curvature of the penalty in the fit to all records
-as the Hessian. Folds that do not converge are fitted by themselves.
+The penalty's score needs the leverages of every fold, and so its information. Steps
+begin with the information minus the curvature of the penalty in the fit to all records
+for a Hessian. Folds that do not converge are fitted by themselves.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from statcv.models.batched.blocks import Block
 from statcv.models.batched.downdate import Whole, inverted
 from statcv.models.batched.fits import FoldFits
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.quasi_newton import ACCURACY, MAX_STEPS
+from statcv.models.batched.quasi_newton import ACCURACY, Until, climb
 from statcv.numeric.gram import column_units, information_of, quadratic_of
 from statcv.numeric.newton import Optimum, minimise
 
@@ -269,9 +269,16 @@ def sure_firth_fits(records: TrainingSet, folds: Folds) -> FoldFits:
     if converged and len(theta):
         curved = excess(Z[used], (Z @ theta + offset)[used], weights[used])
         each = max(len(Z), len(theta) ** 2)
+        # in coordinates in which the information is about the identity
+        reach = float(np.sqrt(np.einsum("ij,ij->i", Z, Z).max()))
+        until = Until(ACCURACY / reach, noise=1e-15 * float(np.sqrt(Z.size)))
         for block in folds.blocks(len(Z), len(theta), each=each):
-            problem = _Problem(Z, y, weights, curved, block, offset)
-            found, done = _iterate(problem, np.tile(theta, (len(block), 1)))
+            problem = _Problem(Z, y, weights, block, offset)
+            start = np.tile(theta, (len(block), 1))
+            # the curvature of the penalty is about that in the fit to all records
+            inverse = Whole(inverted(information_of(Z, problem.at(start)[2]) - curved))
+            with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+                found, done = climb(problem, start, inverse, until)
             fits.coefficients[block.fits] = found @ basis.T
             fits.converged[block.fits] = done
     empty = folds.empty_columns(X, records.weights)
@@ -289,8 +296,6 @@ class _Problem:
     Z : numpy.ndarray, shape (n, q)
     y : numpy.ndarray, shape (n,) or (outcomes, n)
     weights : numpy.ndarray, shape (n,)
-    curved : numpy.ndarray, shape (q, q)
-        The information of all records minus the Hessian.
     block : Block
     offset : numpy.ndarray, shape (n,)
     """
@@ -298,53 +303,30 @@ class _Problem:
     Z: Matrix
     y: Matrix
     weights: Matrix
-    curved: Matrix
     block: Block
     offset: Matrix
 
-    def part(self, chosen: NDArray[np.bool_]) -> _Problem:
+    def part(self, chosen: NDArray[Any]) -> _Problem:
         """Return the problem of some of the fits."""
         return replace(self, block=self.block.part(chosen))
 
-    def step(self, theta: Matrix) -> tuple[Matrix, NDArray[np.bool_]]:
-        """Return a step of each fit, and whether its information has an inverse."""
-        y = self.y if self.block.outcome is None else self.y[self.block.outcome]
+    def at(self, theta: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+        """Return 2p - 1, weights, and weighted variances of the records, (m, n)."""
         tanh = np.tanh((theta @ self.Z.T + self.offset) / 2)
         counts = np.tile(self.weights, (len(theta), 1))
         self.block.multiply(counts)
         # p = (1 + tanh(eta / 2)) / 2, so that p (1 - p) = (1 - tanh²) / 4
-        variance = counts * (1 - tanh**2) / 4
-        information = information_of(self.Z, variance)
-        inverse = Whole(inverted(information))
+        return tanh, counts, counts * (1 - tanh**2) / 4
+
+    def gradient(self, theta: Matrix) -> Matrix:
+        """Return the modified score of each fit; NaN without information."""
+        y = self.y if self.block.outcome is None else self.y[self.block.outcome]
+        tanh, counts, variance = self.at(theta)
+        inverse = Whole(inverted(information_of(self.Z, variance)))
         # h = w x I⁻¹ x, by which the penalty draws a record to one half
         leverages = variance * quadratic_of(self.Z, inverse.matrices)
         score = (counts * (2 * y - 1 - tanh) - leverages * tanh) @ self.Z / 2
-        hessian = Whole(inverted(information - self.curved))
-        return hessian.times(score), inverse.usable
-
-
-def _iterate(problem: _Problem, theta: Matrix) -> tuple[Matrix, NDArray[np.bool_]]:
-    """Step until the score vanishes; return coefficients and which fits converged."""
-    found, done = theta.copy(), np.zeros(len(theta), dtype=bool)
-    which = np.arange(len(theta))
-    reach = np.sqrt(np.einsum("ij,ij->i", problem.Z, problem.Z).max())
-    before = np.full(len(theta), np.inf)
-    for _ in range(MAX_STEPS):
-        with np.errstate(invalid="ignore", over="ignore"):  # without an inverse
-            step, usable = problem.step(theta)
-            size = np.sqrt(np.einsum("bp,bp->b", step, step)) * reach
-            # with a fixed curvature of the penalty convergence is linear
-            rate = np.where(before < np.inf, size / before, 1.0)
-        close = (size * rate <= ACCURACY) & (rate <= 1) & usable
-        go = ~close & (rate <= 1) & usable
-        theta = theta + step
-        found[which[close]] = theta[close]
-        done[which[close]] = True
-        if not go.any():
-            break
-        problem, theta = problem.part(go), theta[go]
-        which, before = which[go], size[go]
-    return found, done
+        return np.where(inverse.usable[:, None], score, np.nan)
 
 
 # ---- FLIC: the intercept corrected for the right mean of probabilities ----

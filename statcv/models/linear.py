@@ -30,8 +30,8 @@ from statcv.models.batched.centre import Centre
 from statcv.models.batched.downdate import Downdate, Whole, by_counts, by_lists
 from statcv.models.batched.fits import FittedFolds, FoldFits
 from statcv.models.batched.folds import Folds
+from statcv.models.batched.large_folds import are_few_and_large, fit_few
 from statcv.models.batched.own_matrices import GROWTH, Regression, fit_own_folds
-from statcv.models.batched.passes import Passes, are_few_and_large, fit_few
 from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.batched.row_space import with_smaller
 from statcv.models.families import Numeric
@@ -132,8 +132,7 @@ def _fit_large(
     # what is negligible is stated for outcomes of size 1
     size = float(np.abs(records.y).max(initial=0.0)) or 1.0
     family = Numeric(records.y / size)
-    passes = Passes.of(records, family, np.zeros(records.X.shape[1]))
-    made = fit_few(passes, folds)
+    made = fit_few(records, family, folds, np.zeros(records.X.shape[1]))
     return None if made is None else (made[0][:, 0] * size, made[1])
 
 

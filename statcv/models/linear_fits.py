@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 ARRAYS = (
     *("coefficients", "penalty", "constant", "filled"),
-    *("class_weights", "balanced", "uncorrected", "baseline", "basis", "dispersion"),
+    *("class_weights", "balanced", "baseline", "basis", "dispersion"),
 )
 
 
@@ -38,8 +38,6 @@ class LinearFits:
     balanced : numpy.ndarray of bool, shape (fits,), or None
         Whether that factor is inversely proportional to the total weight of the class
         in the training set, so that it depends on the weight of each record.
-    uncorrected : numpy.ndarray, shape (fits, p), or None
-        The coefficients before the intercept was corrected, where it was (FLIC).
     baseline : numpy.ndarray, shape (fits, strata, horizons), or None
         The logarithm of the cumulative hazard at a linear predictor of 0.
     basis : numpy.ndarray, shape (fits, p, r), or None
@@ -60,7 +58,6 @@ class LinearFits:
     filled: Floats | None = None
     class_weights: Floats | None = None
     balanced: NDArray[np.bool_] | None = None
-    uncorrected: Floats | None = None
     baseline: Floats | None = None
     basis: Floats | None = None
     dispersion: Floats | None = None

@@ -215,19 +215,17 @@ class Logit(Constructed):
         if self.selects:
             return replace(alone(self.fit_folds(training, WHOLE), expit), linear=None)
         ridge, solved = self.ridge(training), self._optimum(training)
-        beta, before = solved.beta, None
+        beta = solved.beta
         if self.flic:
-            every, before = WHOLE, beta[None]
-            beta = correct_intercepts(before, training, every)[0]
+            beta = correct_intercepts(beta[None], training, WHOLE)[0]
         free = free_classes(ridge, width_of(training))
         values = beta.reshape(len(beta), -1)[:, free].T.ravel().tolist()
-        linear = LinearFits.of_one(beta, ridge)
         return PlainFit(
             partial(means_at, mean_of(training.kind), beta),
             dict(zip(names_of(training, ridge), values, strict=True)),
             solved.converged,
             solved.separated,
-            linear=replace(linear, uncorrected=before),
+            linear=LinearFits.of_one(beta, ridge),
         )
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
@@ -267,11 +265,9 @@ class Logit(Constructed):
         """Fit by Firth's penalty, and correct the intercepts."""
         firth, ridge = replace(self, firth=True, flic=False), self.ridge(records)
         fits = fit_firth_folds(firth, records, folds)
-        before = fits.coefficients
-        fits = replace(fits, coefficients=correct_intercepts(before, records, folds))
-        fitted = by_linear_predictor(fits, records, folds, expit, ridge)
-        assert fitted.linear is not None
-        return replace(fitted, linear=replace(fitted.linear, uncorrected=before))
+        beta = correct_intercepts(fits.coefficients, records, folds)
+        fits = replace(fits, coefficients=beta)
+        return by_linear_predictor(fits, records, folds, expit, ridge)
 
     def ridge(self, training: TrainingSet) -> Matrix:
         """Return the strength of the penalty on each column, shape (p,)."""

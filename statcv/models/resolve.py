@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from statcv.errors import ModelError, suggestion
-from statcv.models.base import Capabilities, Matrix, Model, TrainingSet, WrappedFit
+from statcv.models.base import Capabilities, Model, TrainingSet, WrappedFit
 from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
 from statcv.models.counts import NegativeBinomial, Poisson
 from statcv.models.cox import Cox
 from statcv.models.linear import Linear
-from statcv.models.linear_fits import LinearFits
 from statcv.models.logit import Logit
 from statcv.models.neighbors import Neighbors
 from statcv.models.ordered import ProportionalOdds
@@ -257,18 +256,6 @@ class UserFit(WrappedFit):
     """A fit of the user's own model, which need not have ``chosen`` and ``curves``."""
 
     fit: Any
-
-    @property
-    def chosen(self) -> dict[str, Any] | None:
-        """Hyperparameters that were chosen inside the training set, or None."""
-        return getattr(self.fit, "chosen", None)
-
-    @property
-    def curves(self) -> dict[str, Matrix] | None:
-        """Metrics after every round, of a model that has rounds."""
-        return getattr(self.fit, "curves", None)
-
-    @property
-    def linear(self) -> LinearFits | None:
-        """The linear predictor of a fit by maximum likelihood."""
-        return getattr(self.fit, "linear", None)
+    chosen = property(lambda self: getattr(self.fit, "chosen", None))
+    curves = property(lambda self: getattr(self.fit, "curves", None))
+    linear = property(lambda self: getattr(self.fit, "linear", None))

@@ -58,22 +58,19 @@ class Rule:
     score: Callable[[Matrix, Matrix, Matrix, Matrix], Matrix] | None
 
 
-def _youden(true: Matrix, false: Matrix, ones: Matrix, zeros: Matrix) -> Matrix:
-    return true / ones - false / zeros
-
-
-def _f1(true: Matrix, false: Matrix, ones: Matrix, zeros: Matrix) -> Matrix:
-    return 2 * true / (true + false + ones)
-
-
-def _accuracy(true: Matrix, false: Matrix, ones: Matrix, zeros: Matrix) -> Matrix:
-    return (true + zeros - false) / (ones + zeros)
-
-
 RULES = {
-    "youden": Rule("where sensitivity plus specificity is largest", _youden),
-    "f1": Rule("where F1 is largest", _f1),
-    "accuracy": Rule("where accuracy is largest", _accuracy),
+    "youden": Rule(
+        "where sensitivity plus specificity is largest",
+        lambda true, false, ones, zeros: true / ones - false / zeros,
+    ),
+    "f1": Rule(
+        "where F1 is largest",
+        lambda true, false, ones, zeros: 2 * true / (true + false + ones),
+    ),
+    "accuracy": Rule(
+        "where accuracy is largest",
+        lambda true, false, ones, zeros: (true + zeros - false) / (ones + zeros),
+    ),
     "prevalence": Rule("at the share of positives", None),
 }
 

@@ -234,16 +234,7 @@ def fitted_to_constant(model: Model, training: TrainingSet) -> float | None:
     inner = innermost(model)
     if not isinstance(inner, Sklearn):
         return None
-    constant = TrainingSet(
-        X=np.zeros_like(training.X),
-        y=training.y,
-        kind=training.kind,
-        n_classes=training.n_classes,
-        names=training.names,
-        intercept=training.intercept,
-        weights=None,
-        seed=training.seed,
-    )
+    constant = replace(training, X=np.zeros_like(training.X), weights=None)
     try:
         with warnings.catch_warnings():  # that columns are constant
             warnings.simplefilter("ignore")

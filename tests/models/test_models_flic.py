@@ -93,7 +93,8 @@ def test_all_folds_are_fitted_as_each(arguments, weighted):
     folds = Folds.of(make_plan(y=records.y, kind="binary", seed=1, **arguments))
     fitted = FLIC.fit_folds(records, folds)
     firth = FIRTH.fit_folds(records, folds)
-    np.testing.assert_array_equal(fitted.linear.uncorrected, firth.coefficients)
+    slopes = np.asarray(fitted.coefficients)[:, 1:]
+    np.testing.assert_array_equal(slopes, np.asarray(firth.coefficients)[:, 1:])
     for number in range(len(folds)):
         alone = FLIC.fit(folds.training_set(records, number))
         np.testing.assert_allclose(

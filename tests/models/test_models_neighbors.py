@@ -372,7 +372,7 @@ def test_lists_hold_everyone_within_reach_and_enough(seed, n, p, least, spread, 
             assert (np.diff(own) >= 0).all()
 
 
-def test_single_precision_gives_way_where_it_cannot_tell_records_apart():
+def test_lists_are_short_where_records_are_far_from_others():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 8))
     X[:, 0] += 1e6 * rng.integers(0, 2, 2000)

@@ -6,8 +6,8 @@ far they are from each other::
     is p > n, with a ridge on every column?
     │  yes .................... row_space: rotate the records once, then go on below
     are folds few and large, so that each changes many records?
-    │  yes .................... passes: quasi-Newton steps, with sums over the records
-    │                           where they are, from the fit to all records
+    │  yes .................... large_folds: quasi-Newton steps from the fit to all
+    │                           records, with sums over rows that stay in the cache
     │  no ..................... near: steps from the fit to all records by one matrix
     │                           for each fold, minus the few records that it leaves out;
     │                           of many records by their power series
@@ -23,11 +23,17 @@ Nearest neighbours have a room of their own.
 """
 
 from statcv.models.batched.blocks import CELLS, Block
-from statcv.models.batched.centre import Centre, find_centre
+from statcv.models.batched.centre import find_centre
 from statcv.models.batched.cox import free_columns
-from statcv.models.batched.cumulative import CumulativeOdds, cumulative_information
+from statcv.models.batched.cumulative import CumulativeOdds
 from statcv.models.batched.downdate import Whole, by_counts, by_lists, inverted
-from statcv.models.batched.fits import Computed, FittedFolds, FoldFits, fit_all_folds
+from statcv.models.batched.fits import (
+    Computed,
+    FittedFolds,
+    FoldFits,
+    fit_all_folds,
+    joined_coefficients,
+)
 from statcv.models.batched.folds import Folds, permuted_folds
 from statcv.models.batched.near import fit_class_folds, sure_fits
 from statcv.models.batched.partial_likelihood import (
@@ -38,46 +44,39 @@ from statcv.models.batched.partial_likelihood import (
 from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.batched.problem import Problem
 from statcv.models.batched.quasi_newton import Until, climb, not_separated
-from statcv.models.batched.risk_sets import RiskSets, Tied, strata_shares
-from statcv.models.batched.row_space import Expanded
-from statcv.models.batched.separate import fit_alone, inverse_gram, refit
-from statcv.numeric.gram import information_of, of_all_classes, quadratic_of
+from statcv.models.batched.risk_sets import strata_shares
+from statcv.models.batched.separate import inverse_gram, refit
+from statcv.numeric.gram import information_of, of_all_classes
 
 __all__ = [
     "CELLS",
     "Block",
-    "Centre",
     "Computed",
     "CumulativeOdds",
-    "Expanded",
     "FittedFolds",
     "FoldFits",
     "Folds",
     "Jumps",
     "PartialLikelihoods",
     "Problem",
-    "RiskSets",
-    "Tied",
     "Until",
     "Whole",
     "by_counts",
     "by_linear_predictor",
     "by_lists",
     "climb",
-    "cumulative_information",
     "find_centre",
     "fit_all_folds",
-    "fit_alone",
     "fit_class_folds",
     "free_columns",
     "information_of",
     "inverse_gram",
     "inverted",
+    "joined_coefficients",
     "not_separated",
     "of_all_classes",
     "partial_likelihood",
     "permuted_folds",
-    "quadratic_of",
     "refit",
     "strata_shares",
     "sure_fits",

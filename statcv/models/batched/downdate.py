@@ -65,6 +65,19 @@ class OneInverse:
         return self
 
 
+@dataclass(frozen=True)
+class Identity:
+    """An approximate inverse where matrices have a diagonal of 1."""
+
+    def times(self, vectors: Matrix) -> Matrix:
+        """Return the vectors."""
+        return vectors
+
+    def part(self, chosen: NDArray[Any]) -> Identity:
+        """Return the same for some of the fits."""
+        return self
+
+
 @dataclass(frozen=True, eq=False)
 class Downdate:
     """Inverses of I − Σ less · z zᵀ over few rows z, by Woodbury's identity.

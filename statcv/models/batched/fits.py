@@ -61,14 +61,28 @@ class FoldFits:
         return self
 
 
-class Computed(Protocol):
-    """An array that is computed when ``numpy.asarray`` reads it."""
+@dataclass(frozen=True, eq=False)
+class Computed:
+    """An array that is computed when ``numpy.asarray`` reads it.
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Return the array."""
+    Attributes
+    ----------
+    rows : int
+    compute : callable
+        Function that returns the array.
+    """
+
+    rows: int
+    compute: Callable[[], Matrix]
 
     def __len__(self) -> int:
-        """Return the number of rows."""
+        return self.rows
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return np.asarray, (np.asarray(self),)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.asarray(self.compute(), dtype=dtype)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -144,6 +158,30 @@ class FittedFolds(Printed):
         starts = range(0, max(len(rows), 1), batch)
         parts = shared(predict, starts, batch * max(RECORD, 10.0 * columns))
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def joined_coefficients(
+    parts: Sequence[Any],
+) -> tuple[tuple[str, ...], Matrix | Computed | None]:
+    """Return names and coefficients of all fits, NaN where one has no such term.
+
+    Parameters
+    ----------
+    parts : sequence of FittedFolds, or of other fits with names and coefficients
+    """
+    tables = [part.coefficients for part in parts if part.coefficients is not None]
+    if len(tables) < len(parts):
+        return (), None
+    if len(parts) == 1:
+        return parts[0].names, tables[0]
+    names = tuple(dict.fromkeys(name for part in parts for name in part.names))
+    if all(part.names == names for part in parts):
+        return names, np.concatenate([np.asarray(table) for table in tables])
+    rows = []
+    for part, table in zip(parts, tables, strict=True):
+        rows.append(np.full((len(table), len(names)), np.nan))
+        rows[-1][:, [names.index(name) for name in part.names]] = np.asarray(table)
+    return names, np.concatenate(rows)
 
 
 def fit_all_folds(

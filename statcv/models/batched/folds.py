@@ -276,16 +276,6 @@ class Folds(Printed):
         sizes = np.bincount(cells // n, minlength=len(self))
         return Ragged.split(cells % n, sizes), times
 
-    @property
-    def changed(self) -> tuple[Ragged, NDArray[np.int64] | None]:
-        """The records that do not occur exactly once, rising, with their counts.
-
-        The counts are None if none of them occurs.
-        """
-        if len(self.copied.values) or self.times is not None:
-            return self.changes
-        return self.out, None
-
     def blocks(self, n: int, p: int, each: int = 0, larger: int = 1) -> Iterator[Block]:
         """Yield the fits of n records and p columns in blocks of bounded memory.
 

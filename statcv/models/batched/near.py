@@ -19,7 +19,7 @@ from statcv.models.batched.blocks import Block, Penalties
 from statcv.models.batched.centre import Centre, find_centre
 from statcv.models.batched.fits import FoldFits
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.passes import fit_by_passes
+from statcv.models.batched.large_folds import fit_large_folds
 from statcv.models.batched.quasi_newton import ACCURACY, Until, settle
 from statcv.models.batched.separate import refit
 from statcv.models.batched.series import Series, settle_by_series
@@ -59,9 +59,7 @@ def fit_class_folds(
            [-1.022,  0.299]])
     """
     if own is not None:
-        fits = sure_fits(
-            records, folds, model.ridge(records), partial(diagonal, own), own
-        )
+        fits = sure_fits(records, folds, model.ridge(records), own=own)
         return fits.refit(model, records, folds)
     return refit(sure_fits(records, folds, model.ridge(records)), model, records, folds)
 
@@ -85,13 +83,18 @@ def sure_fits(
         Function of the numbers of m fits that returns the matrix of the ridge of each,
         shape (m, p, p), if fits have their own; these are about the same as ``ridge``.
     own : numpy.ndarray, shape (fits, p), optional
-        The same as strengths, if they are that.
+        Strengths of the ridge of each fit on each column, in place of matrices.
     """
     free = free_classes(ridge, width_of(records))
     fits = FoldFits.empty(len(folds), len(free) * records.X.shape[1])
     made = None
-    if penalties is None or own is not None:
-        made = fit_by_passes(records, folds, ridge, own)
+    # a column that is 0 in all training rows has no estimate, and 0 leaves it out; a
+    # penalty that ties it to other columns determines it
+    tied = penalties is not None
+    if own is not None:
+        penalties = partial(diagonal, own)
+    if not tied:
+        made = fit_large_folds(records, folds, ridge, own)
     if made is not None:
         fits.coefficients[:] = made[0][:, free].reshape(len(folds), -1)
         fits.converged[:] = made[1]
@@ -105,9 +108,6 @@ def sure_fits(
             beta = centre.beta(theta)[:, free]
             fits.coefficients[block.fits] = beta.reshape(len(block), -1)
             fits.converged[block.fits] = sure
-    # a column that is 0 in all training rows has no estimate, and 0 leaves it out; a
-    # penalty that ties it to other columns determines it
-    tied = penalties is not None and own is None
     empty = None if tied else folds.empty_columns(records.X, records.weights)
     if empty is not None:
         fits.coefficients[np.tile(empty, len(free))] = 0.0
@@ -124,14 +124,14 @@ def _fit_block(
         if series is not None:
             return settle_by_series(series, problem, until, inverse)
         theta, gradient = centre.start(problem)
-        theta, sure, _ = settle(problem, theta, until, gradient, inverse)
+        theta, sure = settle(problem, theta, until, gradient, inverse)
         return theta, sure
     theta, sure = np.empty((len(block), len(centre.theta))), np.zeros(len(block), bool)
     for some in problem.batches(~sure):
         part = problem if len(some) == len(block) else problem.part(some)
         at, gradient = centre.start(part)
         made = settle(part, at, until, gradient, centre.hessians(part))
-        theta[some], sure[some], _ = made
+        theta[some], sure[some] = made
     return theta, sure
 
 

@@ -22,10 +22,9 @@ from statcv.models.batched.downdate import inverted
 from statcv.models.batched.fits import FittedFolds, FoldFits
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.new_levels import Numbers
-from statcv.models.batched.predictions import every_class, names_of
+from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.batched.quasi_newton import ACCURACY, Until, settle
 from statcv.models.families import free_classes, width_of
-from statcv.models.linear_fits import LinearFits
 
 SHARED = 16  # folds from which a fit to all records in their basis is worth its time
 COLUMNS = 200  # columns from which models are fitted fold by fold
@@ -105,7 +104,7 @@ def fit_own_folds(
             fits.converged[some] = sure
     fits.coefficients[np.tile(empty, len(free))] = 0.0
     fits = fits.refit(model, records, folds)
-    fitted = predicted_by(regression.mean, regression.ridge, records, fits, learnt)
+    fitted = predicted_by(fits, records, folds, regression.mean, regression.ridge)
     free = fits.coefficients.shape[1] // empty.shape[1]
     known = np.where(np.tile(empty, free), np.nan, fits.coefficients)
     return replace(fitted, coefficients=known)
@@ -126,7 +125,7 @@ def _side_by_side(
     noise = 1e-15 * float(np.sqrt(block.n * len(centre.theta))) * centre.scale
     enough = ACCURACY * centre.scale / reach(X, centre.back, centre.family)
     theta = np.tile(centre.theta, (len(block), 1))
-    theta, sure, _ = settle(problem, theta, Until(enough, noise))
+    theta, sure = settle(problem, theta, Until(enough, noise))
     if centre.family.quadratic:  # nothing separates, but columns may be dependent
         sure &= problem.own_hessian(theta)[1].norm <= GROWTH
     return theta, sure
@@ -179,30 +178,26 @@ def _in_basis(
 
 
 def predicted_by(
+    fits: FoldFits,
+    records: TrainingSet,
+    folds: Folds,
     mean: Callable[[Matrix], Matrix],
     ridge: Matrix,
-    records: TrainingSet,
-    fits: FoldFits,
-    learnt: Learnt,
 ) -> FittedFolds:
     """Predict by linear predictors of matrices of the folds' own.
 
     Parameters
     ----------
+    fits, records, folds
+        Fits to folds whose terms were learnt together.
     mean, ridge
         As in :class:`Regression`.
-    records : TrainingSet
-    fits : FoldFits
-    learnt : Learnt
-        The matrices.
     """
-    several = width_of(records) > 1
-    beta = every_class(fits.coefficients, records, ridge).swapaxes(1, 2)
-    penalty = np.broadcast_to(ridge, beta.shape[:2])
-    along = _along(learnt, beta)
-
-    def linear(eta: Matrix) -> Matrix:
-        return mean(eta if several else eta[..., 0])
+    learnt = folds.matrices
+    fitted = by_linear_predictor(fits, records, folds, mean, ridge)
+    assert fitted.linear is not None and isinstance(learnt, Learnt)
+    beta, p = fitted.linear.coefficients, records.X.shape[1]
+    along = _along(learnt, beta.reshape(len(beta), p, -1))
 
     def predict(rows: Numbers, numbers: Numbers) -> Matrix:
         eta = np.empty((len(rows), along.shape[2]))
@@ -214,35 +209,10 @@ def predicted_by(
             place = np.searchsorted(groups, group[some])
             values = bases[place, rows[some]]
             eta[some] = np.einsum("mr,mrk->mk", values, along[numbers[some]])
-        return linear(eta)
+        return mean(eta if beta.ndim > 2 else eta[:, 0])
 
-    def everywhere() -> Matrix:
-        eta = np.empty((len(along), learnt.n, along.shape[2]))
-        order = np.argsort(learnt.group, kind="stable")
-        for groups, bases in _bases(learnt, np.unique(learnt.group)):
-            ends = np.searchsorted(learnt.group[order], [groups[0], groups[-1] + 1])
-            some = order[ends[0] : ends[1]]
-            if len(groups) == 1:
-                eta[some] = bases[0] @ along[some]
-            else:
-                place = np.searchsorted(groups, learnt.group[some])
-                eta[some] = np.matmul(bases[place], along[some])
-        flat = linear(eta.reshape(-1, along.shape[2]))
-        return flat.reshape(len(along), learnt.n, *flat.shape[1:])
-
-    def at(X: Matrix, fits: Numbers) -> Matrix:
-        return linear(np.einsum("mp,mpk->mk", X, beta[fits]))
-
-    return FittedFolds(
-        fits.coefficients,
-        names_of(records, ridge),
-        fits.converged,
-        fits.separated,
-        predict,
-        linear=LinearFits(beta if several else beta[:, :, 0], penalty),
-        everywhere=everywhere,
-        at=at,
-    )
+    coefficients = fits.coefficients
+    return replace(fitted, coefficients=coefficients, predict=predict, everywhere=None)
 
 
 def _along(learnt: Learnt, columns: Matrix) -> Matrix:

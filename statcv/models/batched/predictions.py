@@ -3,49 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet
-from statcv.models.batched.fits import FittedFolds, FoldFits
+from statcv.models.batched.fits import Computed, FittedFolds, FoldFits
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.new_levels import Numbers
 from statcv.models.families import class_names, free_classes, width_of
 from statcv.models.linear_fits import LinearFits
 
 
-@dataclass(frozen=True, eq=False)
-class LearntCoefficients:
-    """Coefficients with NaN for columns without training rows, found when read.
+def learnt_coefficients(beta: Matrix, X: Matrix, folds: Folds) -> Matrix:
+    """Return coefficients with NaN for columns without training rows.
 
-    Attributes
+    Parameters
     ----------
     beta : numpy.ndarray, shape (fits, k p)
         Coefficients of each column, for one class after the other if there are several.
     X : numpy.ndarray, shape (n, p)
     folds : Folds
     """
-
-    beta: Matrix
-    X: Matrix
-    folds: Folds
-
-    def __len__(self) -> int:
-        return len(self.beta)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return np.asarray, (np.asarray(self),)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Return the coefficients."""
-        empty = self.folds.empty_columns(self.X, None)
-        if empty is None:
-            return np.asarray(self.beta, dtype=dtype)
-        every = np.tile(empty, self.beta.shape[1] // max(self.X.shape[1], 1))
-        return np.asarray(np.where(every, np.nan, self.beta), dtype=dtype)
+    empty = folds.empty_columns(X, None)
+    if empty is None:
+        return beta
+    every = np.tile(empty, beta.shape[1] // max(X.shape[1], 1))
+    return np.where(every, np.nan, beta)
 
 
 def names_of(records: TrainingSet, ridge: Matrix) -> tuple[str, ...]:
@@ -123,7 +107,7 @@ def by_linear_predictor(
 
     columns = beta[:, 0] if classes == 1 else beta.transpose(0, 2, 1)
     return FittedFolds(
-        LearntCoefficients(fits.coefficients, X, folds),
+        Computed(fitted, partial(learnt_coefficients, fits.coefficients, X, folds)),
         names_of(records, penalty),
         fits.converged,
         fits.separated,

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import reduce
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,13 @@ from statcv.models.batched.blocks import CELLS, Block
 from statcv.models.batched.downdate import Whole, inverted
 from statcv.models.batched.new_levels import Numbers
 from statcv.models.families import EVERY, Family, curvature
-from statcv.numeric.gram import information_of, of_all_classes
+from statcv.numeric.gram import information_of, of_all_classes, quadratic_of
+from statcv.numeric.threads import WORTH, product, shared
+
+CACHED = 2**19  # values of a block of rows that stay in the cache of the processor
+MAX_VARIANCES = 2**24  # variances of records, at most, that are held for own Hessians
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +35,9 @@ class Problem:
     ----------
     X : numpy.ndarray, shape (n, p), or (m, n, p)
         The records; of each fit, if fits have matrices of their own.
-    turn : numpy.ndarray, shape (q, free, p), or None
-        From q coordinates to the coefficients that are free; None if these are the
-        coordinates.
+    turn : numpy.ndarray, shape (q, free, p) or (q,), or None
+        From q coordinates to the coefficients that are free, or what multiplies each
+        to become one of them; None if these are the coordinates.
     family : Family
         The outcomes.
     block : Block
@@ -39,7 +46,7 @@ class Problem:
         Weights of the records in every fit; None if all are 1.
     ridge : numpy.ndarray, or None
         The penalty on the coordinates: its strengths, shape (q,), or its matrix, shape
-        (q, q), or (m, q, q) if fits have their own.
+        (q, q); with shape (m, 1, q), or (m, q, q), if fits have their own.
     surely : callable or None
         Function of fits and of coordinates that returns, without reading the records,
         which fits are not separated.
@@ -71,41 +78,67 @@ class Problem:
         """Cut some of the fits into batches whose Hessians have bounded memory."""
         places = np.flatnonzero(chosen)
         each = self.X.shape[-1] * int(self.family.basis.shape[1])
-        size = max(1, 4 * CELLS // max(each**2, 1))
+        records = self.block.n * len(self.family.directions)
+        most = min(4 * CELLS // max(each**2, 1), MAX_VARIANCES // max(records, 1))
+        size = max(1, most)
         return [places[i : i + size] for i in range(0, len(places), size)]
+
+    def coefficients(self, theta: Matrix) -> Matrix:
+        """Return the coefficients of each linear predictor, shape (m, K, p)."""
+        basis, free = self.family.basis, theta
+        if self.turn is not None and self.turn.ndim == 1:
+            free = theta * self.turn
+        elif self.turn is not None:
+            free = theta @ self.turn.reshape(len(self.turn), -1)
+        beta = free.reshape(len(theta), basis.shape[1], self.X.shape[-1])
+        made = beta if basis.shape == (1, 1) else np.matmul(basis, beta)
+        return np.ascontiguousarray(made)
 
     def linear(self, theta: Matrix) -> Matrix:
         """Return the linear predictors of all records, shape (m, K, n)."""
-        basis, p = self.family.basis, self.X.shape[-1]
-        free = theta
-        if self.turn is not None:
-            free = theta @ self.turn.reshape(len(self.turn), -1)
-        beta = free.reshape(len(theta), basis.shape[1], p)
-        if basis.shape != (1, 1):
-            beta = np.matmul(basis, beta)
+        beta = self.coefficients(theta)
         if self.X.ndim == 3:
             return np.asarray(np.matmul(beta, self.X.swapaxes(1, 2)))
-        flat = beta.reshape(beta.shape[0] * beta.shape[1], p)
+        flat = beta.reshape(beta.shape[0] * beta.shape[1], self.X.shape[1])
         return (flat @ self.X.T).reshape(*beta.shape[:2], len(self.X))
 
     def gradient(self, theta: Matrix) -> Matrix:
-        """Return the gradient of each log-likelihood, minus the penalty's, (m, q)."""
-        return self.gradient_of(self.linear(theta), theta)
+        """Return the gradient of each log-likelihood, minus the penalty's, (m, q).
+
+        Where fits change many records, it is summed over rows that stay in the cache.
+        """
+        if self.X.ndim == 3 or self.block.counts is None:
+            return self.gradient_of(self.linear(theta), theta)
+        beta = self.coefficients(theta)
+        flat = beta.reshape(beta.shape[0] * beta.shape[1], self.X.shape[1])
+
+        def sums(rows: slice) -> Matrix:
+            X = self.X[rows]
+            eta = (flat @ X.T).reshape(*beta.shape[:2], len(X))
+            self._pull(eta, rows)
+            return product(eta.reshape(-1, len(X)), X)
+
+        made = reduce(np.add, by_blocks(sums, self.X.shape, len(flat)))
+        return self.turned(made.reshape(beta.shape)) - self.penalty(theta)
 
     def gradient_of(self, eta: Matrix, theta: Matrix) -> Matrix:
         """Return the gradients at linear predictors, in whose place residuals are put.
 
         They are sums of residuals times records, in the coordinates.
         """
-        # a residual near 0 keeps its digits, as exp overflows to 0 at worst
-        with np.errstate(over="ignore"):
-            self.family.pull(eta, EVERY)
-        self._weigh(eta)
+        self._pull(eta, EVERY)
         if self.X.ndim == 3:
             return self.turned(np.matmul(eta, self.X)) - self.penalty(theta)
         sums = eta.reshape(-1, eta.shape[2]) @ self.X
         sums = sums.reshape(*eta.shape[:2], self.X.shape[1])
         return self.turned(sums) - self.penalty(theta)
+
+    def _pull(self, eta: Matrix, rows: slice) -> None:
+        """Put the weighted residuals of some rows in the place of linear predictors."""
+        # a residual near 0 keeps its digits, as exp overflows to 0 at worst
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.family.pull(eta, rows)
+        self._weigh(eta, rows)
 
     def turned(self, sums: Matrix) -> Matrix:
         """Return derivatives by coefficients, shape (m, K, p), by coordinates."""
@@ -116,12 +149,17 @@ class Problem:
         free = sums.reshape(len(sums), sums.shape[1] * sums.shape[2])
         if self.turn is None:
             return free
+        if self.turn.ndim == 1:
+            return np.asarray(free * self.turn)
         return np.asarray(free @ self.turn.reshape(len(self.turn), -1).T)
 
-    def _weigh(self, values: Matrix) -> None:
-        """Multiply values of all records, shape (m, K, n), by their weights."""
+    def _weigh(self, values: Matrix, rows: slice = EVERY) -> None:
+        """Multiply values of some records, shape (m, K, rows), by their weights."""
         if self.weights is not None:
-            values *= self.weights
+            values *= self.weights[rows]
+        if self.block.counts is not None:
+            values *= self.block.counts[:, None, rows]
+            return
         for k in range(values.shape[1]):
             self.block.multiply(values[:, k])
 
@@ -133,6 +171,8 @@ class Problem:
             return theta * self.ridge
         if self.ridge.ndim == 2:
             return theta @ self.ridge
+        if self.ridge.shape[1] < self.ridge.shape[2]:
+            return theta * self.ridge[:, 0]
         return np.asarray(np.matmul(theta[:, None], self.ridge)[:, 0])
 
     def hessian(self, variances: Matrix) -> Matrix:
@@ -152,11 +192,17 @@ class Problem:
             # X'WX for each two predictors, with the weights of each fit
             each = [information_of(self.X, own) for own in curved]
         made = of_all_classes(each, int(self.family.basis.shape[1]))
-        if self.turn is not None:
+        if self.turn is not None and self.turn.ndim == 1:
+            made = made * np.multiply.outer(self.turn, self.turn)
+        elif self.turn is not None:
             flat = self.turn.reshape(len(self.turn), -1)
             made = flat @ made @ flat.T
-        if self.ridge is not None:
-            made = made + (np.diag(self.ridge) if self.ridge.ndim == 1 else self.ridge)
+        ridge = self.ridge
+        if ridge is not None and (ridge.ndim == 1 or ridge.shape[-2] < ridge.shape[-1]):
+            strengths = ridge if ridge.ndim == 1 else ridge[:, 0]
+            np.einsum("...qq->...q", made)[:] += strengths
+        elif ridge is not None:
+            made = made + ridge
         return np.asarray(made)
 
     def own_hessian(self, theta: Matrix) -> tuple[Matrix, Whole]:
@@ -169,10 +215,6 @@ class Problem:
         """Return the inverses of what :meth:`hessian` returns."""
         with np.errstate(invalid="ignore", over="ignore"):
             return Whole(inverted(self.hessian(variances)))
-
-    def furthest(self, step: Matrix) -> Matrix:
-        """Return by how much a step moves some linear predictor at most, (m,)."""
-        return np.asarray(np.abs(self.linear(step)).max(axis=(1, 2), initial=0.0))
 
     def trained(self) -> Matrix:
         """Return the weight of each record in each fit, shape (m, n)."""
@@ -208,12 +250,43 @@ class Problem:
         furthest = np.zeros(len(self))
         basis, p = self.family.basis, self.X.shape[-1]
         turn = np.eye(theta.shape[1]) if self.turn is None else self.turn
+        turn = np.diag(turn) if turn.ndim == 1 else turn
         turn = turn.reshape(theta.shape[1], -1, p)
         for along in basis:
-            rows = self.X @ np.einsum("c,qcp->pq", along, turn)
             # x H⁻¹ x: by how much a step of unit decrement can move a predictor
-            squares = ((rows @ inverse.matrices) * rows).sum(axis=2)
+            to = np.einsum("c,qcp->qp", along, turn)
+            within = to.T @ inverse.matrices @ to
+            if self.X.ndim == 2:
+                squares = quadratic_of(self.X, within)
+            else:
+                squares = ((self.X @ within) * self.X).sum(axis=2)
             squares = np.where(weights > 0, squares, 0.0).max(axis=1)
             furthest = np.maximum(furthest, squares)
         furthest = np.where(inverse.usable, furthest, np.inf)
         return weights.sum(axis=1), furthest
+
+
+def by_blocks(
+    work: Callable[[slice], Made], shape: tuple[int, ...], predictors: int
+) -> list[Made]:
+    """Return what a function makes of blocks of rows, which threads share.
+
+    Blocks stay in the cache. Unless they are cheap there are an even number of them, of
+    equal sizes, so that two threads have as much to do.
+
+    Parameters
+    ----------
+    work : callable
+    shape : tuple of int
+        That of the matrix whose rows are read.
+    predictors : int
+        Number of linear predictors that are computed from each row.
+    """
+    n, p = shape
+    number = -(-n // max(256, CACHED // max(p, predictors, 1)))
+    cost = 4.0 * n * p * predictors
+    if cost >= 2 * WORTH:
+        number += number % 2
+    size = -(-n // max(number, 1)) or 1
+    blocks = [slice(start, min(start + size, n)) for start in range(0, n, size)]
+    return shared(work, blocks, cost / max(len(blocks), 1))

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
-from statcv.models.batched.downdate import Inverse
-from statcv.models.families import Family
+from statcv.models.batched.downdate import Identity, Inverse
+from statcv.models.batched.problem import Problem
 from statcv.numeric.newton import is_steep
 
 ACCURACY = 4e-11  # the error of linear predictors: 1e-11 in probabilities
@@ -41,46 +41,6 @@ class Gradients(Protocol):
         """Return some of the fits."""
 
 
-class Fits(Gradients, Protocol):
-    """Fits that have Hessians, and may be separated."""
-
-    @property
-    def family(self) -> Family:
-        """Their log-likelihood."""
-
-    @property
-    def bounded(self) -> bool:
-        """Whether a ridge gives them optima."""
-
-    def batches(self, chosen: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
-        """Cut some of the fits into batches whose Hessians have bounded memory."""
-
-    def own_hessian(self, theta: Matrix) -> tuple[Matrix, Inverse]:
-        """Return the gradient and the inverse Hessian of each fit at theta."""
-
-    def seems_moderate(self, theta: Matrix) -> NDArray[np.bool_]:
-        """Return which fits need no look at the records, shape (m,)."""
-
-    def spread(self, theta: Matrix) -> Matrix:
-        """Return the largest spread of the predictors of a record, (m,)."""
-
-    def steepness(self, theta: Matrix) -> tuple[Matrix, Matrix]:
-        """Return total weights, and the most that x H⁻¹ x is for a record x, (m,)."""
-
-
-@dataclass(frozen=True)
-class Identity:
-    """An approximate inverse where Hessians have a diagonal of 1."""
-
-    def times(self, gradients: Matrix) -> Matrix:
-        """Return the gradients as steps."""
-        return gradients
-
-    def part(self, chosen: NDArray[Any]) -> Identity:
-        """Return the same for some of the fits."""
-        return self
-
-
 @dataclass(frozen=True)
 class Until:
     """When steps end.
@@ -101,17 +61,17 @@ class Until:
 
 
 def settle(
-    problem: Fits,
+    problem: Problem,
     theta: Matrix,
     until: Until,
     gradient: Matrix | None = None,
     inverse: Inverse | None = None,
-) -> tuple[Matrix, NDArray[np.bool_], bool]:
+) -> tuple[Matrix, NDArray[np.bool_]]:
     """Search for the optima, and judge whether there are any.
 
     Parameters
     ----------
-    problem : Fits
+    problem : Problem
     theta : numpy.ndarray, shape (m, q)
         Where to start.
     until : Until
@@ -125,14 +85,12 @@ def settle(
     theta : numpy.ndarray, shape (m, q)
     sure : numpy.ndarray of bool, shape (m,)
         Whether it is the optimum beyond doubt.
-    near : bool
-        Whether steps by ``inverse`` reached all optima.
     """
     theta, done = theta.copy(), np.zeros(len(theta), dtype=bool)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         if inverse is not None:
             theta, done = climb(problem, theta, inverse, until, gradient=gradient)
-        near, until = bool(done.all()), replace(until, most=MAX_STEPS)
+        until = replace(until, most=MAX_STEPS)
         # fits that are far get the Hessian of where they are, as in Newton's method
         for _ in range(MAX_HESSIANS_BOUNDED if problem.bounded else MAX_HESSIANS):
             if done.all():
@@ -146,7 +104,7 @@ def settle(
         for some in problem.batches(done):
             part = problem if len(some) == len(theta) else problem.part(some)
             done[some] = not_separated(part, theta[some])
-    return theta, done, near
+    return theta, done
 
 
 def climb(
@@ -294,7 +252,7 @@ def dot(first: Matrix, second: Matrix) -> Matrix:
 # ---- whether fits are separated ----
 
 
-def not_separated(problem: Fits, theta: Matrix) -> NDArray[np.bool_]:
+def not_separated(problem: Problem, theta: Matrix) -> NDArray[np.bool_]:
     """Return which fits cannot be separated, shape (m,).
 
     If all linear predictors are moderate, they are not. Otherwise a fit of its own
@@ -303,7 +261,7 @@ def not_separated(problem: Fits, theta: Matrix) -> NDArray[np.bool_]:
 
     Parameters
     ----------
-    problem : Fits
+    problem : Problem
     theta : numpy.ndarray, shape (m, q)
         The optima.
     """

@@ -12,22 +12,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, Model, TrainingSet
 from statcv.models.batched.blocks import CELLS, Penalties
 from statcv.models.batched.downdate import inverted
-from statcv.models.batched.fits import FittedFolds, FoldFits
+from statcv.models.batched.fits import Computed, FittedFolds, FoldFits
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.predictions import LearntCoefficients
+from statcv.models.batched.predictions import learnt_coefficients
 from statcv.models.families import width_of
 from statcv.models.linear_fits import LinearFits
 from statcv.numeric.newton import Optimum
 
-WIDE = 4  # columns that are decomposed at once, in units of the records
+INDEPENDENT = 1e-8  # least pivot, relative to the largest, of records that are
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,16 +37,17 @@ class RowSpace:
     records : TrainingSet
         The records as given.
     rows : numpy.ndarray, shape (n, rank)
-        The rotated records, without intercept; the first ``rank`` of ``order`` make a
-        lower triangle.
-    order : numpy.ndarray of int, shape (n,)
+        The rotated records, without intercept.
+    basis : numpy.ndarray, shape (p, rank)
+        Orthonormal directions in the columns, 0 for the intercept: the rotated records
+        times these are the records.
     scale : numpy.ndarray, shape (p,), or None
         What divides the columns first, so that their penalties are alike.
     """
 
     records: TrainingSet
     rows: Matrix
-    order: NDArray[np.intp]
+    basis: Matrix
     scale: Matrix | None = None
 
     @cached_property
@@ -71,18 +70,31 @@ class RowSpace:
 
     def original(self, solved: Optimum) -> Optimum:
         """Return the optimum for the rotated rows as that for the records as given."""
-        X, place = self.records.X, self.records.intercept
-        first = 0 if place is None else 1
-        multiples = self.multiples(solved.beta[first:].T)
-        beta = (multiples @ X[self.order[: self.rows.shape[1]]]).T
+        beta = self.expanded(solved.beta[None, :].reshape(1, len(solved.beta), -1))
+        made = beta[0, 0] if solved.beta.ndim == 1 else beta[0].T
+        return replace(solved, beta=made)
+
+    def expanded(self, theta: Matrix) -> Matrix:
+        """Return coefficients of the records as given, shape (fits, classes, p).
+
+        Parameters
+        ----------
+        theta : numpy.ndarray, shape (fits, m, classes)
+            Coefficients of the rotated rows.
+        """
+        by_class, place = theta.swapaxes(1, 2), self.records.intercept
+        made = by_class[:, :, 0 if place is None else 1 :] @ self.basis.T
         if self.scale is not None:
-            # one division for the scaled records that are summed, one for the units of
-            # the result
-            square = self.scale**2
-            beta = beta / (square if beta.ndim == 1 else square[:, None])
+            made /= self.scale
         if place is not None:
-            beta[place] = solved.beta[0]
-        return replace(solved, beta=beta)
+            made[:, :, place] = by_class[:, :, 0]
+        return np.asarray(made)
+
+    def learnt(self, theta: Matrix, folds: Folds) -> Matrix:
+        """Return coefficients of the records as given, (fits, classes × p)."""
+        made = self.expanded(theta.reshape(*theta.shape[:2], -1))
+        flat = made.reshape(len(theta), -1)
+        return learnt_coefficients(flat, self.records.X, folds)
 
     def turned(self, beta: Matrix) -> Matrix:
         """Return coefficients of the rotated rows, (fits, m), of those in their span.
@@ -92,33 +104,11 @@ class RowSpace:
         beta : numpy.ndarray, shape (fits, p) or (fits, p, classes)
             If there are classes, the result has them as well.
         """
-        place, some = self.records.intercept, self.order[: self.rows.shape[1]]
-        flat = beta.swapaxes(1, -1).reshape(-1, beta.shape[1])
-        eta = flat @ self.records.X[some].T
+        place, flat = self.records.intercept, beta.swapaxes(1, -1)
+        theta = (flat if self.scale is None else flat * self.scale) @ self.basis
         if place is not None:
-            eta -= flat[:, [place]]
-        # as many independent records as directions determine coefficients
-        theta: Any = np.linalg.solve(self.rows[some], eta.T).T
-        if place is not None:
-            theta = np.column_stack([flat[:, place], theta])
-        if beta.ndim > 2:
-            theta = theta.reshape(len(beta), beta.shape[2], -1).swapaxes(1, 2)
-        return np.asarray(theta)
-
-    def multiples(self, theta: Matrix) -> Matrix:
-        """Return the multiples of the records that make coefficients, (…, rank).
-
-        They are multiples of the first ``rank`` records of ``order``.
-
-        Parameters
-        ----------
-        theta : numpy.ndarray, shape (…, rank)
-            Coefficients of the rotated rows.
-        """
-        rank = self.rows.shape[1]
-        triangle = self.rows[self.order[:rank]]
-        flat = theta.reshape(-1, rank)
-        return np.asarray(np.linalg.solve(triangle.T, flat.T).T.reshape(theta.shape))
+            theta = np.concatenate([flat[..., [place]], theta], axis=-1)
+        return np.asarray(theta.swapaxes(1, -1))
 
     def back(
         self, fitted: FittedFolds, folds: Folds, names: tuple[str, ...]
@@ -134,56 +124,11 @@ class RowSpace:
         """
         assert fitted.linear is not None
         turned = self.rotated.X
-        made = Expanded(self, fitted.linear.coefficients, folds)
+        theta = fitted.linear.coefficients
+        made = Computed(len(theta), partial(self.learnt, theta, folds))
         linear = replace(fitted.linear, rows=turned)
         at = None  # it would take rotated rows
         return replace(fitted, coefficients=made, names=names, linear=linear, at=at)
-
-
-@dataclass(frozen=True, eq=False)
-class Expanded:
-    """Coefficients of many columns, which are computed from few numbers when read.
-
-    ``numpy.asarray`` returns them as an array.
-
-    Attributes
-    ----------
-    space : RowSpace
-    theta : numpy.ndarray, shape (fits, m) or (fits, m, classes)
-        Coefficients of the rotated rows.
-    folds : Folds
-    """
-
-    space: RowSpace
-    theta: Matrix
-    folds: Folds
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of fits, and of coefficients."""
-        classes = self.theta.shape[2] if self.theta.ndim > 2 else 1
-        return len(self), classes * self.space.records.X.shape[1]
-
-    def __len__(self) -> int:
-        return len(self.theta)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return np.asarray, (np.asarray(self),)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Compute the coefficients, shape (fits, m)."""
-        space, given = self.space, self.space.records
-        rank, fits = space.rows.shape[1], len(self)
-        first = 0 if given.intercept is None else 1
-        by_class = self.theta.reshape(fits, first + rank, -1).swapaxes(1, 2)
-        multiples = space.multiples(by_class[:, :, first:])
-        classes = multiples.shape[1]
-        made = multiples.reshape(-1, rank) @ given.X[space.order[:rank]]
-        made = made.reshape(fits, classes, -1)
-        if given.intercept is not None:
-            made[:, :, given.intercept] = by_class[:, :, 0]
-        learnt = LearntCoefficients(made.reshape(fits, -1), given.X, self.folds)
-        return np.asarray(learnt, dtype=dtype)
 
 
 def row_space(records: TrainingSet, ridge: Matrix) -> RowSpace | None:
@@ -223,12 +168,10 @@ def row_space(records: TrainingSet, ridge: Matrix) -> RowSpace | None:
         scale = np.sqrt(ridge / ridge.max())
         if place is not None:
             scale[place] = 1.0
-        rows, order = _rotated(X / scale, place)
-        return RowSpace(records, rows, order, scale)
+        return RowSpace(records, *_rotated(X / scale, place), scale)
     if "row space" not in records.kept:
         records.kept["row space"] = _rotated(X, place)
-    rows, order = records.kept["row space"]
-    return RowSpace(records, rows, order)
+    return RowSpace(records, *records.kept["row space"])
 
 
 def spares_the_intercept_only(records: TrainingSet, ridge: Matrix) -> bool:
@@ -237,29 +180,30 @@ def spares_the_intercept_only(records: TrainingSet, ridge: Matrix) -> bool:
     return np.flatnonzero(~(ridge > 0)).tolist() == free
 
 
-def _rotated(X: Matrix, place: int | None) -> tuple[Matrix, NDArray[np.intp]]:
-    """Rotate the rows by orthogonal decompositions of some columns at a time.
+def _rotated(X: Matrix, place: int | None) -> tuple[Matrix, Matrix]:
+    """Return the rotated rows, and the directions, by an orthogonal decomposition.
 
-    The last one has pivots, and is as short as the records are independent.
+    If records depend on each other, a second one has pivots, and is as short as they
+    are independent.
     """
     from scipy.linalg import qr
 
-    n, p = X.shape
-    triangle = np.empty((0, n))
-    for start in range(0, p, WIDE * n):
-        some = X[:, start : start + WIDE * n]
-        if place is not None and start <= place < start + some.shape[1]:
-            some = np.delete(some, place - start, axis=1)
-        # R'R is then XX' over all columns so far, without a product of records
-        stacked = np.vstack([triangle, some.T])
-        triangle = np.asarray(np.linalg.qr(stacked, mode="r"))
-    # pivots end where the rest is rounding
-    turned, order = qr(triangle, mode="r", pivoting=True)
+    columns = X.T.copy()
+    if place is not None:
+        columns[place] = 0.0
+    # R'R is then XX', without a product of records
+    Q, R = np.linalg.qr(columns)
+    size = np.abs(R.diagonal())
+    if size.min() > INDEPENDENT * size.max():
+        return np.ascontiguousarray(R.T), Q
+    turn, turned, order = qr(R, pivoting=True)
     size = np.abs(turned.diagonal())
-    rank = np.count_nonzero(size > np.finfo(float).eps * n * size.max(initial=0.0))
-    rows = np.empty((n, rank))
+    # pivots end where the rest is rounding
+    least = np.finfo(float).eps * len(X) * size.max(initial=0.0)
+    rank = np.count_nonzero(size > least)
+    rows = np.empty((len(X), rank))
     rows[order] = turned[:rank].T
-    return rows, order.astype(np.intp)
+    return rows, Q @ turn[:, :rank]
 
 
 def in_row_space(
@@ -353,20 +297,15 @@ def fit_own_ridges(
     space = row_space(records, ridge)
     if space is None:
         return None
-    some, scale = space.order[: space.rows.shape[1]], space.scale
-    X = records.X[some] if scale is None else records.X[some] / scale
-    # the rotated records are a triangle; Q has the directions in the columns
-    Q = np.linalg.solve(space.rows[some], X)
+    scale, Q = space.scale, space.basis.T
     first, p = (0 if place is None else 1), records.X.shape[1]
-    if place is not None:
-        Q[:, place] = 0.0
     fits = FoldFits.empty(len(folds), width_of(records) * p)
     known = (np.delete(own, place, axis=1) if place is not None else own) > 0
     able = np.flatnonzero(known.all(axis=1))
     inverse = np.divide(1.0, own, where=own > 0, out=np.zeros_like(own))
     if scale is not None:
         inverse *= scale**2
-    size = first + len(some)
+    size = first + len(Q)
     most = max(1, CELLS // max(size**2, p))
     for start in range(0, len(able), most):
         part = able[start : start + most]

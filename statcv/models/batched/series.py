@@ -156,7 +156,7 @@ def settle_by_series(
     for some in (left[start : start + size] for start in range(0, len(left), size)):
         rest, at = problem.part(some), found[some]
         made = settle(rest, at, until, rest.gradient(at), inverse.part(some))
-        found[some], sure[some], _ = made
+        found[some], sure[some] = made
     return found, sure
 
 

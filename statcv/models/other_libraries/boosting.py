@@ -273,13 +273,9 @@ class XGBoost:
             aside = set_aside(training, self._given("validation", VALIDATION))
             part, rest = rows_of(training, ~aside), rows_of(training, aside)
             again = self._given("refit", True)
-            if again:
-                first = {"validation": rest}
-            else:
-                first = {
-                    name: part if own is training else own
-                    for name, own in watched.items()
-                } | {"validation": rest}
+            first = {"validation": rest}
+            if watched and not again:
+                first = watched | {"training": part} | first
             booster, log = self._boost(part, rounds, first, patience)
             name, values = list(log["validation"].items())[-1]
             if np.isnan(values).any():

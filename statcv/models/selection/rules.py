@@ -145,9 +145,8 @@ class Selection(Constructed):
             ridge = without_coefficients(np.tile(none, (len(folds), 1)), records)
             return fitted_hazards(made, records, folds, ridge)
         fits, mean = made.fits, mean_by(self.model, records.kind)
-        if isinstance(folds.matrices, Learnt):
-            return predicted_by(mean, none, records, fits, folds.matrices)
-        return by_linear_predictor(fits, records, folds, mean, none)
+        by = predicted_by if isinstance(folds.matrices, Learnt) else by_linear_predictor
+        return by(fits, records, folds, mean, none)
 
     def _fitted(self, records: TrainingSet, folds: Folds) -> CoxFits:
         """Return the coefficients of each fold, 0 for terms that were not chosen.

@@ -1,7 +1,7 @@
 """Hyperparameters chosen inside every training set."""
 
 from statcv.models.tuning.chosen import choices, warn_of_edges
-from statcv.models.tuning.grid import chosen_table
+from statcv.models.tuning.grid import chosen_table, plain
 from statcv.models.tuning.resolve import (
     given_choices,
     model_to_tune,
@@ -20,6 +20,7 @@ __all__ = [
     "given_choices",
     "model_to_tune",
     "parts_with_folds",
+    "plain",
     "tuned_model",
     "warn_of_edges",
 ]

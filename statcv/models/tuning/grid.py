@@ -159,20 +159,20 @@ def _check_names(model: Model, names: tuple[str, ...]) -> None:
         )
 
 
-def for_tables(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values as tables show them: numbers, texts, truth values and None.
+def plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values, as text unless a table or a file can hold them.
 
     Examples
     --------
-    >>> for_tables({"C": None, "shape": (2, 3), "k": 3})
-    {'C': None, 'shape': '(2, 3)', 'k': 3}
+    >>> plain({"C": np.float64(0.1), "kernel": None, "shape": (2, 3)})
+    {'C': 0.1, 'kernel': None, 'shape': '(2, 3)'}
     """
     shown = {}
     for name, value in values.items():
         if isinstance(value, np.generic):
             value = value.item()
         known = value is None or isinstance(value, (bool, int, float, str))
-        shown[name] = value if known else repr(value)
+        shown[str(name)] = value if known else " ".join(repr(value).split())
     return shown
 
 

@@ -21,7 +21,7 @@ from statcv.folds import SCHEMES, FoldPlan
 from statcv.formula import Outcome
 from statcv.models import Logit, Model, Sklearn, TrainingSet
 from statcv.models.base import Capabilities
-from statcv.models.tuning.grid import chosen_table, for_tables
+from statcv.models.tuning.grid import chosen_table, plain
 from statcv.models.tuning.inner import InnerScheme
 from statcv.models.tuning.tuned import Tuned, TunedFit
 from statcv.models.tuning.tuning import Tuning
@@ -114,15 +114,15 @@ def _read(search: Any, fit: Any) -> TunedFit:
             name: getattr(search, name) for name in LEARNT if name in vars(search)
         }
         first = {name[:-1]: np.ravel(value)[0] for name, value in learnt.items()}
-        values = for_tables({n: v for n, v in first.items() if v is not None})
+        values = plain({n: v for n, v in first.items() if v is not None})
         if not values:
             raise ModelError(
                 f"{type(search).__name__} chooses no hyperparameter that is known "
                 "(best_params_, C_, alpha_, …); give it as model=, not as tune=."
             )
         return TunedFit(fit, values, np.nan, pd.DataFrame([values]))
-    values = for_tables(search.best_params_)
-    path = chosen_table([for_tables(one) for one in results["params"]])
+    values = plain(search.best_params_)
+    path = chosen_table([plain(one) for one in results["params"]])
     metric = search.refit if isinstance(search.refit, str) else "score"
     splits = search.n_splits_
     path["score"] = results[f"mean_test_{metric}"]

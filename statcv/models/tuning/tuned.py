@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import Any
+from itertools import chain, pairwise
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -15,17 +15,22 @@ from statcv.errors import FitError, StatcvError
 from statcv.metrics import Metric
 from statcv.models import Fit, Logit, Model, TrainingSet
 from statcv.models.base import Capabilities, Matrix, WrappedFit
-from statcv.models.batched.fits import FittedFolds, fit_all_folds, with_new_levels
+from statcv.models.batched.fits import (
+    FittedFolds,
+    fit_all_folds,
+    joined_coefficients,
+    with_new_levels,
+)
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.new_levels import Numbers
 from statcv.models.elastic_net import elastic_path
-from statcv.models.linear_fits import LinearFits, joined_fits
+from statcv.models.linear_fits import joined_fits
 from statcv.models.tuning.grid import (
     Candidate,
     chosen_table,
     family_label,
-    for_tables,
     in_words,
+    plain,
 )
 from statcv.models.tuning.inner import InnerScheme
 from statcv.models.tuning.nested import Nested, nest
@@ -82,17 +87,16 @@ class Tuned:
     @property
     def capabilities(self) -> Capabilities:
         """Those of the candidates, with more fits on each training set."""
-        first, *others = [one.model.capabilities for one in self.candidates]
-        alike = all(other.likelihood == first.likelihood for other in others)
+        every = [one.model.capabilities for one in self.candidates]
+        first = every[0]
+        alike = all(one.likelihood == first.likelihood for one in every)
+        of_all = ("own_matrices", "offsets", "any_threads", "releases_gil")
         return replace(
             first,
-            own_matrices=all(one.own_matrices for one in (first, *others)),
-            offsets=all(one.offsets for one in (first, *others)),
+            **{name: all(getattr(one, name) for one in every) for name in of_all},
             fits_per_training_set=self.fits_each,
             needs_full_rank=False,  # a fold may choose a penalty
             likelihood=first.likelihood if alike else None,
-            any_threads=all(one.any_threads for one in (first, *others)),
-            releases_gil=all(one.releases_gil for one in (first, *others)),
         )
 
     def check(self, kind: str) -> None:
@@ -166,13 +170,13 @@ class Tuned:
         found = self._choose(training, whole, alone=True)
         assert found is not None
         best, scores, errors = found
-        values = [for_tables(candidate.values) for candidate in self.candidates]
+        values = [plain(candidate.values) for candidate in self.candidates]
         path = chosen_table(values)[list(self.grid)]
         return int(best[0]), path.assign(score=scores[:, 0], se=errors[:, 0])
 
     def _made(self, best: int, path: pd.DataFrame, fit: Fit) -> TunedFit:
         score = float(path["score"].iloc[best])
-        values = for_tables(self.candidates[best].values)
+        values = plain(self.candidates[best].values)
         return TunedFit(fit, values, score, path)
 
     def _fit_chosen(
@@ -190,7 +194,7 @@ class Tuned:
         return parts[0][1] if len(parts) == 1 else _joined(parts)
 
     def _columns(self, best: Numbers, score: Matrix) -> dict[str, NDArray[Any]]:
-        tried = [for_tables(candidate.values) for candidate in self.candidates]
+        tried = [plain(candidate.values) for candidate in self.candidates]
         values = [tried[one] for one in best.tolist()]
         return {
             **{name: _column([v[name] for v in values]) for name in self.grid},
@@ -240,30 +244,15 @@ def fit_candidates(
     nets: list[Any] = [one for one in models if isinstance(one, Logit) and one.selects]
     alike = len({(one.l1_ratio, one.standardize) for one in nets}) == 1
     if alike and len(nets) == len(models) and folds.matrices is None:
-        return _net_path(nets, records, folds)
+        first, Cs = nets[0], [one.strength for one in nets]
+        path = elastic_path(Cs, first.l1_ratio, first.standardize, records, folds)
+        return (with_new_levels(one, records, folds) or one for one in path)
     if records.X.shape[1] > len(records.X) and folds.new_levels(records) is not None:
         return None  # rotated rows do not show the factors
-    first = fit_all_folds(models[0], records, folds)
-    return None if first is None else _each(first, models[1:], records, folds)
-
-
-def _net_path(
-    models: list[Logit], records: TrainingSet, folds: Folds
-) -> Iterator[FittedFolds]:
-    Cs, first = [model.strength for model in models], models[0]
-    ratio, scaled = first.l1_ratio, first.standardize
-    for fitted in elastic_path(Cs, ratio, scaled, records, folds):
-        yield with_new_levels(fitted, records, folds) or fitted
-
-
-def _each(
-    first: FittedFolds, models: list[Model], records: TrainingSet, folds: Folds
-) -> Iterator[FittedFolds]:
-    yield first
-    for model in models:
-        fitted = fit_all_folds(model, records, folds)
-        assert fitted is not None  # models of one family are fitted alike
-        yield fitted
+    made = (fit_all_folds(model, records, folds) for model in models)
+    if (fitted := next(made)) is None:
+        return None
+    return chain([fitted], cast(Iterator[FittedFolds], made))  # they are fitted alike
 
 
 def _one_by_one(
@@ -290,56 +279,36 @@ def _one_by_one(
 
 def _joined(parts: list[tuple[Numbers, FittedFolds]]) -> FittedFolds:
     """Join fits of different candidates, each with the numbers of its fits."""
-    size = sum(len(fits) for fits, _ in parts)
-    part, place = np.empty(size, dtype=np.intp), np.empty(size, dtype=np.intp)
-    converged = np.empty(size, dtype=bool)
-    separated = np.empty(size, dtype=bool)
-    for number, (fits, fitted) in enumerate(parts):
-        part[fits], place[fits] = number, np.arange(len(fits))
-        converged[fits], separated[fits] = fitted.converged, fitted.separated
-    first = parts[0][1]
-    names = tuple(dict.fromkeys(name for _, one in parts for name in one.names))
-    coefficients = None
-    if first.coefficients is not None:
-        coefficients = np.full((size, len(names)), np.nan)
-        for fits, fitted in parts:
-            columns = [names.index(name) for name in fitted.names]
-            coefficients[fits[:, None], columns] = np.asarray(fitted.coefficients)
+    fitted = [one for _, one in parts]
+    order = np.argsort(np.concatenate([fits for fits, _ in parts]))
+    sizes = [len(fits) for fits, _ in parts]
+    part = np.repeat(np.arange(len(parts)), sizes)[order]
+    place = np.concatenate([np.arange(size) for size in sizes])[order]
+    names, coefficients = joined_coefficients(fitted)
+    linear = joined_fits([one.linear for one in fitted])
 
     def predict(rows: Numbers, fits: Numbers) -> Matrix:
         if not len(rows):
-            return first.predict(rows, fits)
+            return fitted[0].predict(rows, fits)
         found, predicted = part[fits], np.empty(0)
-        for number, (_, fitted) in enumerate(parts):
+        for number, one in enumerate(fitted):
             own = np.flatnonzero(found == number)
             if len(own):
-                made = fitted.predict(rows[own], place[fits[own]])
+                made = one.predict(rows[own], place[fits[own]])
                 if not len(predicted):
                     predicted = np.empty((len(rows), *made.shape[1:]))
                 predicted[own] = made
         return predicted
 
     return FittedFolds(
-        coefficients,
+        None if coefficients is None else np.asarray(coefficients)[order],
         names,
-        converged,
-        separated,
+        np.concatenate([one.converged for one in fitted])[order],
+        np.concatenate([one.separated for one in fitted])[order],
         predict,
-        linear=_joined_linear(parts, size),
+        linear=None if linear is None else linear.chosen(order),
         complete=True,  # as the parts are
     )
-
-
-def _joined_linear(
-    parts: list[tuple[Numbers, FittedFolds]], size: int
-) -> LinearFits | None:
-    """Return the linear predictors in the order of the fits."""
-    together = joined_fits([fitted.linear for _, fitted in parts])
-    if together is None:
-        return None
-    place = np.empty(size, dtype=np.intp)
-    place[np.concatenate([fits for fits, _ in parts])] = np.arange(size)
-    return together.chosen(place)
 
 
 def _column(values: list[Any]) -> NDArray[Any]:

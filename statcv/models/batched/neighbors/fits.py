@@ -7,11 +7,11 @@ not depend on their length.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,22 +158,6 @@ def by_distance(
 LONGER = 4  # the factor by which a list of neighbours that was too short grows
 
 
-class Vote(Protocol):
-    """The number of neighbours, and the weights of their votes."""
-
-    @property
-    def k(self) -> int:
-        """The number of neighbours."""
-
-    @property
-    def weights(self) -> str:
-        """``"uniform"``, or ``"distance"`` for the inverse of the distance."""
-
-    @property
-    def scale(self) -> bool:
-        """Whether columns are scaled in each training set."""
-
-
 @dataclass(frozen=True, eq=False)
 class Neighborhood:
     """The places of the records, and the training records of each fit.
@@ -193,7 +177,7 @@ class Neighborhood:
         The units of the columns, where the model is scaled.
     """
 
-    model: Vote
+    model: Any
     records: TrainingSet
     folds: Folds
     live: Numbers
@@ -201,7 +185,7 @@ class Neighborhood:
     scales: Scales | None
 
     @classmethod
-    def of(cls, model: Vote, records: TrainingSet, folds: Folds) -> Neighborhood:
+    def of(cls, model: Any, records: TrainingSet, folds: Folds) -> Neighborhood:
         """Put the records in their places."""
         n = len(records.X)
         live = np.arange(n)
@@ -236,24 +220,45 @@ class Neighborhood:
 
         ``X`` has no intercept.
         """
-        classes = self.records.n_classes if self.records.kind == "multiclass" else 1
-        predicted = np.empty((len(rows), classes))
-        left = np.argsort(rows, kind="stable")
-        least = self.enough
-        while len(left):
+
+        def voted(left: Numbers, least: int) -> Iterator[tuple[Numbers, Votes]]:
+            left = left[np.argsort(rows[left], kind="stable")]
             asked, point = np.unique(rows[left], return_inverse=True)
             where = X[asked] if self.scales is None else self.scales.places(X[asked])
-            least = min(least, len(self.live))
-            short = []
             for near in nearby(self.places, where, least):
                 end = near.first + len(near.reach)
                 start, stop = np.searchsorted(point, [near.first, end]).tolist()
                 sizes = near.lists.sizes[point[start:stop] - near.first]
                 for some in _pieces(sizes, start):
-                    numbers = fits[left[some]]
-                    votes = self.votes(near, point[some], where, numbers)
-                    predicted[left[some]] = self.shares(votes, numbers, classes)
-                    short.append(left[some][~votes.sure])
+                    own = left[some]
+                    yield own, self.votes(near, point[some], where, fits[own])
+
+        return self.decided(fits, voted)
+
+    def decided(
+        self,
+        fits: Numbers,
+        voted: Callable[[Numbers, int], Iterator[tuple[Numbers, Votes]]],
+    ) -> Matrix:
+        """Predict by votes, from lists that are made longer until they are sure.
+
+        Parameters
+        ----------
+        fits : numpy.ndarray of int, shape (m,)
+            The fit that predicts each point.
+        voted : callable
+            Function of the numbers of points, and of the length of their lists, that
+            yields some of the points with their votes.
+        """
+        several = self.records.kind == "multiclass"
+        classes = self.records.n_classes if several else 1
+        predicted, left = np.empty((len(fits), classes)), np.arange(len(fits))
+        least = self.enough
+        while len(left):
+            least, short = min(least, len(self.live)), []
+            for some, votes in voted(left, least):
+                predicted[some] = self.shares(votes, fits[some], classes)
+                short.append(some[~votes.sure])
             left = np.concatenate(short)
             if len(left) and least == len(self.live):
                 raise ModelError(
@@ -261,7 +266,7 @@ class Neighborhood:
                     "records; use a smaller k."
                 )
             least *= LONGER
-        return predicted if self.records.kind == "multiclass" else predicted[:, 0]
+        return predicted if several else predicted[:, 0]
 
     @property
     def enough(self) -> int:

@@ -7,28 +7,29 @@ computed for every point in the matrix of its fold, for many points side by side
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.errors import ModelError
 from statcv.folds import Ragged
 from statcv.formula import Learnt
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.neighbors.fits import LONGER, Neighborhood, Vote
+from statcv.models.batched.neighbors.fits import Neighborhood, Votes
 from statcv.models.batched.neighbors.search import Nearby, is_tall
 from statcv.models.batched.new_levels import Numbers
+from statcv.models.spread import variances
 
 # the relative error by rounding that each term adds to a sum
 NOISE = 16 * float(np.finfo(float).eps)
 
 
 def fit_own_neighbors(
-    model: Vote, records: TrainingSet, folds: Folds
+    model: Any, records: TrainingSet, folds: Folds
 ) -> FittedFolds | None:
     """Fit folds that have matrices of their own; None if they are searched one by one.
 
@@ -43,21 +44,12 @@ def fit_own_neighbors(
     learnt = folds.matrices
     if not isinstance(learnt, Learnt) or is_tall(len(records.X)):
         return None
-    votes = Neighborhood.of(_Unscaled(model.k, model.weights), records, folds)
+    votes = Neighborhood.of(replace(model, scale=False), records, folds)
     if votes.fewest < model.k:
         return None
     own = OwnNeighborhood(votes, learnt, model.scale)
     done = np.ones(len(folds), dtype=bool)
     return FittedFolds(None, (), done, ~done, own.predict)
-
-
-@dataclass(frozen=True)
-class _Unscaled:
-    """A vote of neighbours whose distances are in the scale of their fold."""
-
-    k: int
-    weights: str
-    scale: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,12 +72,10 @@ class OwnNeighborhood:
 
     def predict(self, rows: Numbers, fits: Numbers) -> Matrix:
         """Predict records, given by number, each by the fit of that number."""
-        several = self.votes.records.kind == "multiclass"
-        classes = self.votes.records.n_classes if several else 1
-        predicted = np.empty((len(rows), classes))
         order = np.argsort(fits, kind="stable")
         distinct = np.unique(fits)
         n, p = self.votes.records.X.shape
+        predicted = [self._predicted(np.empty((0, n)), fits[:0])]
         step = max(1, CELLS // (n * p))
         for start in range(0, len(distinct), step):
             some = distinct[start : start + step]
@@ -94,29 +84,21 @@ class OwnNeighborhood:
             for points in _pieces(order[slice(*ends)], n):
                 own = np.searchsorted(some, fits[points])
                 apart = _distances(places, noise, own, rows[points])
-                numbers, known = fits[points], apart[:, self.votes.live]
-                predicted[points] = self._predicted(known, numbers, classes)
-        return predicted if several else predicted[:, 0]
+                known = apart[:, self.votes.live]
+                predicted.append(self._predicted(known, fits[points]))
+        made = np.empty((len(rows), *predicted[0].shape[1:]))
+        made[order] = np.concatenate(predicted)
+        return made
 
-    def _predicted(self, apart: Matrix, fits: Numbers, classes: int) -> Matrix:
-        """Predict points from their distances, with lists that are long enough."""
-        predicted = np.empty((len(apart), classes))
+    def _predicted(self, apart: Matrix, fits: Numbers) -> Matrix:
+        """Predict points from their distances."""
         where = self.votes.places[:0]  # is not read, as distances are known
-        left, least, most = np.arange(len(apart)), self.votes.enough, apart.shape[1]
-        while len(left):
-            least = min(least, most)
-            near, numbers = _nearest(apart[left], least), fits[left]
-            point = np.arange(len(left))
-            votes = self.votes.votes(near, point, where, numbers)
-            predicted[left] = self.votes.shares(votes, numbers, classes)
-            left = left[~votes.sure]
-            if len(left) and least == most:
-                raise ModelError(
-                    f"k={self.votes.model.k} neighbours are more than a training set "
-                    "has records; use a smaller k."
-                )
-            least *= LONGER
-        return predicted
+
+        def voted(left: Numbers, least: int) -> Iterator[tuple[Numbers, Votes]]:
+            near, point = _nearest(apart[left], least), np.arange(len(left))
+            yield left, self.votes.votes(near, point, where, fits[left])
+
+        return self.votes.decided(fits, voted)
 
     def _places(self, fits: Numbers) -> tuple[Matrix, Matrix]:
         """Return the covariates of all records in some fits, shape (p, m, n).
@@ -131,37 +113,14 @@ class OwnNeighborhood:
         noise = NOISE * len(self.learnt.products) * np.abs(places).max(axis=2)
         if self.scale:
             weights = self.votes.folds.weights_in(records, fits)
-            unit = np.stack([inverse_spreads(one, weights) for one in places])
+            spread = np.sqrt(
+                [variances(one[..., None], weights, 0.0) for one in places]
+            )
+            unit = np.divide(1, spread, out=np.zeros_like(spread), where=spread > 0)
+            unit = unit[..., 0]
             places *= unit[:, :, None]
             noise *= unit
         return places, noise
-
-
-def inverse_spreads(column: Matrix, weights: Matrix) -> Matrix:
-    """Return one over the standard deviation in each training set, shape (m,).
-
-    It is 0 for a column that is constant there.
-
-    Parameters
-    ----------
-    column, weights : numpy.ndarray, shape (m, n)
-
-    Examples
-    --------
-    >>> column = np.array([[1.0, 3.0, 9.0], [5.0, 5.0, 9.0]])
-    >>> inverse_spreads(column, np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0]]))
-    array([1., 0.])
-    """
-    total = weights.sum(axis=1)
-    mean = np.einsum("mn,mn->m", weights, column) / total
-    away = column - mean[:, None]
-    spread = np.sqrt(np.einsum("mn,mn->m", weights, away**2) / total)
-    used = weights > 0
-    # rounding may give a constant column a spread above 0, but not a range
-    low = column.min(axis=1, where=used, initial=np.inf)
-    high = column.max(axis=1, where=used, initial=-np.inf)
-    with np.errstate(divide="ignore"):
-        return np.where(high > low, 1 / spread, 0.0)
 
 
 def _distances(places: Matrix, noise: Matrix, own: Numbers, rows: Numbers) -> Matrix:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.folds import Ragged
 from statcv.models.base import Matrix
@@ -29,8 +26,11 @@ MIN_GROUP_RECORDS = 8
 IN_CACHE = 2**15  # coordinates that stay in the cache
 TOGETHER = 16  # blocks of points that threads share
 COMPARED = 10.0  # operations that take as long as to compare a product with others
-# times as many candidates as neighbours, where single precision fails
-MAX_CANDIDATES = 4
+# the relative rounding error that each term may add to a sum of products
+NOISE = 8 * float(np.finfo(float).eps)
+
+Found = tuple[Numbers, Numbers, Matrix]  # owners, records, reach
+Find = Callable[[Matrix], Found]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,43 +74,29 @@ def nearby(records: Matrix, points: Matrix, least: int) -> Iterator[Nearby]:
     >>> near.lists[0][:2], near.distances[:2].round(3)
     (array([1, 2]), array([0.1, 0.4]))
     """
-    n, p = records.shape
+    (n, p), m = records.shape, len(points)
     few = p <= MAX_TREE_COLUMNS and least <= MAX_TREE_NEIGHBORS and least < n
     if few and is_tall(n):
-        find = _tree(records, least)
-        step = max(1, CELLS // (8 * least))
+        find, step = _tree(records, least), max(1, CELLS // (8 * least))
     else:
-        find = Products.of(records, points).find(least)
         # so many as fit in a cache; a few more take less time for each of many records
         step = max(8, CELLS // n, min(32, 32 * CELLS // n))
-    asked: list[Matrix] = []
-    pieces: list[Found] = []
-    found = first = size = 0
-    for some, (owners, near, reach) in _found(find, records, points, step):
-        asked.append(some)
-        pieces.append((owners + size, near, reach))
-        found, size = found + len(near), size + len(some)
-        if found >= CELLS // 8:
-            yield _sorted(records, asked, first, pieces)
-            asked, pieces, found, first, size = [], [], 0, first + size, 0
-    if asked:
-        yield _sorted(records, asked, first, pieces)
-
-
-Found = tuple[Numbers, Numbers, Matrix]  # owners, records, reach
-Find = Callable[[Matrix], Found]
-
-
-def _found(
-    find: Find, records: Matrix, points: Matrix, step: int
-) -> Iterator[tuple[Matrix, Found]]:
-    """Yield some points in turn and what is near; threads share some blocks."""
-    (n, p), m = records.shape, len(points)
-    for start in range(0, m, TOGETHER * step):
-        stop = min(start + TOGETHER * step, m)
-        some = [points[at : min(at + step, stop)] for at in range(start, stop, step)]
-        made = shared(find, some, len(some[0]) * n * (p + COMPARED))
-        yield from zip(some, made, strict=True)
+        find = _products(records, points, least)
+    for first in range(0, m, TOGETHER * step):
+        stop = min(first + TOGETHER * step, m)
+        some = [points[at : min(at + step, stop)] for at in range(first, stop, step)]
+        found = shared(find, some, len(some[0]) * n * (p + COMPARED))
+        starts = np.cumsum([0, *map(len, some[:-1])])
+        owners = np.concatenate(
+            [own + start for (own, *_), start in zip(found, starts, strict=True)]
+        )
+        near = np.concatenate([one[1] for one in found])
+        exact = distances(records, near, points[first:stop], owners)
+        order = nearest_first(owners, exact)
+        sizes = np.bincount(owners, minlength=stop - first)
+        lists = Ragged.split(near[order], sizes)
+        reach = np.concatenate([one[2] for one in found])
+        yield Nearby(first, lists, exact[order], reach)
 
 
 def is_tall(n: int) -> bool:
@@ -155,17 +141,6 @@ def nearest_first(owners: Numbers, distances: Matrix) -> Numbers:
     return order[np.argsort(owners[order], kind="stable")]
 
 
-def _sorted(
-    records: Matrix, asked: list[Matrix], first: int, pieces: list[Found]
-) -> Nearby:
-    points = np.concatenate(asked)
-    owners, near, reach = map(np.concatenate, zip(*pieces, strict=True))
-    exact = distances(records, near, points, owners)
-    order = nearest_first(owners, exact)
-    sizes = np.bincount(owners, minlength=len(points))
-    return Nearby(first, Ragged.split(near[order], sizes), exact[order], reach)
-
-
 def _tree(records: Matrix, least: int) -> Find:
     from scipy.spatial import cKDTree
 
@@ -183,78 +158,41 @@ def _tree(records: Matrix, least: int) -> Find:
     return find
 
 
-@dataclass(frozen=True, eq=False)
-class Products:
-    """A search by |x|² − 2 x·q, in single precision if that distinguishes records.
+def _products(records: Matrix, points: Matrix, least: int) -> Find:
+    """Search by |x|² − 2 x·q, whose rounding the reach takes account of.
 
-    Attributes
-    ----------
-    centre : numpy.ndarray, shape (p,)
-    unit : float
-        Places are differences from the centre, in this unit.
-    across : numpy.ndarray, shape (p + 1, n)
-        Minus twice the place of each record, and its square.
+    An upper bound of the distance of the ``least`` nearest comes first: of that many
+    groups of records, the nearest in each. All within it are taken, and those that
+    rounding may have moved beyond: a squared distance is wrong by some units in the
+    last place of (|x| + |q|)², and nobody within d of q has |x| > |q| + d.
     """
+    (n, p), centre = records.shape, records.mean(axis=0)
+    shifted, asked = records - centre, points - centre
+    # in this unit no square overflows
+    unit = max(np.abs(shifted).max(initial=0), np.abs(asked).max(initial=0)) or 1.0
+    shifted /= unit
+    square = np.einsum("ij,ij->i", shifted, shifted)
+    across, lost = np.vstack([-2 * shifted.T, square]), NOISE * (p + 9)
+    tiny = (p + 1) * float(np.finfo(float).tiny)
 
-    centre: Matrix
-    unit: float
-    across: Matrix
+    def find(some: Matrix) -> Found:
+        m = len(some)
+        if least >= n:
+            owners = np.repeat(np.arange(m), n)
+            return owners, np.tile(np.arange(n), m), np.full(m, np.inf)
+        point = (some - centre) / unit
+        own = np.einsum("ij,ij->i", point, point)
+        # |x − q|² − |q|² is the product of (q, 1) with (−2x, |x|²)
+        gap = np.column_stack([point, np.ones(m)]) @ across
+        bound = np.maximum(_bound(gap, least) + own, 0)
+        reach = (bound + lost * own + tiny) / (1 - lost)
+        limit = reach + lost * (own + reach) + tiny - own
+        # rounding to the precision of the products must not lower the limit
+        limit = np.nextafter(limit, np.inf)
+        owners, near = np.divmod(np.flatnonzero(gap <= limit[:, None]), n)
+        return owners, near, np.sqrt(reach) * unit
 
-    @classmethod
-    def of(cls, records: Matrix, points: Matrix) -> Products:
-        """Search among some records for those near points like these."""
-        centre = records.mean(axis=0)
-        shifted, asked = records - centre, points - centre
-        largest = max(np.abs(shifted).max(initial=0), np.abs(asked).max(initial=0))
-        # in this unit no square overflows in single precision
-        unit = float(largest) or 1.0
-        shifted /= unit
-        square = np.einsum("ij,ij->i", shifted, shifted)
-        return cls(centre, unit, np.vstack([-2 * shifted.T, square]))
-
-    @cached_property
-    def single(self) -> NDArray[np.float32]:
-        """The same as ``across`` in single precision."""
-        return self.across.astype(np.float32)
-
-    def find(self, least: int) -> Find:
-        """Return the function that finds the ``least`` nearest and maybe more.
-
-        An upper bound of the distance of the ``least`` nearest comes first: of that
-        many groups of records, the nearest in each. All within it are taken, and those
-        that rounding may have moved beyond: a squared distance is wrong by some units
-        in the last place of (|x| + |q|)², and nobody within d of q has |x| > |q| + d.
-        """
-        n = self.across.shape[1]
-
-        def find(some: Matrix) -> Found:
-            m = len(some)
-            if least >= n:
-                owners = np.repeat(np.arange(m), n)
-                return owners, np.tile(np.arange(n), m), np.full(m, np.inf)
-            point = (some - self.centre) / self.unit
-            own = np.einsum("ij,ij->i", point, point)
-            # |x − q|² − |q|² is the product of (q, 1) with (−2x, |x|²)
-            point = np.column_stack([point, np.ones(m)])
-            for kind in (np.float32, np.float64):
-                columns: Any = self.single if kind is np.float32 else self.across
-                gap: Any = point.astype(kind) @ columns
-                bound = _bound(gap, least).astype(float) + own
-                # a bound on the relative rounding error of a sum of products
-                lost = 8 * (len(point.T) + 8) * float(np.finfo(kind).eps)
-                tiny = len(point.T) * float(np.finfo(kind).tiny)
-                reach = (np.maximum(bound, 0) + lost * own + tiny) / (1 - lost)
-                limit = reach + lost * (own + reach) + tiny - own
-                # rounding to the precision of the products must not lower the limit
-                limit = np.nextafter(limit.astype(kind), kind(np.inf))
-                cells = np.flatnonzero(gap <= limit[:, None])
-                # more candidates: single precision does not distinguish the records
-                if len(cells) <= MAX_CANDIDATES * least * m:
-                    break
-            owners, near = np.divmod(cells, n)
-            return owners, near, np.sqrt(reach) * self.unit
-
-        return find
+    return find
 
 
 def _bound(gap: Matrix, least: int) -> Matrix:

@@ -1,4 +1,4 @@
-"""Fits of a few large folds by passes, against the model's fit of each training set."""
+"""Fits of a few large folds, against the model's fit of each training set."""
 
 import warnings
 from dataclasses import replace
@@ -12,14 +12,12 @@ from scipy.special import softmax
 from statcv.errors import FoldWarning
 from statcv.folds import make_plan
 from statcv.models import Linear, Logit, TrainingSet
-from statcv.models.batched import Folds, Until, climb
-from statcv.models.batched.passes import (
-    Passes,
+from statcv.models.batched import Block, Folds, Problem, Until, climb, large_folds
+from statcv.models.batched import problem as problem_module
+from statcv.models.batched.large_folds import (
     are_few_and_large,
-    few_fits,
-    fit_by_passes,
     fit_few,
-    sums,
+    fit_large_folds,
 )
 from statcv.models.families import Numeric, family_of
 from statcv.models.linear import fit_linear_folds
@@ -38,9 +36,9 @@ SCHEMES = {
 
 @pytest.fixture(autouse=True, scope="module")
 def _small_folds_too():
-    """Let passes fit folds that are small, so that tests take little time."""
+    """Take small folds for large ones, so that tests take little time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(few_fits, "MAX_CELLS_SMALL", 2**11)
+        patch.setattr(large_folds, "MAX_CELLS_SMALL", 2**11)
         yield
 
 
@@ -81,9 +79,15 @@ def folds_of(name, records, seed=0):
     return Folds.of(plan)
 
 
-def passes_of(records, model):
-    ridge = model.ridge(records)
-    return Passes.of(records, family_of(records, ridge), ridge)
+def problem_of(records, model, often):
+    """Return the problem of fits that train on records so often, (m, n)."""
+    family = family_of(records, model.ridge(records))
+    block = Block.of_counts(np.atleast_2d(often).astype(float))
+    return Problem(records.X, None, family, block, records.weights, None)
+
+
+def hessian_of(problem, theta):
+    return problem.hessian(problem.family.variances(problem.linear(theta)))
 
 
 def largest_difference(made, model, records, folds):
@@ -112,7 +116,8 @@ def largest_difference(made, model, records, folds):
 def test_large_folds_are_fitted_as_each(kind, C, seed, scheme, p, weighted):
     records = sample(seed, 400, p, kind, weighted=weighted)
     folds, model = folds_of(scheme, records, seed), Logit(C=C)
-    made, sure = fit_few(passes_of(records, model), folds)
+    ridge = model.ridge(records)
+    made, sure = fit_few(records, family_of(records, ridge), folds, ridge)
     assert sure.all()
     made = made[:, 0] if kind == "binary" else made
     assert largest_difference(made, model, records, folds) < 1e-9
@@ -142,10 +147,10 @@ def test_blocks_of_rows_change_nothing(monkeypatch, kind):
     def fitted():
         if kind == "continuous":
             return fit_linear_folds(Linear(), records, folds).coefficients
-        return fit_by_passes(records, folds, Logit(C=1.0).ridge(records))[0]
+        return fit_large_folds(records, folds, Logit(C=1.0).ridge(records))[0]
 
     whole = fitted()
-    monkeypatch.setattr(sums, "CACHED", 1)
+    monkeypatch.setattr(problem_module, "CACHED", 1)
     np.testing.assert_allclose(fitted(), whole, atol=1e-10)
 
 
@@ -156,7 +161,7 @@ def test_folds_far_from_the_optimum_of_all_records_are_fitted_as_each(n, C):
     """Fewer than two records for each coefficient are separated by chance."""
     records = sample(6, n, 400)
     folds, model = folds_of("fifths", records), Logit(C=C)
-    made, sure = fit_by_passes(records, folds, model.ridge(records))
+    made, sure = fit_large_folds(records, folds, model.ridge(records))
     assert sure.all()
     assert largest_difference(made[:, 0], model, records, folds) < 1e-8
 
@@ -170,8 +175,8 @@ def test_columns_with_a_common_factor_take_no_fits_of_their_own(kind):
     records = replace(records, X=X)
     folds = folds_of("fifths", records)
     family = family_of if kind != "continuous" else lambda r, _: Numeric(r.y)
-    passes = Passes.of(records, family(records, np.zeros(61)), np.zeros(61))
-    made, sure = fit_few(passes, folds)
+    none = np.zeros(61)
+    made, sure = fit_few(records, family(records, none), folds, none)
     assert sure.all()
     model = Linear() if kind == "continuous" else Logit()
     made = made if kind == "multiclass" else made[:, 0]
@@ -186,7 +191,7 @@ def test_columns_of_very_different_size_and_offset():
     X[:, 3] *= 1e-6
     records = replace(records, X=X)
     folds = folds_of("fifths", records)
-    made, sure = fit_by_passes(records, folds, np.zeros(6))
+    made, sure = fit_large_folds(records, folds, np.zeros(6))
     assert sure.all()
     assert largest_difference(made[:, 0], Logit(), records, folds) < 1e-8
 
@@ -200,7 +205,7 @@ def test_a_fold_that_is_separated_is_left_to_a_fit_of_its_own():
     records = replace(sample(0, 1000, 2), X=np.column_stack([np.ones(1000), x, x**2]))
     records = replace(records, y=y)
     folds = Folds.leaving_out([odd, np.arange(300, 500)])
-    _, sure = fit_by_passes(records, folds, np.zeros(3))
+    _, sure = fit_large_folds(records, folds, np.zeros(3))
     assert sure.tolist() == [False, True]
 
 
@@ -208,46 +213,61 @@ def test_dependent_columns_are_left_to_other_ways():
     records = sample(2, 1000, 3)
     X = np.column_stack([records.X, records.X[:, 1]])
     records = replace(records, X=X)
-    assert fit_by_passes(records, folds_of("fifths", records), np.zeros(5)) is None
+    assert fit_large_folds(records, folds_of("fifths", records), np.zeros(5)) is None
 
 
-def test_hessians_count_records_as_often_as_fits_do(monkeypatch):
-    monkeypatch.setattr(sums, "CACHED", 90)
+def test_hessians_count_records_as_often_as_fits_do():
     records = sample(4, 1000, 3, "multiclass", weighted=True)
-    passes = passes_of(records, Logit(C=1.0))
-    rng = np.random.default_rng(1)
-    theta = rng.normal(size=(1, passes.size))
-    for often in rng.integers(0, 4, (3, 1000)).astype(float):
-        alone = replace(passes, weights=passes.weights * often)
-        found = passes.hessian(theta, often)
+    rng, model = np.random.default_rng(1), Logit(C=1.0)
+    theta = np.tile(rng.normal(size=(1, 8)), (3, 1))
+    often = rng.integers(0, 4, (3, 1000)).astype(float)
+    found = hessian_of(problem_of(records, model, often), theta)
+    for fit in range(3):
+        alone = replace(records, weights=records.weights * often[fit])
+        one = problem_of(alone, model, np.ones(1000))
         np.testing.assert_allclose(
-            found, alone.hessian(theta, np.ones(1000)), rtol=1e-9
+            found[fit], hessian_of(one, theta[:1])[0], rtol=1e-9, atol=1e-9
         )
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_gradients_by_blocks_are_sums(monkeypatch, kind):
+    records = sample(4, 1000, 3, kind, weighted=True)
+    rng = np.random.default_rng(1)
+    often = rng.integers(0, 4, (3, 1000)).astype(float)
+    problem = problem_of(records, Logit(C=1.0), often)
+    turn = rng.uniform(0.01, 0.1, problem.family.basis.shape[1] * 4)
+    problem = replace(problem, turn=turn, ridge=rng.uniform(size=(3, 1, len(turn))))
+    theta = rng.normal(size=(3, len(turn)))
+    whole = problem.gradient_of(problem.linear(theta), theta)
+    monkeypatch.setattr(problem_module, "CACHED", 1)
+    np.testing.assert_allclose(problem.gradient(theta), whole, rtol=1e-9)
+
+
 @pytest.mark.parametrize("C", [None, 2.0])
-def test_hessians_of_several_classes_are_sums_over_records(monkeypatch, C):
-    monkeypatch.setattr(sums, "CACHED", 90)
+def test_hessians_of_several_classes_are_sums_over_records(C):
     records = sample(6, 600, 2, "multiclass", weighted=True)
-    passes, rng = passes_of(records, Logit(C=C)), np.random.default_rng(0)
-    theta, basis = rng.normal(size=(1, passes.size)) * 0.3, passes.family.basis
-    beta = basis @ theta.reshape(basis.shape[1], -1) / passes.unit
+    problem = problem_of(records, Logit(C=C), np.ones(600))
+    rng, basis = np.random.default_rng(0), problem.family.basis
+    turn = rng.uniform(0.1, 1, basis.shape[1] * 3)
+    problem = replace(problem, turn=turn)
+    theta = rng.normal(size=(1, len(turn))) * 0.3
+    beta = basis @ (theta * turn).reshape(basis.shape[1], -1)
     chance = softmax(records.X @ beta.T, axis=1)
     both = chance[:, :, None] * (np.eye(3) - chance[:, None])
     inner = np.einsum("ka,ikl,lb,i->iab", basis, both, basis, records.weights)
-    columns = records.X / passes.unit
-    exact = np.einsum("ip,iab,iq->apbq", columns, inner, columns)
-    exact = exact.reshape(passes.size, passes.size)
-    found = passes.hessian(theta, np.ones(600))
+    exact = np.einsum("ip,iab,iq->apbq", records.X, inner, records.X)
+    exact = exact.reshape(len(turn), -1) * np.outer(turn, turn)
+    found = hessian_of(problem, theta)[0]
     np.testing.assert_allclose(found, exact, rtol=1e-9, atol=1e-9)
 
 
 def test_small_or_many_folds_are_left_to_other_ways():
     records = sample(2, 1000, 3)
     few = Folds.leaving_out([[0], [1], [2]])
-    assert fit_by_passes(records, few, np.zeros(4)) is None
+    assert fit_large_folds(records, few, np.zeros(4)) is None
     many = Folds.leaving_out([range(i, i + 400) for i in range(100)])
-    assert fit_by_passes(records, many, np.zeros(4)) is None
+    assert fit_large_folds(records, many, np.zeros(4)) is None
 
 
 @pytest.mark.parametrize("kind", ["binary", "multiclass"])
@@ -258,7 +278,7 @@ def test_folds_with_ridges_of_their_own_are_fitted_as_each(kind, weighted):
     for scheme in ("fifths", "tenths six times", "fifths upsampled"):
         folds = folds_of(scheme, records)
         own = model.own_ridges(records, folds)
-        made, sure = fit_by_passes(records, folds, model.ridge(records), own)
+        made, sure = fit_large_folds(records, folds, model.ridge(records), own)
         assert sure.all()
         some = np.array([0, 4])
         beta = made[some, 0] if kind == "binary" else made[some]
@@ -274,14 +294,14 @@ def test_many_folds_far_from_the_optimum_of_all_records(kind, n, p):
     folds, model = folds_of("tenths six times", records), Logit(C=1.0)
     assert are_few_and_large(folds, records.X.shape, records.n_classes)
     assert not are_few_and_large(folds, records.X.shape)  # as for least squares
-    made, sure = fit_by_passes(records, folds, model.ridge(records))
+    made, sure = fit_large_folds(records, folds, model.ridge(records))
     assert sure.all()
     some = np.array([3, 41, 59])
     chosen = folds.chosen(some)
     beta = made[some, 0] if kind == "binary" else made[some]
     assert largest_difference(beta, model, records, chosen) < 1e-8
     narrow = replace(records, X=records.X[:, :21], names=records.names[:21])
-    assert fit_by_passes(narrow, folds, model.ridge(narrow)) is None
+    assert fit_large_folds(narrow, folds, model.ridge(narrow)) is None
 
 
 class Quadratics:
@@ -331,7 +351,7 @@ def test_folds_of_few_records_for_each_coefficient_are_fitted_as_each(name, C):
     seed, n, p, signal = FEW_RECORDS[name]
     records = sample(seed, n, p, signal=signal)
     folds, model = folds_of("fifths", records), Logit(C=C)
-    made, sure = fit_by_passes(records, folds, model.ridge(records))
+    made, sure = fit_large_folds(records, folds, model.ridge(records))
     assert sure.all()
     for fit in range(len(folds)):
         alone = model.fit(folds.training_set(records, fit)).linear.coefficients[0]

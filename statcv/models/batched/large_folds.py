@@ -1,0 +1,231 @@
+"""The fits of a few large folds, near the optimum of all records.
+
+The fit to all records comes first, roughly; the mean Hessian of the folds near its
+optimum, with quasi-Newton updates, leads all of them to their own in few gradients.
+Folds of few records for each coefficient have little in common, and are fitted from 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import reduce
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.models.base import Matrix, TrainingSet
+from statcv.models.batched.blocks import Block, few
+from statcv.models.batched.downdate import Identity, Inverse, OneInverse
+from statcv.models.batched.folds import Folds
+from statcv.models.batched.problem import Problem, by_blocks
+from statcv.models.batched.quasi_newton import MAX_STEPS, Until, climb, settle
+from statcv.models.families import Family, curvature, family_of, longest_row, negligible
+from statcv.numeric.threads import product
+
+# ---- when folds are few and large, and when they are far from all records ----
+
+MAX_FITS_SMALL = 40  # fits up to which this is quicker if records are not small
+# values of all records above which this may be quicker for any number of fits
+MIN_CELLS_OF_MANY = 2**18
+# values that a fit leaves out above which its optimum is far from that of all records
+MAX_CELLS_CHANGED = 3500
+MIN_RECORDS_NEAR = 3  # records for each coefficient of folds that are near each other
+MAX_CELLS_SMALL = 2**15  # values of all records up to which other ways are as quick
+
+
+def are_few_and_large(folds: Folds, shape: tuple[int, ...], classes: int = 0) -> bool:
+    """Return whether folds change so many records that each is best fitted from all.
+
+    That is said of folds with the same outcome only. Fits of a continuous outcome, of
+    no classes, are not far from each other, as their Hessians are the same everywhere.
+    """
+    n, p = shape
+    least = int(folds.changes[0].sizes.min(initial=n))
+    if folds.outcome is not None or not p or few(least, 1):
+        return False
+    size = n * p * (classes**2 if classes > 2 else 1)
+    if len(folds) > MAX_FITS_SMALL:
+        far = least * p * (classes - 1) > MAX_CELLS_CHANGED
+        return far or (size > MIN_CELLS_OF_MANY and not few(least, p))
+    return size > MAX_CELLS_SMALL
+
+
+def _are_far(problem: Problem, folds: Folds) -> bool:
+    """Return whether the optimum of all records is of no use to the folds.
+
+    Chance alone separates two classes of fewer than two records for each coefficient
+    (Cover 1965), so that little else than the ridge bounds the coefficients. With a few
+    more they still depend much on single records, and the way from 0 is as short.
+    """
+    left = len(problem.X) - int(folds.changes[0].sizes.max(initial=0))
+    size = problem.family.basis.shape[1] * problem.X.shape[1]
+    return not problem.family.quadratic and left < MIN_RECORDS_NEAR * size
+
+
+# ---- a point near the optimum of all records ----
+
+MAX_HESSIANS = 4  # Hessians of all records at most
+NEAR = 0.3  # the distance from the optimum of all records, in standard errors
+
+
+def _anchor(problem: Problem, q: int) -> Matrix | None:
+    """Search for the optimum of all records, roughly; None without one."""
+    theta, inverse = np.zeros((1, q)), cast(Inverse, Identity())
+    # the distance between optima of two samples grows as the root of their coordinates
+    near = Until(max(NEAR, NEAR * float(np.sqrt(q)) / 3))
+    # the Hessian of all records costs more than some gradients
+    for _ in range(MAX_HESSIANS):
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            theta, done = climb(problem, theta, inverse, near)
+        if done.all():
+            return theta
+        found = _mean_inverse(problem, theta, 1.0)
+        if found is None:
+            break
+        inverse = found
+    return None
+
+
+def _mean_inverse(problem: Problem, theta: Matrix, share: float) -> OneInverse | None:
+    """Return the inverse of the mean Hessian of fits; None if it costs many digits.
+
+    Parameters
+    ----------
+    problem : Problem
+        That of all records.
+    theta : numpy.ndarray, shape (1, q)
+        Coordinates of all fits.
+    share : float
+        The share of all records in a fit; fits lose about the same of the information.
+    """
+    block = Block.of_counts(np.full((1, len(problem.X)), share))
+    variances = problem.family.variances(problem.linear(theta))
+    found = replace(problem, block=block).inverse_hessian(variances)
+    return OneInverse(found.matrices[0]) if found.usable[0] else None
+
+
+# ---- the fits ----
+
+MAX_FITS = 256  # fits at most whose gradients are summed at once
+MAX_CELLS = 2**26  # records times fits, at most, whose gradients are summed at once
+SHARE_LEFT = 0.1  # share of a negligible distance, as its forecast may be too small
+MAX_STEPS_FAR = 15  # steps from 0 after which folds get Hessians of their own
+MAX_STEPS_ALONE = 200  # steps at most from 0 of folds of several classes
+
+
+def fit_large_folds(
+    records: TrainingSet, folds: Folds, ridge: Matrix, own: Matrix | None = None
+) -> tuple[Matrix, NDArray[np.bool_]] | None:
+    """Fit a few large folds.
+
+    Parameters
+    ----------
+    records : TrainingSet
+        All records.
+    folds : Folds
+    ridge : numpy.ndarray, shape (p,)
+        Strength of the penalty on each column.
+    own : numpy.ndarray, shape (fits, p), optional
+        Strength in each fit, about the same, if fits have their own.
+
+    Returns
+    -------
+    coefficients : numpy.ndarray, shape (fits, width, p)
+    sure : numpy.ndarray of bool, shape (fits,)
+        Which are the optima beyond doubt. None if folds are small or many, or the
+        records do not determine the coefficients well.
+    """
+    if not are_few_and_large(folds, records.X.shape, records.n_classes):
+        return None
+    return fit_few(records, family_of(records, ridge), folds, ridge, own)
+
+
+def fit_few(
+    records: TrainingSet,
+    family: Family,
+    folds: Folds,
+    ridge: Matrix,
+    own: Matrix | None = None,
+) -> tuple[Matrix, NDArray[np.bool_]] | None:
+    """Fit folds as :func:`fit_large_folds` does, whatever their number and size."""
+    (n, p), free = records.X.shape, int(family.basis.shape[1])
+    one = Block.of_counts(np.ones((1, n)))
+    # a ridge on all columns but one at most gives every fit an optimum
+    bounded = bool(np.count_nonzero(ridge) >= p - 1)
+    every = Problem(records.X, None, family, one, records.weights, None)
+    scale = np.sqrt(_diagonal(every) + np.tile(ridge, free))
+    if not (scale > 0).all():
+        return None
+    # coordinates in which the Hessian of all records has a unit diagonal at 0
+    every = replace(
+        every,
+        turn=1 / scale,
+        ridge=np.tile(ridge, free) / scale**2 if ridge.any() else None,
+        surely=lambda block, theta: np.full(len(theta), bounded),
+    )
+    far = _are_far(every, folds)
+    theta: Matrix | None = np.zeros((1, len(scale)))
+    if not (far or family.quadratic):
+        theta = _anchor(every, len(scale))
+    if theta is None:
+        return None
+    least = scale.reshape(-1, p).min(axis=0)
+    reach = _longest(records.X, least) * longest_row(family)
+    enough = SHARE_LEFT * negligible(family, len(scale)) / reach
+    # one Hessian of several classes costs many steps
+    steps = MAX_STEPS_ALONE if far and family.width > 1 else MAX_STEPS
+    until = Until(enough, noise=1e-15 * float(np.sqrt(n * len(scale))), most=steps)
+    coefficients = np.empty((len(folds), family.width, p))
+    sure = np.empty(len(folds), dtype=bool)
+    # residuals of all these fits are in memory at once
+    most = int(np.clip(MAX_CELLS // n, 1, MAX_FITS))
+    for start in range(0, len(folds), most):
+        some = np.arange(start, min(start + most, len(folds)))
+        often = folds.counts_in(n, some)
+        if folds.weights is not None:
+            often *= folds.weights(some)
+        penalty, block = every.ridge, Block.of_counts(often)
+        if own is not None:
+            penalty = (np.tile(own[some], free) / scale**2)[:, None]
+        problem = replace(every, block=block, ridge=penalty)
+        # from 0 where folds have little in common, else from the optimum of all
+        inverse: Inverse | None = Identity()
+        if not far:
+            inverse = _mean_inverse(every, theta, float(often.mean()))
+            if inverse is None:
+                return None
+        at = np.tile(theta, (len(some), 1))
+        if far and family.width == 1:
+            # some steps, after which each fit gets a Hessian of its own
+            at, _ = climb(problem, at, Identity(), replace(until, most=MAX_STEPS_FAR))
+            inverse = None
+        at, sure[some] = settle(problem, at, until, inverse=inverse)
+        coefficients[some] = problem.coefficients(at)
+    return (coefficients, sure) if sure.any() else None
+
+
+def _diagonal(problem: Problem) -> Matrix:
+    """Return the diagonal of the Hessian at coefficients of 0, shape (q,)."""
+    family = problem.family
+    own = [number for number, (a, b) in enumerate(family.pairs) if a == b]
+
+    def sums(rows: slice) -> Matrix:
+        X, part = problem.X[rows], family.part(rows)
+        variances = part.variances(np.zeros((1, family.width, len(X))))
+        curved = curvature(part, variances)[own, 0]
+        if problem.weights is not None:
+            curved = curved * problem.weights[rows]
+        return product(curved, X**2)
+
+    return reduce(np.add, by_blocks(sums, problem.X.shape, family.width)).ravel()
+
+
+def _longest(X: Matrix, scale: Matrix) -> float:
+    """Return the greatest length of a row whose entries are divided by a scale."""
+    inverse = 1 / scale**2
+
+    def most(rows: slice) -> float:
+        return float((X[rows] ** 2 @ inverse).max(initial=0.0))
+
+    return float(np.sqrt(max(by_blocks(most, X.shape, 1))))
