@@ -267,6 +267,7 @@ def _entropies(
     columns = [sets.columns(found[fold]) for fold in folds.tolist()]
     rows, beta, idle = sets.side_by_side(folds, columns, start)
     weights, one = sets.weights[folds], np.eye(rows.shape[1])
+    unknown = np.full(len(lost), -np.inf)
     mean = expit(np.matmul(beta[:, None], rows)[:, 0])
     variance = mean * (1 - mean)
     hessian = np.matmul(rows * (weights * variance)[:, None], rows.swapaxes(1, 2))
@@ -276,7 +277,7 @@ def _entropies(
     try:
         inverse = np.linalg.inv(hessian)
     except np.linalg.LinAlgError:  # a fit is separated
-        return np.full(len(lost), -np.inf)
+        return unknown
     move = np.matmul(inverse, gradient[:, :, None])[:, :, 0]
     wrong = np.abs(np.matmul(hessian, inverse) - one).max(axis=(1, 2))
     wrong += (np.abs(gradient) * (np.abs(beta) + np.abs(move))).sum(axis=1)
@@ -287,14 +288,17 @@ def _entropies(
         at = [np.searchsorted(columns[fit[i]], lost[i]) for i in part.tolist()]
         f, place = fit[part][:, None], np.array(at)
         V = inverse[f[:, :, None], place[:, :, None], place[:, None]]
-        pull = np.linalg.solve(V, beta[f, place][:, :, None])
+        try:
+            pull = np.linalg.solve(V, beta[f, place][:, :, None])
+        except np.linalg.LinAlgError:
+            return unknown
         steps[part] = (inverse[f, place] * pull).sum(axis=1)
     for number in range(len(folds)):
         mine = slice(*np.searchsorted(fit, (number, number + 1)).tolist())
         means = mean[number] - variance[number] * (steps[mine] @ rows[number])
         entropy = np.maximum(entr(means) + entr(1 - means), LOWEST)
         made[mine] = entropy @ weights[number]
-    return np.where(wrong[fit] < ROUNDING / 4, made, -np.inf)
+    return np.where(wrong[fit] < ROUNDING / 4, made, unknown)
 
 
 # ---- terms dropped by Wald tests of the model of all terms, as by rms::fastbw ----
