@@ -95,10 +95,19 @@ def elastic_path(
     records: TrainingSet,
     folds: Folds,
 ) -> Iterator[FittedFolds]:
-    """Yield the fits of each strength, as :func:`fit_elastic_folds` makes them."""
-    none = np.zeros(records.X.shape[1])
-    for fits in fit_elastic_folds(Cs, l1_ratio, standardize, records, folds):
-        yield by_linear_predictor(fits, records, folds, expit, none)
+    """Yield the fits of each strength, as :func:`fit_elastic_folds` makes them.
+
+    Near its optimum, a fit is that of a ridge on the columns that it has not left out.
+    """
+    unit = np.ones((1, records.X.shape[1]))
+    if standardize and l1_ratio < 1:
+        unit = fold_variances(records, folds)
+    every = fit_elastic_folds(Cs, l1_ratio, standardize, records, folds)
+    for C, fits in zip(Cs, every, strict=True):
+        ridge = np.where(fits.coefficients == 0, np.inf, (1 - l1_ratio) / C * unit)
+        if records.intercept is not None:
+            ridge[:, records.intercept] = 0.0
+        yield by_linear_predictor(fits, records, folds, expit, ridge)
 
 
 @dataclass(frozen=True, eq=False)

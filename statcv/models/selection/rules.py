@@ -288,6 +288,17 @@ def chooses_terms(model: Any) -> bool:
     return isinstance(model, Logit) and model.selects
 
 
+def regression_of(model: Model) -> Model:
+    """Return the regression whose columns a model chooses; itself if it chooses none.
+
+    Columns that are screened may be more than a regression can have.
+    """
+    chosen = selection_in(model)
+    if chosen is not None:
+        return model if chosen.screen is not None else chosen.model
+    return Logit() if chooses_terms(model) else model
+
+
 # ---- the selection that cv(select=) asks for ----
 
 
