@@ -243,7 +243,10 @@ def least_criteria(sets: Sets, pairs: Pairs, found: list[int], start: Matrix) ->
         own = np.flatnonzero(known & np.isin(folds, some))
         terms = [sets.rule.terms[dropped[i].bit_length() - 1] for i in own.tolist()]
         lost = [sorted(term.columns) for term in terms]
-        entropy = _entropies(sets, some, found, start, folds[own], lost)
+        try:
+            entropy = _entropies(sets, some, found, start, folds[own], lost)
+        except np.linalg.LinAlgError:  # a fit is separated
+            continue
         sizes = [sets.size(pairs[i][1], pairs[i][0]) for i in own.tolist()]
         bounds[own] = 2 * entropy + sets.price[folds[own]] * sizes
     return bounds
@@ -267,17 +270,13 @@ def _entropies(
     columns = [sets.columns(found[fold]) for fold in folds.tolist()]
     rows, beta, idle = sets.side_by_side(folds, columns, start)
     weights, one = sets.weights[folds], np.eye(rows.shape[1])
-    unknown = np.full(len(lost), -np.inf)
     mean = expit(np.matmul(beta[:, None], rows)[:, 0])
     variance = mean * (1 - mean)
     hessian = np.matmul(rows * (weights * variance)[:, None], rows.swapaxes(1, 2))
     hessian += idle[:, :, None] * one
     residuals = weights * (sets.outcome(folds) - mean)
     gradient = np.matmul(rows, residuals[:, :, None])[:, :, 0]
-    try:
-        inverse = np.linalg.inv(hessian)
-    except np.linalg.LinAlgError:  # a fit is separated
-        return unknown
+    inverse = np.linalg.inv(hessian)
     move = np.matmul(inverse, gradient[:, :, None])[:, :, 0]
     wrong = np.abs(np.matmul(hessian, inverse) - one).max(axis=(1, 2))
     wrong += (np.abs(gradient) * (np.abs(beta) + np.abs(move))).sum(axis=1)
@@ -288,17 +287,14 @@ def _entropies(
         at = [np.searchsorted(columns[fit[i]], lost[i]) for i in part.tolist()]
         f, place = fit[part][:, None], np.array(at)
         V = inverse[f[:, :, None], place[:, :, None], place[:, None]]
-        try:
-            pull = np.linalg.solve(V, beta[f, place][:, :, None])
-        except np.linalg.LinAlgError:
-            return unknown
+        pull = np.linalg.solve(V, beta[f, place][:, :, None])
         steps[part] = (inverse[f, place] * pull).sum(axis=1)
     for number in range(len(folds)):
         mine = slice(*np.searchsorted(fit, (number, number + 1)).tolist())
         means = mean[number] - variance[number] * (steps[mine] @ rows[number])
         entropy = np.maximum(entr(means) + entr(1 - means), LOWEST)
         made[mine] = entropy @ weights[number]
-    return np.where(wrong[fit] < ROUNDING / 4, made, unknown)
+    return np.where(wrong[fit] < ROUNDING / 4, made, -np.inf)
 
 
 # ---- terms dropped by Wald tests of the model of all terms, as by rms::fastbw ----
