@@ -85,8 +85,15 @@ def elastic_path(
         for number, beta, sure in path.along(1 / np.asarray(Cs, dtype=float)):
             made[number].coefficients[some] = beta
             made[number].converged[some] = sure
-    for fits in made:
-        yield by_linear_predictor(fits, records, folds, expit, np.zeros(p))
+    unit = np.ones((1, records.X.shape[1]))
+    if standardize and l1_ratio < 1:
+        unit = fold_variances(records, folds)
+    for C, fits in zip(Cs, made, strict=True):
+        # near its optimum, a fit is that of a ridge on the columns that are kept
+        ridge = np.where(fits.coefficients == 0, np.inf, (1 - l1_ratio) / C * unit)
+        if records.intercept is not None:
+            ridge[:, records.intercept] = 0.0
+        yield by_linear_predictor(fits, records, folds, expit, ridge)
 
 
 @dataclass(frozen=True, eq=False)

@@ -213,7 +213,7 @@ class Logit(Constructed):
         if training.offsets:
             return alone(fit_folds_beside(self, training, WHOLE, expit), expit)
         if self.selects:
-            return replace(alone(self.fit_folds(training, WHOLE), expit), linear=None)
+            return alone(self.fit_folds(training, WHOLE), expit)
         ridge, solved = self.ridge(training), self._optimum(training)
         beta = solved.beta
         if self.flic:

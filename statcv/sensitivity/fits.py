@@ -21,6 +21,7 @@ from statcv.models.likelihood import (
     OfRecords,
 )
 from statcv.models.linear_fits import LinearFits
+from statcv.models.selection import regression_of
 from statcv.models.thresholds import training_times
 from statcv.sensitivity.hazards import cox_reference
 from statcv.sensitivity.reference import (
@@ -98,8 +99,12 @@ class Sensitivity:
 
     @classmethod
     def of(cls, setup: Setup, held: Held) -> Sensitivity | None:
-        """Return the sensitivity of a run; None for a model without a likelihood."""
-        likelihood = setup.model.capabilities.likelihood
+        """Return the sensitivity of a run; None for a model without a likelihood.
+
+        Where terms are chosen, the coefficients of all of them vary, chosen or not,
+        since to first order alone no other term would be chosen.
+        """
+        likelihood = regression_of(setup.model).capabilities.likelihood
         if likelihood is None or held.linear is None:
             return None
         return cls(setup, held.linear, likelihood)

@@ -53,8 +53,7 @@ def cox_reference(
     offset : numpy.ndarray, shape (n,)
         What is added to the linear predictor.
     """
-    used = np.isfinite(penalty)
-    X, penalty = fewer_columns(X[:, used], penalty[used])
+    X, penalty = fewer_columns(X, penalty)
     weights = training.given * training.times
     problem = partial_likelihood(
         X, y, likelihood.efron, weights, penalty, shares, offset=offset

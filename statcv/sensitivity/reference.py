@@ -336,9 +336,12 @@ def _solved(inverse: Floats, X: Floats, pull: Floats) -> Floats:
 def fewer_columns(X: Floats, penalty: Floats) -> tuple[Floats, Floats]:
     """Return columns that serve penalised fits as well, at most about one per record.
 
-    Columns with a ridge enter a fit through their products alone.
+    Columns with a ridge enter a fit through their products alone, and those with an
+    infinite one not at all.
     """
-    penalised = np.isfinite(penalty) & (penalty > 0)
+    used = np.isfinite(penalty)
+    X, penalty = X[:, used], penalty[used]
+    penalised = penalty > 0
     if np.count_nonzero(penalised) <= len(X):
         return X, penalty
     shrunk = X[:, penalised] / np.sqrt(penalty[penalised])

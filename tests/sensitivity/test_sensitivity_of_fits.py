@@ -343,3 +343,32 @@ def test_inverses_of_information_leave_out_what_is_not_determined(p):
     np.testing.assert_allclose(found[inside], slow, rtol=1e-6, atol=1e-9)
     assert (found[~used] == 0).all()
     assert (found[:, ~used] == 0).all()
+
+
+@pytest.mark.parametrize("ratio", [1.0, 0.5])
+def test_an_elastic_net_moves_along_the_columns_that_it_has_not_left_out(ratio):
+    rng = np.random.default_rng(4)
+    data = pd.DataFrame(rng.normal(size=(80, 4)), columns=list("abcd"))
+    data["y"] = (rng.random(80) < 1 / (1 + np.exp(-1.5 * data.a + data.b))).astype(int)
+    data["c"] *= 0.01  # too small a column to enter
+    net = Logit(C=0.15, l1_ratio=ratio)
+    res = scv.cv("y ~ a + b + c + d", data, model=net, scheme="loocv", seed=1)
+    reference, records = res.scores.sensitivity.reference, res.refits.setup.records
+    once = net.fit(records)
+    used = np.array([*once.coefficients.values()]) != 0
+    assert 2 < used.sum() < 5
+    assert np.array_equal(reference.X, records.X[:, used])
+    near = records.X @ np.array([*once.coefficients.values()])
+    assert np.abs(reference.eta[:, 0] - near).max() < 0.1
+    step, made = 1e-4, []
+    for record in range(5):
+        weights = np.ones(80)
+        weights[record] += step
+        more = net.fit(replace(records, weights=weights)).coefficients.values()
+        made.append((np.array([*more]) - [*once.coefficients.values()])[used] / step)
+    # a step without the record is longer than to first order, by its leverage
+    longer = (reference.influence[:5, 0] * made).sum(axis=1) / np.square(made).sum(1)
+    assert (longer > 1).all()
+    assert (longer < 1.3).all()
+    expected = longer[:, None] * made
+    np.testing.assert_allclose(reference.influence[:5, 0], expected, atol=0.01)

@@ -29,15 +29,17 @@ from statcv.inference.intervals.interval import (
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 from statcv.metrics.areas.placements import symmetric_limits
+from statcv.models.selection import chooses_terms, selection_in
 
 if TYPE_CHECKING:
     from statcv.inference.intervals.request import IntervalRequest
 
 METHOD = "infinitesimal jackknife"
 WITH_FITS = (
-    "counts the variation of the {unit}, and that of the fits when the {unit} are "
+    "counts the variation of the {unit}, and that of {fits} when the {unit} are "
     "weighted at random"
 )
+ALL_TERMS = "the coefficients of all terms, chosen or not,"
 CORRECTED = (
     "takes the fits as given, and the correlation of two folds as n_test/n since their "
     "fits share training records"
@@ -284,10 +286,14 @@ def _in_words(scores: Scores, metric: Metric, found: Influences) -> tuple[str, s
     if found.draws is None:
         method = f"influence of records{summed}"
         return method, CLUSTERS_ONLY if by_cluster else RECORDS_ONLY
-    assumes = WITH_FITS.format(unit="clusters" if by_cluster else "records")
     assert scores.sensitivity is not None
-    as_given = []
-    if scores.sensitivity.setup.model.capabilities.fits_per_training_set > 1:
+    model, as_given = scores.sensitivity.setup.model, []
+    chosen, unit = selection_in(model), "clusters" if by_cluster else "records"
+    fits = "the fits" if chosen is None else ALL_TERMS
+    assumes = WITH_FITS.format(unit=unit, fits=fits)
+    if chosen is None and chooses_terms(model):
+        as_given.append("the columns that are left out")
+    if chosen is not model and model.capabilities.fits_per_training_set > 1:
         as_given.append("the tuning parameters")
     cuts = scores.given_threshold
     if metric.cuts and cuts is not None and np.ptp(cuts) > 0:

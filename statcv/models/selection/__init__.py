@@ -7,6 +7,7 @@ from statcv.models.selection.rules import (
     Screen,
     Selection,
     chooses_terms,
+    regression_of,
     selecting,
     selection_in,
 )
@@ -20,6 +21,7 @@ __all__ = [
     "Selection",
     "Term",
     "chooses_terms",
+    "regression_of",
     "selecting",
     "selection_in",
     "terms_of",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +21,7 @@ from statcv.models.base import (
 )
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.cox import CoxFits
-from statcv.models.batched.fits import FittedFolds, FoldFits, only_fit
+from statcv.models.batched.fits import FittedFolds, FoldFits
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.own_matrices import predicted_by
 from statcv.models.batched.predictions import by_linear_predictor
@@ -31,6 +31,7 @@ from statcv.models.families import width_of
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit
 from statcv.models.offsets import WHOLE, fixed, zeroed
+from statcv.models.offsets import alone as predicting
 from statcv.models.selection.search import fitted_sets
 from statcv.models.selection.training import (
     Sets,
@@ -38,7 +39,6 @@ from statcv.models.selection.training import (
     baselines,
     forced_by,
     mean_by,
-    predicted,
     terms_of,
 )
 from statcv.numeric.gram import column_units
@@ -121,12 +121,10 @@ class Selection(Constructed):
     def fit(self, training: TrainingSet) -> PlainFit:
         """Choose terms on the training set, and fit it with them."""
         made = self.fit_folds(training, WHOLE)
-        assert made is not None
         if training.kind == "survival":
+            assert made is not None
             return alone(made, training)
-        found = np.nan_to_num(np.asarray(made.coefficients)[0])
-        predict = partial(predicted, self.model, training.kind, found)
-        return replace(only_fit(made, predict, found.tolist()), linear=None)
+        return predicting(made, mean_by(self.model, training.kind))
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Choose and fit in the training sets of all folds together."""
@@ -287,6 +285,17 @@ def chooses_terms(model: Any) -> bool:
     return isinstance(model, Logit) and model.selects
 
 
+def regression_of(model: Model) -> Model:
+    """Return the regression whose columns a model chooses; itself if it chooses none.
+
+    Columns that are screened may be more than a regression can have.
+    """
+    chosen = selection_in(model)
+    if chosen is not None:
+        return chosen.model if chosen.screen is None else model
+    return Logit() if chooses_terms(model) else model
+
+
 # ---- the selection that cv(select=) asks for ----
 
 
@@ -337,11 +346,8 @@ def selecting(select: Any, learner: Model, design: Design) -> Selection:
 def _check_model(learner: Model) -> None:
     """Refuse models without a likelihood that sets of terms can be compared by."""
     offers = "it can be tuned instead: tune={'C': [0.1, 1, 10]}"
-    if isinstance(learner, Logit) and not (learner.penalised or learner.has_firth):
-        return
-    if isinstance(learner, Linear) or (
-        isinstance(learner, Cox) and not learner.penalised
-    ):
+    shrunk = any(getattr(learner, name, False) for name in ("penalised", "has_firth"))
+    if isinstance(learner, (Logit, Linear, Cox)) and not shrunk:
         return
     if isinstance(learner, Logit) and learner.has_firth:
         offers = "Firth's penalty differs between sets of terms; Logit() has none"

@@ -243,7 +243,10 @@ def least_criteria(sets: Sets, pairs: Pairs, found: list[int], start: Matrix) ->
         own = np.flatnonzero(known & np.isin(folds, some))
         terms = [sets.rule.terms[dropped[i].bit_length() - 1] for i in own.tolist()]
         lost = [sorted(term.columns) for term in terms]
-        entropy = _entropies(sets, some, found, start, folds[own], lost)
+        try:
+            entropy = _entropies(sets, some, found, start, folds[own], lost)
+        except np.linalg.LinAlgError:  # a fit is separated
+            continue
         sizes = [sets.size(pairs[i][1], pairs[i][0]) for i in own.tolist()]
         bounds[own] = 2 * entropy + sets.price[folds[own]] * sizes
     return bounds
@@ -273,10 +276,7 @@ def _entropies(
     hessian += idle[:, :, None] * one
     residuals = weights * (sets.outcome(folds) - mean)
     gradient = np.matmul(rows, residuals[:, :, None])[:, :, 0]
-    try:
-        inverse = np.linalg.inv(hessian)
-    except np.linalg.LinAlgError:  # a fit is separated
-        return np.full(len(lost), -np.inf)
+    inverse = np.linalg.inv(hessian)
     move = np.matmul(inverse, gradient[:, :, None])[:, :, 0]
     wrong = np.abs(np.matmul(hessian, inverse) - one).max(axis=(1, 2))
     wrong += (np.abs(gradient) * (np.abs(beta) + np.abs(move))).sum(axis=1)

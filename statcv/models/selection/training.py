@@ -376,14 +376,6 @@ def mean_by(model: Model, kind: str) -> Callable[[Matrix], Matrix]:
     return np.asarray if isinstance(model, Linear) else mean_of(kind)
 
 
-def predicted(model: Model, kind: str, beta: Matrix, X: Matrix) -> Matrix:
-    """Return the predictions of rows by the coefficients of one fit."""
-    eta = X @ beta.reshape(-1, X.shape[1]).T
-    if kind == "multiclass":  # the first class is the reference
-        eta = np.column_stack([np.zeros(len(X)), eta])
-    return mean_by(model, kind)(eta if kind == "multiclass" else eta[:, 0])
-
-
 # ---- partial likelihoods ----
 
 

@@ -259,7 +259,34 @@ def test_a_bound_without_a_term_is_below_the_criterion_and_near_it():
             assert bound > aic - 0.5
 
 
-def test_the_default_interval_is_not_that_of_the_chosen_model(data):
-    res = scv.cv("y ~ a + b + c", data, select="backward", k=4, seed=1)
-    assert res.held.linear is not None  # by which predictions are made in batches
-    assert res.estimate().interval.name == "corrected_influence"
+def test_the_default_interval_counts_all_terms_chosen_or_not(data):
+    formula = "y ~ a + b + c + d + e + f"
+    res = scv.cv(formula, data, select="backward", k=4, seed=1)
+    found = res.estimate("brier").interval
+    assert found.name == "infinitesimal_jackknife"
+    assert "the coefficients of all terms, chosen or not," in found.assumes
+    assert "tuning" not in found.assumes
+    assert res.selection["frequency"].min() < 1
+    influence = res.scores.sensitivity.reference.influence
+    assert (np.abs(influence).sum(axis=(0, 1)) > 0).all()  # of every coefficient
+    assert influence.shape[2] == 7
+
+
+def test_bounds_are_unknown_where_separation_leaves_nothing_to_divide_by(
+    data, monkeypatch
+):
+    X = np.column_stack([np.ones(90), data[["a", "b"]]])
+    terms = tuple(Term(n, (i,), frozenset([n])) for i, n in enumerate("ab", 1))
+    names, rule = ("Intercept", "a", "b"), Backward(model=Logit(), terms=terms)
+    records = TrainingSet(X, data["y"].to_numpy(), "binary", 2, names, 0, None, seed=0)
+    sets = Sets(rule, records, Folds.leaving_out([[0]]), 0)
+    start = np.zeros((1, 4))
+    start[0, :3] = sm.Logit(records.y[1:], X[1:]).fit(disp=0).params
+
+    def singular(*given):
+        raise np.linalg.LinAlgError
+
+    given = sets, [(0, 0b01), (0, 0b10)], [0b11], start
+    assert np.isfinite(least_criteria(*given)).all()
+    monkeypatch.setattr(np.linalg, "solve", singular)
+    assert np.isneginf(least_criteria(*given)).all()

@@ -82,7 +82,10 @@ MODELS: dict[str, Callable[[], Any]] = {
 WITH_CLASSES = ("ridge", "unpenalised", "boosted", "forest", "neighbors")
 SLOW = ("boosted", "forest")
 CHOOSING = ("backward", "lasso")  # columns, inside every training set
-OF_CHOICES = ("noise", "strong signal", "skewed", "rare")
+OF_CHOICES = (
+    *("noise", "strong signal", "skewed", "rare", "uniform", "correlated", "binary"),
+    *("mixture", "unequal variances", "interaction"),
+)
 OF_RIDGES = ("times, one marker", "times, skewed", "times, correlated")
 OF_TREES = ("binary", "mixture", "interaction", "skewed")
 
