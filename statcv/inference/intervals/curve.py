@@ -64,7 +64,8 @@ def curve_interval(asked: IntervalRequest) -> Interval:
     codes = None if clusters is None else clusters[part.row]
     if codes is not None and len(np.unique(codes)) < 2:
         return Interval.none("there is a single cluster")
-    curve = curve_parts(part.y == 1, part.read, whole=codes is not None)
+    of, whole = DISTANCES[metric.name], codes is not None
+    curve = curve_parts(part.y == 1, part.read, of.smooth, whole=whole)
     # the same draws for all, so that a number has one interval
     draws = np.random.default_rng(0).normal(size=(DRAWS, len(curve.at)))
     errors = draws @ curve.deviations(codes)
@@ -74,7 +75,7 @@ def curve_interval(asked: IntervalRequest) -> Interval:
         assumes = CORRECTED
 
     def distance(curves: Floats) -> Floats:
-        return distance_of(metric.name, np.clip(curves, 0, 1), curve)
+        return distance_of(of.name, np.clip(curves, 0, 1), curve)
 
     def drawn(truth: Floats) -> Floats:
         return distance(truth + errors * curve.scale(truth))
@@ -101,7 +102,7 @@ def curve_interval(asked: IntervalRequest) -> Interval:
     lower = float(np.interp(tail, np.maximum.accumulate(far), truths))
     upper = float(np.interp(-rare, -np.minimum.accumulate(near), truths))
     is_off = far[0] < tail
-    if metric.name == "emax":
+    if of.name == "emax":
         se = np.maximum(errors.std(axis=0), ROUNDING)
         most = np.quantile(np.abs(errors / se).max(axis=1), 1 - tail)
         lower = float((np.abs(away) - most * se).max())
