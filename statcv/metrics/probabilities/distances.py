@@ -128,6 +128,9 @@ class CurveParts:
         Number of records in a mean.
     order : numpy.ndarray of int, shape (n,)
         The order of the records by probability.
+    averaged : numpy.ndarray, shape (points,), or None
+        Of a spline, the slope of the logistic function averaged between the curve and
+        the probabilities, divided by that of the curve.
     """
 
     at: Floats
@@ -139,6 +142,7 @@ class CurveParts:
     y: Floats
     size: int
     order: NDArray[np.intp]
+    averaged: Floats | None = None
 
     def deviations(self, codes: Ints | None) -> Floats:
         """Return a root of the covariance of the curve: (points, points).
@@ -146,12 +150,15 @@ class CurveParts:
         Independent records have the binomial variance, averaged between that of the
         curve and that of the probabilities; clusters have their own sums of residuals.
         """
+        weights = self.weights
+        if self.averaged is not None:
+            weights = weights * self.averaged[:, None]
         if codes is None:
             variance = _binomial(self.fitted, self.p) / self.size
-            parts = self.weights * np.sqrt(variance)
+            parts = weights * np.sqrt(variance)
         else:
             unit = np.unique(codes[self.order], return_inverse=True)[1]
-            rest = self.weights * (self.y - self.fitted)
+            rest = weights * (self.y - self.fitted)
             parts = np.array([np.bincount(unit, row) for row in rest])
             units = parts.shape[1]
             parts *= np.sqrt(units / max(units - 1, 1))
@@ -193,6 +200,7 @@ def curve_parts(
     at = np.unique(p)
     if len(at) > _POINTS:
         at = np.unique(np.quantile(p, np.linspace(0, 1, _POINTS)))
+    averaged = None
     if spline is None:
         weights = np.zeros((len(at), len(p)))
         for row, point in zip(weights, at, strict=True):
@@ -208,8 +216,9 @@ def curve_parts(
         curve = expit(spline.at(at)[0])
         # coefficients differ from the true ones by covariance times score
         drawn, known = (restricted_cubic(logit_of(x), spline.places) for x in (at, p))
-        slopes = drawn * (curve * (1 - curve))[:, None]
-        weights = size * (slopes @ spline.covariance @ known.T)
+        slopes = np.maximum(curve * (1 - curve), 1e-9)
+        weights = size * slopes[:, None] * (drawn @ spline.covariance @ known.T)
+        averaged = _binomial(curve, at) / slopes
     # a record counts for the two points that it lies between, by nearness
     below = np.clip(np.searchsorted(at, p, "right") - 1, 0, max(len(at) - 2, 0))
     above = np.minimum(below + 1, len(at) - 1)
@@ -217,7 +226,9 @@ def curve_parts(
     share = np.divide(p - at[below], gap, out=np.zeros_like(p), where=gap > 0)
     mass = np.bincount(below, 1 - share, len(at)) + np.bincount(above, share, len(at))
     fitted = np.interp(p, at, curve)
-    return CurveParts(at, curve, mass / len(p), weights, fitted, p, y, size, order)
+    return CurveParts(
+        at, curve, mass / len(p), weights, fitted, p, y, size, order, averaged
+    )
 
 
 def _share_of_each(name: str, distance: Floats, mass: Floats) -> Floats:
