@@ -88,7 +88,14 @@ def e90(y: ArrayLike, p: ArrayLike, *, smooth: Smooth = "loess") -> float:
 
 
 def emax(y: ArrayLike, p: ArrayLike, *, smooth: Smooth = "loess") -> float:
-    """Largest distance of calibration curve and probability; see `ici`."""
+    """Largest distance of calibration curve and probability; see `ici`.
+
+    Above all the few most extreme probabilities determine it, and errors of the curve
+    make it too large. 95% intervals of results contained the true distance in 90% to
+    99% of simulated external validations, and in 85% to 100% of cross-validations
+    (Monte Carlo error up to 1.6 points), unless the curve turns within the most extreme
+    1% of the records, which no smoother follows.
+    """
     return _distances(y, p, smooth)[3]
 
 
