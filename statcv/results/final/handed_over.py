@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.arguments import OF_PREDICTIONS, check_types, refuse_unknown
+from statcv.arguments import check_types
 from statcv.errors import (
     ArgumentError,
     ColumnError,
@@ -36,9 +36,9 @@ from statcv.formula import (
 from statcv.inference.estimates.groups import groups_of
 from statcv.metrics.named import OF_MEANS
 from statcv.models import partial_likelihood
-from statcv.results.call import with_warnings
+from statcv.results.call import CallWithoutFits, with_warnings
 from statcv.results.final.nomogram import nomogram_of
-from statcv.tables import Printed, number
+from statcv.tables import number
 from statcv.words import joined, plural
 
 if TYPE_CHECKING:
@@ -291,7 +291,7 @@ FAR = 3.0  # standard deviations by which means in one unit hardly ever differ
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ValidationCall(Printed):
+class ValidationCall(CallWithoutFits):
     """The arguments of a call of ``validate()``, with the model that is validated."""
 
     validated: HandedOver
@@ -302,19 +302,8 @@ class ValidationCall(Printed):
     threshold: float | None = None
     metrics: Any = None
     seed: int | None = None
+    verb: ClassVar[str] = "validate"
     row: ClassVar[None] = None
-    n_jobs: ClassVar[None] = None  # nothing is fitted
-
-    def again(self, formula: Any, scope: Any, changes: Mapping[str, Any]) -> CVResult:
-        """Validate the model again with some arguments changed."""
-        names = [field.name for field in fields(self)]
-        unknown = [name for name in changes if name not in names]
-        refuse_unknown("validate", unknown, names, OF_PREDICTIONS)
-        return replace(self, **changes).run()
-
-    def with_mean_model(self) -> ValidationCall:
-        """Return the call itself, which names no formula."""
-        return self
 
     def run(self) -> CVResult:
         """Predict the records, and read the predictions with the warnings of this."""

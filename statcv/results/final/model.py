@@ -274,8 +274,8 @@ class FullModel(HandedOver):
             intercept, at = -float(eta.mean()), design.outcome.horizons
             fitted = (one for one in models_in(self._learner) if isinstance(one, Cox))
             efron = all(one.ties == "efron" for one in fitted)
-            found = baseline_beside(eta + intercept, design.y, at, efron, each)
-            start = found.tolist()
+            survived = baseline_beside(eta + intercept, design.y, at, efron, each)
+            start = survived.tolist()
         else:
             intercept = intercept_beside(equation.kind, design.y, eta, each)
         values = [intercept, *(slope * one for one in slopes)]
