@@ -66,7 +66,7 @@ def test_extreme_probabilities_that_are_right_are_no_difference():
         frame = pd.DataFrame({"y": y, "p": np.clip(p, 1e-4, 1 - 1e-4)})
         res = scv.from_predictions(frame, observed="y", predicted="p", metrics=NAMES)
         above.append([res.estimate(f"emax{end}").lower > 0 for end in ("", "_spline")])
-    # of 60 intervals 1.5 lie above 0 if their one-sided level is 2.5%
+    # 1.5 intervals in 60 lie above 0 if their one-sided level is 2.5%
     assert (np.sum(above, axis=0) <= 6).all()
 
 

@@ -136,8 +136,8 @@ class CurveParts:
     order : numpy.ndarray of int, shape (n,)
         The order of the records by probability.
     averaged : numpy.ndarray, shape (points,), or None
-        Of a spline, the slope of the logistic function averaged between the curve and
-        the probabilities, divided by that of the curve.
+        The slope of the logistic function, averaged between the curve and the
+        probabilities, relative to that of the curve; None unless it is a spline.
     """
 
     at: Floats
