@@ -21,7 +21,7 @@ from statcv.engine.permuted import OutcomePermutations, run_if_able, run_permute
 from statcv.engine.predictions import Held, Part
 from statcv.engine.resampled import ResampledFits, run_everywhere, run_resampled
 from statcv.engine.run import quiet_fits, run, run_quietly
-from statcv.engine.setup import Setup, fit_all
+from statcv.engine.setup import Setup, fit_all, records_of
 from statcv.engine.tasks import TASKS, cut
 from statcv.models.tuning import plain
 
@@ -48,6 +48,7 @@ __all__ = [
     "progress_bar",
     "quiet_fits",
     "read_fits",
+    "records_of",
     "refuse_new_levels",
     "returns_as_they_end",
     "run",

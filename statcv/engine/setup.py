@@ -72,7 +72,7 @@ class Setup(Printed):
         _check_offsets(self.model, self.design)
         strata = self.plan.strata
         codes = None if strata is None else strata.codes
-        return _records(self.design, self.weights, codes, (self.seed, FIT))
+        return records_of(self.design, self.weights, codes, (self.seed, FIT))
 
     @cached_property
     def folds(self) -> Folds:
@@ -154,7 +154,7 @@ def fit_all(
         If the model fails.
     """
     _check_offsets(model, design)
-    records = _records(design, weights, strata, (seed, FULL_FIT))
+    records = records_of(design, weights, strata, (seed, FULL_FIT))
     try:
         if isinstance(model, Imputed):
             return model.fit_all(design, records)
@@ -168,12 +168,13 @@ def fit_all(
         ) from error
 
 
-def _records(
+def records_of(
     design: Design,
-    weights: Floats | None,
-    strata: NDArray[np.intp] | None,
-    key: tuple[int, int],
+    weights: Floats | None = None,
+    strata: NDArray[np.intp] | None = None,
+    key: tuple[int, int] = (0, FULL_FIT),
 ) -> TrainingSet:
+    """Return all records of a design as a training set, with a seed by its key."""
     stream = np.random.SeedSequence(key[0], spawn_key=key[1:])
     records = TrainingSet(
         X=design.matrix,

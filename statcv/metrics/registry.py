@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -125,6 +126,16 @@ def _of_risks(function: Function, label: str, **more: Any) -> Metric:
     return _metric(function, label, "binary", reads="probabilities", **more)
 
 
+@dataclass(frozen=True)
+class _BySpline:
+    """The distance of a spline, in place of a loess, from the probabilities."""
+
+    function: Function
+
+    def __call__(self, y: ArrayLike, p: ArrayLike) -> float:
+        return self.function(y, p, smooth="spline")
+
+
 def _explained(function: Function, label: str, kind: str, **more: Any) -> Metric:
     more |= {"higher": True, "against_mean": True, "no_skill": 0.0, "perfect": 1.0}
     return _metric(function, label, kind, **more)
@@ -208,6 +219,15 @@ _ALL = (
     _of_risks(e50, "E50", **_DISTANCE),
     _of_risks(e90, "E90", **_DISTANCE),
     _of_risks(emax, "Emax", **_DISTANCE),
+    *(
+        _of_risks(
+            _BySpline(one),
+            f"{label} (spline)",
+            name=f"{one.__name__}_spline",
+            **_DISTANCE,
+        )
+        for one, label in ((ici, "ICI"), (e50, "E50"), (e90, "E90"), (emax, "Emax"))
+    ),
     _of_risks(
         net_benefit_at,
         "net benefit",

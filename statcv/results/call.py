@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping, Sequence
 from copy import copy
-from typing import Any, Protocol, TypeVar
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Protocol, TypeVar
 
+from statcv.arguments import OF_PREDICTIONS, refuse_unknown
 from statcv.errors import ArgumentTypeError, CheckpointWarning, MetricError, Noted
 from statcv.formula import Formula, Outcome
 from statcv.metrics import Metric, get_metric
 from statcv.metrics.named import named_metrics, usual_metrics
+from statcv.tables import Printed
 
 Result = TypeVar("Result")
+Own = TypeVar("Own")
 
 
 class Call(Protocol):
@@ -58,6 +62,37 @@ class Call(Protocol):
 
     def with_mean_model(self) -> Call:
         """Return the same call for the model without predictors."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CallWithoutFits(Printed):
+    """The arguments of a verb that reads predictions, and fits nothing."""
+
+    verb: ClassVar[str]
+    n_jobs: ClassVar[None] = None
+
+    def run(self) -> Any:
+        """Read the predictions."""
+        raise NotImplementedError
+
+    def again(self, formula: Any, scope: Any, changes: Mapping[str, Any]) -> Any:
+        """Read the predictions again with some arguments changed.
+
+        Parameters
+        ----------
+        formula, scope
+            Not used, because predictions have no formula.
+        changes : mapping
+            Arguments by name.
+        """
+        names = [field.name for field in fields(self)]
+        unknown = [name for name in changes if name not in names]
+        refuse_unknown(self.verb, unknown, names, OF_PREDICTIONS)
+        return replace(self, **changes).run()
+
+    def with_mean_model(self: Own) -> Own:
+        """Return the call itself, which names no model."""
+        return self
 
 
 def with_warnings(result: Result, noted: Noted) -> Result:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, NoReturn
 
@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from statcv.arguments import OF_PREDICTIONS, check_types, refuse_unknown, resolve_seed
 from statcv.errors import ArgumentError, ArgumentTypeError, DataError
 from statcv.folds import FoldPlan, Ragged, Response, Strata
-from statcv.formula import Design, Formula, as_frame, outcome_columns
+from statcv.formula import Design, as_frame, outcome_columns
 from statcv.metrics.named import OF_MEANS
-from statcv.results.call import choose_metrics
+from statcv.results.call import CallWithoutFits, choose_metrics
 from statcv.results.result import CVResult
-from statcv.tables import Printed
 from statcv.verbs.argument_types import DataLike, MetricsLike, SeedLike
 from statcv.verbs.predicted_elsewhere import (
     OtherSoftware,
@@ -116,7 +115,7 @@ def from_predictions(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PredictionsCall(Printed):
+class PredictionsCall(CallWithoutFits):
     """The arguments of a call of :func:`from_predictions`, with the same names."""
 
     data: Any
@@ -132,30 +131,7 @@ class PredictionsCall(Printed):
     metrics: MetricsLike | None = None
     seed: SeedLike | None = None
     by: ClassVar[None] = None
-    n_jobs: ClassVar[None] = None  # nothing is fitted
-
-    def again(
-        self,
-        formula: Formula,
-        scope: MutableMapping[str, Any],
-        changes: Mapping[str, Any],
-    ) -> CVResult:
-        """Read the predictions again with some arguments changed.
-
-        Parameters
-        ----------
-        formula, scope
-            Not used, because predictions have no formula.
-        changes : mapping
-            Arguments by name.
-        """
-        unknown = [name for name in changes if name not in NAMES]
-        refuse_unknown("from_predictions", unknown, NAMES, OF_PREDICTIONS)
-        return replace(self, **changes).run()
-
-    def with_mean_model(self) -> PredictionsCall:
-        """Return the call itself, which names no model."""
-        return self
+    verb: ClassVar[str] = "from_predictions"
 
     def run(self) -> CVResult:
         """Read the predictions.

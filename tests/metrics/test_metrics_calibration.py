@@ -336,6 +336,8 @@ def test_the_metrics_are_the_distances_of_the_curve(case, name):
     for smooth in ("spline", "lowess"):
         found = metric.function(y, p, smooth=smooth)
         assert found == getattr(calibration_curve(y, p, smooth=smooth), name)
+        if smooth == "spline":
+            assert METRICS[f"{name}_spline"](y, p) == found
 
 
 def test_distances_of_one_or_two_distinct_probabilities_are_those_of_shares():

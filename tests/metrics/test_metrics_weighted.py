@@ -6,6 +6,7 @@ from scipy.special import expit, softmax
 
 from statcv.metrics import METRICS, make_metric
 from statcv.metrics.influence import weighted
+from statcv.metrics.probabilities.distances import DISTANCES
 
 N, SETS = 40, 3
 CUT = 0.4
@@ -21,7 +22,7 @@ def kinds_of(metric):
     ]
 
 
-OF_CURVES = ("ici", "e50", "e90", "emax")  # whose intervals simulate the curve
+OF_CURVES = tuple(DISTANCES)  # whose intervals simulate the curve
 WEIGHTED = [m for m in METRICS.values() if m.name not in OF_CURVES]
 CASES = [(m, kind) for m in WEIGHTED for kind in kinds_of(m)]
 IDS = [f"{metric.name}-{kind}" for metric, kind in CASES]

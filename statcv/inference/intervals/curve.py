@@ -3,7 +3,9 @@
 Such a distance is 0 only if the curve is the diagonal, and errors of the curve make it
 too large. Its interval therefore consists of the distances of those curves, between the
 diagonal and beyond the estimated curve, from which a distance such as the observed one
-would not be surprising.
+would not be surprising. The lower limit of the largest distance is that of a
+simultaneous band around the curve, since the errors at the most extreme probabilities
+alone would hide that a curve differs from the diagonal elsewhere.
 """
 
 from __future__ import annotations
@@ -26,10 +28,6 @@ DRAWS = 1000  # simulated curves
 FACTORS = np.concatenate([np.linspace(0, 2, 41), np.geomspace(2.2, 64, 20)])
 SMALL = 0.05  # quantile of errors alone, below which a distance counts as that
 ROUNDING = 1e-9
-FARTHEST = (
-    "the largest distance depends on the few records of the most extreme "
-    "probabilities; the band of the calibration curve shows how sure it is there"
-)
 METHOD = "distances of calibration curves that are compatible with the observed one"
 
 
@@ -44,7 +42,9 @@ def curve_interval(asked: IntervalRequest) -> Interval:
     """Compute the interval of a distance by inverting a test.
 
     The fits are taken as given, but errors of cross-validated curves are enlarged for
-    the training records that the fits share.
+    the training records that the fits share. Where the curve turns within the few most
+    extreme records, the smoother does not follow it, and the interval is that of the
+    smoothed curve.
 
     With several repeats, the curve is that of the one whose distance is nearest to the
     estimate. The upper limit divides by the share that the diagonal has (Read 2002), so
@@ -58,15 +58,14 @@ def curve_interval(asked: IntervalRequest) -> Interval:
     tail = (1 - asked.level) / 2
     if np.isnan(value):
         return Interval.none("it has no value")
-    if metric.name == "emax":
-        return Interval.none(FARTHEST)
     parts = [pooled_part(scores, metric, where) for where in scores.by_pool]
     part = min(parts, key=lambda one: abs(one.value(metric) - value))
     clusters = scores.clusters
     codes = None if clusters is None else clusters[part.row]
     if codes is not None and len(np.unique(codes)) < 2:
         return Interval.none("there is a single cluster")
-    curve = curve_parts(part.y == 1, part.read, whole=codes is not None)
+    of, whole = DISTANCES[metric.name], codes is not None
+    curve = curve_parts(part.y == 1, part.read, of.smooth, whole=whole)
     # the same draws for all, so that a number has one interval
     draws = np.random.default_rng(0).normal(size=(DRAWS, len(curve.at)))
     errors = draws @ curve.deviations(codes)
@@ -76,7 +75,7 @@ def curve_interval(asked: IntervalRequest) -> Interval:
         assumes = CORRECTED
 
     def distance(curves: Floats) -> Floats:
-        return distance_of(metric.name, np.clip(curves, 0, 1), curve)
+        return distance_of(of.name, np.clip(curves, 0, 1), curve)
 
     def drawn(truth: Floats) -> Floats:
         return distance(truth + errors * curve.scale(truth))
@@ -102,7 +101,13 @@ def curve_interval(asked: IntervalRequest) -> Interval:
     # both shares are monotone in the distance, but for the draws
     lower = float(np.interp(tail, np.maximum.accumulate(far), truths))
     upper = float(np.interp(-rare, -np.minimum.accumulate(near), truths))
+    is_off = far[0] < tail
+    if of.name == "emax":
+        se = np.maximum(errors.std(axis=0), ROUNDING)
+        most = np.quantile(np.abs(errors / se).max(axis=1), 1 - tail)
+        lower = float((np.abs(away) - most * se).max())
+        is_off = lower > 0  # the simultaneous band excludes the diagonal
     off = value - observed  # repeats differ, and so do the records between points
-    low = 0.0 if far[0] >= tail else min(max(lower + off, 0.0), value)
+    low = min(max(lower + off, 0.0), value) if is_off else 0.0
     se = float(drawn(curve.curve).std(ddof=1))
     return Interval(low, max(upper + off, value), se, METHOD, assumes)

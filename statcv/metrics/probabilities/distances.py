@@ -21,13 +21,17 @@ from statcv.metrics.inputs import (
     improper,
     one_of,
 )
+from statcv.metrics.probabilities.recalibration import logit_of
 from statcv.metrics.probabilities.smooth import (
     SPANS,
     Smooth,
     calibration_curve,
     distances,
     loess_weights,
+    restricted_cubic,
+    spline_fit,
 )
+from statcv.numeric.logistic import expit
 
 _LEAST = 10  # records; a loess of fewer interpolates the outcomes
 _POINTS = 51  # points at which errors of the curve are computed
@@ -84,7 +88,14 @@ def e90(y: ArrayLike, p: ArrayLike, *, smooth: Smooth = "loess") -> float:
 
 
 def emax(y: ArrayLike, p: ArrayLike, *, smooth: Smooth = "loess") -> float:
-    """Largest distance of calibration curve and probability; see `ici`."""
+    """Largest distance of calibration curve and probability; see `ici`.
+
+    Above all the few most extreme probabilities determine it, and errors of the curve
+    make it too large. 95% intervals of results contained the true distance in 90% to
+    99% of simulated external validations, and in 85% to 100% of cross-validations
+    (Monte Carlo error up to 1.6 points), unless the curve turns within the most extreme
+    1% of the records, which no smoother follows.
+    """
     return _distances(y, p, smooth)[3]
 
 
@@ -109,20 +120,24 @@ def _distances(
 
 @dataclass(frozen=True, eq=False)
 class CurveParts:
-    """A loess at some probabilities, as sums over records.
+    """A smooth curve at some probabilities, whose errors are sums over records.
 
     Attributes
     ----------
     at, curve, mass : numpy.ndarray, shape (points,)
         Probabilities, the curve, and the share of the records near each of them.
     weights : numpy.ndarray, shape (points, m)
-        The weight of each record, or of a mean of neighbours, in each point.
+        The weight of the residual of each record, or of a mean of neighbours, in the
+        error of each point; of a loess, that of the outcome in the curve.
     fitted, p, y : numpy.ndarray, shape (m,)
         The curve, the probability and the outcome of the records, or of means.
     size : int
         Number of records in a mean.
     order : numpy.ndarray of int, shape (n,)
         The order of the records by probability.
+    averaged : numpy.ndarray, shape (points,), or None
+        The slope of the logistic function, averaged between the curve and the
+        probabilities, relative to that of the curve; None unless it is a spline.
     """
 
     at: Floats
@@ -134,6 +149,7 @@ class CurveParts:
     y: Floats
     size: int
     order: NDArray[np.intp]
+    averaged: Floats | None = None
 
     def deviations(self, codes: Ints | None) -> Floats:
         """Return a root of the covariance of the curve: (points, points).
@@ -141,12 +157,15 @@ class CurveParts:
         Independent records have the binomial variance, averaged between that of the
         curve and that of the probabilities; clusters have their own sums of residuals.
         """
+        weights = self.weights
+        if self.averaged is not None:
+            weights = weights * self.averaged[:, None]
         if codes is None:
             variance = _binomial(self.fitted, self.p) / self.size
-            parts = self.weights * np.sqrt(variance)
+            parts = weights * np.sqrt(variance)
         else:
             unit = np.unique(codes[self.order], return_inverse=True)[1]
-            rest = self.weights * (self.y - self.fitted)
+            rest = weights * (self.y - self.fitted)
             parts = np.array([np.bincount(unit, row) for row in rest])
             units = parts.shape[1]
             parts *= np.sqrt(units / max(units - 1, 1))
@@ -164,15 +183,20 @@ def _binomial(one: Floats, other: Floats) -> Floats:
     return np.asarray(np.maximum(variance, 1e-9))
 
 
-def curve_parts(positive: Bools, p: Floats, *, whole: bool = False) -> CurveParts:
-    """Return the loess of the outcome at quantiles of p, with its weights.
+def curve_parts(
+    positive: Bools, p: Floats, smooth: str = "loess", *, whole: bool = False
+) -> CurveParts:
+    """Return the curve of the outcome at quantiles of p, with its weights.
 
     Parameters
     ----------
     positive, p : numpy.ndarray, shape (n,)
+    smooth : {"loess", "spline"}
+        The smoother. The curve of a spline exists if its distances do.
     whole : bool
         Whether each record counts by itself even if there are many.
     """
+    spline = spline_fit(positive, p, None, None) if smooth == "spline" else None
     order = np.argsort(p, kind="stable")
     p, y = p[order], positive[order].astype(np.float64)
     size = 1 if whole else max(1, len(p) // _MANY)
@@ -183,14 +207,25 @@ def curve_parts(positive: Bools, p: Floats, *, whole: bool = False) -> CurvePart
     at = np.unique(p)
     if len(at) > _POINTS:
         at = np.unique(np.quantile(p, np.linspace(0, 1, _POINTS)))
-    weights = np.zeros((len(at), len(p)))
-    for row, point in zip(weights, at, strict=True):
-        if len(at) < 3:
-            row[p == point] = 1 / (p == point).sum()
-            continue
-        near, own = loess_weights(p, point, SPANS["loess"])
-        row[near] = own
-    curve = np.clip(weights @ y, 0, 1)
+    averaged = None
+    if spline is None:
+        weights = np.zeros((len(at), len(p)))
+        for row, point in zip(weights, at, strict=True):
+            if len(at) < 3:
+                row[p == point] = 1 / (p == point).sum()
+                continue
+            near, own = loess_weights(p, point, SPANS["loess"])
+            row[near] = own
+        curve = np.clip(weights @ y, 0, 1)
+    elif spline.linear is None:
+        curve, weights = np.full(len(at), np.nan), np.full((len(at), len(p)), np.nan)
+    else:
+        curve = expit(spline.at(at)[0])
+        # coefficients differ from the true ones by covariance times score
+        drawn, known = (restricted_cubic(logit_of(x), spline.places) for x in (at, p))
+        slopes = np.maximum(curve * (1 - curve), 1e-9)
+        weights = size * slopes[:, None] * (drawn @ spline.covariance @ known.T)
+        averaged = _binomial(curve, at) / slopes
     # a record counts for the two points that it lies between, by nearness
     below = np.clip(np.searchsorted(at, p, "right") - 1, 0, max(len(at) - 2, 0))
     above = np.minimum(below + 1, len(at) - 1)
@@ -198,7 +233,9 @@ def curve_parts(positive: Bools, p: Floats, *, whole: bool = False) -> CurvePart
     share = np.divide(p - at[below], gap, out=np.zeros_like(p), where=gap > 0)
     mass = np.bincount(below, 1 - share, len(at)) + np.bincount(above, share, len(at))
     fitted = np.interp(p, at, curve)
-    return CurveParts(at, curve, mass / len(p), weights, fitted, p, y, size, order)
+    return CurveParts(
+        at, curve, mass / len(p), weights, fitted, p, y, size, order, averaged
+    )
 
 
 def _share_of_each(name: str, distance: Floats, mass: Floats) -> Floats:
@@ -236,13 +273,15 @@ class DerivativeOfDistance:
     Attributes
     ----------
     name : {"ici", "e50", "e90", "emax"}
+    smooth : {"loess", "spline"}
     """
 
     name: str
+    smooth: str = "loess"
 
     def __call__(self, y: NDArray[np.int64], p: Floats) -> Derivative:
         """Return the derivatives."""
-        parts = curve_parts(y == 1, p, whole=True)
+        parts = curve_parts(y == 1, p, self.smooth, whole=True)
         gap = (parts.curve - parts.at)[None]
         share = _share_of_each(self.name, np.abs(gap), parts.mass) * np.sign(gap)
         weight = (share[0] @ parts.weights) * (parts.y - parts.fitted)
@@ -253,4 +292,8 @@ class DerivativeOfDistance:
         return Derivative(found)
 
 
-DISTANCES = {name: DerivativeOfDistance(name) for name in ("ici", *_QUANTILES, "emax")}
+DISTANCES = {
+    name + end: DerivativeOfDistance(name, smooth)
+    for smooth, end in (("loess", ""), ("spline", "_spline"))
+    for name in ("ici", *_QUANTILES, "emax")
+}

@@ -125,6 +125,12 @@ class Equation:
         return [one.name for one in self.columns]
 
     @property
+    def coefficients(self) -> tuple[float, list[float]]:
+        """The intercept, and the other coefficients, of the first linear predictor."""
+        first = sum(part.coefficient for part in self.parts[0] if not part.factors)
+        return first, [part.coefficient for part in self.parts[0] if part.factors]
+
+    @property
     def predicted(self) -> tuple[Any, ...]:
         """What the predictions are called, if they have several columns."""
         if self.kind == "survival":

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.arguments import OF_PREDICTIONS, check_types, refuse_unknown
+from statcv.arguments import check_types
 from statcv.errors import (
     ArgumentError,
     ColumnError,
@@ -24,6 +24,7 @@ from statcv.errors import (
 )
 from statcv.formula import (
     Design,
+    Outcome,
     as_frame,
     is_number,
     make_design,
@@ -35,9 +36,9 @@ from statcv.formula import (
 from statcv.inference.estimates.groups import groups_of
 from statcv.metrics.named import OF_MEANS
 from statcv.models import partial_likelihood
-from statcv.results.call import with_warnings
+from statcv.results.call import CallWithoutFits, with_warnings
 from statcv.results.final.nomogram import nomogram_of
-from statcv.tables import Printed, number
+from statcv.tables import number
 from statcv.words import joined, plural
 
 if TYPE_CHECKING:
@@ -84,20 +85,17 @@ class HandedOver:
         except EquationError:
             return ""
 
-    def _validated(self) -> tuple[str, Any]:
-        """Return the outcome, and its positive class if it has two."""
+    @property
+    def _outcome(self) -> Outcome:
+        """The outcome that it predicts; without values unless they are known."""
         if self._design is not None:
-            return self._design.outcome.name, self._design.outcome.positive
+            return self._design.outcome
         known = self.equation()
-        return known.outcome, known.levels[1] if known.kind == "binary" else None
-
-    def _horizons(self) -> list[float] | None:
-        """Return the horizons of its risks; None if it does not predict times."""
-        if self._design is not None:
-            outcome = self._design.outcome
-            return [*outcome.horizons] if outcome.kind == "survival" else None
-        known = self.equation()
-        return [at for at, _ in known.baseline] if known.kind == "survival" else None
+        horizons = tuple(at for at, _ in known.baseline)
+        counts, none = "counts" * (known.kind == "count"), np.empty(0)
+        return Outcome(
+            known.outcome, known.kind, none, known.levels, (), horizons, counts
+        )
 
     def _terms(self) -> tuple[Equation, Callable[[Sequence[float]], Equation]]:
         """Return the equation with a part for each coefficient that can be refitted.
@@ -282,7 +280,7 @@ class HandedOver:
         """
         check_types(HandedOver.validate, locals())
         rest = by, stratify, threshold, metrics, seed
-        return ValidationCall(self, new, outcome or self._validated()[0], *rest).run()
+        return ValidationCall(self, new, outcome or self._outcome.name, *rest).run()
 
 
 # ---- validation ----
@@ -293,7 +291,7 @@ FAR = 3.0  # standard deviations by which means in one unit hardly ever differ
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ValidationCall(Printed):
+class ValidationCall(CallWithoutFits):
     """The arguments of a call of ``validate()``, with the model that is validated."""
 
     validated: HandedOver
@@ -304,19 +302,8 @@ class ValidationCall(Printed):
     threshold: float | None = None
     metrics: Any = None
     seed: int | None = None
+    verb: ClassVar[str] = "validate"
     row: ClassVar[None] = None
-    n_jobs: ClassVar[None] = None  # nothing is fitted
-
-    def again(self, formula: Any, scope: Any, changes: Mapping[str, Any]) -> CVResult:
-        """Validate the model again with some arguments changed."""
-        names = [field.name for field in fields(self)]
-        unknown = [name for name in changes if name not in names]
-        refuse_unknown("validate", unknown, names, OF_PREDICTIONS)
-        return replace(self, **changes).run()
-
-    def with_mean_model(self) -> ValidationCall:
-        """Return the call itself, which names no formula."""
-        return self
 
     def run(self) -> CVResult:
         """Predict the records, and read the predictions with the warnings of this."""
@@ -332,12 +319,11 @@ class ValidationCall(Printed):
         observed = outcome_columns(outcome, frame.columns.tolist())
         own = [*observed, *([self.stratify] if self.stratify else [])]
         check_there(frame, [*own, *([self.by] if isinstance(self.by, str) else [])])
-        horizons = model._horizons()
-        if horizons is None:
-            _check_coding(model, frame[outcome])
-        fitted = model._design and model._design.outcome
-        if fitted and fitted.ordered and outcome in frame:
-            levels = pd.CategoricalDtype([*fitted.levels], ordered=True)
+        known = model._outcome
+        if known.kind != "survival":
+            _check_coding(known.levels, frame[outcome])
+        if known.ordered and outcome in frame:
+            levels = pd.CategoricalDtype([*known.levels], ordered=True)
             frame = frame.assign(**{outcome: frame[outcome].astype(levels)})
         predicted = model.predict(frame)
         _warn_of_units(model, frame)
@@ -348,17 +334,15 @@ class ValidationCall(Printed):
         columns: Any = dict(zip(made.columns, names, strict=True))
         made.columns = pd.Index(names)
         complete = complete_rows(frame[[*observed]], made)
-        if horizons is not None:
-            columns = _at_horizons(horizons, names, outcome, frame[complete])
-        known = model._design and model._design.outcome.distribution
-        counts = known if model._design else model.equation().kind == "count"
-        usual = OF_MEANS if counts else None
+        if known.kind == "survival":
+            columns = _at_horizons(known.horizons, names, outcome, frame[complete])
+        usual = OF_MEANS if known.distribution else None
         result = from_predictions(
             frame[list(dict.fromkeys(own))].join(made)[complete],
             observed=outcome,
             predicted=columns if several else names[0],
             cluster=self.stratify,
-            positive=model._validated()[1],
+            positive=known.positive,
             threshold=self.threshold,
             metrics=usual if self.metrics is None else self.metrics,
             seed=self.seed,
@@ -385,7 +369,7 @@ class ValidationCall(Printed):
 
 
 def _at_horizons(
-    horizons: list[float], names: Sequence[str], outcome: str, frame: pd.DataFrame
+    horizons: Sequence[float], names: Sequence[str], outcome: str, frame: pd.DataFrame
 ) -> dict[Any, str]:
     """Return the columns of risks by horizon, of those that the data can validate."""
     left = quoted(outcome) if outcome in frame else outcome
@@ -465,10 +449,8 @@ def complete_rows(outcome: pd.DataFrame, made: pd.DataFrame) -> NDArray[np.bool_
     return complete
 
 
-def _check_coding(model: HandedOver, values: pd.Series[Any]) -> None:
+def _check_coding(levels: Sequence[Any], values: pd.Series[Any]) -> None:
     """Check that the outcome has the levels that it had in the fit."""
-    design = model._design
-    levels = design.outcome.levels if design else model.equation().levels
     odd = [one for one in values.dropna().unique().tolist() if one not in levels]
     if levels and odd:
         named, new = values.name, joined(list(map(shown_label, levels)))

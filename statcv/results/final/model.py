@@ -267,21 +267,19 @@ class FullModel(HandedOver):
                 "slope of 0 or less has no predictive value that could be shrunk."
             )
         design, weights = self._design, self._result.weights
-        shrunk = [
-            slope * part.coefficient for part in equation.parts[0] if part.factors
-        ]
-        made = with_coefficients(equation, [0.0, *shrunk])
-        eta = made.linear(design.terms.frame)[:, 0]
-        each = np.ones(len(eta)) if weights is None else weights
+        first, slopes = equation.coefficients
+        eta = slope * (equation.linear(design.terms.frame)[:, 0] - first)
+        each, start = np.ones(len(eta)) if weights is None else weights, list[float]()
         if times:
             intercept, at = -float(eta.mean()), design.outcome.horizons
             fitted = (one for one in models_in(self._learner) if isinstance(one, Cox))
             efron = all(one.ties == "efron" for one in fitted)
-            start = baseline_beside(eta + intercept, design.y, at, efron, each)
-            made = replace(made, baseline=tuple(zip(at, start.tolist(), strict=True)))
+            survived = baseline_beside(eta + intercept, design.y, at, efron, each)
+            start = survived.tolist()
         else:
             intercept = intercept_beside(equation.kind, design.y, eta, each)
-        made = with_coefficients(made, [intercept, *shrunk])
+        values = [intercept, *(slope * one for one in slopes)]
+        made = with_coefficients(equation, values, start)
         label = f"{self.described}, times {slope:.3g}"
         return WrittenModel(made, label, self._seen(), self.share)
 
@@ -309,8 +307,7 @@ class FullModel(HandedOver):
         factors = dict(zip(design.names, column_factors(design.terms), strict=True))
         named = {str(name): float(b) for name, b in self.coefficients.items()}
         if design.outcome.kind == "survival":
-            start = sum(one.coefficient for one in equation.parts[0] if not one.factors)
-            named = {design.names[design.intercept]: start, **named}
+            named = {design.names[design.intercept]: equation.coefficients[0], **named}
         if design.names[design.intercept] not in named:
             raise EquationError("a model without an intercept cannot be updated.")
         parts = tuple(Part(name, b, factors[name]) for name, b in named.items())

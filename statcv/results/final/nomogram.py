@@ -11,9 +11,8 @@ import pandas as pd
 
 from statcv.arguments import is_list, is_number
 from statcv.errors import ArgumentError, ColumnError, EquationError, suggestion
-from statcv.numeric.logistic import expit
 from statcv.results.final.equation import Equation
-from statcv.results.final.expressions import Column, Levels, parts_of
+from statcv.results.final.expressions import Column, Levels, evaluate, parts_of
 from statcv.tables import Table
 from statcv.words import joined
 
@@ -87,8 +86,10 @@ def nomogram_of(
     linear = scales or equation.kind == "survival"
     label = LINEAR if linear else f"Expected {equation.outcome}"
     more += [(label, x, (x - start) / point) for x in round_values(start, end)]
-    for label, risk, linear_of in scales:
-        risks = sorted(_risks(at, *risk(np.array([start, end])).tolist()))
+    ends, results = pd.DataFrame({"": [start, end]}), equation.results([""])
+    risks_of = results[len(results) - len(scales) :]
+    for (label, linear_of), risk_of in zip(scales.items(), risks_of, strict=True):
+        risks = sorted(_risks(at, *evaluate(risk_of, ends).tolist()))
         more += [(label, p, (linear_of(p) - start) / point) for p in risks]
     made = [row for row in more if -ROUNDING <= row[2] <= totals[-1] + ROUNDING]
     below = pd.DataFrame(made, columns=["axis", "value", "points"])
@@ -97,23 +98,19 @@ def nomogram_of(
     return Table(table.reset_index(drop=True), caption)
 
 
-def _scales(equation: Equation) -> list[tuple[str, Scale, Scale]]:
-    """Return each risk: its name, it by the linear predictor, and the inverse."""
+def _scales(equation: Equation) -> dict[str, Scale]:
+    """Return the linear predictor by each risk, which has a name."""
     if equation.kind == "binary":
         label = f"Risk of {equation.outcome} = {equation.levels[1]}"
-        return [(label, expit, lambda p: np.log(p / (1 - p)))]
+        return {label: lambda p: np.log(p / (1 - p))}
     if equation.kind == "count":
-        return [(f"Expected {equation.outcome}", np.exp, np.log)]
+        return {f"Expected {equation.outcome}": np.log}
 
-    def by(horizon: float, start: float) -> tuple[str, Scale, Scale]:
-        hazard = -np.log(start)
-        return (
-            f"Risk of the event by {horizon:g}",
-            lambda eta: -np.expm1(-hazard * np.exp(eta)),
-            lambda p: np.log(-np.log1p(-p) / hazard),
-        )
+    def by(start: float) -> Scale:
+        return lambda p: np.log(np.log1p(-p) / np.log(start))
 
-    return [by(*one) for one in equation.baseline]
+    each = equation.baseline
+    return {f"Risk of the event by {at:g}": by(start) for at, start in each}
 
 
 def _risks(at: Any, low: float, high: float) -> list[float]:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from statcv.arguments import check_types
+from statcv.engine import records_of
 from statcv.errors import (
     ArgumentError,
     CollinearityWarning,
@@ -174,18 +175,7 @@ class NewRecords:
                 f"the outcome {outcome!r} is {design.outcome.kind} in the new data, "
                 f"and {known.kind} in the model."
             )
-        training = TrainingSet(
-            X=design.matrix,
-            y=design.y,
-            kind=known.kind,
-            n_classes=len(design.outcome.levels),
-            names=design.names,
-            intercept=design.intercept,
-            weights=None,
-            seed=0,
-            horizons=design.outcome.horizons,
-        )
-        return cls(frame, training, {"formula": formula, **asked})
+        return cls(frame, records_of(design), {"formula": formula, **asked})
 
     @property
     def described(self) -> str:
@@ -208,10 +198,9 @@ def update_model(
 ) -> UpdatedModel:
     """Return a model updated for other records, as :meth:`HandedOver.update` says."""
     known, written = model._terms()
-    (parts,) = known.parts
+    first, slopes = known.coefficients
     outcome = known.outcome if outcome is None else outcome
-    terms = [part for part in parts if part.factors]
-    first = sum(part.coefficient for part in parts if not part.factors)
+    terms = [part for part in known.parts[0] if part.factors]
 
     def columns(frame: pd.DataFrame) -> dict[str, Any]:
         check_columns(known, frame)
@@ -223,7 +212,7 @@ def update_model(
 
     records = NewRecords.of(new, outcome, known, columns)
     training = records.training
-    old = [float(first), *(part.coefficient for part in terms)]
+    old = [float(first), *slopes]
     procedure = Updating(
         dict(zip(training.names, old, strict=True)),
         method,
@@ -251,9 +240,7 @@ def update_model(
     if known.kind == "survival":
         mean = training.X.mean(axis=0)[None]
         start = hazards_at_zero(fit.predict(mean)[0].tolist())
-        at, share = records.training.horizons, None
-        made = with_coefficients(known, values)
-        made = replace(made, baseline=tuple(zip(at, start, strict=True)))
+        made, share = with_coefficients(known, values, start), None
     else:
         made = written(values)
     return UpdatedModel(

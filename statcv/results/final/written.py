@@ -149,15 +149,25 @@ def check_one_predictor(equation: Equation, verb: str) -> None:
         )
 
 
-def with_coefficients(equation: Equation, values: Sequence[float]) -> Equation:
-    """Return an equation with another intercept and other coefficients."""
+def with_coefficients(
+    equation: Equation, values: Sequence[float], start: Sequence[float] = ()
+) -> Equation:
+    """Return an equation with another intercept and other coefficients.
+
+    Of times to an event it has another probability of no event by each horizon.
+    """
     (parts,) = equation.parts
     terms = [part for part in parts if part.factors]
     made = [
         replace(part, coefficient=value)
         for part, value in zip(terms, values[1:], strict=True)
     ]
-    return replace(equation, parts=((Part("Intercept", values[0]), *made),))
+    horizons = [horizon for horizon, _ in equation.baseline]
+    return replace(
+        equation,
+        parts=((Part("Intercept", values[0]), *made),),
+        baseline=tuple(zip(horizons, start, strict=True)),
+    )
 
 
 def hazards_at_zero(predicted: Sequence[float]) -> list[float]:
