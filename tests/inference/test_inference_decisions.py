@@ -36,6 +36,18 @@ def test_decisions_near_the_threshold_vary_most_with_the_fits(seed):
     assert near.estimate("brier").se == far.estimate("brier").se
 
 
+def test_a_marker_by_which_hardly_any_record_is_negative_may_find_all_positives():
+    """The fit to all records may decide all alike, which a share of 1 must allow."""
+    rng, reached = np.random.default_rng(2), 0
+    for seed in range(8):
+        y = np.arange(60) < 33
+        data = pd.DataFrame({"a": rng.normal(size=60), "y": y.astype(int)})
+        found = scv.cv("y ~ a", data, seed=seed).estimate("sensitivity")
+        assert 0 <= found.lower <= found.value <= found.upper <= 1
+        reached += 0.7 < found.value < 1 and found.upper == 1
+    assert reached
+
+
 def test_several_classes_and_comparisons_vary_with_the_fits():
     data = drawn(np.random.default_rng(1), 180)
     data["three"] = pd.qcut(data["a"] + np.random.default_rng(2).normal(size=180), 3)

@@ -274,6 +274,14 @@ def test_limits_of_a_share_are_wilson_s(n, data, level):
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
+def test_a_part_of_the_variance_may_not_depend_on_the_share():
+    found = wilson_limits(0.8, 1 / 50, 0.95, np.inf, 0.002)
+    for limit in found:
+        variance = limit * (1 - limit) / 50 + 0.002
+        assert abs(limit - 0.8) == pytest.approx(1.959963984540054 * variance**0.5)
+    assert wilson_limits(0.97, 1 / 50, 0.95, np.inf, 0.002)[1] == 1
+
+
 @pytest.mark.parametrize(
     ("metric", "how"),
     [

@@ -122,10 +122,12 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
     errors above and below 0 separately; for a mean over folds or pairs, also the
     variance of the interaction of pairs. For a metric between 0 and 1 that ranks
     or counts records the limits have the shape of Wilson's: the variance for a
-    parameter θ is proportional to θ(1 - θ). For a ratio, and the root of a mean square,
-    they are computed on the logarithmic scale. Student's t has the degrees of freedom
-    of two samples as large as the smaller class, or for losses and calibration fewer
-    than records if a few of them determine the variance (Satterthwaite).
+    parameter θ is proportional to θ(1 - θ). What the fits add to the variance of
+    decisions is not, since a fit may decide all records alike. For a ratio, and the
+    root of a mean square, they are computed on the logarithmic scale. Student's t has
+    the degrees of freedom of two samples as large as the smaller class, or for losses
+    and calibration fewer than records if a few of them determine the variance
+    (Satterthwaite).
 
     Parameters
     ----------
@@ -154,7 +156,7 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
     )
     if isinstance(moved, str):
         return Interval.none(moved)
-    found, sides = moved.value, moved.sides
+    found = moved.value
     tied = metric.rank and how == "per_fold" and _ties_within_splits(scores)
     if tied or not moved.variance > LEAST * max(value**2, 1.0):
         return Interval.none(f"no {moved.kind} moves the estimate, {NOTHING}")
@@ -163,31 +165,40 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
     if fits == "correlated":
         inflated = shared_training(scores)
         method, assumes = f"corrected {method}", CORRECTED
-    se = math.sqrt(moved.variance * inflated)
     # either side has the variation of the fits on that side
-    below, above = (math.sqrt(one * inflated) for one in sides)
+    variances = [inflated * one for one in (moved.variance, *moved.sides)]
     # the variance found at one share is carried to another by p (1 - p)
     spread, own = found * (1 - found), value * (1 - value)
-    scale, turned = scale_of(metric, value), 1.0
+    scale, turned, constant = scale_of(metric, value), 1.0, [0.0, 0.0, 0.0]
     if metric.reads in ("order", "classes") and metric.bounds == SHARE and spread:
-        scale, turned = "wilson", math.sqrt(own / spread)
+        scale, turned = "wilson", own / spread
+        # fits that decide all records alike have a share of 0 or 1, and vary
+        if metric.reads == "classes":
+            constant = [one - inflated * moved.given for one in variances]
 
-    def limits(one: float) -> tuple[float, float]:
+    def limits(one: float, fixed: float) -> tuple[float, float]:
         # the variance of a share depends on it, so that Wilson's limits are not even
         if scale == "wilson":
-            return wilson_limits(value, one**2 / spread, asked.level, moved.df)
-        return symmetric_limits(value, one, asked.level, df=moved.df, scale=scale)
+            rate = (one - fixed) / spread
+            return wilson_limits(value, rate, asked.level, moved.df, fixed)
+        se = math.sqrt(one)
+        return symmetric_limits(value, se, asked.level, df=moved.df, scale=scale)
 
+    se, below, above = (
+        math.sqrt((one - fixed) * turned + fixed)
+        for one, fixed in zip(variances, constant, strict=True)
+    )
     return Interval(
-        lower=limits(below)[0],
-        upper=limits(above)[1],
-        se=se * turned,
+        lower=limits(variances[1], constant[1])[0],
+        upper=limits(variances[2], constant[2])[1],
+        se=se,
         method=method,
         assumes=assumes,
         df=moved.df,
         scale=scale,
         spread=own if scale == "wilson" else math.nan,
-        sides=(below * turned, above * turned),
+        constant=(constant[1], constant[2]),
+        sides=(below, above),
     )
 
 
@@ -209,6 +220,8 @@ class _Variation:
     value : float
         The metric of the pooled predictions.
     variance, df : float
+    given : float
+        The variance with the fits as given.
     sides : tuple of float
         The variances for the distance of the lower and of the upper limit.
     kind : {"record", "cluster"}
@@ -219,6 +232,7 @@ class _Variation:
 
     value: float
     variance: float
+    given: float
     sides: tuple[float, float]
     df: float
     kind: str
@@ -272,6 +286,7 @@ def _variation(
     return _Variation(
         value=found.value,
         variance=known + excess,
+        given=known,
         sides=(known + sides[0], known + sides[1]),
         df=found.units.df if is_of_counts else found.heavy_df,
         kind=found.units.kind,

@@ -35,7 +35,7 @@ class Interval(Printed):
         Degrees of freedom of the t distribution; NaN for other intervals.
     scale : {"identity", "logit", "log", "wilson"}
         The scale on which it is symmetric; limits of Wilson's shape have a variance
-        that is proportional to θ(1 - θ).
+        that is proportional to θ(1 - θ), wholly or in part.
     name : str
         The name by which ``estimate(interval=)`` selects it.
     pairs : int
@@ -43,6 +43,9 @@ class Interval(Printed):
         bound is based; 0 for other intervals.
     spread : float
         The θ(1 - θ) to which the standard error belongs, for limits of Wilson's shape.
+    constant : tuple of float
+        The parts of the variances of the lower and of the upper limit that do not
+        depend on θ, for limits of Wilson's shape.
     sides : tuple of float
         The standard errors of the lower and of the upper limit if they differ, since
         errors are larger on one side; NaN if both have ``se``.
@@ -66,6 +69,7 @@ class Interval(Printed):
     name: str = ""
     pairs: int = 0
     spread: float = np.nan
+    constant: tuple[float, float] = (0.0, 0.0)
     sides: tuple[float, float] = (np.nan, np.nan)
 
     def _said(self) -> Said:
@@ -95,6 +99,15 @@ class Interval(Printed):
         """Return the standard error of a distance of the estimate from a value."""
         side = self.sides[0 if distance > 0 else 1]
         return self.se if np.isnan(side) else side
+
+    def se_at(self, null: float, distance: float) -> float:
+        """Return the standard error of a distance from a null value, at that value."""
+        se = self.se_towards(distance)
+        if self.scale != "wilson":
+            return se
+        constant = self.constant[0 if distance > 0 else 1]
+        carried = (se**2 - constant) * null * (1 - null) / self.spread
+        return math.sqrt(carried + constant)
 
 
 def symmetric(
@@ -406,22 +419,24 @@ def scale_of(metric: Metric, value: float) -> str:
 
 
 def wilson_limits(
-    value: float, rate: float, level: float, df: float
+    value: float, rate: float, level: float, df: float, constant: float = 0.0
 ) -> tuple[float, float]:
     """Return limits between 0 and 1 whose variance depends on the parameter.
 
-    They are the values θ for which (t - θ)² = q² c θ(1 - θ), where t is the estimate
-    and q the quantile of Student's t. For a share of n records with c = 1/n they are
-    Wilson's limits.
+    They are the values θ for which (t - θ)² = q² (c θ(1 - θ) + v), where t is the
+    estimate and q the quantile of Student's t. For a share of n records with c = 1/n
+    and v = 0 they are Wilson's limits.
 
     Parameters
     ----------
     value : float
         The estimate.
     rate : float
-        The variance of the estimate for a parameter θ, over θ(1 - θ).
+        The part of the variance that is proportional to θ(1 - θ), over θ(1 - θ).
     level, df : float
         The confidence level and the degrees of freedom.
+    constant : float
+        The part v of the variance that does not depend on the parameter.
 
     Examples
     --------
@@ -432,9 +447,10 @@ def wilson_limits(
     from scipy.special import stdtrit
 
     quantile = float(stdtrit(df, (1 + level) / 2))
-    # Wilson's limits solve (value - p)² = t² rate p (1 - p) for p
-    ratio = quantile**2 * rate
+    # the limits solve (value - p)² = t² (rate p (1 - p) + constant) for p
+    ratio, more = quantile**2 * rate, quantile**2 * constant
     centre = (2 * value + ratio) / (2 * (1 + ratio))
-    half = math.sqrt(ratio * (ratio / 4 + value * (1 - value))) / (1 + ratio)
+    square = ratio * (ratio / 4 + value * (1 - value)) + more * (1 + ratio)
+    half = math.sqrt(square) / (1 + ratio)
     lower, upper = max(centre - half, 0.0), min(centre + half, 1.0)
     return min(lower, value), max(upper, value)  # despite rounding

@@ -173,15 +173,18 @@ class Imputed(Printed):
             return Interval.none(why)
         level, df = self.each[0].level, self.pooled.df
         slope, spread = SCALES[self.scale].slope(value), math.nan
-        shape = self.scale
+        shape, constant = self.scale, [0.0, 0.0]
         if shape == "logit" and all(one.scale == "wilson" for one in made):
             shape, spread = "wilson", slope
+            constant = np.mean([one.constant for one in made], axis=0).tolist()
 
         def limits(side: int) -> tuple[float, float, float]:
             # errors above and below may differ, also when they are pooled
             se = self._pooled([one.se_towards(1 - 2 * side) for one in made]).se * slope
             if shape == "wilson":
-                return *wilson_limits(value, se**2 / spread, level, df), se
+                fixed = min(constant[side], se**2)
+                rate = (se**2 - fixed) / spread
+                return *wilson_limits(value, rate, level, df, fixed), se
             t = math.nan if math.isinf(df) else df
             return *symmetric_limits(value, se, level, df=t, scale=shape), se
 
@@ -195,5 +198,6 @@ class Imputed(Printed):
             df=df,
             scale=shape,
             spread=spread,
+            constant=(min(constant[0], below**2), min(constant[1], above**2)),
             sides=(below, above),
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -158,11 +157,11 @@ def wald_test(
     elif np.isnan(estimate.se):
         reason = estimate.assumes
     else:
-        se, scale = interval.se_towards(estimate.value - null), interval.scale
+        scale = interval.scale
         reason = _why_not_at(null, scale)
         if not reason:
-            if scale == "wilson":  # the variance of a share at the null value
-                se *= math.sqrt(null * (1 - null) / interval.spread)
+            # the variance of a share depends on it
+            se = interval.se_at(null, estimate.value - null)
             # the delta method carries the standard error to the scale of the interval
             on = SCALES.get(scale, SCALES["identity"])
             distance = float(on.to(estimate.value) - on.to(null))
