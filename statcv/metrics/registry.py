@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from statcv.arguments import check_types, one_of
 from statcv.errors import MetricError
+from statcv.metrics.classification import confusion
 from statcv.metrics.classification.classwise import (
     accuracy,
     brier,
@@ -18,37 +19,8 @@ from statcv.metrics.classification.classwise import (
     casewise_log_loss,
     log_loss,
 )
-from statcv.metrics.classification.confusion import (
-    MetricOfTables,
-    accuracy_of,
-    balanced_accuracy,
-    balanced_accuracy_of,
-    ber,
-    ber_of,
-    f1,
-    f1_macro_of,
-    f1_of,
-    matthews,
-    matthews_of,
-    npv,
-    npv_of,
-    precision,
-    precision_of,
-    sensitivity,
-    sensitivity_of,
-    specificity,
-    specificity_of,
-)
 from statcv.metrics.classification.decision import casewise_net_benefit, net_benefit_at
-from statcv.metrics.discrimination.precision_recall import (
-    auprc,
-    auprc_by_group,
-    auprc_in_random_order,
-    auprc_interpolated,
-    auprc_interpolated_in_random_order,
-    auprc_trapezoid,
-    auprc_trapezoid_in_random_order,
-)
+from statcv.metrics.discrimination import precision_recall
 from statcv.metrics.discrimination.ranking import (
     auroc,
     auroc_by_group,
@@ -117,7 +89,7 @@ def _of_classes(
 ) -> Metric:
     more = {"higher": True, "reads": "classes", **influence_on_table(of_table), **more}
     if "casewise" not in more:
-        more["by_group"] = MetricOfTables(of_table)
+        more["by_group"] = confusion.MetricOfTables(of_table)
     return _metric(function, label, *(outcomes or _CLASSES), **more)
 
 
@@ -148,12 +120,12 @@ def _of_brier(classes: int) -> tuple[float, float]:
 
 def f1_macro(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
     """Mean over classes of the F1 score of each."""
-    return f1(y, p, threshold, average="macro")
+    return confusion.f1(y, p, threshold, average="macro")
 
 
 def f1_micro(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
     """F1 score of the records of all classes together, which is the accuracy."""
-    return f1(y, p, threshold, average="micro")
+    return confusion.f1(y, p, threshold, average="micro")
 
 
 _LOSS: dict[str, Any] = {"reads": "probabilities", "perfect": 0.0}
@@ -161,17 +133,20 @@ _MSE = _metric(mse, "MSE", "continuous", casewise=casewise_mse, perfect=0.0)
 _ALL = (
     _ranks(auroc, "auROC", pairs="classes", no_skill=0.5, by_group=auroc_by_group),
     _ranks(
-        auprc, "auPR", in_random_order=auprc_in_random_order, by_group=auprc_by_group
+        precision_recall.auprc,
+        "auPR",
+        in_random_order=precision_recall.auprc_in_random_order,
+        by_group=precision_recall.auprc_by_group,
     ),
     _ranks(
-        auprc_trapezoid,
+        precision_recall.auprc_trapezoid,
         "auPR (trapezoid)",
-        in_random_order=auprc_trapezoid_in_random_order,
+        in_random_order=precision_recall.auprc_trapezoid_in_random_order,
     ),
     _ranks(
-        auprc_interpolated,
+        precision_recall.auprc_interpolated,
         "auPR (interpolated)",
-        in_random_order=auprc_interpolated_in_random_order,
+        in_random_order=precision_recall.auprc_interpolated_in_random_order,
     ),
     _metric(
         brier,
@@ -218,32 +193,46 @@ _ALL = (
         limits=(-math.inf, 1.0),
     ),
     _of_classes(
-        accuracy, "accuracy", accuracy_of, casewise=casewise_accuracy, perfect=1.0
+        accuracy,
+        "accuracy",
+        confusion.accuracy_of,
+        casewise=casewise_accuracy,
+        perfect=1.0,
     ),
     _of_classes(
-        balanced_accuracy,
+        confusion.balanced_accuracy,
         "balanced accuracy",
-        balanced_accuracy_of,
+        confusion.balanced_accuracy_of,
         no_skill=_one_of,
         perfect=1.0,
     ),
     _of_classes(
-        ber,
+        confusion.ber,
         "balanced error rate",
-        ber_of,
+        confusion.ber_of,
         higher=False,
         limits=(0.0, 1.0),
         no_skill=_all_but_one_of,
     ),
-    _of_classes(sensitivity, "sensitivity", sensitivity_of, "binary"),
-    _of_classes(specificity, "specificity", specificity_of, "binary"),
-    _of_classes(precision, "precision", precision_of, "binary"),
-    _of_classes(npv, "NPV", npv_of, "binary"),
-    _of_classes(f1, "F1", f1_of, "binary"),
-    _of_classes(f1_macro, "macro F1", f1_macro_of),
-    _of_classes(f1_micro, "micro F1", accuracy_of, casewise=casewise_accuracy),
     _of_classes(
-        matthews, "Matthews correlation", matthews_of, limits=(-1.0, 1.0), no_skill=0.0
+        confusion.sensitivity, "sensitivity", confusion.sensitivity_of, "binary"
+    ),
+    _of_classes(
+        confusion.specificity, "specificity", confusion.specificity_of, "binary"
+    ),
+    _of_classes(confusion.precision, "precision", confusion.precision_of, "binary"),
+    _of_classes(confusion.npv, "NPV", confusion.npv_of, "binary"),
+    _of_classes(confusion.f1, "F1", confusion.f1_of, "binary"),
+    _of_classes(f1_macro, "macro F1", confusion.f1_macro_of),
+    _of_classes(
+        f1_micro, "micro F1", confusion.accuracy_of, casewise=casewise_accuracy
+    ),
+    _of_classes(
+        confusion.matthews,
+        "Matthews correlation",
+        confusion.matthews_of,
+        limits=(-1.0, 1.0),
+        no_skill=0.0,
     ),
     _ranks(auroc_ovr, "one-vs-rest auROC", "multiclass", no_skill=0.5),
     _ranks(

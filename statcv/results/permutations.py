@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from statcv import inference
 from statcv.arguments import check_whole
 from statcv.errors import (
     ArgumentError,
@@ -16,20 +17,6 @@ from statcv.errors import (
     ModelError,
     SchemeError,
     suggestion,
-)
-from statcv.inference import (
-    BOOTSTRAPS,
-    INTERVALS,
-    HTest,
-    NullBias,
-    make_estimate,
-    measured_size,
-    permutation_test,
-    permuted_values,
-    plain_t_test,
-    resolve_how,
-    values_by_split,
-    wald_test,
 )
 from statcv.inference.tests.htest import check_alternative
 from statcv.inference.tests.null_bias import make_null_bias
@@ -79,7 +66,7 @@ def permuted(
     short = [one for one in wanted if _known(result, [one], times, seed) < times]
     if short:
         first = _known(result, short, times, seed)
-        made = permuted_values(
+        made = inference.permuted_values(
             result.refits.setup_for(short[0][0]),
             short,
             times,
@@ -132,7 +119,7 @@ def null_distribution(
 # ---- the bias where there is no skill ----
 
 
-def biases_shown(result: Refittable, n_permutations: int) -> list[NullBias]:
+def biases_shown(result: Refittable, n_permutations: int) -> list[inference.NullBias]:
     """Return the biases that a summary shows, all from the same refits.
 
     They are that of the first rank metric, combined in its default way, and those of
@@ -159,7 +146,7 @@ def null_biases(
     ways: Sequence[tuple[Metric, str | None]],
     times: int,
     running: Running,
-) -> list[NullBias]:
+) -> list[inference.NullBias]:
     """Return the means under permuted outcomes minus the values of no skill.
 
     All metrics are read from the same fits; a way of combining folds that is None is
@@ -233,7 +220,7 @@ def skill_test(
     n_permutations: int,
     level: float,
     running: Running,
-) -> HTest:
+) -> inference.HTest:
     """Test a metric by permutations, by an interval, or by a t test over folds.
 
     Parameters
@@ -244,7 +231,7 @@ def skill_test(
     """
     side = better_side(metric) if alternative is None else alternative
     check_alternative(side)
-    named = ("permutation", "t", *INTERVALS)
+    named = ("permutation", "t", *inference.INTERVALS)
     if method is not None and method not in named:
         raise MetricError(
             f"method={method!r} is not a test; the tests are "
@@ -264,7 +251,7 @@ def skill_test(
                 "Omit null, or name another method."
             )
         check_times(result, n_permutations)
-        found = make_estimate(result.scores, metric, how, level)
+        found = inference.make_estimate(result.scores, metric, how, level)
         wanted = [(metric, permutable_how(result, metric, how))]
         known = _known(result, wanted, n_permutations, running.seed)
         try:
@@ -273,8 +260,8 @@ def skill_test(
         except SchemeError as error:
             if method is not None:
                 raise
-            return permutation_test(found, [], **said, reason=str(error))
-        test = permutation_test(found, values, **said)
+            return inference.permutation_test(found, [], **said, reason=str(error))
+        test = inference.permutation_test(found, values, **said)
         notes = (
             exchange(result.plan, result.design),
             few_permutations_caveat(result.plan, result.design.y),
@@ -284,19 +271,21 @@ def skill_test(
         return _with_size(result, test, metric, found.how, "permutation")
     value = _null(result, metric, null)
     if method == "t":
-        values = values_by_split(result.scores, metric)
+        values = inference.values_by_split(result.scores, metric)
         size = _size(result, metric, "per_fold", "t")
-        return plain_t_test(values, metric, value, level=level, measured=size, **said)
+        return inference.plain_t_test(
+            values, metric, value, level=level, measured=size, **said
+        )
     found = named_estimate(result, metric, how, level, method, running)
-    test = wald_test(found, value, **said)
+    test = inference.wald_test(found, value, **said)
     if method is None or found.interval.pairs or np.isnan(test.p_value):
         return test  # the size of such a test was not measured
     return _with_size(result, test, metric, found.how, method)
 
 
 def _with_size(
-    result: Refittable, test: HTest, metric: Metric, how: str, method: str
-) -> HTest:
+    result: Refittable, test: inference.HTest, metric: Metric, how: str, method: str
+) -> inference.HTest:
     """Add the measured size of such a test, if it is known."""
     said = _size(result, metric, how, method)
     return replace(test, notes=(*test.notes, said)) if said else test
@@ -305,7 +294,9 @@ def _with_size(
 def _size(result: Refittable, metric: Metric, how: str, method: str) -> str | None:
     if metric.name != "auroc":
         return None
-    return measured_size(result.plan, how, method, float(result.design.y.mean()))
+    return inference.measured_size(
+        result.plan, how, method, float(result.design.y.mean())
+    )
 
 
 def _null(result: Refittable, metric: Metric, null: float | None) -> float:
@@ -376,12 +367,12 @@ def permutable_how(result: Refittable, metric: Metric, how: str | None) -> str:
             f"{result.learner.label}: there is no model that can be fitted to permuted "
             "outcomes; test() without method= tests by the interval of the estimate."
         )
-    if how in BOOTSTRAPS:
+    if how in inference.BOOTSTRAPS:
         raise MetricError(
             f"how={how!r} needs a fit on all rows in addition to those in the folds, "
             "which is not made for permuted outcomes; use how='per_fold'."
         )
-    return resolve_how(result.scores, metric, how)
+    return inference.resolve_how(result.scores, metric, how)
 
 
 def check_times(result: Refittable, times: int, name: str = "n_permutations") -> None:

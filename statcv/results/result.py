@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from statcv import inference
 from statcv.arguments import (
     attribute_error,
     check_level,
@@ -29,16 +30,6 @@ from statcv.errors import (
 from statcv.folds import FoldPlan
 from statcv.folds.audit import Audit, mean_model_auroc
 from statcv.formula import Design, caller_scope
-from statcv.inference import (
-    Estimate,
-    HTest,
-    NullBias,
-    RandomEffects,
-    Scores,
-    make_estimate,
-    metric_of,
-    resolve_how,
-)
 from statcv.inference.estimates.constants import constants_of
 from statcv.inference.estimates.groups import groups_of, joined_groups
 from statcv.inference.estimates.monte_carlo import MonteCarlo, monte_carlo
@@ -151,7 +142,7 @@ class CVResult(Exports):
         return getattr(self.call, "validated", None)
 
     @cached_property
-    def scores(self) -> Scores:
+    def scores(self) -> inference.Scores:
         """The held-out predictions as arrays, from which metrics and plots are made."""
         scores = scores_of(
             self.plan,
@@ -506,7 +497,7 @@ class CVResult(Exports):
         seed: int | np.random.Generator | None = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
-    ) -> Estimate:
+    ) -> inference.Estimate:
         """Estimate a metric, with a confidence interval.
 
         Parameters
@@ -677,7 +668,7 @@ class CVResult(Exports):
 
     def heterogeneity(
         self, metric: str | Metric | None = None, *, by: Any = None, level: float = 0.95
-    ) -> RandomEffects:
+    ) -> inference.RandomEffects:
         """Combine a metric's estimates over groups, and measure their heterogeneity.
 
         The groups are combined by a random-effects meta-analysis (REML, with the
@@ -745,7 +736,7 @@ class CVResult(Exports):
         """
         check_types(CVResult.monte_carlo, locals())
         chosen = self._metric(metric)
-        way = resolve_how(self.scores, chosen, how)
+        way = inference.resolve_how(self.scores, chosen, how)
         return monte_carlo(self.scores, chosen, way)
 
     def jackknife(
@@ -804,7 +795,7 @@ class CVResult(Exports):
         seed: int | np.random.Generator | None = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
-    ) -> HTest:
+    ) -> inference.HTest:
         """Test a metric against no skill, or against a value.
 
         Parameters
@@ -933,7 +924,7 @@ class CVResult(Exports):
         seed: int | np.random.Generator | None = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
-    ) -> NullBias:
+    ) -> inference.NullBias:
         """Return the bias of an estimate when there is no skill.
 
         The bias is the mean of the estimate over permuted outcomes minus its value
@@ -1502,7 +1493,9 @@ class CVResult(Exports):
         return lines_in_words(self)
 
     def __repr__(self) -> str:
-        return short_text(self, make_estimate(self.scores, self._metric(None)))
+        return short_text(
+            self, inference.make_estimate(self.scores, self._metric(None))
+        )
 
     def summary(
         self,
@@ -1687,7 +1680,9 @@ class CVResult(Exports):
     # ---- defaults of arguments ----
 
     def _metric(self, name: str | Metric | None) -> Metric:
-        return self.chosen_metrics[0] if name is None else metric_of(self, name)
+        return (
+            self.chosen_metrics[0] if name is None else inference.metric_of(self, name)
+        )
 
     def _running(
         self,

@@ -49,44 +49,18 @@ from statcv.models import (
     distribution_of,
     needs_order,
     resolve_model,
+    tuning,
     unwrap_result,
 )
 from statcv.models.imputation import imputing
 from statcv.models.likelihood import Bernoulli, Gaussian, Hazards
 from statcv.models.selection import Selection, selecting
 from statcv.models.thresholds import with_threshold
-from statcv.models.tuning import (
-    Tuned,
-    given_choices,
-    model_to_tune,
-    parts_with_folds,
-    tuned_model,
-    warn_of_edges,
-)
 from statcv.results.call import choose_metrics, with_warnings
 from statcv.results.result import CVResult
 from statcv.results.wording.bias_warning import warn_of_bias, warn_of_longer_times
 from statcv.tables import Printed
-from statcv.verbs.argument_types import (
-    CensoringOf,
-    DataLike,
-    FormulaLike,
-    HorizonLike,
-    ImputeLike,
-    MetricsLike,
-    MissingAction,
-    ModelLike,
-    NewLevelsAction,
-    PathLike,
-    RebalanceLike,
-    SchemeLike,
-    SeedLike,
-    SelectLike,
-    StratifyLike,
-    ThresholdLike,
-    TuneLike,
-    WeightsLike,
-)
+from statcv.verbs import argument_types
 from statcv.verbs.fold_plan import warn_of_missing
 
 
@@ -97,31 +71,31 @@ class CVCall(Printed):
     The call is kept in the result, and can be run again with some arguments changed.
     """
 
-    formula: FormulaLike
-    data: DataLike | None = None
-    model: ModelLike | None = None
-    impute: ImputeLike | None = None
-    select: SelectLike | None = None
-    tune: TuneLike | None = None
-    scheme: SchemeLike | None = None
+    formula: argument_types.FormulaLike
+    data: argument_types.DataLike | None = None
+    model: argument_types.ModelLike | None = None
+    impute: argument_types.ImputeLike | None = None
+    select: argument_types.SelectLike | None = None
+    tune: argument_types.TuneLike | None = None
+    scheme: argument_types.SchemeLike | None = None
     k: int | None = None
     p: float | None = None
     pairs: int | None = None
     repeats: int | None = None
-    stratify: StratifyLike | None = None
-    rebalance: RebalanceLike | None = None
+    stratify: argument_types.StratifyLike | None = None
+    rebalance: argument_types.RebalanceLike | None = None
     exposure: str | None = None
     positive: object = None
-    horizon: HorizonLike | None = None
-    censoring: CensoringOf = "all"
-    na_action: MissingAction | None = None
-    new_levels: NewLevelsAction = "mean"
-    metrics: MetricsLike | None = None
-    threshold: ThresholdLike | None = None
-    weights: WeightsLike | None = None
-    seed: SeedLike | None = None
+    horizon: argument_types.HorizonLike | None = None
+    censoring: argument_types.CensoringOf = "all"
+    na_action: argument_types.MissingAction | None = None
+    new_levels: argument_types.NewLevelsAction = "mean"
+    metrics: argument_types.MetricsLike | None = None
+    threshold: argument_types.ThresholdLike | None = None
+    weights: argument_types.WeightsLike | None = None
+    seed: argument_types.SeedLike | None = None
     n_jobs: int | None = None
-    checkpoint: PathLike | None = None
+    checkpoint: argument_types.PathLike | None = None
     progress: bool | None = None
     row: ClassVar[None] = None  # every row is a record of its own
     by: ClassVar[None] = None
@@ -150,7 +124,9 @@ class CVCall(Printed):
     def with_mean_model(self) -> CVCall:
         """Return the same call for the model without predictors."""
         keeps = self.na_action is None and self.incomplete == "keep"
-        action: MissingAction | None = "pass" if keeps else self.na_action
+        action: argument_types.MissingAction | None = (
+            "pass" if keeps else self.na_action
+        )
         changed: dict[str, Any] = {"select": None, "tune": None, "threshold": None}
         return replace(self, model="mean", na_action=action, **changed)
 
@@ -159,7 +135,7 @@ class CVCall(Printed):
         """The treatment of incomplete rows without ``na_action=``, by the model."""
         if self.impute is not None:
             return "impute"
-        takes = accepts_missing(model_to_tune(self.tune, self.model))
+        takes = accepts_missing(tuning.model_to_tune(self.tune, self.model))
         return "keep" if takes else "drop"
 
     @property
@@ -249,7 +225,9 @@ class CVCall(Printed):
         if self.censoring == "training":
             design = replace(design, outcome=design.outcome.censored_in_training())
         outcome = design.outcome
-        learner = resolve_model(model_to_tune(self.tune, given.model), outcome.kind)
+        learner = resolve_model(
+            tuning.model_to_tune(self.tune, given.model), outcome.kind
+        )
         if design.strata and not learner.capabilities.strata:
             raise FormulaError(
                 f"{learner.label} has no {design.strata}, whose levels have a baseline "
@@ -266,7 +244,7 @@ class CVCall(Printed):
             learner = selecting(learner, learner.model, design)
         elif self.select is not None:
             learner = selecting(self.select, learner, design)
-        tune, learner = given_choices(self.tune, learner)
+        tune, learner = tuning.given_choices(self.tune, learner)
         choose = partial(choose_metrics, self.metrics, outcome)
         choose()  # refuse unknown names before any fit
         holdout.warn(design.kept)
@@ -274,7 +252,7 @@ class CVCall(Printed):
         plan = holdout.plan(design.kept, outcome, columns, seed)
         _check_weights(weights, plan, design)
         if tune is not None:
-            learner = tuned_model(tune, learner, outcome, plan)
+            learner = tuning.tuned_model(tune, learner, outcome, plan)
         tuned = learner
         learner, threshold = with_threshold(learner, self.threshold, outcome.kind)
         if self.impute is not None:
@@ -316,8 +294,8 @@ class CVCall(Printed):
         )
         warn_of_longer_times(result)
         warn_of_bias(result)
-        if isinstance(tuned, Tuned) and held.chosen is not None:
-            warn_of_edges(tuned, held.chosen)
+        if isinstance(tuned, tuning.Tuned) and held.chosen is not None:
+            tuning.warn_of_edges(tuned, held.chosen)
         return result
 
 
@@ -339,7 +317,7 @@ def _warn_of_inner_folds(model: Model, plan: FoldPlan) -> None:
     """Warn of a scikit-learn model that divides clusters in folds of its own."""
     if plan.strata is None or not plan.strata.identifies:
         return
-    if parts := parts_with_folds(model):
+    if parts := tuning.parts_with_folds(model):
         warn(
             f"{', '.join(parts)} makes folds of its own inside each training set, "
             f"which divide {plan.strata.label}. The inner folds of tune= do not.",

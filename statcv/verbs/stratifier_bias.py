@@ -7,15 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from statcv.arguments import (
-    MAX_REPEATS,
-    check_level,
-    check_types,
-    check_whole,
-    is_whole,
-    one_of,
-    resolve_seed,
-)
+from statcv import arguments
 from statcv.engine import progress_bar
 from statcv.errors import ArgumentTypeError, MissingDataWarning, warn
 from statcv.folds import by_hash, by_quantile
@@ -145,7 +137,7 @@ def stratifier_bias(
     >>> bias.ranking["candidate"].tolist()
     ['x3', 'x10']
     """
-    check_types(stratifier_bias, locals())
+    arguments.check_types(stratifier_bias, locals())
     if key is not None:
         by_hash("a column", key)  # raises an error if the key is wrong
     scope = caller_scope()
@@ -153,9 +145,9 @@ def stratifier_bias(
         raise ArgumentTypeError("stratifier_bias() needs data=df.")
     _check(k, repeats, measure, how, progress)
     check_scheme(scheme)
-    check_level(level)
+    arguments.check_level(level)
     table = as_frame(data)
-    seed = resolve_seed(seed)
+    seed = arguments.resolve_seed(seed)
     same = read_duplicates(duplicates, table)
     weighing = [weights] if isinstance(weights, str) else []
     known = same.columns if same else ()
@@ -239,14 +231,14 @@ def stratifier_bias(
 
 
 def _check(k: Any, repeats: Any, measure: Any, how: Any, progress: Any) -> None:
-    check_whole(k, "k", least=2)
-    check_whole(repeats, "repeats", least=1, most=MAX_REPEATS)
-    one_of(how, (None, *WAYS), "how")
+    arguments.check_whole(k, "k", least=2)
+    arguments.check_whole(repeats, "repeats", least=1, most=arguments.MAX_REPEATS)
+    arguments.one_of(how, (None, *WAYS), "how")
 
 
 def _bins(per_fold: Any) -> tuple[int, ...]:
     """Return the numbers of bins per fold, without repetition."""
-    given = (per_fold,) if is_whole(per_fold) else per_fold
+    given = (per_fold,) if arguments.is_whole(per_fold) else per_fold
     if not isinstance(given, (list, tuple)) or not given:
         raise ArgumentTypeError(
             f"per_fold must be an integer or several, not {per_fold!r}."

@@ -16,17 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv import engine
 from statcv.arguments import PERMUTATION
-from statcv.engine import (
-    Held,
-    OutcomePermutations,
-    Setup,
-    check_training_sets,
-    cut,
-    progress_bar,
-    run_if_able,
-    run_permuted,
-)
 from statcv.errors import (
     ConvergenceWarning,
     OutcomeError,
@@ -189,7 +180,7 @@ class Permuted(Printed):
 
 
 def permuted_values(
-    setup: Setup,
+    setup: engine.Setup,
     wanted: Sequence[tuple[Metric, str]],
     times: int,
     *,
@@ -246,7 +237,7 @@ def permuted_values(
         draws = _permuted(setup, clusters, numbers, seed, n_jobs)
     values, failed, why = np.full((len(wanted), len(numbers)), np.nan), 0, ""
     number = 0
-    with progress_bar(len(numbers), progress, "permutation") as bar:
+    with engine.progress_bar(len(numbers), progress, "permutation") as bar:
         for moved, outcomes, made in draws:
             able = list[tuple[int, Scores]]()
             for place, (y, held) in enumerate(zip(outcomes, made, strict=True), number):
@@ -292,11 +283,11 @@ def _values(parts: Sequence[Scores], wanted: Sequence[tuple[Metric, str]]) -> Fl
 
 
 # the plan and some outcomes, each with what the fits predicted or why there are none
-Draw = tuple[FoldPlan, NDArray[Any], list[Held | str]]
+Draw = tuple[FoldPlan, NDArray[Any], list[engine.Held | str]]
 
 
 def _permuted(
-    setup: Setup,
+    setup: engine.Setup,
     clusters: Numbers | None,
     numbers: range,
     seed: int,
@@ -317,25 +308,29 @@ def _permuted(
     cost = plan.n_fits * plan.n * setup.design.matrix.shape[1]
     predictions = len(plan.fits.tests_by_fit.values)
     size = max(1, min(WORK // cost, PREDICTIONS // max(predictions, 1)))
-    for some in cut(len(numbers), size):
+    for some in engine.cut(len(numbers), size):
         places = np.stack(
             [permuted_places(plan.n, clusters, seed, numbers[b], strata) for b in some]
         )
-        permutations = OutcomePermutations(places, made_for_outcome(plan))
+        permutations = engine.OutcomePermutations(places, made_for_outcome(plan))
         outcomes, trains = np.tile(y, (len(some), 1)), np.ones(len(some), dtype=bool)
         if not permutations.with_plan:
             outcomes = permutations.outcomes(y)
             if fewest <= left_out:
                 trains = np.array([_trains_all(setup, one) for one in outcomes])
-        made: Iterator[Held | str] = iter(())
+        made: Iterator[engine.Held | str] = iter(())
         if trains.any():
             able = replace(permutations, places=places[trains])
-            made = iter(run_permuted(setup, able, n_jobs))
+            made = iter(engine.run_permuted(setup, able, n_jobs))
         yield plan, outcomes, [next(made) if one else "" for one in trains]
 
 
 def _exchanged(
-    setup: Setup, clusters: Numbers, numbers: range, seed: int, n_jobs: int | None
+    setup: engine.Setup,
+    clusters: Numbers,
+    numbers: range,
+    seed: int,
+    n_jobs: int | None,
 ) -> Iterator[Draw]:
     """Yield cross-validations with outcomes exchanged among all clusters.
 
@@ -358,7 +353,7 @@ def _exchanged(
         if made_for_outcome(plan):
             moved = _with_folds(plan, own_fold[:, taken][:, clusters])
         other = replace(setup, design=replace(design, outcome=outcome), plan=moved)
-        yield moved, outcome.y[None], [run_if_able(other, n_jobs)]
+        yield moved, outcome.y[None], [engine.run_if_able(other, n_jobs)]
 
 
 def _with_folds(plan: FoldPlan, fold: NDArray[np.int32]) -> FoldPlan:
@@ -451,12 +446,12 @@ def permuted_places(
     return places
 
 
-def _trains_all(setup: Setup, y: NDArray[np.generic]) -> bool:
+def _trains_all(setup: engine.Setup, y: NDArray[np.generic]) -> bool:
     """Return whether every training set has all classes, or an outcome that varies."""
     design = setup.design
     other = replace(design, outcome=replace(design.outcome, y=y))
     try:
-        check_training_sets(other, setup.plan)
+        engine.check_training_sets(other, setup.plan)
     except OutcomeError:
         return False
     return True
