@@ -9,23 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv import inference
+from statcv import errors, inference
 from statcv.arguments import check_whole
-from statcv.errors import (
-    ArgumentError,
-    MetricError,
-    ModelError,
-    SchemeError,
-    suggestion,
-)
+from statcv.inference.tests import permutation
 from statcv.inference.tests.htest import check_alternative
 from statcv.inference.tests.null_bias import make_null_bias
-from statcv.inference.tests.permutation import (
-    exchange,
-    few_permutations,
-    few_permutations_caveat,
-    warn_of_undefined,
-)
 from statcv.metrics import Metric
 from statcv.results.refits import (
     Running,
@@ -84,7 +72,7 @@ def permuted(
         values, why = kept[metric, how, seed]
         found.append(values[:times])
         if not metric.is_of_random_order:
-            warn_of_undefined(values[:times], metric, how, why)
+            permutation.warn_of_undefined(values[:times], metric, how, why)
     return found
 
 
@@ -133,7 +121,7 @@ def biases_shown(result: Refittable, n_permutations: int) -> list[inference.Null
     """
     ranks = [m for m in result.chosen_metrics if m.rank and _has_no_skill(result, m)]
     if not ranks:
-        raise MetricError(
+        raise errors.MetricError(
             "null_bias= is for rank metrics with a value of no skill, such as auROC; "
             f"this result has {', '.join(result.metric_names)}."
         )
@@ -167,7 +155,7 @@ def null_biases(
             return values[order, how]
         return no_skill_value(result, metric) or 0.0
 
-    n_distinct = few_permutations(result.plan, result.design.y)
+    n_distinct = permutation.few_permutations(result.plan, result.design.y)
     return [
         make_null_bias(
             metric,
@@ -177,7 +165,7 @@ def null_biases(
             seed=running.seed,
             about=f"{about(result)}: {result.plan.sentence}",
             n_distinct=n_distinct,
-            among=exchange(result.plan, result.design),
+            among=permutation.exchange(result.plan, result.design),
         )
         for metric, how in wanted
     ]
@@ -186,13 +174,13 @@ def null_biases(
 def _with_no_skill(result: Refittable, metric: Metric, how: str | None) -> Wanted:
     """Return a metric that has a value of no skill, and the way it is stated."""
     if metric.against_mean:
-        raise MetricError(
+        raise errors.MetricError(
             f"{metric.label} of a model that was fitted to noise is rightly below 0, "
             "since it predicts worse than the mean; its value under permuted outcomes "
             "is not a bias. null_distribution() returns these values."
         )
     if not _has_no_skill(result, metric):
-        raise MetricError(
+        raise errors.MetricError(
             f"no value of {metric.label} stands for no skill under every outcome, so "
             "that its bias is not defined; null_distribution() returns its values "
             "under permuted outcomes."
@@ -233,19 +221,19 @@ def skill_test(
     check_alternative(side)
     named = ("permutation", "t", *inference.INTERVALS)
     if method is not None and method not in named:
-        raise MetricError(
+        raise errors.MetricError(
             f"method={method!r} is not a test; the tests are "
-            f"{', '.join(map(repr, named))}." + suggestion(method, named)
+            f"{', '.join(map(repr, named))}." + errors.suggestion(method, named)
         )
     if method == "t" and how not in (None, "per_fold"):
-        raise MetricError(
+        raise errors.MetricError(
             f"method='t' tests the values of the folds, so that how={how!r} does not "
             "apply."
         )
     said = {"alternative": side, "about": about(result)}
     if method == "permutation" or (method is None and result.refits.possible):
         if null is not None and null != no_skill_value(result, metric):
-            raise MetricError(
+            raise errors.MetricError(
                 f"null={null!r} cannot be tested by permutation: the null hypothesis "
                 "of a permutation test is that outcome and predictors are unrelated. "
                 "Omit null, or name another method."
@@ -257,14 +245,14 @@ def skill_test(
         try:
             warn_of_permutations(result, n_permutations - known)
             values = permuted(result, wanted, n_permutations, running)[0]
-        except SchemeError as error:
+        except errors.SchemeError as error:
             if method is not None:
                 raise
             return inference.permutation_test(found, [], **said, reason=str(error))
         test = inference.permutation_test(found, values, **said)
         notes = (
-            exchange(result.plan, result.design),
-            few_permutations_caveat(result.plan, result.design.y),
+            permutation.exchange(result.plan, result.design),
+            permutation.few_permutations_caveat(result.plan, result.design.y),
         )
         extra = tuple(one.rstrip(".") for one in notes if one)
         test = replace(test, notes=(*test.notes, *extra))
@@ -304,13 +292,13 @@ def _null(result: Refittable, metric: Metric, null: float | None) -> float:
     value = no_skill_value(result, metric) if null is None else null
     if value is None:
         other = ", or use method='permutation'" if result.refits.possible else ""
-        raise MetricError(
+        raise errors.MetricError(
             f"no value of {metric.label} stands for no skill under every outcome; "
             f"give null={other}."
         )
     low, high = metric.bounds
     if not low <= value <= high:
-        raise MetricError(
+        raise errors.MetricError(
             f"null={value!r} is not a value of {metric.label}, which lies between "
             f"{low:g} and {high:g}."
         )
@@ -363,12 +351,12 @@ def permutable_how(result: Refittable, metric: Metric, how: str | None) -> str:
         If the metric is not available that way.
     """
     if not result.refits.possible:
-        raise ModelError(
+        raise errors.ModelError(
             f"{result.learner.label}: there is no model that can be fitted to permuted "
             "outcomes; test() without method= tests by the interval of the estimate."
         )
     if how in inference.BOOTSTRAPS:
-        raise MetricError(
+        raise errors.MetricError(
             f"how={how!r} needs a fit on all rows in addition to those in the folds, "
             "which is not made for permuted outcomes; use how='per_fold'."
         )
@@ -393,7 +381,7 @@ def check_times(result: Refittable, times: int, name: str = "n_permutations") ->
     check_whole(times, name, least=1)
     if times > MOST:
         cost = duration(MOST * seconds_once(result))
-        raise ArgumentError(
+        raise errors.ArgumentError(
             f"{name}={times} is more than can be made; at most {MOST} are allowed, "
             f"which take about {cost} for this model on one core."
         )

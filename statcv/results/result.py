@@ -11,15 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv import inference
-from statcv.arguments import (
-    attribute_error,
-    check_level,
-    check_types,
-    described,
-    is_list,
-    resolve_seed,
-)
+from statcv import arguments, inference
 from statcv.engine import Held, Setup
 from statcv.errors import (
     ArgumentError,
@@ -129,7 +121,7 @@ class CVResult(Exports):
             """Say what is offered in place of a word of R or scikit-learn."""
             if hasattr(type(self), name):  # a property that raised an AttributeError
                 return object.__getattribute__(self, name)
-            raise attribute_error("a result", name, dir(type(self)))
+            raise arguments.attribute_error("a result", name, dir(type(self)))
 
     @property
     def metric_names(self) -> tuple[str, ...]:
@@ -480,7 +472,7 @@ class CVResult(Exports):
         1     GPA     0.191        0.04  0.003
         2     PSI     0.171        0.02  0.013
         """
-        check_types(CVResult.drop1, locals())
+        arguments.check_types(CVResult.drop1, locals())
         from statcv.results.drop1 import drop1
 
         return drop1(self, self._metric(metric), how, test, level)
@@ -571,7 +563,7 @@ class CVResult(Exports):
         >>> round(float(res.estimate("brier", how="pooled")), 3)
         0.151
         """
-        check_types(CVResult.estimate, locals())
+        arguments.check_types(CVResult.estimate, locals())
         running = self._running(seed, n_jobs, progress)
         chosen = self._metric(metric)
         return named_estimate(self, chosen, how, level, interval, running)
@@ -734,7 +726,7 @@ class CVResult(Exports):
         >>> chance.needed(chance.se)
         20
         """
-        check_types(CVResult.monte_carlo, locals())
+        arguments.check_types(CVResult.monte_carlo, locals())
         chosen = self._metric(metric)
         way = inference.resolve_how(self.scores, chosen, how)
         return monte_carlo(self.scores, chosen, way)
@@ -776,7 +768,7 @@ class CVResult(Exports):
         >>> len(loo.jackknife("auroc").values)
         32
         """
-        check_types(CVResult.jackknife, locals())
+        arguments.check_types(CVResult.jackknife, locals())
         running = self._running(None, n_jobs, progress)
         return jackknife(self, self._metric(metric), how, running)
 
@@ -845,7 +837,7 @@ class CVResult(Exports):
         >>> loo.test(n_permutations=199).p_value <= 0.05
         True
         """
-        check_types(CVResult.test, locals())
+        arguments.check_types(CVResult.test, locals())
         return permutations.skill_test(
             self,
             self._metric(metric),
@@ -910,7 +902,7 @@ class CVResult(Exports):
         >>> bool(null.quantile(0.95) < float(loo.estimate()))
         True
         """
-        check_types(CVResult.null_distribution, locals())
+        arguments.check_types(CVResult.null_distribution, locals())
         running = self._running(seed, n_jobs, progress)
         chosen = self._metric(metric)
         return permutations.null_distribution(self, chosen, how, times, running)
@@ -973,7 +965,7 @@ class CVResult(Exports):
         >>> low.null_bias("auroc", "pooled").clear, low.null_bias("auroc").clear
         (True, False)
         """
-        check_types(CVResult.null_bias, locals())
+        arguments.check_types(CVResult.null_bias, locals())
         running = self._running(seed, n_jobs, progress)
         wanted = [(self._metric(metric), how)]
         return permutations.null_biases(self, wanted, n_permutations, running)[0]
@@ -1204,17 +1196,18 @@ class CVResult(Exports):
         >>> round(one.apparent, 3), round(float(one), 3)
         (0.879, 0.853)
         """
-        check_types(CVResult.optimism_corrected, locals())
+        arguments.check_types(CVResult.optimism_corrected, locals())
         one = metric is None or isinstance(metric, (str, Metric))
         if metric is None or isinstance(metric, (str, Metric)):
             metrics = [self._metric(metric)]
-        elif is_list(metric):
+        elif arguments.is_list(metric):
             metrics = [self._metric(name) for name in metric]
         else:
             raise ArgumentTypeError(
-                f"metric must be a metric or a list of them, not {described(metric)}."
+                "metric must be a metric or a list of them, not "
+                f"{arguments.described(metric)}."
             )
-        check_level(level)
+        arguments.check_level(level)
         moved = metrics if interval == "cross_validated" else []
         found = optimism_corrected(
             self.refits.setup,
@@ -1283,7 +1276,7 @@ class CVResult(Exports):
            predicted  apparent  optimism  corrected
         0      0.146      0.03    -0.073      0.103
         """
-        check_types(CVResult.corrected_calibration, locals())
+        arguments.check_types(CVResult.corrected_calibration, locals())
         return corrected_calibration(
             self.refits.setup,
             n_boot=n_boot,
@@ -1363,7 +1356,7 @@ class CVResult(Exports):
            predicted   mape  treating
         0       0.13  0.038         0
         """
-        check_types(CVResult.stability, locals())
+        arguments.check_types(CVResult.stability, locals())
         if from_folds and (n_boot, seed) != (None, None):
             raise ArgumentError("from_folds=True needs neither n_boot= nor seed=.")
         samples = n_boot if from_folds or n_boot is not None else 200
@@ -1421,7 +1414,7 @@ class CVResult(Exports):
         10      0.207     0.221  0.182  0.266
         30      0.578     0.571  0.529  0.612
         """
-        check_types(CVResult.clustered_calibration, locals())
+        arguments.check_types(CVResult.clustered_calibration, locals())
         outcome, groups = self.design.outcome, groups_of(self, by)
         return clustered_calibration(
             self.scores,
@@ -1542,7 +1535,7 @@ class CVResult(Exports):
         >>> res.summary().tables["Metrics"].index[:2].tolist()
         ['auroc', 'auprc']
         """
-        check_types(CVResult.summary, locals())
+        arguments.check_types(CVResult.summary, locals())
         biases = [] if null_bias is None else permutations.biases_shown(self, null_bias)
         made = summarise(
             self,
@@ -1690,5 +1683,5 @@ class CVResult(Exports):
         n_jobs: int | None,
         progress: bool | None,
     ) -> Running:
-        own = self.seed if seed is None else resolve_seed(seed)
+        own = self.seed if seed is None else arguments.resolve_seed(seed)
         return Running(own, n_jobs, progress)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, ClassVar
 
+from statcv import errors, models
 from statcv.arguments import check_types, one_of, refuse_unknown, resolve_seed
 from statcv.engine import (
     Setup,
@@ -16,18 +17,6 @@ from statcv.engine import (
     own_threads,
     refuse_new_levels,
     run,
-)
-from statcv.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    CollinearityWarning,
-    FoldWarning,
-    FormulaError,
-    ModelError,
-    SchemeError,
-    SeparationWarning,
-    noted_warnings,
-    warn,
 )
 from statcv.folds import FoldPlan
 from statcv.folds.request import FoldArguments, Holdout
@@ -42,15 +31,6 @@ from statcv.formula import (
     row_weights,
     updated_formula,
     with_exposure,
-)
-from statcv.models import (
-    Model,
-    accepts_missing,
-    distribution_of,
-    needs_order,
-    resolve_model,
-    tuning,
-    unwrap_result,
 )
 from statcv.models.imputation import imputing
 from statcv.models.likelihood import Bernoulli, Gaussian, Hazards
@@ -135,7 +115,9 @@ class CVCall(Printed):
         """The treatment of incomplete rows without ``na_action=``, by the model."""
         if self.impute is not None:
             return "impute"
-        takes = accepts_missing(tuning.model_to_tune(self.tune, self.model))
+        takes = models.accepts_missing(
+            models.tuning.model_to_tune(self.tune, self.model)
+        )
         return "keep" if takes else "drop"
 
     @property
@@ -155,21 +137,21 @@ class CVCall(Printed):
         call = self
         if hasattr(self.formula, "model") and hasattr(self.formula, "params"):
             if self.data is not None or self.model is not None:
-                raise ArgumentTypeError(
+                raise errors.ArgumentTypeError(
                     "a fitted result already contains its data and model; omit data "
                     "and model, or give cv() the formula as text."
                 )
-            formula, data, model, weights = unwrap_result(self.formula)
+            formula, data, model, weights = models.unwrap_result(self.formula)
             if self.weights is not None:
                 weights = self.weights
             call = replace(
                 self, formula=formula, data=data, model=model, weights=weights
             )
         if call.data is None:
-            raise ArgumentTypeError("cv() needs data: cv('y ~ x', data=df).")
+            raise errors.ArgumentTypeError("cv() needs data: cv('y ~ x', data=df).")
         rows = len(getattr(call.formula, "shape", ())) == 2
         if rows and hasattr(call.data, "shape"):
-            raise FormulaError(
+            raise errors.FormulaError(
                 "cv() takes a formula and a data frame, not arrays of predictors and "
                 "outcome: cv('y ~ .', data=pandas.DataFrame(X).assign(y=y))."
             )
@@ -183,7 +165,7 @@ class CVCall(Printed):
         StatcvError
             If an argument is wrong.
         """
-        with noted_warnings() as noted, own_threads(self.n_jobs):
+        with errors.noted_warnings() as noted, own_threads(self.n_jobs):
             result = self._run(scope)
         return with_warnings(result, noted)
 
@@ -192,7 +174,7 @@ class CVCall(Printed):
         one_of(self.new_levels, NEW_LEVELS, "new_levels")
         one_of(self.censoring, ("all", "training"), "censoring")
         if self.impute is not None and self.na_action is not None:
-            raise ArgumentError(
+            raise errors.ArgumentError(
                 "impute= keeps incomplete rows, so that na_action= means nothing; "
                 "give one of them."
             )
@@ -215,8 +197,8 @@ class CVCall(Printed):
             na_action=self.na_action,
             incomplete=given.incomplete,
             not_in_dot=[*weight_column, *exposed, *holdout.not_in_dot],
-            distribution=distribution_of(given.model),
-            ordered=needs_order(given.model),
+            distribution=models.distribution_of(given.model),
+            ordered=models.needs_order(given.model),
         )
         weights = None
         if given.weights is not None:
@@ -225,18 +207,18 @@ class CVCall(Printed):
         if self.censoring == "training":
             design = replace(design, outcome=design.outcome.censored_in_training())
         outcome = design.outcome
-        learner = resolve_model(
-            tuning.model_to_tune(self.tune, given.model), outcome.kind
+        learner = models.resolve_model(
+            models.tuning.model_to_tune(self.tune, given.model), outcome.kind
         )
         if design.strata and not learner.capabilities.strata:
-            raise FormulaError(
+            raise errors.FormulaError(
                 f"{learner.label} has no {design.strata}, whose levels have a baseline "
                 "hazard each in a Cox regression; C() of the same column has an effect "
                 "of each level, and stratify= keeps its records together."
             )
         likelihood = learner.capabilities.likelihood
         if exposed and isinstance(likelihood, (Bernoulli, Gaussian, Hazards)):
-            raise ModelError(
+            raise errors.ModelError(
                 f"exposure= is of counts, and {learner.label} has none: use "
                 "model='poisson' or 'negbin', or a term such as offset(log(days))."
             )
@@ -244,7 +226,7 @@ class CVCall(Printed):
             learner = selecting(learner, learner.model, design)
         elif self.select is not None:
             learner = selecting(self.select, learner, design)
-        tune, learner = tuning.given_choices(self.tune, learner)
+        tune, learner = models.tuning.given_choices(self.tune, learner)
         choose = partial(choose_metrics, self.metrics, outcome)
         choose()  # refuse unknown names before any fit
         holdout.warn(design.kept)
@@ -252,7 +234,7 @@ class CVCall(Printed):
         plan = holdout.plan(design.kept, outcome, columns, seed)
         _check_weights(weights, plan, design)
         if tune is not None:
-            learner = tuning.tuned_model(tune, learner, outcome, plan)
+            learner = models.tuning.tuned_model(tune, learner, outcome, plan)
         tuned = learner
         learner, threshold = with_threshold(learner, self.threshold, outcome.kind)
         if self.impute is not None:
@@ -294,8 +276,8 @@ class CVCall(Printed):
         )
         warn_of_longer_times(result)
         warn_of_bias(result)
-        if isinstance(tuned, tuning.Tuned) and held.chosen is not None:
-            tuning.warn_of_edges(tuned, held.chosen)
+        if isinstance(tuned, models.tuning.Tuned) and held.chosen is not None:
+            models.tuning.warn_of_edges(tuned, held.chosen)
         return result
 
 
@@ -306,57 +288,57 @@ CV_NAMES = tuple(field.name for field in fields(CVCall))
 def _check_weights(weights: object, plan: FoldPlan, design: Design) -> None:
     """Refuse weights with rebalanced training sets if the outcome is continuous."""
     if weights is not None and plan.rebalanced and not design.outcome.levels:
-        raise SchemeError(
+        raise errors.SchemeError(
             "weights= cannot be combined with rebalancing for a continuous outcome, "
             "because the weighted training means would differ; use a scheme without "
             "rebalancing."
         )
 
 
-def _warn_of_inner_folds(model: Model, plan: FoldPlan) -> None:
+def _warn_of_inner_folds(model: models.Model, plan: FoldPlan) -> None:
     """Warn of a scikit-learn model that divides clusters in folds of its own."""
     if plan.strata is None or not plan.strata.identifies:
         return
-    if parts := tuning.parts_with_folds(model):
-        warn(
+    if parts := models.tuning.parts_with_folds(model):
+        errors.warn(
             f"{', '.join(parts)} makes folds of its own inside each training set, "
             f"which divide {plan.strata.label}. The inner folds of tune= do not.",
-            FoldWarning,
+            errors.FoldWarning,
         )
 
 
-def _warn_of_few_events(design: Design, model: Model) -> None:
+def _warn_of_few_events(design: Design, model: models.Model) -> None:
     """Name what still works if there are more parameters than events."""
     columns, capabilities = design.matrix.shape[1], model.capabilities
     events = min(design.outcome.counts.values(), default=columns)
     free = capabilities.needs_full_rank and capabilities.likelihood == Bernoulli()
     if free and events < columns:
-        warn(
+        errors.warn(
             f"{model.label} has {columns} parameters, more than the {events} records "
             "of the rarer class: its predictions are far too extreme. A ridge, "
             "Logit(C=1.0), or Firth's penalty, Logit(firth=True), still works.",
-            SeparationWarning,
+            errors.SeparationWarning,
         )
 
 
-def _warn_of_dependence(design: Design, model: Model) -> None:
+def _warn_of_dependence(design: Design, model: models.Model) -> None:
     """Name columns whose coefficients an unpenalised model cannot identify."""
     if not model.capabilities.needs_full_rank:
         return
     columns = design.matrix.shape[1]
     if columns >= design.n and isinstance(model.capabilities.likelihood, Gaussian):
-        warn(
+        errors.warn(
             f"{model.label} of {columns} columns on {design.n} records passes through "
             "every training value; of the many solutions that with the least "
             "coefficients is taken.",
-            CollinearityWarning,
+            errors.CollinearityWarning,
         )
     clauses = dependent_columns(design)
     if clauses:
         of_times = design.outcome.kind == "survival"
-        warn(
+        errors.warn(
             f"{model.label} cannot determine all coefficients: {in_words(clauses)}. "
             "Those given are one of many equivalent solutions; omit such columns, or "
             f"penalise, as {'Cox' if of_times else 'Logit'}(C=1.0) does.",
-            CollinearityWarning,
+            errors.CollinearityWarning,
         )

@@ -16,15 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv import engine
+from statcv import engine, errors
 from statcv.arguments import PERMUTATION
-from statcv.errors import (
-    ConvergenceWarning,
-    OutcomeError,
-    SchemeError,
-    UndefinedMetricWarning,
-    warn,
-)
 from statcv.folds import SCHEMES, FoldPlan, Ragged
 from statcv.formula import Design
 from statcv.inference.estimates.values import beside_itself, values_by_repeat
@@ -92,12 +85,12 @@ def permuted_clusters(plan: FoldPlan, y: NDArray[np.generic]) -> Numbers | None:
         return None
     sizes = np.bincount(strata.codes)
     if len(np.unique(sizes)) == len(sizes):
-        raise SchemeError(
+        raise errors.SchemeError(
             f"no two of the {plural(len(sizes), 'cluster')} of {strata.label} have "
             "the same number of records, so that their outcomes cannot be permuted."
         )
     if distinct_permutations(strata.codes, y) == 1:
-        raise SchemeError(
+        raise errors.SchemeError(
             f"among the {plural(len(sizes), 'cluster')} of {strata.label}, those with "
             "the same number of records have the same outcomes, so that permuting "
             "them changes nothing."
@@ -224,7 +217,7 @@ def permuted_values(
     plan = setup.plan
     if not is_permutable(plan):
         assert plan.strata is not None
-        raise SchemeError(
+        raise errors.SchemeError(
             "outcomes cannot be permuted, since the folds depend on the outcome and on "
             f"bins of {plan.strata.label} as well; use scheme='kfold', or a stratifier "
             "by value or by hash."
@@ -253,10 +246,10 @@ def permuted_values(
             bar.update(len(made))
             number += len(made)
     if failed:
-        warn(
+        errors.warn(
             f"{failed} of {len(numbers) * plan.n_fits} fits under permuted outcomes "
             "did not converge or had separated classes.",
-            ConvergenceWarning,
+            errors.ConvergenceWarning,
         )
     return Permuted(values, why)
 
@@ -339,7 +332,7 @@ def _exchanged(
     """
     plan, design = setup.plan, setup.design
     if design.offsets or design.strata:
-        raise SchemeError(
+        raise errors.SchemeError(
             "outcomes cannot be permuted among clusters of unequal sizes, since each "
             f"belongs to its {design.strata or 'exposure or other offset'}."
         )
@@ -370,10 +363,10 @@ def warn_of_undefined(values: Floats, metric: Metric, how: str, why: str) -> Non
     """Warn of permutations that gave no value, with their number."""
     unknown = int(np.isnan(values).sum())
     if unknown:
-        warn(
+        errors.warn(
             f"{stated(metric.label, how)} has no value in {unknown} of "
             f"{len(values)} permutations{f': {why}' if why else '.'}",
-            UndefinedMetricWarning,
+            errors.UndefinedMetricWarning,
         )
 
 
@@ -452,6 +445,6 @@ def _trains_all(setup: engine.Setup, y: NDArray[np.generic]) -> bool:
     other = replace(design, outcome=replace(design.outcome, y=y))
     try:
         engine.check_training_sets(other, setup.plan)
-    except OutcomeError:
+    except errors.OutcomeError:
         return False
     return True

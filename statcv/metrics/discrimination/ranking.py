@@ -15,12 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from statcv.errors import MetricError
 from statcv.metrics import inputs
-from statcv.metrics.discrimination.by_value import (
-    CountsByValue,
-    RankedRecords,
-    areas_of_groups,
-    areas_of_scores,
-)
+from statcv.metrics.discrimination import by_value
 from statcv.metrics.discrimination.rounding import round_significant
 
 _WEIGHED = 2**16  # scores ranked together with several arrays of weights
@@ -52,7 +47,7 @@ def midrank(values: ArrayLike) -> inputs.Floats:
     numbers = inputs.vector(values, "values")
     if np.isnan(numbers).any():
         return np.full(numbers.size, np.nan)
-    ranked = RankedRecords.of(numbers, tie_tol=0.0)
+    ranked = by_value.RankedRecords.of(numbers, tie_tol=0.0)
     return ranked.of_records(np.cumsum(ranked.sizes) - (ranked.sizes - 1) / 2)
 
 
@@ -96,7 +91,7 @@ def auroc(y: ArrayLike, score: ArrayLike, *, tie_tol: float = 1e-12) -> Any:
     >>> auroc([0, 0, 1, 1], [[1, 2, 3, 4], [4, 3, 2, 1]]).tolist()
     [1.0, 0.0]
     """
-    return areas_of_scores(y, score, tie_tol, CountsByValue.roc_areas)
+    return by_value.areas_of_scores(y, score, tie_tol, by_value.CountsByValue.roc_areas)
 
 
 def auroc_by_group(
@@ -140,8 +135,8 @@ def auroc_by_group(
     inputs.real_number(tie_tol, "tie_tol")
     positive, values = inputs.binary_scores(y, score)
     own = inputs.group_numbers(group, positive.size, groups)
-    roc_areas = CountsByValue.roc_areas
-    return areas_of_groups(positive, values, own, groups, tie_tol, roc_areas)
+    roc_areas = by_value.CountsByValue.roc_areas
+    return by_value.areas_of_groups(positive, values, own, groups, tie_tol, roc_areas)
 
 
 def auroc_by_weight(
@@ -198,13 +193,13 @@ def auroc_by_weight(
     for begin in range(0, m, step):
         some = rows[begin : begin + step].astype(np.float64, copy=False)
         group = np.repeat(np.arange(len(some)), n)
-        ranked = RankedRecords.of(some.ravel(), group, len(some), tie_tol)
+        ranked = by_value.RankedRecords.of(some.ravel(), group, len(some), tie_tol)
         unknown = np.isnan(some)
         for area, table in zip(areas[:, begin : begin + step], every, strict=True):
             weight = table[begin : begin + step]
             ones = np.where(positive, weight, 0.0)
             above, below = (ranked.sums(one.ravel()) for one in (ones, weight - ones))
-            area[:] = CountsByValue(above, below, ranked.bounds).roc_areas()
+            area[:] = by_value.CountsByValue(above, below, ranked.bounds).roc_areas()
             area[(unknown & (weight > 0)).any(axis=1)] = np.nan
     return areas if tables.ndim == 3 else areas[0]
 
