@@ -11,9 +11,14 @@ from numpy.typing import NDArray
 
 from statcv import errors, inference
 from statcv.arguments import check_whole
-from statcv.inference.tests import permutation
 from statcv.inference.tests.htest import check_alternative
 from statcv.inference.tests.null_bias import make_null_bias
+from statcv.inference.tests.permutation import (
+    exchange,
+    few_permutations,
+    few_permutations_caveat,
+    warn_of_undefined,
+)
 from statcv.metrics import Metric
 from statcv.results.refits import (
     Running,
@@ -72,7 +77,7 @@ def permuted(
         values, why = kept[metric, how, seed]
         found.append(values[:times])
         if not metric.is_of_random_order:
-            permutation.warn_of_undefined(values[:times], metric, how, why)
+            warn_of_undefined(values[:times], metric, how, why)
     return found
 
 
@@ -155,7 +160,7 @@ def null_biases(
             return values[order, how]
         return no_skill_value(result, metric) or 0.0
 
-    n_distinct = permutation.few_permutations(result.plan, result.design.y)
+    n_distinct = few_permutations(result.plan, result.design.y)
     return [
         make_null_bias(
             metric,
@@ -165,7 +170,7 @@ def null_biases(
             seed=running.seed,
             about=f"{about(result)}: {result.plan.sentence}",
             n_distinct=n_distinct,
-            among=permutation.exchange(result.plan, result.design),
+            among=exchange(result.plan, result.design),
         )
         for metric, how in wanted
     ]
@@ -251,8 +256,8 @@ def skill_test(
             return inference.permutation_test(found, [], **said, reason=str(error))
         test = inference.permutation_test(found, values, **said)
         notes = (
-            permutation.exchange(result.plan, result.design),
-            permutation.few_permutations_caveat(result.plan, result.design.y),
+            exchange(result.plan, result.design),
+            few_permutations_caveat(result.plan, result.design.y),
         )
         extra = tuple(one.rstrip(".") for one in notes if one)
         test = replace(test, notes=(*test.notes, *extra))
