@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from statcv.report import facts, parts
 from statcv.report.methods import WORKS
-from statcv.words import joined
+from statcv.words import joined, stored_rows
 
 AUTHOR: Final = "for the author"
 
@@ -57,7 +57,13 @@ class Guideline:
     def lists(self) -> tuple[tuple[str, tuple[Item, ...]], ...]:
         """The lists of items, each with a caption."""
         return tuple(
-            (caption, tuple(Item(*row) for row in parts.stored_rows(file)))
+            (
+                caption,
+                tuple(
+                    Item(*row)
+                    for row in stored_rows("statcv.report", f"templates/{file}")
+                ),
+            )
             for caption, file in self.tables.items()
         )
 

@@ -26,7 +26,6 @@ from statcv.report.parts import (
     named_values,
     prose,
     rounded,
-    stored_rows,
     text_table,
     value_table,
 )
@@ -36,6 +35,7 @@ from statcv.results.pooling import Pooled
 from statcv.results.refittable import Refittable
 from statcv.results.summary import Summary
 from statcv.results.writing.styles import check_style
+from statcv.words import stored_rows
 
 
 def summary_of(res: Cited, level: float) -> Cited:
@@ -323,7 +323,11 @@ AT_CUTS = (
 
 def _described(kind: str) -> list[tuple[str, ...]]:
     """Return the name, title and description of each picture; "none" of one omitted."""
-    return [row[1:] for row in stored_rows("pictures.txt") if row[0] == kind]
+    return [
+        row[1:]
+        for row in stored_rows("statcv.report", "templates/pictures.txt")
+        if row[0] == kind
+    ]
 
 
 def pictures_section(result: Refittable, level: float) -> Section:
