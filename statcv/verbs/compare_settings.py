@@ -72,6 +72,7 @@ class SettingsComparison:
             index=table.index,
         )
         caption = f"{second} − {first}"
+        exactness = "exact" if test.exact else "normal approximation"
         found = pd.DataFrame(
             {
                 "median": test.median,
@@ -95,7 +96,7 @@ class SettingsComparison:
         return Summary(
             title=f"Comparison of {self.label} over {test.n} settings",
             facts=(
-                ("test", f"Wilcoxon signed-rank, {_exactness(test)}"),
+                ("test", f"Wilcoxon signed-rank, {exactness}"),
                 ("alternative", f"{caption} is {_side(test.alternative)} 0"),
             ),
             tables={"Settings": table, "Test": found},
@@ -119,10 +120,6 @@ class SettingsComparison:
 
     def _repr_html_(self) -> str:
         return self.summary()._repr_html_()
-
-
-def _exactness(test: SignedRank) -> str:
-    return "exact" if test.exact else "normal approximation"
 
 
 def _side(alternative: str) -> str:

@@ -143,7 +143,9 @@ def stratifier_bias(
     scope = caller_scope()
     if data is None:
         raise ArgumentTypeError("stratifier_bias() needs data=df.")
-    _check(k, repeats, measure, how, progress)
+    arguments.check_whole(k, "k", least=2)
+    arguments.check_whole(repeats, "repeats", least=1, most=arguments.MAX_REPEATS)
+    arguments.one_of(how, (None, *WAYS), "how")
     check_scheme(scheme)
     arguments.check_level(level)
     table = as_frame(data)
@@ -195,11 +197,14 @@ def stratifier_bias(
             MissingDataWarning,
         )
     with progress_bar(setting.k, progress) as bar:
-        ranked = rank(setting, found, plans, how, n_jobs, bar)
-    once = values_of([ranked.found.scores], wanted, ranked.how)
+        unbiased = setting.unbiased_plan()
+        ranking, once, way, importance = rank(
+            setting, found, {UNBIASED: unbiased, **plans}, how, n_jobs, bar
+        )
+    values = values_of([once.scores], wanted, way)
     result = StratifierBias(
         ranking=Table(
-            ranked.table,
+            ranking,
             "Loss that is predicted if folds are stratified by each candidate",
             {
                 "candidate": "candidate",
@@ -212,28 +217,22 @@ def stratifier_bias(
             p=("anova_p",),
         ),
         measured=None,
-        unbiased=float(once.mean()),
-        chance=MonteCarlo(np.nan, len(once)),
-        plans={UNBIASED: ranked.plan, **plans},
+        unbiased=float(values.mean()),
+        chance=MonteCarlo(np.nan, len(values)),
+        plans={UNBIASED: unbiased, **plans},
         skipped=skipped,
-        importance=ranked.importance,
-        how=ranked.how,
+        importance=importance,
+        how=way,
         level=level,
-        failed=ranked.found.failed,
+        failed=once.failed,
         fits=setting.k,
         setting=setting,
     )
     if measure is False:
         return result
     return measure_all(
-        result, found, repeats, ranked.found.by_chance, n_jobs=n_jobs, progress=progress
+        result, found, repeats, once.by_chance, n_jobs=n_jobs, progress=progress
     )
-
-
-def _check(k: Any, repeats: Any, measure: Any, how: Any, progress: Any) -> None:
-    arguments.check_whole(k, "k", least=2)
-    arguments.check_whole(repeats, "repeats", least=1, most=arguments.MAX_REPEATS)
-    arguments.one_of(how, (None, *WAYS), "how")
 
 
 def _bins(per_fold: Any) -> tuple[int, ...]:

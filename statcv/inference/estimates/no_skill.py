@@ -246,12 +246,14 @@ def _compared(metric: Metric, how: str, rivals: Rivals) -> NoSkill:
             else:
                 found = _in_any_order(metric, under_folds)
         return NoSkill(metric, how, value, found, perfect, scores.n_held_out)
+    known = metric.without_skill(scores.n_classes)
     found = value = math.nan
     for constant, under_folds in rivals.in_pairs:
         at_all = _value(metric, constant, "pooled" if alike else how)
         if metric.is_auroc and alike:  # half of all pairs; none without one class
             at_all = perfect / 2
-        at_all = _or_known(metric, at_all, scores)
+        if math.isnan(at_all) and known is not None:
+            at_all = known  # the Matthews correlation of a constant class is 0/0
         here = at_all
         if not (_ties_all(metric, how) or constants.same):
             here = _value(metric, under_folds, how)
@@ -259,15 +261,6 @@ def _compared(metric: Metric, how: str, rivals: Rivals) -> NoSkill:
         if math.isnan(found) or abs(here - at_all) > abs(found - value):
             found, value = here, at_all
     return NoSkill(metric, how, value, found, perfect, scores.n_held_out)
-
-
-def _or_known(metric: Metric, value: float, scores: Scores) -> float:
-    """Return the value of a constant prediction, or of no skill where it has none.
-
-    The Matthews correlation of a constant class is 0/0.
-    """
-    known = metric.without_skill(scores.n_classes)
-    return value if known is None or not math.isnan(value) else known
 
 
 def _perfect(metric: Metric, rivals: Rivals) -> float:

@@ -223,7 +223,9 @@ def _concentration(scores: Scores, metric: Metric, how: str, sides: Sides) -> fl
     """
     # weights of equal size on all pairs add nothing
     y = metric.sides(scores.y)
-    every = max(_all_pairs(scores, y, sides), 1.0)
+    held = np.flatnonzero(np.bincount(scores.row, minlength=len(scores.y)))
+    one = np.zeros(len(held), dtype=np.intp)
+    every = max(float(_pairs(scores, y, held, one, 1, sides)[0]), 1.0)
     if how == "paired":
         listed = concordant_pairs(scores, metric)
         if listed is not None:
@@ -247,12 +249,6 @@ def _concentration(scores: Scores, metric: Metric, how: str, sides: Sides) -> fl
     else:
         of_repeat = 1 / np.maximum(np.bincount(repeat, number, repeats), 1)
     return float((of_repeat - 1 / every).mean() / repeats)
-
-
-def _all_pairs(scores: Scores, y: NDArray[Any], sides: Sides) -> float:
-    row = np.flatnonzero(np.bincount(scores.row, minlength=len(scores.y)))
-    one = np.zeros(len(row), dtype=np.intp)
-    return float(_pairs(scores, y, row, one, 1, sides)[0])
 
 
 def _pairs(

@@ -197,7 +197,7 @@ INTERVALS = ("cross_validated", "abcloc", "location_shifted", "two_stage")
 SHRUNK = 1.25  # weight of the original records in the index of ABCLOC
 TWO_SIDED = 10  # samples from which its two sides have a standard deviation each
 ASSUMES = {
-    name: text for name, text in stored_rows("statcv.inference.refits", "optimism.txt")
+    row[0]: row[1] for row in stored_rows("statcv.inference.refits", "optimism.txt")
 }
 
 

@@ -121,9 +121,7 @@ class _Markdown(TextWriter):
 # ---- LaTeX ----
 
 # brackets would be an argument of the end of the row above
-_LATEX = {
-    sign: text for sign, text in stored_rows("statcv.results.writing", "latex.txt")
-}
+_LATEX = {row[0]: row[1] for row in stored_rows("statcv.results.writing", "latex.txt")}
 
 
 def latex(text: str) -> str:
