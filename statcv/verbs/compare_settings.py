@@ -73,16 +73,9 @@ class SettingsComparison:
         )
         caption = f"{second} − {first}"
         exactness = "exact" if test.exact else "normal approximation"
-        found = pd.DataFrame(
-            {
-                "median": test.median,
-                "lower": test.lower,
-                "upper": test.upper,
-                "V": test.statistic,
-                "p": test.p_value,
-            },
-            index=pd.Index([caption]),
-        )
+        numbers = test.median, test.lower, test.upper, test.statistic, test.p_value
+        names = ["median", "lower", "upper", "V", "p"]
+        found = pd.DataFrame([numbers], [caption], names)
         interval = f"{number(test.lower, se)} to {number(test.upper, se)}"
         rounded = pd.DataFrame(
             {

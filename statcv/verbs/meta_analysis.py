@@ -81,18 +81,10 @@ class Combination:
     @property
     def combined(self) -> pd.DataFrame:
         """One row per method: statistic, degrees of freedom, p-value."""
-        columns = {"statistic": "statistic", "df": "df", "p": "p_value"}
-        return Table(
-            pd.DataFrame(
-                {
-                    name: [getattr(t, one) for t in self.tests]
-                    for name, one in columns.items()
-                },
-                index=pd.Index([t.method for t in self.tests], name="method"),
-            ),
-            "p-values combined over data sets",
-            p=("p",),
-        )
+        methods = pd.Index([t.method for t in self.tests], name="method")
+        numbers = [(t.statistic, t.df, t.p_value) for t in self.tests]
+        table = pd.DataFrame(numbers, methods, ["statistic", "df", "p"])
+        return Table(table, "p-values combined over data sets", p=("p",))
 
     def summary(self) -> Summary:
         """Return the data sets and their combination as tables with notes."""

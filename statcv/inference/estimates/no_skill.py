@@ -112,19 +112,12 @@ class NoSkill(Printed):
 
 def no_skill_table(rows: Sequence[NoSkill]) -> pd.DataFrame:
     """Return one row per metric: how, no_skill, without_predictors and bias."""
-    table = pd.DataFrame(
-        {
-            "metric": [row.metric.name for row in rows],
-            "how": [row.how for row in rows],
-            "no_skill": [row.value for row in rows],
-            "without_predictors": [row.found for row in rows],
-            "bias": [row.bias for row in rows],
-        }
-    )
+    names = ["metric", "how", "no_skill", "without_predictors", "bias"]
+    cells = [(row.metric.name, row.how, row.value, row.found, row.bias) for row in rows]
     return Table(
-        table,
+        pd.DataFrame(cells, columns=names),
         "Metrics of the model without predictors, and their values without skill",
-        ["metric", "how", "no_skill", "without_predictors", "bias"],
+        names,
         words=labels_of(row.metric for row in rows),
     )
 

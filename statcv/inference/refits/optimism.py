@@ -146,17 +146,13 @@ class OptimismTable(Mapping[str, OptimismCorrected]):
 
 def _table(corrected: Sequence[OptimismCorrected]) -> Table:
     """Return one row per metric, with the intervals' methods in the note."""
+    names = pd.Index([one.metric for one in corrected], name="metric")
     table = pd.DataFrame(
-        {
-            "apparent": [one.apparent for one in corrected],
-            "optimism": [one.optimism for one in corrected],
-            "corrected": [one.value for one in corrected],
-            "lower": [one.lower for one in corrected],
-            "upper": [one.upper for one in corrected],
-            "n": [one.n_boot - one.n_undefined for one in corrected],
-        },
-        index=pd.Index([one.metric for one in corrected], name="metric"),
+        [(o.apparent, o.optimism, o.value, o.lower, o.upper) for o in corrected],
+        names,
+        ["apparent", "optimism", "corrected", "lower", "upper"],
     )
+    table["n"] = [one.n_boot - one.n_undefined for one in corrected]
     if not corrected:
         return Table(table, "No metric was corrected for optimism.")
     methods = dict.fromkeys(
