@@ -32,6 +32,7 @@ from statcv.formula import (
     updated_formula,
     with_exposure,
 )
+from statcv.models import tuning
 from statcv.models.imputation import imputing
 from statcv.models.likelihood import Bernoulli, Gaussian, Hazards
 from statcv.models.selection import Selection, selecting
@@ -115,9 +116,7 @@ class CVCall(Printed):
         """The treatment of incomplete rows without ``na_action=``, by the model."""
         if self.impute is not None:
             return "impute"
-        takes = models.accepts_missing(
-            models.tuning.model_to_tune(self.tune, self.model)
-        )
+        takes = models.accepts_missing(tuning.model_to_tune(self.tune, self.model))
         return "keep" if takes else "drop"
 
     @property
@@ -208,7 +207,7 @@ class CVCall(Printed):
             design = replace(design, outcome=design.outcome.censored_in_training())
         outcome = design.outcome
         learner = models.resolve_model(
-            models.tuning.model_to_tune(self.tune, given.model), outcome.kind
+            tuning.model_to_tune(self.tune, given.model), outcome.kind
         )
         if design.strata and not learner.capabilities.strata:
             raise errors.FormulaError(
@@ -226,7 +225,7 @@ class CVCall(Printed):
             learner = selecting(learner, learner.model, design)
         elif self.select is not None:
             learner = selecting(self.select, learner, design)
-        tune, learner = models.tuning.given_choices(self.tune, learner)
+        tune, learner = tuning.given_choices(self.tune, learner)
         choose = partial(choose_metrics, self.metrics, outcome)
         choose()  # refuse unknown names before any fit
         holdout.warn(design.kept)
@@ -234,7 +233,7 @@ class CVCall(Printed):
         plan = holdout.plan(design.kept, outcome, columns, seed)
         _check_weights(weights, plan, design)
         if tune is not None:
-            learner = models.tuning.tuned_model(tune, learner, outcome, plan)
+            learner = tuning.tuned_model(tune, learner, outcome, plan)
         tuned = learner
         learner, threshold = with_threshold(learner, self.threshold, outcome.kind)
         if self.impute is not None:
@@ -276,8 +275,8 @@ class CVCall(Printed):
         )
         warn_of_longer_times(result)
         warn_of_bias(result)
-        if isinstance(tuned, models.tuning.Tuned) and held.chosen is not None:
-            models.tuning.warn_of_edges(tuned, held.chosen)
+        if isinstance(tuned, tuning.Tuned) and held.chosen is not None:
+            tuning.warn_of_edges(tuned, held.chosen)
         return result
 
 
@@ -299,7 +298,7 @@ def _warn_of_inner_folds(model: models.Model, plan: FoldPlan) -> None:
     """Warn of a scikit-learn model that divides clusters in folds of its own."""
     if plan.strata is None or not plan.strata.identifies:
         return
-    if parts := models.tuning.parts_with_folds(model):
+    if parts := tuning.parts_with_folds(model):
         errors.warn(
             f"{', '.join(parts)} makes folds of its own inside each training set, "
             f"which divide {plan.strata.label}. The inner folds of tune= do not.",
