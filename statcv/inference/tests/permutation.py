@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from statcv import engine, errors
 from statcv.arguments import PERMUTATION
+from statcv.engine import run_permuted
 from statcv.folds import SCHEMES, FoldPlan, Ragged
 from statcv.formula import Design
 from statcv.inference.estimates.values import beside_itself, values_by_repeat
@@ -314,7 +315,7 @@ def _permuted(
         made: Iterator[engine.Held | str] = iter(())
         if trains.any():
             able = replace(permutations, places=places[trains])
-            made = iter(engine.run_permuted(setup, able, n_jobs))
+            made = iter(run_permuted(setup, able, n_jobs))
         yield plan, outcomes, [next(made) if one else "" for one in trains]
 
 

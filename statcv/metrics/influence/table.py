@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from itertools import permutations
 from typing import Any
 
@@ -223,6 +222,16 @@ def oe_derivative(y: Outcomes, p: Floats) -> Derivative:
         return Derivative((y - ratio * p) / expected)
 
 
+def intercept_derivative(y: Outcomes, p: Floats) -> Derivative:
+    """Return the derivatives of the calibration intercept."""
+    return _recalibration(y, p, slope=False)
+
+
+def slope_derivative(y: Outcomes, p: Floats) -> Derivative:
+    """Return the derivatives of the calibration slope."""
+    return _recalibration(y, p, slope=True)
+
+
 def _recalibration(y: Outcomes, p: Floats, slope: bool) -> Derivative:
     """Differentiate the equations that the maximum of the likelihood solves."""
     fit = recalibration(y == 1, p, slope=slope)
@@ -300,12 +309,9 @@ _INFLUENCES: dict[str, tuple[Derive, weighted.Weighted | None]] = {
     "r2": _EXPLAINED,
     "r2_training": _EXPLAINED,
     "discrimination_slope": (discrimination_derivative, weighted.discrimination_slope),
-    "calibration_slope": (
-        partial(_recalibration, slope=True),
-        weighted.WeightedRecalibration(slope=True),
-    ),
+    "calibration_slope": (slope_derivative, weighted.WeightedRecalibration(slope=True)),
     "calibration_intercept": (
-        partial(_recalibration, slope=False),
+        intercept_derivative,
         weighted.WeightedRecalibration(slope=False),
     ),
     "oe_ratio": (oe_derivative, weighted.observed_expected),
